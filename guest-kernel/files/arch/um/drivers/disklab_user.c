@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The host side of the disks: an ordinary C file, linked into the guest kernel, that loads the library before it starts. */
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/personality.h>
+#include <sys/random.h>
+#include <unistd.h>
+#include <disklab.h>
+
+static unsigned long long no_heartbeat;
+unsigned long long *disklab_heartbeat = &no_heartbeat;
+const struct disklab_library *disklab_library;
+
+ssize_t disklab_random(void *buffer, size_t bytes);
+
+/* True if main() is about to start the program again without address randomisation: nothing is to be loaded before. */
+static int starts_again(void)
+{
+	int now = personality(0xffffffff);
+
+	if (now < 0 || now & ADDR_NO_RANDOMIZE || personality(now | ADDR_NO_RANDOMIZE) < 0)
+		return 0;
+	personality(now);
+	return 1;
+}
+
+__attribute__((constructor)) static void load(void)
+{
+	const char *path = getenv("DISKLAB_LIBRARY");
+	const struct disklab_library *(*open_library)(unsigned int interface);
+	const uintptr_t step = 4 << 20;
+	void *handle;
+
+	if (!path || starts_again())
+		return;
+	handle = dlopen(path, RTLD_NOW);
+	open_library = handle ? dlsym(handle, "disklab_open") : NULL;
+	if (!open_library) {
+		fprintf(stderr, "disklab: cannot load the disks from %s: %s\n", path, dlerror());
+		exit(1);
+	}
+	disklab_library = open_library(DISKLAB_INTERFACE);
+	if (!disklab_library) {
+		/* It has said why. */
+		exit(1);
+	}
+	disklab_heartbeat = disklab_library->heartbeat;
+
+	/*
+	 * The guest's memory begins where the heap ends. End it at a round address, so that what this process
+	 * has allocated (lengths of paths, say) does not show in the guest's page numbers.
+	 */
+	if (brk((void *)(((uintptr_t)sbrk(0) + step) / step * step)))
+		fprintf(stderr, "disklab: the heap could not be rounded\n");
+}
+
+/* For the kernel's random number generator, in place of the host's entropy. */
+ssize_t disklab_random(void *buffer, size_t bytes)
+{
+	if (!disklab_library)
+		return getrandom(buffer, bytes, 0);
+	disklab_library->random(buffer, bytes);
+	return bytes;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The virtual clock, shared with every process of the guest.
+ *
+ * A clock read that needs no system call: the page below the vDSO holds virtual time and, for each clock,
+ * what to add to it. Plain C types only: the vDSO, the kernel and UML's host side all include this file.
+ *
+ * Reading the clock takes no virtual time, as nothing on an infinitely fast CPU does. Code that waits for
+ * time to pass by reading it would then wait for ever, so reads are counted, and when
+ * DISKLAB_CLOCK_SPIN of them have seen the same instant, time moves by DISKLAB_CLOCK_STEP.
+ */
+#ifndef __DISKLAB_CLOCK_H
+#define __DISKLAB_CLOCK_H
+
+#define DISKLAB_CLOCKS 12		/* CLOCK_REALTIME ... CLOCK_TAI */
+#define DISKLAB_CLOCK_SPIN 1024		/* reads of one instant before time moves */
+#define DISKLAB_CLOCK_STEP 32768	/* ns it then moves by */
+
+struct disklab_clock {
+	/* Virtual ns since boot. */
+	unsigned long long now;
+	/* Clock c reads base[c] + (now & moves[c]) ns; moves is all ones, or zero for a coarse clock. */
+	unsigned long long base[DISKLAB_CLOCKS];
+	unsigned long long moves[DISKLAB_CLOCKS];
+	/* Bit c: clock c may be read here; otherwise ask the kernel. */
+	unsigned int usable;
+	/* Reads since `now` changed. Programs write it, so nothing may depend on it but the spin rule. */
+	unsigned int reads;
+};
+
+extern struct disklab_clock *disklab_clock;
+/* Where the process that started the guest looks for signs of life; see disklab_user.c. */
+extern unsigned long long *disklab_heartbeat;
+
+/* Virtual ns since boot, in time.c. */
+unsigned long long time_travel_now(void);
+
+static inline void disklab_clock_set(unsigned long long now)
+{
+	if (disklab_clock->now != now) {
+		disklab_clock->now = now;
+		disklab_clock->reads = 0;
+		*disklab_heartbeat = now;
+	}
+}
+
+/* Counts a read by the kernel; true when time has to move for the sake of whoever keeps reading. */
+static inline int disklab_clock_spins(void)
+{
+	return ++disklab_clock->reads >= DISKLAB_CLOCK_SPIN;
+}
+
+#endif

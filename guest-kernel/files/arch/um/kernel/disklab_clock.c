@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Keeps the page of disklab_clock.h equal to what clock_gettime() would say. */
+#include <linux/init.h>
+#include <linux/notifier.h>
+#include <linux/pvclock_gtod.h>
+#include <linux/time.h>
+#include <linux/timekeeper_internal.h>
+#include <disklab_clock.h>
+
+/* Until the vDSO's page exists. */
+static struct disklab_clock boot_clock;
+struct disklab_clock *disklab_clock = &boot_clock;
+
+/* A clock that runs with virtual time: what to add to it; false if NTP or a clock source makes it run otherwise. */
+static bool offset(const struct tk_read_base *clock, u64 *add)
+{
+	if (clock->mult != 1u << clock->shift)
+		return false;
+	*add = clock->base + (clock->xtime_nsec >> clock->shift) - clock->cycle_last;
+	return true;
+}
+
+static int timekeeper_changed(struct notifier_block *block, unsigned long was_set, void *data)
+{
+	const struct timekeeper *tk = data;
+	struct disklab_clock *clock = disklab_clock;
+	u64 mono, raw, coarse;
+
+	clock->usable = 0;
+	if (!offset(&tk->tkr_mono, &mono) || !offset(&tk->tkr_raw, &raw))
+		return NOTIFY_OK;
+
+	clock->base[CLOCK_MONOTONIC] = mono;
+	clock->base[CLOCK_REALTIME] = mono + tk->offs_real;
+	clock->base[CLOCK_BOOTTIME] = mono + tk->offs_boot;
+	clock->base[CLOCK_TAI] = mono + tk->offs_tai;
+	clock->base[CLOCK_MONOTONIC_RAW] = raw;
+
+	coarse = tk->xtime_sec * NSEC_PER_SEC + tk->coarse_nsec;
+	clock->base[CLOCK_REALTIME_COARSE] = coarse;
+	clock->base[CLOCK_MONOTONIC_COARSE] = coarse + timespec64_to_ns(&tk->wall_to_monotonic);
+
+	clock->usable = BIT(CLOCK_MONOTONIC) | BIT(CLOCK_REALTIME) | BIT(CLOCK_BOOTTIME) | BIT(CLOCK_TAI) |
+			BIT(CLOCK_MONOTONIC_RAW) | BIT(CLOCK_REALTIME_COARSE) | BIT(CLOCK_MONOTONIC_COARSE);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block timekeeper_block = { .notifier_call = timekeeper_changed };
+
+/* After init_vdso() has made the page. */
+static int __init disklab_clock_init(void)
+{
+	static const int moving[] = { CLOCK_MONOTONIC, CLOCK_REALTIME, CLOCK_BOOTTIME, CLOCK_TAI, CLOCK_MONOTONIC_RAW };
+
+	for (int i = 0; i < ARRAY_SIZE(moving); i++)
+		disklab_clock->moves[moving[i]] = ~0ull;
+	return pvclock_gtod_register_notifier(&timekeeper_block);
+}
+fs_initcall(disklab_clock_init);
