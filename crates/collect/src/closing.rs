@@ -1,0 +1,208 @@
+//! The closing record of the guest's library, `disks.json`: what each disk model did, and proof that the
+//! guest finished.
+//!
+//! Two lines: one of JSON, and `sha256 <hex>`, the checksum of the first without its newline. The library
+//! writes both as its last act. A guest that crashed, was killed or wrote over its own memory leaves no such
+//! pair, and its trial does not count.
+
+use std::collections::BTreeMap;
+
+use disklab_units::Nanos;
+use serde::Deserialize;
+
+use crate::digest::sha256_hex;
+
+/// The version of the record read here.
+pub const SCHEMA: u32 = 1;
+
+/// What the library counted over the guest's life.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Closing {
+    /// The guest's virtual clock when the library closed.
+    pub virtual_ns: Nanos,
+    /// Requests of all disks, from boot to the end.
+    pub requests: u64,
+    /// In the order they were begun.
+    pub phases: Vec<Phase>,
+    /// Of `requests.trace`, when it was written.
+    #[serde(default)]
+    pub trace_sha256: Option<String>,
+}
+
+impl Closing {
+    pub fn phase(&self, name: &str) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+}
+
+/// A stretch of the guest's life, by name: `measure` is the one that a sample is made of.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Phase {
+    pub name: String,
+    #[serde(rename = "begin_ns")]
+    pub begin: Nanos,
+    #[serde(rename = "end_ns")]
+    pub end: Nanos,
+    pub devices: Vec<Device>,
+}
+
+impl Phase {
+    /// Zero when it ends before it begins.
+    pub fn length(&self) -> Nanos {
+        Nanos(self.end.0.saturating_sub(self.begin.0))
+    }
+}
+
+/// What one disk did in one phase.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Device {
+    /// As the guest's kernel calls it: `vda`.
+    pub name: String,
+    pub reads: u64,
+    pub writes: u64,
+    #[serde(default)]
+    pub flushes: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    /// How long at least one request was outstanding.
+    #[serde(rename = "busy_ns")]
+    pub busy: Nanos,
+    /// Over all requests, from submission to completion.
+    #[serde(rename = "wait_ns")]
+    pub wait: Nanos,
+    /// Over all requests, from the start of service to completion.
+    #[serde(rename = "service_ns")]
+    pub service: Nanos,
+    /// What this kind of model counts besides: seeks, cache hits.
+    #[serde(default)]
+    pub model: BTreeMap<String, f64>,
+}
+
+/// Why a record does not prove that the guest finished.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Incomplete {
+    #[error("the guest did not finish: its disks left no closing record")]
+    Empty,
+    #[error("the guest did not finish: the closing record of its disks is cut off after {bytes} bytes")]
+    Cut { bytes: usize },
+    #[error(
+        "the guest did not finish in order: its disks' closing record does not end in `sha256 <64 hex digits>`"
+    )]
+    NoChecksum,
+    #[error(
+        "the guest's results cannot be trusted: its disks' closing record says its SHA-256 is {said}, but it is {found}"
+    )]
+    WrongChecksum { said: String, found: String },
+    #[error(
+        "the disks' closing record is whole but of another disklab ({0}); build the disk library of this one"
+    )]
+    Content(String),
+    #[error("the guest did not finish: its disks were closed early")]
+    Early,
+}
+
+#[derive(Deserialize)]
+struct Head {
+    schema: u32,
+    complete: bool,
+}
+
+/// Reads a closing record.
+pub fn parse(bytes: &[u8]) -> Result<Closing, Incomplete> {
+    let json = checked(bytes)?;
+    let content = |error: serde_json::Error| Incomplete::Content(error.to_string());
+    let head: Head = serde_json::from_slice(json).map_err(content)?;
+    if head.schema != SCHEMA {
+        return Err(Incomplete::Content(format!("its schema is {}, not {SCHEMA}", head.schema)));
+    }
+    if !head.complete {
+        return Err(Incomplete::Early);
+    }
+    serde_json::from_slice(json).map_err(content)
+}
+
+/// The first line, once the second has vouched for it.
+fn checked(bytes: &[u8]) -> Result<&[u8], Incomplete> {
+    if bytes.is_empty() {
+        return Err(Incomplete::Empty);
+    }
+    let cut = Incomplete::Cut { bytes: bytes.len() };
+    let Some(lines) = bytes.strip_suffix(b"\n") else {
+        return Err(cut);
+    };
+    let Some(end) = lines.iter().position(|&byte| byte == b'\n') else {
+        return Err(cut);
+    };
+    let (json, last) = (&lines[..end], &lines[end + 1..]);
+    let said = last.strip_prefix(b"sha256 ").filter(|hex| is_sha256(hex)).ok_or(Incomplete::NoChecksum)?;
+    let found = sha256_hex(json);
+    if said == found.as_bytes() {
+        return Ok(json);
+    }
+    Err(Incomplete::WrongChecksum { said: String::from_utf8_lossy(said).into_owned(), found })
+}
+
+fn is_sha256(hex: &[u8]) -> bool {
+    hex.len() == 64 && hex.iter().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JSON: &str = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":3,"new":[],"phases":[{"name":"measure",
+        "begin_ns":2,"end_ns":8,"devices":[{"name":"vda","reads":3,"writes":0,"read_bytes":12288,"write_bytes":0,
+        "busy_ns":5,"wait_ns":7,"service_ns":4,"model":{"seeks":2,"mean_seek":1.5}}]}]}"#;
+
+    fn sealed(json: &str) -> Vec<u8> {
+        let json = json.replace('\n', "");
+        format!("{json}\nsha256 {}\n", sha256_hex(json.as_bytes())).into_bytes()
+    }
+
+    #[test]
+    fn a_whole_record_is_read() {
+        let closing = parse(&sealed(JSON)).expect("a whole record");
+        let phase = closing.phase("measure").expect("the phase");
+        assert_eq!(phase.length(), Nanos(6));
+        assert_eq!(phase.devices[0].wait, Nanos(7));
+        assert_eq!(phase.devices[0].model["mean_seek"].to_bits(), 1.5_f64.to_bits());
+        assert_eq!(closing.phase("prepare"), None);
+    }
+
+    #[test]
+    fn every_way_of_cutting_it_is_incomplete() {
+        let whole = sealed(JSON);
+        for kept in 0..whole.len() {
+            let error = parse(&whole[..kept]).expect_err("a cut record");
+            assert!(
+                matches!(error, Incomplete::Empty | Incomplete::Cut { .. } | Incomplete::NoChecksum),
+                "{kept}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_changed_byte_is_noticed() {
+        let whole = sealed(JSON);
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            parse(&changed).expect_err("a changed record");
+        }
+        let mut longer = whole.clone();
+        longer.extend_from_slice(b"more\n");
+        assert_eq!(parse(&longer), Err(Incomplete::NoChecksum));
+        let mut changed = whole;
+        changed[30] ^= 1;
+        assert!(matches!(parse(&changed), Err(Incomplete::WrongChecksum { .. })));
+    }
+
+    #[test]
+    fn a_record_of_another_version_or_of_an_early_end_says_so() {
+        let other = sealed(&JSON.replace("\"schema\":1", "\"schema\":2"));
+        assert_eq!(parse(&other), Err(Incomplete::Content("its schema is 2, not 1".into())));
+        assert_eq!(parse(&sealed(&JSON.replace("true", "false"))), Err(Incomplete::Early));
+        let missing = sealed(&JSON.replace("\"requests\":3,", ""));
+        assert!(matches!(parse(&missing), Err(Incomplete::Content(why)) if why.contains("requests")));
+    }
+}

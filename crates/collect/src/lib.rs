@@ -1,0 +1,22 @@
+//! From the bytes a trial left behind to its numbers.
+//!
+//! - [`fio`]: what fio reported, from its JSON;
+//! - [`closing`]: what the disk models counted, from the closing record of the guest's library;
+//! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree.
+//!
+//! Nothing here reads a file, a clock or the environment: every entry point is a plain function of `&[u8]` or
+//! of values parsed before, gives the same answer each time, and answers any bytes whatever with a value or
+//! an error.
+
+pub mod closing;
+pub mod digest;
+pub mod fio;
+pub mod histogram;
+pub mod remark;
+pub mod sample;
+
+pub use closing::Closing;
+pub use fio::Fio;
+pub use histogram::Histogram;
+pub use remark::Remark;
+pub use sample::{Asked, Sample};

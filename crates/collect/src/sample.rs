@@ -1,0 +1,247 @@
+//! The numbers of one trial: fio's report and the disks' closing record joined, and judged against each
+//! other.
+
+use disklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::closing::{Closing, Device, Phase};
+use crate::fio::{Direction, Fio, Job, Latency};
+use crate::histogram::Histogram;
+use crate::remark::Remark;
+
+/// The phase of the closing record that is measured.
+pub const MEASURED_PHASE: &str = "measure";
+/// How far rate times latency may be from the requests kept in flight.
+const LITTLE_TOLERANCE: f64 = 0.05;
+/// Fewer requests than this hold no thousandth.
+const ENOUGH_FOR_P99_9: u64 = 1000;
+/// fio tells its running time in milliseconds and stops a job at a request's end.
+const RUNTIME_TOLERANCE: f64 = 0.01;
+
+/// What the trial was told to do, as far as its results can be held against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone with a
+    /// synchronous engine. `None` for a load that is no closed loop (limited in rate, or buffered).
+    pub in_flight: Option<u32>,
+    /// Past the page cache (`direct=1`).
+    pub direct: bool,
+    /// How long fio measures, without its ramp.
+    pub runtime: Nanos,
+}
+
+/// What a trial measured, over all jobs and all directions together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bw_bytes: u64,
+    /// Requests that fio measured.
+    pub requests: u64,
+    /// Mean of fio's `lat` (submission and completion), in nanoseconds.
+    pub lat_mean_ns: f64,
+    /// Which of fio's latencies the percentiles are of.
+    pub percentiles_of: Option<LatencyKind>,
+    pub p50_ns: Option<Nanos>,
+    pub p99_ns: Option<Nanos>,
+    pub p99_9_ns: Option<Nanos>,
+    /// In the order of the closing record.
+    pub devices: Vec<DeviceSample>,
+}
+
+/// fio computes percentiles of `clat`, unless told `lat_percentiles=1`. With direct I/O they differ by the
+/// submission only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyKind {
+    Lat,
+    Clat,
+}
+
+/// What one disk did in the measured phase, as its model saw it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeviceSample {
+    /// As the guest's kernel calls it: `vda`.
+    pub name: String,
+    pub reads: u64,
+    pub writes: u64,
+    /// Of the read requests of all disks, 0 to 1. `None` when no disk read.
+    pub read_share: Option<f64>,
+    /// The part of the phase, 0 to 1, in which at least one request was outstanding.
+    pub utilisation: f64,
+}
+
+/// Joins fio's report with the closing record. Numbers that contradict each other are kept, and said to in
+/// the remarks.
+pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>) {
+    let mut remarks = Vec::new();
+    judge_fio(fio, &mut remarks);
+    let phase = closing.phase(MEASURED_PHASE).filter(|phase| phase.length() > Nanos(0));
+    let mut sample = of_fio(fio);
+    if let Some(phase) = phase {
+        sample.devices = devices(phase);
+        judge_disks(fio, phase, asked, &mut remarks);
+    } else {
+        remarks.push(Remark::NoMeasuredPhase);
+    }
+    if sample.requests == 0 {
+        remarks.push(Remark::NoRequests);
+    } else {
+        judge_rates(fio, &sample, asked, &mut remarks);
+    }
+    (sample, remarks)
+}
+
+/// The directions of all jobs in which anything was measured.
+fn measured(fio: &Fio) -> impl Iterator<Item = &Direction> {
+    fio.jobs.iter().flat_map(Job::directions).filter(|direction| direction.total_ios > 0)
+}
+
+fn sum(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}
+
+fn of_fio(fio: &Fio) -> Sample {
+    let weights: f64 = measured(fio).map(|direction| direction.lat.count as f64).sum();
+    let weighted: f64 =
+        measured(fio).map(|direction| direction.lat.mean_ns * direction.lat.count as f64).sum();
+    let tail = Tail::of(fio);
+    let percentile = |percent| tail.as_ref().and_then(|tail| tail.latency.percentile(percent));
+    Sample {
+        iops: measured(fio).map(|direction| direction.iops).sum(),
+        bw_bytes: sum(measured(fio).map(|direction| direction.bw_bytes)),
+        requests: sum(measured(fio).map(|direction| direction.total_ios)),
+        lat_mean_ns: if weights > 0.0 { weighted / weights } else { 0.0 },
+        percentiles_of: tail.as_ref().map(|tail| tail.kind),
+        p50_ns: percentile(50.0),
+        p99_ns: percentile(99.0),
+        p99_9_ns: percentile(99.9),
+        devices: Vec::new(),
+    }
+}
+
+/// The latencies that the percentiles are computed from.
+struct Tail {
+    kind: LatencyKind,
+    latency: Latency,
+}
+
+impl Tail {
+    /// `lat` is preferred, because the mean is of it; histograms of several jobs and directions are added up.
+    /// Percentiles that fio computed itself cannot be added, and are used only when one job had one
+    /// direction.
+    fn of(fio: &Fio) -> Option<Self> {
+        let latencies =
+            |kind| measured(fio).map(move |direction| direction.latency(kind)).collect::<Vec<_>>();
+        [LatencyKind::Lat, LatencyKind::Clat].into_iter().find_map(|kind| {
+            let latency = match latencies(kind).as_slice() {
+                [] => return None,
+                [only] => (only.histogram.is_some() || !only.reported.is_empty()).then(|| (*only).clone()),
+                several => together(several),
+            };
+            latency.map(|latency| Self { kind, latency })
+        })
+    }
+}
+
+impl Direction {
+    fn latency(&self, kind: LatencyKind) -> &Latency {
+        match kind {
+            LatencyKind::Lat => &self.lat,
+            LatencyKind::Clat => &self.clat,
+        }
+    }
+}
+
+/// The histograms added up, when each has one.
+fn together(latencies: &[&Latency]) -> Option<Latency> {
+    let mut all = Histogram::default();
+    for latency in latencies {
+        all = all.merged(latency.histogram.as_ref()?)?;
+    }
+    Some(Latency {
+        count: all.count(),
+        min: latencies.iter().map(|latency| latency.min).min()?,
+        max: latencies.iter().map(|latency| latency.max).max()?,
+        histogram: Some(all),
+        ..Latency::default()
+    })
+}
+
+fn devices(phase: &Phase) -> Vec<DeviceSample> {
+    let reads = sum(phase.devices.iter().map(|device| device.reads));
+    let length = phase.length().0 as f64;
+    let sample = |device: &Device| DeviceSample {
+        name: device.name.clone(),
+        reads: device.reads,
+        writes: device.writes,
+        read_share: (reads > 0).then(|| device.reads as f64 / reads as f64),
+        utilisation: device.busy.0 as f64 / length,
+    };
+    phase.devices.iter().map(sample).collect()
+}
+
+fn judge_fio(fio: &Fio, remarks: &mut Vec<Remark>) {
+    let failed = fio.jobs.iter().filter(|job| job.error != 0);
+    remarks.extend(failed.map(|job| Remark::FioError { job: job.name.clone(), errno: job.error }));
+    if !fio.messages.is_empty() {
+        remarks.push(Remark::FioMessages { text: fio.messages.clone() });
+    }
+    let directions = || fio.jobs.iter().flat_map(Job::directions);
+    let short = sum(directions().map(|direction| direction.short_ios));
+    let dropped = sum(directions().map(|direction| direction.drop_ios));
+    if short > 0 || dropped > 0 {
+        remarks.push(Remark::LostRequests { short, dropped });
+    }
+}
+
+fn judge_rates(fio: &Fio, sample: &Sample, asked: &Asked, remarks: &mut Vec<Remark>) {
+    let ran = measured(fio).map(|direction| direction.runtime).max().unwrap_or(Nanos(0));
+    if (ran.0 as f64) < asked.runtime.0 as f64 * (1.0 - RUNTIME_TOLERANCE) {
+        remarks.push(Remark::ShortRun { asked: asked.runtime, ran });
+    }
+    if let Some(in_flight) = asked.in_flight.filter(|_| asked.direct) {
+        let measured =
+            measured(fio).map(|direction| direction.iops * direction.lat.mean_ns).sum::<f64>() / 1e9;
+        if (measured - f64::from(in_flight)).abs() > LITTLE_TOLERANCE * f64::from(in_flight) {
+            remarks.push(Remark::InFlight { measured, asked: in_flight });
+        }
+    }
+    if sample.percentiles_of.is_none() {
+        remarks.push(Remark::NoPercentiles);
+    } else if sample.requests < ENOUGH_FOR_P99_9 {
+        remarks.push(Remark::FewRequests { requests: sample.requests });
+    }
+}
+
+fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark>) {
+    for device in phase.devices.iter().filter(|device| device.busy > phase.length()) {
+        let device_name = device.name.clone();
+        remarks.push(Remark::BusyBeyondPhase {
+            device: device_name,
+            busy: device.busy,
+            phase: phase.length(),
+        });
+    }
+    if !asked.direct {
+        return;
+    }
+    // Requests in flight when the phase begins or ends may be counted by one side only.
+    let in_flight = u64::from(asked.in_flight.unwrap_or(0));
+    let moved = |pick: fn(&Job) -> &Direction| {
+        let bytes = sum(fio.jobs.iter().map(|job| pick(job).io_bytes));
+        let requests = sum(fio.jobs.iter().map(|job| pick(job).total_ios));
+        (bytes, bytes.checked_div(requests).unwrap_or(0).saturating_mul(in_flight))
+    };
+    let (fio_bytes, slack) = moved(|job| &job.read);
+    let disks_bytes = sum(phase.devices.iter().map(|device| device.read_bytes));
+    if disks_bytes.saturating_add(slack) < fio_bytes {
+        remarks.push(Remark::ReadFromElsewhere { fio_bytes, disks_bytes });
+    }
+    let (fio_bytes, slack) = moved(|job| &job.write);
+    let disks_bytes = sum(phase.devices.iter().map(|device| device.write_bytes));
+    if disks_bytes.saturating_add(slack) < fio_bytes {
+        remarks.push(Remark::WrittenElsewhere { fio_bytes, disks_bytes });
+    }
+}
