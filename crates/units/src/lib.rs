@@ -1,0 +1,25 @@
+//! The quantities that disklab counts in, and how people write them.
+//!
+//! | type        | counts                    | written                       | printed      |
+//! |-------------|---------------------------|-------------------------------|--------------|
+//! | [`Nanos`]   | nanoseconds               | `20s` `8.33 ms` `50us` `2min` | `8.33 ms`    |
+//! | [`Bytes`]   | bytes                     | `4k` `50 GiB` `4 TB` `4096`   | `50 GiB`     |
+//! | [`Sectors`] | 512-byte sectors          | `2048` `2048 sectors`         | `2048 sectors` |
+//! | [`Rate`]    | bytes a second            | `210 MB/s` `190MiB/s`         | `200 MiB/s`  |
+//! | [`Seed`]    | nothing: a random stream  | `7`                           | `7`          |
+//!
+//! Parsing is exact (integers, no floats): `8.33 ms` is 8 330 000 ns. Printing keeps three significant digits, and
+//! every whole digit of what is larger than that, so reading a printed value back gives the same within half of the
+//! last digit printed. In JSON all five are plain integers.
+
+mod bytes;
+mod nanos;
+mod quantity;
+mod rate;
+mod seed;
+
+pub use bytes::{Bytes, Sectors};
+pub use nanos::Nanos;
+pub use quantity::ParseError;
+pub use rate::Rate;
+pub use seed::Seed;
