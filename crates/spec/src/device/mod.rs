@@ -1,0 +1,103 @@
+//! `lab/devices/*.toml`: one disk, by model.
+//!
+//! ```toml
+//! summary = "4 TB NAS disk, 7200 rpm"
+//! size = "4 TB"
+//!
+//! [hdd]            # exactly one of [hdd], [ssd] and [constant]
+//! rpm = 7200
+//! # ...
+//! ```
+
+mod constant;
+mod hdd;
+mod ssd;
+
+pub use constant::Constant;
+pub use hdd::Hdd;
+pub use ssd::Ssd;
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::read::Table;
+
+/// One disk of an array, or one in the catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its file's name.
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// The whole disk, which is what its model is built from: a multiple of 4 KiB.
+    pub bytes: Bytes,
+    /// How much of it, from its first sector on, the guest sees as the disk. At most `bytes`, and equal to it unless the
+    /// array uses a part: the rest of the disk is there (seeks and zones are those of the whole) and stays unused.
+    pub used: Bytes,
+    pub model: Model,
+}
+
+/// How a disk behaves: one family of models and its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    Hdd(Hdd),
+    Ssd(Ssd),
+    Constant(Constant),
+}
+
+impl Model {
+    /// What the guest's kernel is told, and which run time of a suite applies.
+    pub fn rotational(&self) -> bool {
+        match self {
+            Self::Hdd(_) => true,
+            Self::Ssd(_) => false,
+            Self::Constant(constant) => constant.rotational,
+        }
+    }
+
+    /// Requests that the disk takes at once; the kernel's block layer keeps the others.
+    pub fn queue_depth(&self) -> u32 {
+        match self {
+            Self::Hdd(hdd) => hdd.queue_depth,
+            Self::Ssd(ssd) => ssd.queue_depth,
+            Self::Constant(constant) => constant.queue_depth,
+        }
+    }
+}
+
+/// The logical block of every disk, and what sizes are rounded down to.
+const BLOCK: u64 = 4096;
+
+const SMALLEST: Bytes = Bytes::mib(1);
+const LARGEST: Bytes = Bytes(200_000_000_000_000);
+
+impl Device {
+    /// Reads a file's top table; `name` is the file's.
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let summary = table.required("summary");
+        let bytes = table.within("size", SMALLEST..=LARGEST);
+        let model = read_model(table, bytes);
+        let bytes = bytes.map(|bytes| Bytes(bytes.0 / BLOCK * BLOCK))?;
+        Some(Self { name: name.to_owned(), summary: summary?, bytes, used: bytes, model: model? })
+    }
+}
+
+fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
+    let hdd = table.table("hdd").map(|hdd| Hdd::read(&hdd, bytes).map(Model::Hdd));
+    let ssd = table.table("ssd").map(|ssd| Ssd::read(&ssd).map(Model::Ssd));
+    let constant = table.table("constant").map(|constant| Constant::read(&constant).map(Model::Constant));
+    let mut models = [("hdd", hdd), ("ssd", ssd), ("constant", constant)].into_iter();
+    let mut given = models.by_ref().filter_map(|(key, model)| model.map(|model| (key, model)));
+    let Some((_, model)) = given.next() else {
+        // A table that is there and is no table has been recorded already.
+        if !["hdd", "ssd", "constant"].iter().any(|key| table.has(key)) {
+            table.wrong("", "a device needs one of the tables [hdd], [ssd] and [constant]");
+        }
+        return None;
+    };
+    if let Some((key, _)) = given.next() {
+        table.wrong(key, "a device has one of the tables [hdd], [ssd] and [constant], not several");
+    }
+    model
+}

@@ -1,0 +1,53 @@
+/// An enum that is written as one of a few words, in TOML, in JSON and where it is printed.
+macro_rules! choices {
+    (
+        $(#[$meta:meta])*
+        $vis:vis enum $name:ident: $what:literal {
+            $($(#[$variant_meta:meta])* $variant:ident = $word:literal,)+
+        }
+    ) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        $vis enum $name {
+            $($(#[$variant_meta])* #[serde(rename = $word)] $variant,)+
+        }
+
+        impl $name {
+            pub const ALL: &[Self] = &[$(Self::$variant),+];
+
+            pub const fn as_str(self) -> &'static str {
+                match self {
+                    $(Self::$variant => $word,)+
+                }
+            }
+        }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.pad(self.as_str())
+            }
+        }
+
+        /// The error names the nearest word, or all of them.
+        impl std::str::FromStr for $name {
+            type Err = String;
+
+            fn from_str(text: &str) -> Result<Self, String> {
+                Self::ALL
+                    .iter()
+                    .find(|choice| choice.as_str() == text)
+                    .copied()
+                    .ok_or_else(|| $crate::read::unknown($what, text, Self::ALL.iter().map(|choice| choice.as_str())))
+            }
+        }
+
+        impl $crate::read::FromToml for $name {
+            const EXPECTED: &'static str = concat!("the name of a ", $what, " in quotes");
+
+            fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
+                $crate::read::from_string(value)
+            }
+        }
+    };
+}
+pub(crate) use choices;

@@ -1,0 +1,78 @@
+use std::fmt;
+use std::sync::Arc;
+
+/// Where in a file something is written, kept for mistakes that are found later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// As it was given: a path, or the command-line option that took the file's place.
+    pub file: Arc<str>,
+    /// From 1; 0 where there is no text to point at (a command line, a file that cannot be opened).
+    pub line: u32,
+    /// In characters, from 1.
+    pub column: u32,
+    /// With the tables it is in: `hdd.rpm`. Empty for the file as a whole.
+    pub key: String,
+}
+
+/// A value and where it was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Located<T> {
+    pub value: T,
+    pub place: Place,
+}
+
+/// One thing that is wrong in one place.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Mistake {
+    pub place: Place,
+    pub message: String,
+}
+
+/// All that is wrong, in the order of the files. Never empty.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub struct Mistakes(pub Vec<Mistake>);
+
+impl Place {
+    /// A file as a whole, or a command-line option.
+    pub fn of_file(file: &str) -> Self {
+        Self { file: file.into(), line: 0, column: 0, key: String::new() }
+    }
+
+    pub fn mistake(&self, message: impl Into<String>) -> Mistake {
+        Mistake { place: self.clone(), message: message.into() }
+    }
+}
+
+/// `lab/devices/x.toml:7:1: hdd.rmp: unknown key; did you mean `rpm`?`
+impl fmt::Display for Mistake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Place { file, line, column, key } = &self.place;
+        write!(f, "{file}:")?;
+        if *line > 0 {
+            write!(f, "{line}:{column}:")?;
+        }
+        if !key.is_empty() {
+            write!(f, " {key}:")?;
+        }
+        write!(f, " {}", self.message)
+    }
+}
+
+/// One mistake a line.
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, mistake) in self.0.iter().enumerate() {
+            if i > 0 {
+                writeln!(f)?;
+            }
+            write!(f, "{mistake}")?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Mistake> for Mistakes {
+    fn from(mistake: Mistake) -> Self {
+        Self(vec![mistake])
+    }
+}

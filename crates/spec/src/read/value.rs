@@ -1,0 +1,114 @@
+//! From a TOML value to a type.
+
+use std::str::FromStr;
+
+use disklab_units::{Bytes, Nanos, Rate};
+use toml::de::DeValue;
+
+/// A type that can be the value of a key.
+pub trait FromToml: Sized {
+    /// What to write, as in "expected ...": with its article.
+    const EXPECTED: &'static str;
+
+    /// The error is what the user did wrong, without key and place.
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String>;
+}
+
+/// "expected a whole number, found a string"
+pub fn unexpected<T: FromToml>(value: &DeValue<'_>) -> String {
+    let found = match value {
+        DeValue::String(_) => "a string",
+        DeValue::Integer(_) => "a number",
+        DeValue::Float(_) => "a number with a point",
+        DeValue::Boolean(_) => "true or false",
+        DeValue::Datetime(_) => "a date",
+        DeValue::Array(_) => "a list",
+        DeValue::Table(_) => "a table",
+    };
+    format!("expected {}, found {found}", T::EXPECTED)
+}
+
+/// A value that is written as a string and parsed.
+pub fn from_string<T: FromToml + FromStr>(value: &DeValue<'_>) -> Result<T, String>
+where
+    T::Err: std::fmt::Display,
+{
+    match value {
+        DeValue::String(text) => text.parse().map_err(|error: T::Err| error.to_string()),
+        _ => Err(unexpected::<T>(value)),
+    }
+}
+
+impl FromToml for String {
+    const EXPECTED: &'static str = "a string";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        value.as_str().map(str::to_owned).ok_or_else(|| unexpected::<Self>(value))
+    }
+}
+
+impl FromToml for bool {
+    const EXPECTED: &'static str = "true or false";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        value.as_bool().ok_or_else(|| unexpected::<Self>(value))
+    }
+}
+
+impl FromToml for u32 {
+    const EXPECTED: &'static str = "a whole number";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        let number = u64::from_toml(value)?;
+        Self::try_from(number).map_err(|_| format!("{number} is too large: at most {}", Self::MAX))
+    }
+}
+
+impl FromToml for u64 {
+    const EXPECTED: &'static str = "a whole number";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        let DeValue::Integer(integer) = value else {
+            return Err(unexpected::<Self>(value));
+        };
+        u64::from_str_radix(integer.as_str(), integer.radix())
+            .map_err(|_| format!("expected a whole number from 0 to {}, found {integer}", u64::MAX))
+    }
+}
+
+impl FromToml for f64 {
+    const EXPECTED: &'static str = "a number";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        let number = match value {
+            DeValue::Float(float) => float.as_str().parse::<f64>().ok(),
+            DeValue::Integer(integer) => integer.as_str().parse::<f64>().ok(),
+            _ => None,
+        };
+        number.filter(|number| number.is_finite()).ok_or_else(|| unexpected::<Self>(value))
+    }
+}
+
+impl FromToml for Nanos {
+    const EXPECTED: &'static str = "a time in quotes, such as \"8.5 ms\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        from_string(value)
+    }
+}
+
+impl FromToml for Bytes {
+    const EXPECTED: &'static str = "a size in quotes, such as \"4 KiB\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        from_string(value)
+    }
+}
+
+impl FromToml for Rate {
+    const EXPECTED: &'static str = "a rate in quotes, such as \"210 MB/s\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        from_string(value)
+    }
+}
