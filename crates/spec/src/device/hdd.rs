@@ -32,6 +32,9 @@ pub struct Hdd {
     pub link: Rate,
     /// 32 for SATA with NCQ; 1 for a disk without a queue.
     pub queue_depth: u32,
+    /// How many of the queued requests, the oldest, it weighs against each other for the next to serve. The whole
+    /// queue in enterprise disks; a desktop disk may see 4 (fitted to an ST2000DM006 by ublk-disksim).
+    pub queue_window: u32,
     /// A request that has waited longer than this is served before nearer ones.
     pub age_limit: Nanos,
     /// All of the disk's memory.
@@ -44,6 +47,8 @@ pub struct Hdd {
     pub write_cache: bool,
     /// How much of the cache writes may fill.
     pub write_buffer: Bytes,
+    /// How many of the buffered writes, the oldest, it weighs against each other for the next to put on the media.
+    pub write_window: u32,
 }
 
 /// The slowest and fastest media rates that make sense: a disk of 1990, and one of several actuators.
@@ -66,12 +71,14 @@ impl Hdd {
         let command_overhead = table.within("command_overhead", none..=ms(10));
         let link = table.within("link", Rate(1_000_000)..=Rate(12_000_000_000));
         let queue_depth = table.within("queue_depth", 1..=1_024);
+        let queue_window = table.within("queue_window", 1..=1_024);
         let age_limit = table.within("age_limit", ms(1)..=Nanos::from_secs(60));
         let cache = table.within("cache", Bytes::kib(16)..=Bytes::gib(8));
         let cache_segments = table.within("cache_segments", 1..=4_096);
         let look_ahead = table.within("look_ahead", Bytes::ZERO..=Bytes::gib(1));
         let write_cache = table.required("write_cache");
         let write_buffer = table.within("write_buffer", Bytes::ZERO..=Bytes::gib(8));
+        let write_window = table.within("write_window", 1..=4_096);
         let hdd = Self {
             rpm: rpm?,
             seek_track_to_track: seek_track_to_track?,
@@ -86,12 +93,14 @@ impl Hdd {
             command_overhead: command_overhead?,
             link: link?,
             queue_depth: queue_depth?,
+            queue_window: queue_window?,
             age_limit: age_limit?,
             cache: cache?,
             cache_segments: cache_segments?,
             look_ahead: look_ahead?,
             write_cache: write_cache?,
             write_buffer: write_buffer?,
+            write_window: write_window?,
         };
         hdd.check(table, bytes?);
         Some(hdd)
