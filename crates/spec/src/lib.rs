@@ -3,5 +3,26 @@
 //! Every thing is one file, and its name is the file's name without `.toml`. Files are read through [`read`], which
 //! collects all mistakes of a file with their line. Nothing here runs anything, and only [`lab`] touches the disk.
 
+pub mod array;
 pub mod device;
+pub mod join;
+pub mod kernel;
+pub mod lab;
+pub mod policy;
 pub mod read;
+pub mod scheduler;
+pub mod suite;
+pub mod trial;
+pub mod workload;
+
+pub use array::Array;
+pub use device::{Device, Model};
+pub use join::{Join, Profile};
+pub use kernel::Kernel;
+pub use lab::Lab;
+pub use policy::{Policy, PolicyChoice};
+pub use read::{Mistake, Mistakes};
+pub use scheduler::Scheduler;
+pub use suite::Suite;
+pub use trial::Trial;
+pub use workload::Workload;

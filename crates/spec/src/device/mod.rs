@@ -67,7 +67,7 @@ impl Model {
 }
 
 /// The logical block of every disk, and what sizes are rounded down to.
-const BLOCK: u64 = 4096;
+pub(crate) const BLOCK: u64 = 4096;
 
 const SMALLEST: Bytes = Bytes::mib(1);
 const LARGEST: Bytes = Bytes(200_000_000_000_000);

@@ -21,3 +21,6 @@ pub use mistake::{Located, Mistake, Mistakes, Place};
 pub use nearest::{nearest, unknown};
 pub use table::{Reader, Table};
 pub use value::{FromToml, from_string, unexpected};
+
+#[cfg(test)]
+mod tests;

@@ -173,6 +173,12 @@ impl<'r, 's> Table<'r, 's> {
         self.convert_located(key, value)
     }
 
+    /// A table inside this one that must be there.
+    pub fn required_table(&self, key: &str) -> Option<Table<'r, 's>> {
+        self.ask(key, Some("a table"))?;
+        self.table(key)
+    }
+
     /// A table inside this one, if it is there.
     pub fn table(&self, key: &str) -> Option<Table<'r, 's>> {
         let value = self.ask(key, None)?;
@@ -189,7 +195,7 @@ impl<'r, 's> Table<'r, 's> {
     }
 
     pub fn has(&self, key: &str) -> bool {
-        self.entries.contains_key(key)
+        self.ask(key, None).is_some()
     }
 
     /// The keys that are there, in the order of the file.
@@ -207,6 +213,11 @@ impl<'r, 's> Table<'r, 's> {
     /// Records a mistake of a place that was kept.
     pub fn wrong_at(&self, place: &Place, message: impl Into<String>) {
         self.reader.record(place.mistake(message));
+    }
+
+    /// Records mistakes that were found elsewhere.
+    pub fn record(&self, mistakes: impl IntoIterator<Item = Mistake>) {
+        self.reader.mistakes.borrow_mut().extend(mistakes);
     }
 
     /// Where the value of `key` is; where there is none, the table's header.

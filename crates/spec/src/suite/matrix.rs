@@ -1,0 +1,227 @@
+//! From a suite and a lab to trials.
+
+use disklab_units::Seed;
+
+use super::{Axis, Suite, Values};
+use crate::array::Array;
+use crate::device::Device;
+use crate::kernel::NEWEST;
+use crate::lab::Lab;
+use crate::policy::{Policy, PolicyChoice};
+use crate::read::{Located, Mistake, Mistakes, unknown};
+use crate::scheduler::Scheduler;
+use crate::trial::Trial;
+use crate::workload::Workload;
+
+/// What the values of the axes stand for. Empty where the suite does not have an axis.
+#[derive(Default)]
+struct Resolved<'a> {
+    arrays: Vec<Named<'a, (&'a Array, Vec<Device>)>>,
+    workloads: Vec<Named<'a, &'a Workload>>,
+    policies: Vec<Named<'a, (PolicyChoice, &'a Policy)>>,
+}
+
+/// A value as the suite has it, and what it stands for.
+struct Named<'a, T> {
+    name: &'a Located<String>,
+    thing: T,
+}
+
+impl Suite {
+    /// All trials, always in the same order: the cells once with the first seed, then once with the second, so that
+    /// what is done of an interrupted run covers the matrix.
+    ///
+    /// The error holds all mistakes that can be found before anything runs.
+    pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Mistakes> {
+        let mut mistakes = Vec::new();
+        let resolved = Resolved::new(&self.axes, lab, &mut mistakes);
+        resolved.check_sizes(&mut mistakes);
+        resolved.check_mirrors(&mut mistakes);
+        resolved.check_arguments(&mut mistakes);
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes));
+        }
+        let (cells, resolved) = (cells(&self.axes), &resolved);
+        let with_seed = |seed| cells.iter().filter_map(move |cell| self.trial(resolved, cell, seed));
+        Ok((1..=self.seeds).flat_map(with_seed).collect())
+    }
+
+    /// `None` where the cell has no array or workload, which no suite that was read lacks.
+    fn trial(&self, resolved: &Resolved<'_>, cell: &[(Axis, String)], seed_index: u32) -> Option<Trial> {
+        let value = |axis| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
+        let (array, devices) =
+            resolved.arrays.iter().find(|it| Some(it.value()) == value(Axis::Array)).map(|it| &it.thing)?;
+        let workload = resolved.workloads.iter().find(|it| Some(it.value()) == value(Axis::Workload))?.thing;
+        let policy = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
+        // Where a read has no choice, there is nothing to set and nothing to read back.
+        let policy = policy.filter(|_| array.mirrors() > 1).map(|it| &it.thing);
+        let scheduler: Scheduler =
+            value(Axis::Scheduler).and_then(|word| word.parse().ok()).unwrap_or_default();
+        let mut needs: Vec<_> = policy.map(|(_, policy)| policy.needs.clone()).unwrap_or_default();
+        needs.extend(scheduler.needs().map(str::to_owned));
+        needs.sort();
+        needs.dedup();
+        let cell = self.visible(cell);
+        let rotational = devices.iter().any(|device| device.model.rotational());
+        Some(Trial {
+            id: id(&cell, seed_index),
+            cell,
+            seed_index,
+            seed: seed(seed_index),
+            array: (*array).clone(),
+            devices: devices.clone(),
+            workload: workload.clone(),
+            policy: policy.map(|(choice, _)| choice.clone()),
+            scheduler,
+            kernel: value(Axis::Kernel).unwrap_or(NEWEST).to_owned(),
+            needs,
+            runtime: self.runtime.of(rotational),
+            ramp: self.ramp.of(rotational),
+            memory: self.memory,
+            mount_options: self.mount_options.clone(),
+        })
+    }
+
+    /// The part of a cell that is not fixed.
+    fn visible(&self, cell: &[(Axis, String)]) -> Vec<(Axis, String)> {
+        let fixed = |axis| self.axes.iter().any(|known| known.axis == axis && known.fixed);
+        cell.iter().filter(|(axis, _)| !fixed(*axis)).cloned().collect()
+    }
+}
+
+/// Every combination of values, the last axis varying fastest.
+fn cells(axes: &[Values]) -> Vec<Vec<(Axis, String)>> {
+    axes.iter().fold(vec![Vec::new()], |cells, Values { axis, values, .. }| {
+        let extend = |cell: &Vec<(Axis, String)>, value: &Located<String>| {
+            let mut cell = cell.clone();
+            cell.push((*axis, value.value.clone()));
+            cell
+        };
+        cells.iter().flat_map(|cell| values.iter().map(move |value| extend(cell, value))).collect()
+    })
+}
+
+fn id(cell: &[(Axis, String)], seed_index: u32) -> String {
+    let mut id = String::new();
+    for (_, value) in cell {
+        // Names have neither `=` nor `+`, so that ids stay unique. A `:` is a drive or a host to some tools.
+        id.push_str(&value.replace(':', "="));
+        id.push('+');
+    }
+    id + "s" + &seed_index.to_string()
+}
+
+fn seed(index: u32) -> Seed {
+    Seed(u64::from(index)).derive("trial")
+}
+
+impl<T> Named<'_, T> {
+    fn value(&self) -> &str {
+        &self.name.value
+    }
+}
+
+impl<'a> Resolved<'a> {
+    fn new(axes: &'a [Values], lab: &'a Lab, mistakes: &mut Vec<Mistake>) -> Self {
+        let mut resolved = Self::default();
+        for Values { axis, values, .. } in axes {
+            for name in values {
+                if let Err(message) = resolved.add(*axis, name, lab) {
+                    mistakes.push(name.place.mistake(message));
+                }
+            }
+        }
+        resolved
+    }
+
+    fn add(&mut self, axis: Axis, name: &'a Located<String>, lab: &'a Lab) -> Result<(), String> {
+        let value = name.value.as_str();
+        match axis {
+            Axis::Array => {
+                let array =
+                    lab.arrays.get(value).ok_or_else(|| unknown("array", value, names(&lab.arrays)))?;
+                self.arrays.push(Named { name, thing: (array, lab.devices_of(array)) });
+            }
+            Axis::Workload => {
+                let workload = lab
+                    .workloads
+                    .get(value)
+                    .ok_or_else(|| unknown("workload", value, names(&lab.workloads)))?;
+                self.workloads.push(Named { name, thing: workload });
+            }
+            Axis::Policy => {
+                let choice: PolicyChoice = value.parse()?;
+                let policy = lab
+                    .policies
+                    .get(&choice.policy)
+                    .ok_or_else(|| unknown("policy", &choice.policy, names(&lab.policies)))?;
+                self.policies.push(Named { name, thing: (choice, policy) });
+            }
+            Axis::Scheduler => {
+                value.parse::<Scheduler>()?;
+            }
+            Axis::Kernel => {
+                let known = || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
+                if !known().any(|known| known == value) {
+                    return Err(unknown("kernel", value, known()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A workload's file must fit into each array.
+    fn check_sizes(&self, mistakes: &mut Vec<Mistake>) {
+        for Named { name, thing: workload } in &self.workloads {
+            for Named { thing: (array, devices), .. } in &self.arrays {
+                let largest = array.largest_file(devices);
+                if workload.file_size > largest {
+                    let message = format!(
+                        "its file of {} is larger than array `{}` holds: {largest} at most",
+                        workload.file_size, array.name
+                    );
+                    mistakes.push(name.place.mistake(message));
+                }
+            }
+        }
+    }
+
+    /// Policies are compared only where there is something to choose; a single one may meet arrays without mirrors,
+    /// and is then not set there.
+    fn check_mirrors(&self, mistakes: &mut Vec<Mistake>) {
+        let Some(first) = self.policies.first() else { return };
+        let without: Vec<_> = self.arrays.iter().filter(|it| it.thing.0.mirrors() == 1).collect();
+        if without.is_empty() {
+            return;
+        }
+        if without.len() == self.arrays.len() {
+            let message =
+                "nothing uses this axis: none of the arrays has mirrors that a policy could choose from";
+            mistakes.push(first.name.place.mistake(message));
+        } else if self.policies.len() > 1 {
+            for array in without {
+                let message = format!(
+                    "array `{}` ({}) has no mirrors: its results would be the same for each policy; leave it out, or \
+                     fix one policy",
+                    array.value(),
+                    array.thing.0.join
+                );
+                mistakes.push(array.name.place.mistake(message));
+            }
+        }
+    }
+
+    fn check_arguments(&self, mistakes: &mut Vec<Mistake>) {
+        for Named { name, thing: (choice, policy) } in &self.policies {
+            // A device must be there in every array that the policy meets; of other arguments one check is enough.
+            let fewest = self.arrays.iter().map(|it| it.thing.1.len()).min().unwrap_or(usize::MAX);
+            if let Err(message) = policy.check(choice, fewest) {
+                mistakes.push(name.place.mistake(message));
+            }
+        }
+    }
+}
+
+fn names<T>(things: &std::collections::BTreeMap<String, T>) -> impl Iterator<Item = &str> {
+    things.keys().map(String::as_str)
+}

@@ -1,0 +1,241 @@
+//! `lab/suites/*.toml`: a question, as a matrix of trials.
+//!
+//! ```toml
+//! question = "Which btrfs read policy serves which disks?"
+//! seeds = 3                          # trials of each cell
+//! memory = "512 MiB"                 # of the guest
+//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time
+//! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
+//! mount_options = ["noatime"]        # may be left out
+//! kernel = "newest"                  # a fixed value: the same for all trials
+//! baseline = { policy = "pid" }      # what the other values of an axis are compared with; may be left out
+//!
+//! [axes]                             # crossed with one another
+//! array = ["hdd-raid1", "ssd-raid10"]
+//! workload = ["randread-4k-qd1"]
+//! policy = ["pid", "round-robin:4k"]
+//! ```
+//!
+//! The axes are `array`, `workload`, `policy`, `scheduler` and `kernel`. Each is either a list in `[axes]` or one
+//! fixed value at the top; `array` and `workload` must be there. Left out, `policy` is the kernel's default,
+//! `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
+//! preferred kernel that can be had. An array with any disk that turns is measured for the rotational run time.
+
+mod axis;
+mod matrix;
+
+use std::ops::RangeInclusive;
+
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+pub use axis::{Axis, Values};
+
+use crate::read::{Located, Mistakes, Place, Table, unknown};
+
+/// A question and the trials that answer it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suite {
+    /// Its file's name.
+    pub name: String,
+    /// One line for people.
+    pub question: String,
+    /// Crossed in this order, the last varying fastest. Fixed ones come last.
+    axes: Vec<Values>,
+    /// Trials of each cell.
+    seeds: u32,
+    baseline: Option<Baseline>,
+    /// The guest's memory.
+    pub memory: Bytes,
+    /// Measured, in virtual time.
+    pub runtime: Span,
+    /// Before it, not measured.
+    pub ramp: Span,
+    /// For `mount -o`, each for itself.
+    pub mount_options: Vec<String>,
+}
+
+/// A time that differs by the kind of disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Span {
+    /// For arrays with any disk that turns.
+    pub rotational: Nanos,
+    pub solid_state: Nanos,
+}
+
+/// The value that the others of its axis are compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    pub axis: Axis,
+    pub value: String,
+}
+
+const SEEDS: RangeInclusive<u32> = 1..=1000;
+/// A kernel and fio need the first, and hosts have seldom more than the second.
+const MEMORY: RangeInclusive<Bytes> = Bytes::mib(64)..=Bytes::gib(256);
+const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
+const RAMP: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
+
+impl Suite {
+    /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by [`Suite::trials`].
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let question = table.required("question");
+        let seeds = table.within("seeds", SEEDS);
+        let memory = table.within("memory", MEMORY);
+        let runtime = table.required_table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
+        let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &RAMP));
+        let mount_options = read_mount_options(table);
+        let axes = read_axes(table);
+        let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
+        Some(Self {
+            name: name.to_owned(),
+            question: question?,
+            axes,
+            seeds: seeds?,
+            baseline: baseline.flatten(),
+            memory: memory?,
+            runtime: runtime??,
+            ramp: ramp.unwrap_or(Some(Span::default()))?,
+            mount_options,
+        })
+    }
+
+    /// The axes in order, the last varying fastest; fixed ones come last.
+    pub fn axes(&self) -> &[Values] {
+        &self.axes
+    }
+
+    pub fn seeds(&self) -> u32 {
+        self.seeds
+    }
+
+    /// What the other values of an axis are compared with.
+    pub fn baseline(&self) -> Option<&Baseline> {
+        self.baseline.as_ref()
+    }
+
+    /// Replaces the number of seeds, as `--seeds` does.
+    pub fn set_seeds(&mut self, seeds: u32) -> Result<(), Mistakes> {
+        if !SEEDS.contains(&seeds) {
+            let message = format!("{seeds} is not sensible: from {} to {} is", SEEDS.start(), SEEDS.end());
+            return Err(Place::of_file("--seeds").mistake(message).into());
+        }
+        self.seeds = seeds;
+        Ok(())
+    }
+
+    /// Replaces the values of an axis, as `--set axis=value,...` does. An axis the suite does not have is added.
+    ///
+    /// The ids of trials that remain do not change. A baseline that is not among the new values is dropped.
+    pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
+        let place = Place { key: axis.to_owned(), ..Place::of_file("--set") };
+        let axis: Axis = axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
+        let values: Vec<_> = values.split(',').map(str::trim).collect();
+        if values.contains(&"") {
+            return Err(place.mistake("a value is empty; write values with commas between them").into());
+        }
+        let located = |value: &str| Located { value: value.to_owned(), place: place.clone() };
+        let (values, mistakes) = axis.values(values.into_iter().map(located).collect());
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes));
+        }
+        if self
+            .baseline
+            .as_ref()
+            .is_some_and(|it| it.axis == axis && values.iter().all(|v| v.value != it.value))
+        {
+            self.baseline = None;
+        }
+        match self.axes.iter_mut().find(|known| known.axis == axis) {
+            Some(known) => *known = Values { axis, fixed: known.fixed && values.len() == 1, values },
+            None => self.axes.push(Values { axis, fixed: values.len() == 1, values }),
+        }
+        // What has become fixed or an axis moves to its kind; the sort is stable.
+        self.axes.sort_by_key(|axis| axis.fixed);
+        Ok(())
+    }
+}
+
+impl Span {
+    fn read(table: &Table<'_, '_>, sensible: &RangeInclusive<Nanos>) -> Option<Self> {
+        let rotational = table.within("rotational", sensible.clone());
+        let solid_state = table.within("solid_state", sensible.clone());
+        Some(Self { rotational: rotational?, solid_state: solid_state? })
+    }
+
+    /// The one that applies.
+    pub fn of(self, rotational: bool) -> Nanos {
+        if rotational { self.rotational } else { self.solid_state }
+    }
+}
+
+/// `[axes]` in the order of the file, then the fixed values.
+fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
+    let mut axes: Vec<Values> = Vec::new();
+    let mut add = |axis: Axis, values, fixed| {
+        let (values, mistakes) = axis.values(values);
+        table.record(mistakes);
+        axes.push(Values { axis, values, fixed });
+    };
+    let crossed = table.table("axes");
+    let is_crossed = |axis: Axis| crossed.as_ref().is_some_and(|crossed| crossed.has(axis.as_str()));
+    if let Some(crossed) = &crossed {
+        let mut given: Vec<_> = Axis::ALL.iter().copied().filter(|&axis| is_crossed(axis)).collect();
+        let order = crossed.keys();
+        given.sort_by_key(|axis| order.iter().position(|key| *key == axis.as_str()));
+        for axis in given {
+            add(axis, crossed.required_list(axis.as_str()), false);
+        }
+    }
+    for &axis in Axis::ALL {
+        match table.located::<String>(axis.as_str()) {
+            Some(_) if is_crossed(axis) => {
+                table.wrong(axis.as_str(), "is in [axes] too: leave one of the two")
+            }
+            Some(value) => add(axis, vec![value], true),
+            None => {}
+        }
+    }
+    for axis in [Axis::Array, Axis::Workload] {
+        if !table.has(axis.as_str()) && !is_crossed(axis) {
+            table.wrong(axis.as_str(), "is missing: a list in [axes], or one fixed value at the top");
+        }
+    }
+    axes
+}
+
+fn read_baseline(table: &Table<'_, '_>, axes: &[Values]) -> Option<Baseline> {
+    let given: Vec<_> =
+        Axis::ALL.iter().filter_map(|&axis| Some((axis, table.located::<String>(axis.as_str())?))).collect();
+    let [(axis, Located { value, place })] = given.as_slice() else {
+        if given.len() != 1 {
+            table.wrong("", "names one axis and its value: { policy = \"pid\" }");
+        }
+        return None;
+    };
+    let Some(known) = axes.iter().find(|known| known.axis == *axis) else {
+        table.wrong_at(place, format!("the suite has no axis `{axis}`"));
+        return None;
+    };
+    match axis.canonical(value) {
+        Err(message) => table.wrong_at(place, message),
+        Ok(value) if known.values.iter().any(|known| known.value == value) => {
+            return Some(Baseline { axis: *axis, value });
+        }
+        Ok(value) => {
+            let values = known.values.iter().map(|known| known.value.as_str());
+            table.wrong_at(place, unknown(&format!("value of axis `{axis}`"), &value, values));
+        }
+    }
+    None
+}
+
+fn read_mount_options(table: &Table<'_, '_>) -> Vec<String> {
+    let options = table.list::<String>("mount_options");
+    for Located { value, place } in &options {
+        if value.is_empty() || value.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control()) {
+            table.wrong_at(place, format!("`{}` is not one mount option", value.escape_debug()));
+        }
+    }
+    options.into_iter().map(|option| option.value).collect()
+}

@@ -1,0 +1,49 @@
+use disklab_units::{Bytes, Nanos, Seed};
+use serde::{Deserialize, Serialize};
+
+use crate::array::Array;
+use crate::device::Device;
+use crate::policy::PolicyChoice;
+use crate::scheduler::Scheduler;
+use crate::suite::Axis;
+use crate::workload::Workload;
+
+/// One point of a suite's matrix with one seed: all that is needed to carry it out.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s` and the seed's
+    /// index. The `:` of a policy with an argument is a `=` here.
+    pub id: String,
+    /// The value of each axis, in the suite's order. Trials that differ by seed only have the same cell.
+    pub cell: Vec<(Axis, String)>,
+    /// From 1.
+    pub seed_index: u32,
+    /// Depends on the index only, so that cells can be paired by seed.
+    pub seed: Seed,
+    pub array: Array,
+    /// The array's disks, in its order. `Device::used` is cut to the array's part, `Device::bytes` is the whole disk.
+    pub devices: Vec<Device>,
+    pub workload: Workload,
+    /// None: the kernel's default, or an array without mirrors.
+    pub policy: Option<PolicyChoice>,
+    pub scheduler: Scheduler,
+    /// A series, or `newest`.
+    pub kernel: String,
+    /// Kernel options that policy and scheduler need, without `CONFIG_`, sorted.
+    pub needs: Vec<String>,
+    /// Measured for so long in virtual time.
+    pub runtime: Nanos,
+    /// Runs for so long before anything is measured: fio's `ramp_time`.
+    pub ramp: Nanos,
+    /// The guest's memory.
+    pub memory: Bytes,
+    /// For `mount -o`.
+    pub mount_options: Vec<String>,
+}
+
+impl Trial {
+    /// Whether any of its disks turns; decides which of a suite's run times applies.
+    pub fn rotational(&self) -> bool {
+        self.devices.iter().any(|device| device.model.rotational())
+    }
+}
