@@ -5,10 +5,9 @@
 //! writes both as its last act. A guest that crashed, was killed or wrote over its own memory leaves no such
 //! pair, and its trial does not count.
 
-use std::collections::BTreeMap;
-
 use disklab_units::Nanos;
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::digest::sha256_hex;
 
@@ -22,6 +21,9 @@ pub struct Closing {
     pub virtual_ns: Nanos,
     /// Requests of all disks, from boot to the end.
     pub requests: u64,
+    /// What each disk is a model of, by the lab's name, in the order of the devices of each phase.
+    #[serde(default)]
+    pub devices: Vec<String>,
     /// In the order they were begun.
     pub phases: Vec<Phase>,
     /// Of `requests.trace`, when it was written.
@@ -62,6 +64,8 @@ pub struct Device {
     pub writes: u64,
     #[serde(default)]
     pub flushes: u64,
+    #[serde(default)]
+    pub discards: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
     /// How long at least one request was outstanding.
@@ -73,9 +77,9 @@ pub struct Device {
     /// Over all requests, from the start of service to completion.
     #[serde(rename = "service_ns")]
     pub service: Nanos,
-    /// What this kind of model counts besides: seeks, cache hits.
+    /// What only this kind of model counts: seeks, cache hits.
     #[serde(default)]
-    pub model: BTreeMap<String, f64>,
+    pub model: Value,
 }
 
 /// Why a record does not prove that the guest finished.
@@ -85,26 +89,26 @@ pub enum Incomplete {
     Empty,
     #[error("the guest did not finish: the closing record of its disks is cut off after {bytes} bytes")]
     Cut { bytes: usize },
-    #[error(
-        "the guest did not finish in order: its disks' closing record does not end in `sha256 <64 hex digits>`"
-    )]
+    #[error("the guest did not finish: its disks' closing record does not end in `sha256 <64 hex digits>`")]
     NoChecksum,
     #[error(
-        "the guest's results cannot be trusted: its disks' closing record says its SHA-256 is {said}, but it is {found}"
+        "the guest went wild: its disks' closing record says that its SHA-256 is {said}, but it is {found}"
     )]
     WrongChecksum { said: String, found: String },
     #[error(
         "the disks' closing record is whole but of another disklab ({0}); build the disk library of this one"
     )]
     Content(String),
-    #[error("the guest did not finish: its disks were closed early")]
-    Early,
+    #[error("the guest's disks did not work to the end: {0}")]
+    Fault(String),
 }
 
 #[derive(Deserialize)]
 struct Head {
     schema: u32,
     complete: bool,
+    #[serde(default)]
+    fault: Option<String>,
 }
 
 /// Reads a closing record.
@@ -116,7 +120,7 @@ pub fn parse(bytes: &[u8]) -> Result<Closing, Incomplete> {
         return Err(Incomplete::Content(format!("its schema is {}, not {SCHEMA}", head.schema)));
     }
     if !head.complete {
-        return Err(Incomplete::Early);
+        return Err(Incomplete::Fault(head.fault.unwrap_or_else(|| "they do not say why".to_owned())));
     }
     serde_json::from_slice(json).map_err(content)
 }
@@ -150,12 +154,14 @@ fn is_sha256(hex: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    const JSON: &str = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":3,"new":[],"phases":[{"name":"measure",
-        "begin_ns":2,"end_ns":8,"devices":[{"name":"vda","reads":3,"writes":0,"read_bytes":12288,"write_bytes":0,
-        "busy_ns":5,"wait_ns":7,"service_ns":4,"model":{"seeks":2,"mean_seek":1.5}}]}]}"#;
+    const JSON: &str = concat!(
+        r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":3,"devices":["hdd-8tb"],"#,
+        r#""phases":[{"name":"measure","begin_ns":2,"end_ns":8,"devices":[{"name":"vda","reads":3,"writes":0,"#,
+        r#""flushes":0,"discards":0,"read_bytes":12288,"write_bytes":0,"busy_ns":5,"wait_ns":7,"service_ns":4,"#,
+        r#""model":{"seeks":2,"cache":{"hits":1}}}]}],"trace_sha256":null}"#
+    );
 
     fn sealed(json: &str) -> Vec<u8> {
-        let json = json.replace('\n', "");
         format!("{json}\nsha256 {}\n", sha256_hex(json.as_bytes())).into_bytes()
     }
 
@@ -165,7 +171,8 @@ mod tests {
         let phase = closing.phase("measure").expect("the phase");
         assert_eq!(phase.length(), Nanos(6));
         assert_eq!(phase.devices[0].wait, Nanos(7));
-        assert_eq!(phase.devices[0].model["mean_seek"].to_bits(), 1.5_f64.to_bits());
+        assert_eq!(phase.devices[0].model["cache"]["hits"], 1);
+        assert_eq!(closing.devices, ["hdd-8tb"]);
         assert_eq!(closing.phase("prepare"), None);
     }
 
@@ -198,10 +205,11 @@ mod tests {
     }
 
     #[test]
-    fn a_record_of_another_version_or_of_an_early_end_says_so() {
+    fn a_record_of_another_version_or_of_a_fault_says_so() {
         let other = sealed(&JSON.replace("\"schema\":1", "\"schema\":2"));
         assert_eq!(parse(&other), Err(Incomplete::Content("its schema is 2, not 1".into())));
-        assert_eq!(parse(&sealed(&JSON.replace("true", "false"))), Err(Incomplete::Early));
+        let fault = JSON.replace("true", "false").replace("\"fault\":null", "\"fault\":\"no space\"");
+        assert_eq!(parse(&sealed(&fault)), Err(Incomplete::Fault("no space".into())));
         let missing = sealed(&JSON.replace("\"requests\":3,", ""));
         assert!(matches!(parse(&missing), Err(Incomplete::Content(why)) if why.contains("requests")));
     }

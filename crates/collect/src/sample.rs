@@ -15,6 +15,9 @@ pub const MEASURED_PHASE: &str = "measure";
 const LITTLE_TOLERANCE: f64 = 0.05;
 /// Fewer requests than this hold no thousandth.
 const ENOUGH_FOR_P99_9: u64 = 1000;
+/// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by clocks of their
+/// own.
+const PHASE_TOLERANCE: u64 = 100;
 /// fio tells its running time in milliseconds and stops a job at a request's end.
 const RUNTIME_TOLERANCE: f64 = 0.01;
 
@@ -64,6 +67,8 @@ pub enum LatencyKind {
 pub struct DeviceSample {
     /// As the guest's kernel calls it: `vda`.
     pub name: String,
+    /// What it is a model of, by the lab's name.
+    pub device: Option<String>,
     pub reads: u64,
     pub writes: u64,
     /// Of the read requests of all disks, 0 to 1. `None` when no disk read.
@@ -80,7 +85,7 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     let phase = closing.phase(MEASURED_PHASE).filter(|phase| phase.length() > Nanos(0));
     let mut sample = of_fio(fio);
     if let Some(phase) = phase {
-        sample.devices = devices(phase);
+        sample.devices = devices(closing, phase);
         judge_disks(fio, phase, asked, &mut remarks);
     } else {
         remarks.push(Remark::NoMeasuredPhase);
@@ -169,17 +174,18 @@ fn together(latencies: &[&Latency]) -> Option<Latency> {
     })
 }
 
-fn devices(phase: &Phase) -> Vec<DeviceSample> {
+fn devices(closing: &Closing, phase: &Phase) -> Vec<DeviceSample> {
     let reads = sum(phase.devices.iter().map(|device| device.reads));
     let length = phase.length().0 as f64;
-    let sample = |device: &Device| DeviceSample {
+    let sample = |(index, device): (usize, &Device)| DeviceSample {
         name: device.name.clone(),
+        device: closing.devices.get(index).cloned(),
         reads: device.reads,
         writes: device.writes,
         read_share: (reads > 0).then(|| device.reads as f64 / reads as f64),
         utilisation: device.busy.0 as f64 / length,
     };
-    phase.devices.iter().map(sample).collect()
+    phase.devices.iter().enumerate().map(sample).collect()
 }
 
 fn judge_fio(fio: &Fio, remarks: &mut Vec<Remark>) {
@@ -227,21 +233,22 @@ fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark
     if !asked.direct {
         return;
     }
-    // Requests in flight when the phase begins or ends may be counted by one side only.
-    let in_flight = u64::from(asked.in_flight.unwrap_or(0));
     let moved = |pick: fn(&Job) -> &Direction| {
         let bytes = sum(fio.jobs.iter().map(|job| pick(job).io_bytes));
         let requests = sum(fio.jobs.iter().map(|job| pick(job).total_ios));
-        (bytes, bytes.checked_div(requests).unwrap_or(0).saturating_mul(in_flight))
+        // What was in flight when the phase began or ended may be counted by fio alone.
+        let in_flight = u64::from(asked.in_flight.unwrap_or(0));
+        let either = bytes.checked_div(requests).unwrap_or(0).saturating_mul(in_flight);
+        (bytes, bytes.saturating_sub(either).saturating_sub(bytes / PHASE_TOLERANCE))
     };
-    let (fio_bytes, slack) = moved(|job| &job.read);
+    let (fio_bytes, at_least) = moved(|job| &job.read);
     let disks_bytes = sum(phase.devices.iter().map(|device| device.read_bytes));
-    if disks_bytes.saturating_add(slack) < fio_bytes {
+    if disks_bytes < at_least {
         remarks.push(Remark::ReadFromElsewhere { fio_bytes, disks_bytes });
     }
-    let (fio_bytes, slack) = moved(|job| &job.write);
+    let (fio_bytes, at_least) = moved(|job| &job.write);
     let disks_bytes = sum(phase.devices.iter().map(|device| device.write_bytes));
-    if disks_bytes.saturating_add(slack) < fio_bytes {
+    if disks_bytes < at_least {
         remarks.push(Remark::WrittenElsewhere { fio_bytes, disks_bytes });
     }
 }

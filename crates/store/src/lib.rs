@@ -1,0 +1,35 @@
+//! Records: what a run left, on disk. The only writer of results.
+//!
+//! ```text
+//! records/<run>/
+//!   manifest.toml       what was to be run, with what: written once, before the first trial
+//!   trials.jsonl        what became of each trial: one line each, appended and synced
+//!   raw/<trial>/        a trial's raw output, never changed
+//!   raw/.<trial>.part/  raw output of a trial under way
+//!   lock                held by the process that writes
+//!   trials.jsonl.torn   half-written lines that a crash left, cut off by a resume
+//! ```
+//!
+//! A trial counts when its line ends in a newline. Its raw output is complete, synced and under its final
+//! name before that, so a crash at any moment leaves either the whole trial, or leftovers that do not count
+//! and that [`Record::resume`] clears away. When a trial is tried again its new line stands below the older
+//! ones, and is the one that counts.
+
+pub mod error;
+pub mod fingerprint;
+mod lock;
+pub mod manifest;
+mod name;
+pub mod outcome;
+pub mod record;
+mod sync;
+mod tidy;
+pub mod writer;
+
+pub use error::StoreError;
+pub use fingerprint::{Difference, compare, fingerprint};
+pub use manifest::Manifest;
+pub use outcome::{Outcome, Status};
+pub use record::Record;
+pub use tidy::Tidied;
+pub use writer::{RawFolder, Retry, Writer};

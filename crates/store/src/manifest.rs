@@ -1,0 +1,229 @@
+//! `manifest.toml`: what a run was to do, and with what. Written once, before the first trial.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use disklab_collect::digest::sha256_hex;
+use serde::{Deserialize, Serialize};
+
+use crate::error::StoreError;
+use crate::name;
+
+/// The version of the manifest written and read here.
+pub const SCHEMA: u32 = 1;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    schema: u32,
+    /// The version of disklab that makes the record.
+    pub disklab: String,
+    /// When the run began, RFC 3339.
+    pub created: String,
+    /// The command line, for the reader.
+    pub command: Vec<String>,
+    /// Every trial of the run by its id, in the order of the plan.
+    pub trials: Vec<String>,
+    pub suite: Suite,
+    #[serde(rename = "kernel", default)]
+    pub kernels: Vec<Kernel>,
+    /// Programs whose version can show in results: fio, mkfs.
+    #[serde(rename = "tool", default)]
+    pub tools: Vec<Fact>,
+    /// The files of the lab that the trials were made of, by path, with their SHA-256.
+    #[serde(rename = "input", default)]
+    pub inputs: Vec<Fact>,
+    /// The machine, for the reader: no result may depend on it.
+    #[serde(rename = "host", default)]
+    pub host: Vec<Fact>,
+}
+
+/// The question, as it was asked.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Suite {
+    pub name: String,
+    /// What the command line changed in it, `policy=pid,devid` each, so that a resume makes the same plan.
+    pub set: Vec<String>,
+    sha256: String,
+    text: String,
+}
+
+/// A guest kernel, as one value of the kernel axis.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The axis value that chose it.
+    pub name: String,
+    /// What it calls itself.
+    pub version: String,
+    /// Of the cache of kernels: source, configuration and insertions in one.
+    pub key: String,
+    pub sha256: String,
+    pub config_sha256: String,
+}
+
+/// Something to know, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Fact {
+    pub name: String,
+    pub value: String,
+}
+
+impl Fact {
+    pub fn new(name: impl Into<String>, value: impl Into<String>) -> Self {
+        Self { name: name.into(), value: value.into() }
+    }
+}
+
+impl Suite {
+    pub fn new(name: impl Into<String>, text: impl Into<String>, set: Vec<String>) -> Self {
+        let text = text.into();
+        Self { name: name.into(), set, sha256: sha256_hex(text.as_bytes()), text }
+    }
+
+    /// The whole file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub fn sha256(&self) -> &str {
+        &self.sha256
+    }
+}
+
+/// Something that is not as it was when the record was begun.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mismatch {
+    pub what: String,
+    pub recorded: String,
+    pub now: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Self { what, recorded, now } = self;
+        write!(out, "{what}: recorded {recorded}, now {now}")
+    }
+}
+
+impl Manifest {
+    /// A manifest with the suite and its trials; kernels, tools, inputs and host are the caller's to add.
+    pub fn new(disklab: &str, created: &str, suite: Suite, trials: Vec<String>) -> Self {
+        Self {
+            schema: SCHEMA,
+            disklab: disklab.to_owned(),
+            created: created.to_owned(),
+            command: Vec::new(),
+            trials,
+            suite,
+            kernels: Vec::new(),
+            tools: Vec::new(),
+            inputs: Vec::new(),
+            host: Vec::new(),
+        }
+    }
+
+    /// Reads a manifest, and checks that the suite's text is the one it was written with.
+    pub fn parse(bytes: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Head {
+            schema: u32,
+        }
+        let text = std::str::from_utf8(bytes).map_err(|error| format!("it is not text: {error}"))?;
+        let head: Head = toml::from_str(text).map_err(|error| error.to_string())?;
+        if head.schema != SCHEMA {
+            return Err(format!("its schema is {}; this disklab reads {SCHEMA}", head.schema));
+        }
+        let manifest: Self = toml::from_str(text).map_err(|error| error.to_string())?;
+        if sha256_hex(manifest.suite.text.as_bytes()) != manifest.suite.sha256 {
+            return Err("the suite's text was changed after the run: its SHA-256 is another".to_owned());
+        }
+        manifest.check_trials()?;
+        Ok(manifest)
+    }
+
+    /// Trials name folders, and each is one trial.
+    pub(crate) fn check_trials(&self) -> Result<(), String> {
+        let mut seen = BTreeSet::new();
+        for trial in &self.trials {
+            if !name::is_fit(trial) {
+                return Err(StoreError::Name { name: trial.clone() }.to_string());
+            }
+            if !seen.insert(trial) {
+                return Err(format!("trial {trial} is listed twice"));
+            }
+        }
+        Ok(())
+    }
+
+    pub fn to_toml(&self) -> Result<String, String> {
+        toml::to_string_pretty(self).map_err(|error| error.to_string())
+    }
+
+    /// What makes trials run `now` another experiment than those recorded: the program, the suite, its
+    /// trials, the kernels, the tools, the files of the lab. When, by which command and on which host do not.
+    pub fn mismatches(&self, now: &Self) -> Vec<Mismatch> {
+        let mut found = Vec::new();
+        let mut differ = |what: &str, recorded: &str, now: &str| {
+            if recorded != now {
+                found.push(Mismatch {
+                    what: what.to_owned(),
+                    recorded: recorded.to_owned(),
+                    now: now.to_owned(),
+                });
+            }
+        };
+        differ("disklab", &self.disklab, &now.disklab);
+        differ("suite", &self.suite.name, &now.suite.name);
+        differ("settings of the suite", &quoted(&self.suite.set), &quoted(&now.suite.set));
+        differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
+        found.extend(mismatched("kernel", &kernel_facts(&self.kernels), &kernel_facts(&now.kernels)));
+        found.extend(mismatched("tool", &self.tools, &now.tools));
+        found.extend(mismatched("input", &self.inputs, &now.inputs));
+        found.extend(mismatched_trials(&self.trials, &now.trials));
+        found
+    }
+}
+
+fn quoted(values: &[String]) -> String {
+    if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join("` `")) }
+}
+
+fn named(sha256: &str) -> String {
+    format!("SHA-256 {sha256}")
+}
+
+fn kernel_facts(kernels: &[Kernel]) -> Vec<Fact> {
+    let fact = |kernel: &Kernel| {
+        let Kernel { name, version, key, sha256, config_sha256 } = kernel;
+        Fact::new(
+            name,
+            format!("{version}, key {key}, SHA-256 {sha256}, of its configuration {config_sha256}"),
+        )
+    };
+    kernels.iter().map(fact).collect()
+}
+
+/// Facts compared by name; their order does not matter.
+fn mismatched(kind: &str, recorded: &[Fact], now: &[Fact]) -> Vec<Mismatch> {
+    let value = |facts: &[Fact], name: &str| {
+        let fact = facts.iter().find(|fact| fact.name == name);
+        fact.map_or_else(|| "none".to_owned(), |fact| fact.value.clone())
+    };
+    let added = now.iter().filter(|fact| recorded.iter().all(|known| known.name != fact.name));
+    let all = recorded.iter().chain(added);
+    all.map(|fact| Mismatch {
+        what: format!("{kind} {}", fact.name),
+        recorded: value(recorded, &fact.name),
+        now: value(now, &fact.name),
+    })
+    .filter(|mismatch| mismatch.recorded != mismatch.now)
+    .collect()
+}
+
+fn mismatched_trials(recorded: &[String], now: &[String]) -> Option<Mismatch> {
+    let first = (0..recorded.len().max(now.len())).find(|&at| recorded.get(at) != now.get(at))?;
+    let told = |trials: &[String]| {
+        let trial = trials.get(first).map_or("none", String::as_str);
+        format!("{}, of which number {} is {trial}", trials.len(), first + 1)
+    };
+    Some(Mismatch { what: "trials".to_owned(), recorded: told(recorded), now: told(now) })
+}

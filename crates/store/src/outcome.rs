@@ -1,0 +1,226 @@
+//! `trials.jsonl`: what became of each trial, one line of JSON each.
+
+use std::fmt;
+
+use disklab_collect::{Remark, Sample};
+use disklab_units::{Nanos, Seed};
+use serde::{Deserialize, Serialize};
+
+use crate::name;
+
+/// The version of the lines written and read here.
+pub const SCHEMA: u32 = 1;
+
+/// What became of one trial, the first time or a later one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Outcome {
+    /// The trial's id, as in the manifest.
+    pub trial: String,
+    pub cell: Cell,
+    pub seed_index: u32,
+    pub seed: Seed,
+    pub status: Status,
+    /// Why it is not `ok`.
+    pub reason: Option<String>,
+    /// The guest's clock at its end.
+    pub virtual_ns: Option<Nanos>,
+    /// How long it took here, in milliseconds. The one number that differs between two equal runs.
+    pub wall_ms: u64,
+    pub sample: Option<Sample>,
+    pub remarks: Vec<Remark>,
+    /// The folder of its raw output, from the record's. The writer sets it.
+    pub raw: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    Ok,
+    /// It ran, and gave no result.
+    Failed,
+    /// It could not be run here.
+    Skipped,
+    /// The user stopped it.
+    Interrupted,
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        out.pad(match self {
+            Self::Ok => "ok",
+            Self::Failed => "failed",
+            Self::Skipped => "skipped",
+            Self::Interrupted => "interrupted",
+        })
+    }
+}
+
+/// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cell(pub Vec<(String, String)>);
+
+impl Cell {
+    pub fn value(&self, axis: &str) -> Option<&str> {
+        self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
+    }
+}
+
+impl Serialize for Cell {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_map(self.0.iter().map(|(axis, value)| (axis, value)))
+    }
+}
+
+impl<'de> Deserialize<'de> for Cell {
+    fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        struct InOrder;
+        impl<'de> serde::de::Visitor<'de> for InOrder {
+            type Value = Cell;
+            fn expecting(&self, out: &mut fmt::Formatter) -> fmt::Result {
+                write!(out, "an object of one value for each axis")
+            }
+            fn visit_map<M: serde::de::MapAccess<'de>>(self, mut map: M) -> Result<Cell, M::Error> {
+                let mut cell = Cell::default();
+                while let Some(entry) = map.next_entry()? {
+                    cell.0.push(entry);
+                }
+                Ok(cell)
+            }
+        }
+        from.deserialize_map(InOrder)
+    }
+}
+
+impl Outcome {
+    /// One line with its newline.
+    pub fn to_line(&self) -> Result<String, serde_json::Error> {
+        #[derive(Serialize)]
+        struct Line<'a> {
+            schema: u32,
+            #[serde(flatten)]
+            outcome: &'a Outcome,
+        }
+        serde_json::to_string(&Line { schema: SCHEMA, outcome: self }).map(|line| line + "\n")
+    }
+}
+
+/// A whole `trials.jsonl`.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Lines {
+    /// In the order of the file.
+    pub outcomes: Vec<Outcome>,
+    /// Bytes up to and with the last newline.
+    pub whole: usize,
+    /// Bytes after it: a line that is being written, or that a crash cut off. It does not count.
+    pub torn: usize,
+}
+
+/// A line that cannot be read, though it is whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadLine {
+    /// From 1.
+    pub line: usize,
+    pub message: String,
+}
+
+/// Reads the lines of a `trials.jsonl`. Only a last line without a newline is forgiven.
+pub fn parse(bytes: &[u8]) -> Result<Lines, BadLine> {
+    let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let mut outcomes = Vec::new();
+    // The last newline ends a line; it does not begin one.
+    for (index, line) in bytes[..whole.saturating_sub(1)].split(|&byte| byte == b'\n').enumerate() {
+        if whole == 0 {
+            break;
+        }
+        outcomes.push(parse_line(line).map_err(|message| BadLine { line: index + 1, message })?);
+    }
+    Ok(Lines { outcomes, whole, torn: bytes.len() - whole })
+}
+
+fn parse_line(line: &[u8]) -> Result<Outcome, String> {
+    #[derive(Deserialize)]
+    struct Head {
+        schema: u32,
+    }
+    let unreadable = |error: serde_json::Error| format!("not the outcome of a trial: {error}");
+    let head: Head = serde_json::from_slice(line).map_err(unreadable)?;
+    if head.schema != SCHEMA {
+        return Err(format!("its schema is {}; this disklab reads {SCHEMA}", head.schema));
+    }
+    let outcome: Outcome = serde_json::from_slice(line).map_err(unreadable)?;
+    if let Some(raw) = &outcome.raw {
+        let folder = raw.strip_prefix("raw/").unwrap_or_default();
+        if !name::is_attempt(folder) {
+            return Err(format!("raw output cannot be in `{raw}`"));
+        }
+    }
+    Ok(outcome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn outcome(trial: &str) -> Outcome {
+        let cell = [("workload", "rand-4k"), ("array", "hdd-raid1")];
+        Outcome {
+            trial: trial.into(),
+            cell: Cell(cell.map(|(axis, value)| (axis.into(), value.into())).into()),
+            seed_index: 0,
+            seed: Seed(u64::MAX),
+            status: Status::Ok,
+            reason: None,
+            virtual_ns: Some(Nanos(5)),
+            wall_ms: 7,
+            sample: None,
+            remarks: vec![Remark::NoPercentiles],
+            raw: Some(format!("raw/{trial}")),
+        }
+    }
+
+    fn text(trials: &[&str]) -> Vec<u8> {
+        trials.iter().map(|trial| outcome(trial).to_line().expect("plain data")).collect::<String>().into()
+    }
+
+    #[test]
+    fn lines_come_back_as_they_were() {
+        let lines = parse(&text(&["a", "b"])).expect("whole lines");
+        assert_eq!(lines.outcomes, [outcome("a"), outcome("b")]);
+        assert_eq!(lines.torn, 0);
+        assert_eq!(lines.outcomes[0].cell.value("array"), Some("hdd-raid1"));
+        assert!(
+            text(&["a"]).starts_with(br#"{"schema":1,"trial":"a","cell":{"workload":"rand-4k","array":"#)
+        );
+    }
+
+    #[test]
+    fn nothing_yet_is_no_line() {
+        assert_eq!(parse(b""), Ok(Lines::default()));
+    }
+
+    #[test]
+    fn a_last_line_counts_when_it_is_whole_and_never_before() {
+        let bytes = text(&["a", "b"]);
+        let first = text(&["a"]).len();
+        for kept in first..bytes.len() {
+            let lines = parse(&bytes[..kept]).expect("only the last line is cut");
+            assert_eq!(lines.outcomes, [outcome("a")]);
+            assert_eq!((lines.whole, lines.torn), (first, kept - first));
+        }
+    }
+
+    #[test]
+    fn a_bad_line_is_named() {
+        let line = |text: &[u8]| parse(text).expect_err("a bad line");
+        let mut bytes = text(&["a", "b", "c"]);
+        let second = text(&["a"]).len();
+        bytes[second] = b'?';
+        assert_eq!(line(&bytes).line, 2);
+        assert_eq!(line(b"\n").line, 1);
+        assert_eq!(line(&[text(&["a"]), b"\n".to_vec()].concat()).line, 2);
+        let newer = String::from_utf8(text(&["a"])).expect("text").replace("\"schema\":1", "\"schema\":2");
+        assert!(line(newer.as_bytes()).message.contains("schema is 2"));
+        let outside = String::from_utf8(text(&["a"])).expect("text").replace("raw/a", "raw/../../a");
+        assert!(line(outside.as_bytes()).message.contains("raw/../../a"));
+    }
+}

@@ -1,0 +1,80 @@
+//! A record, read.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::StoreError;
+use crate::manifest::Manifest;
+use crate::outcome::{self, Lines, Outcome};
+
+/// A record as it was when it was opened. Reading takes no lock: a run may go on meanwhile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    folder: PathBuf,
+    manifest: Manifest,
+    lines: Lines,
+}
+
+impl Record {
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let manifest = read_manifest(folder)?;
+        let lines = read_lines(folder)?;
+        Ok(Self { folder: folder.to_owned(), manifest, lines })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Every line, those of earlier attempts too, in the order they were written.
+    pub fn lines(&self) -> &[Outcome] {
+        &self.lines.outcomes
+    }
+
+    /// Bytes of a last line that is not whole: a run is writing it, or a crash cut it off. It does not count.
+    pub fn torn_bytes(&self) -> usize {
+        self.lines.torn
+    }
+
+    /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has not run.
+    pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
+        let last = last_outcomes(&self.lines.outcomes);
+        self.manifest.trials.iter().map(|trial| (trial.as_str(), last.get(trial.as_str()).copied())).collect()
+    }
+
+    /// The outcome of `trial` that counts.
+    pub fn outcome(&self, trial: &str) -> Option<&Outcome> {
+        self.lines.outcomes.iter().rev().find(|outcome| outcome.trial == trial)
+    }
+
+    /// Where an outcome's raw output is.
+    pub fn raw(&self, outcome: &Outcome) -> Option<PathBuf> {
+        outcome.raw.as_ref().map(|raw| self.folder.join(raw))
+    }
+}
+
+/// By trial; a later line overrides an earlier one.
+pub(crate) fn last_outcomes(lines: &[Outcome]) -> BTreeMap<&str, &Outcome> {
+    lines.iter().map(|outcome| (outcome.trial.as_str(), outcome)).collect()
+}
+
+pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
+    let path = folder.join("manifest.toml");
+    let bytes = fs::read(&path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound if folder.is_dir() => StoreError::NoManifest { folder: folder.to_owned() },
+        _ => StoreError::Io { doing: "read", path: path.clone(), source },
+    })?;
+    Manifest::parse(&bytes).map_err(|message| StoreError::Manifest { path, message })
+}
+
+pub(crate) fn read_lines(folder: &Path) -> Result<Lines, StoreError> {
+    let path = folder.join("trials.jsonl");
+    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+    outcome::parse(&bytes).map_err(|bad| StoreError::Line { path, line: bad.line, message: bad.message })
+}

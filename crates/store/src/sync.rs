@@ -1,0 +1,24 @@
+//! Making sure that what was written survives a power failure.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+
+/// Syncs a folder's entries: what was created, renamed or removed in it.
+pub fn folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}
+
+/// Syncs every file and folder under `path`, and `path` itself.
+pub fn tree(path: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(path)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            tree(&entry.path())?;
+        } else if kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
+        }
+    }
+    folder(path)
+}
