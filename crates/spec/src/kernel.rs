@@ -42,11 +42,11 @@ impl Kernel {
         }
         let is_package =
             |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
-        if let Some(package) = package.as_deref() {
-            if package.is_empty() || package.starts_with('-') || !package.bytes().all(is_package) {
-                let message = format!("`{}` is not the name of a Debian package", package.escape_debug());
-                table.wrong("package", message);
-            }
+        if let Some(package) = package.as_deref()
+            && (package.is_empty() || package.starts_with('-') || !package.bytes().all(is_package))
+        {
+            let message = format!("`{}` is not the name of a Debian package", package.escape_debug());
+            table.wrong("package", message);
         }
         Some(Self { series: name.to_owned(), summary: summary?, package: package?, preference: preference? })
     }

@@ -189,7 +189,7 @@ fn read_file(path: &Path) -> Result<File, Mistake> {
     let place = Place::of_file(&path.display().to_string());
     let name = stem(path);
     if !is_name(&name) {
-        return Err(place.mistake("a name has only lower-case letters, digits, `-`, `_` and `.`, and begins with none of these three"));
+        return Err(place.mistake("a name has only lower-case letters, digits, `-`, `_` and `.`, and begins with a letter or a digit"));
     }
     match fs::read_to_string(path) {
         Ok(text) => Ok(File { path: path.display().to_string(), name, text }),

@@ -84,20 +84,29 @@ impl Device {
 }
 
 fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
-    let hdd = table.table("hdd").map(|hdd| Hdd::read(&hdd, bytes).map(Model::Hdd));
-    let ssd = table.table("ssd").map(|ssd| Ssd::read(&ssd).map(Model::Ssd));
-    let constant = table.table("constant").map(|constant| Constant::read(&constant).map(Model::Constant));
-    let mut models = [("hdd", hdd), ("ssd", ssd), ("constant", constant)].into_iter();
-    let mut given = models.by_ref().filter_map(|(key, model)| model.map(|model| (key, model)));
-    let Some((_, model)) = given.next() else {
-        // A table that is there and is no table has been recorded already.
-        if !["hdd", "ssd", "constant"].iter().any(|key| table.has(key)) {
+    let given: Vec<_> = ["hdd", "ssd", "constant"].into_iter().filter(|key| table.has(key)).collect();
+    match given[..] {
+        [] => {
             table.wrong("", "a device needs one of the tables [hdd], [ssd] and [constant]");
+            None
         }
-        return None;
-    };
-    if let Some((key, _)) = given.next() {
-        table.wrong(key, "a device has one of the tables [hdd], [ssd] and [constant], not several");
+        [key] => {
+            let model = table.table(key)?;
+            match key {
+                "hdd" => Hdd::read(&model, bytes).map(Model::Hdd),
+                "ssd" => Ssd::read(&model).map(Model::Ssd),
+                _ => Constant::read(&model).map(Model::Constant),
+            }
+        }
+        [first, second, ..] => {
+            table.wrong(
+                second,
+                format!("a device has one of [hdd], [ssd] and [constant]; [{first}] is here too"),
+            );
+            None
+        }
     }
-    model
 }
+
+#[cfg(test)]
+mod tests;

@@ -145,10 +145,10 @@ impl<'r, 's> Table<'r, 's> {
 
     /// A list of at least one. Elements with mistakes are recorded and left out.
     pub fn required_list<T: FromToml>(&self, key: &str) -> Vec<Located<T>> {
-        if let Some(DeValue::Array(elements)) = self.ask(key, Some("a list")).map(Spanned::get_ref) {
-            if elements.is_empty() {
-                self.wrong(key, "needs at least one element");
-            }
+        if let Some(DeValue::Array(elements)) = self.ask(key, Some("a list")).map(Spanned::get_ref)
+            && elements.is_empty()
+        {
+            self.wrong(key, "needs at least one element");
         }
         self.list(key)
     }
@@ -182,18 +182,15 @@ impl<'r, 's> Table<'r, 's> {
     /// A table inside this one, if it is there.
     pub fn table(&self, key: &str) -> Option<Table<'r, 's>> {
         let value = self.ask(key, None)?;
-        match value.get_ref() {
-            DeValue::Table(entries) => {
-                let prefix = format!("{}{key}.", self.prefix);
-                Some(Table::new(self.reader, entries, value.span(), prefix))
-            }
-            _ => {
-                self.wrong(key, format!("expected a table, `[{}{key}]`", self.prefix));
-                None
-            }
-        }
+        let DeValue::Table(entries) = value.get_ref() else {
+            self.wrong(key, format!("expected a table, `[{}{key}]`", self.prefix));
+            return None;
+        };
+        let prefix = format!("{}{key}.", self.prefix);
+        Some(Table::new(self.reader, entries, value.span(), prefix))
     }
 
+    /// Whether the key is there. It is then known, as if its value had been asked for.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key, None).is_some()
     }
@@ -223,13 +220,18 @@ impl<'r, 's> Table<'r, 's> {
     /// Where the value of `key` is; where there is none, the table's header.
     pub fn place(&self, key: &str) -> Place {
         let span = self.entries.get(key).map_or(self.span.clone(), Spanned::span);
-        self.reader.place(span.start, format!("{}{key}", self.prefix))
+        let key = format!("{}{key}", self.prefix);
+        self.reader.place(span.start, key.trim_end_matches('.').to_owned())
     }
 
     fn ask(&self, key: &str, missing: Option<&'static str>) -> Option<&'r Spanned<DeValue<'s>>> {
         let value = self.entries.get(key);
         let missing = if value.is_none() { missing } else { None };
-        self.asked.borrow_mut().push(Asked { key: key.to_owned(), missing });
+        let mut asked = self.asked.borrow_mut();
+        match asked.iter_mut().find(|asked| asked.key == key) {
+            Some(known) => known.missing = known.missing.or(missing),
+            None => asked.push(Asked { key: key.to_owned(), missing }),
+        }
         value
     }
 
@@ -278,7 +280,6 @@ impl Drop for Table<'_, '_> {
 }
 
 fn names(asked: &[Asked]) -> String {
-    let mut names: Vec<_> = asked.iter().map(|asked| asked.key.as_str()).collect();
-    names.dedup();
+    let names: Vec<_> = asked.iter().map(|asked| asked.key.as_str()).collect();
     names.join(", ")
 }

@@ -190,7 +190,7 @@ fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
     for &axis in Axis::ALL {
         match table.located::<String>(axis.as_str()) {
             Some(_) if is_crossed(axis) => {
-                table.wrong(axis.as_str(), "is in [axes] too: leave one of the two")
+                table.wrong(axis.as_str(), "is in [axes] too: leave one of the two");
             }
             Some(value) => add(axis, vec![value], true),
             None => {}
@@ -204,7 +204,7 @@ fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
     axes
 }
 
-fn read_baseline(table: &Table<'_, '_>, axes: &[Values]) -> Option<Baseline> {
+fn read_baseline(table: &Table<'_, '_>, crossed: &[Values]) -> Option<Baseline> {
     let given: Vec<_> =
         Axis::ALL.iter().filter_map(|&axis| Some((axis, table.located::<String>(axis.as_str())?))).collect();
     let [(axis, Located { value, place })] = given.as_slice() else {
@@ -213,7 +213,7 @@ fn read_baseline(table: &Table<'_, '_>, axes: &[Values]) -> Option<Baseline> {
         }
         return None;
     };
-    let Some(known) = axes.iter().find(|known| known.axis == *axis) else {
+    let Some(known) = crossed.iter().find(|known| known.axis == *axis) else {
         table.wrong_at(place, format!("the suite has no axis `{axis}`"));
         return None;
     };

@@ -1,0 +1,7 @@
+//! The crate as others use it: files in, trials or mistakes out.
+
+mod damage;
+mod lab;
+mod matrix;
+mod mistakes;
+mod small_lab;
