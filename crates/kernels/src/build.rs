@@ -1,0 +1,171 @@
+//! From a source to a kernel in the cache.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use disklab_units::Bytes;
+
+use crate::cache::Cache;
+use crate::claim::{self, Claim};
+use crate::compile::Compilation;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::kernel::{self, CONFIG, Kernel, Made, PROGRAM, RECORD, Record};
+use crate::key::{self, Key};
+use crate::process::Runner;
+use crate::recipe::Recipe;
+use crate::share::Share;
+use crate::source::{Material, Series, Source};
+use crate::step::{Report, Step};
+
+/// Commands of a build of 7.3 with this configuration; later builds go by the last one's count.
+const USUAL_STEPS: u32 = 1200;
+
+/// Room for the objects of a build, besides its source.
+const OBJECTS: Bytes = Bytes::mib(300);
+
+/// Makes kernels. Two at once in one cache wait for each other where they want the same thing.
+#[derive(Debug, Clone, Copy)]
+pub struct Build<'a> {
+    pub cache: &'a Cache,
+    pub share: &'a Share,
+    /// Compilers at once.
+    pub jobs: usize,
+    /// Set (by a signal handler, say) to end the build: its children are killed and [`Error::Interrupted`] comes back.
+    pub stop: &'a AtomicBool,
+}
+
+/// What a build gave.
+#[derive(Debug)]
+pub struct Built {
+    pub kernel: Kernel,
+    /// False if it was in the cache already.
+    pub fresh: bool,
+}
+
+impl Build<'_> {
+    /// The first of `series` whose package can be had; the caller puts the newest first. A series passed over is noted.
+    pub fn newest(&self, series: &[Series], report: Report) -> Result<Built> {
+        let mut passed = Vec::new();
+        for candidate in series {
+            match Material::obtain(&Source::from(candidate), self.cache, self.runner(), report) {
+                Ok(material) => return self.make(&material, report),
+                Err(Error::NoPackage { tried }) => {
+                    report(Step::Note(format!("no source for {}: {}", candidate.series, tried.join("; "))));
+                    passed.extend(tried);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        Err(Error::NoPackage { tried: passed })
+    }
+
+    /// A kernel from this source and no other.
+    pub fn from(&self, source: &Source, report: Report) -> Result<Built> {
+        let material = Material::obtain(source, self.cache, self.runner(), report)?;
+        self.make(&material, report)
+    }
+
+    fn runner(&self) -> Runner<'_> {
+        Runner { stop: self.stop }
+    }
+
+    fn make(&self, material: &Material, report: Report) -> Result<Built> {
+        let recipe = Recipe::read(self.share)?;
+        let compiler = key::compiler(self.runner())?;
+        let key = Key::new(&material.digest, &recipe, &compiler);
+        let folder = self.cache.kernels();
+        let claim = Claim::take(&folder, key.short(), self.runner(), report)?;
+        if let Some(kernel) = self.present(&key, report)? {
+            return Ok(Built { kernel, fresh: false });
+        }
+        self.check_room(material)?;
+        let start = Instant::now();
+        let scratch = claim.scratch()?;
+        let tree = material.unpack(&scratch.path().join("source"), self.runner(), report)?;
+        let version = material.version(&tree)?;
+        let (files, patches) = recipe.size(&version);
+        report(Step::Inserting { files, patches });
+        recipe.insert(&tree, &version, &scratch.path().join("patches"), self.runner())?;
+        let compilation = Compilation {
+            tree: &tree,
+            objects: &scratch.path().join("objects"),
+            version: &version,
+            log: &folder.join(format!("{version}-{}.log", key.short())),
+            jobs: self.jobs.max(1),
+            runner: self.runner(),
+        };
+        compilation.configure(recipe.fragment())?;
+        let steps = compilation.compile(self.expected_steps()?, report)?;
+        let made = Made {
+            key: key.full().to_owned(),
+            recipe: recipe.digest(),
+            compiler,
+            steps,
+            build_seconds: start.elapsed().as_secs_f64(),
+            source: material.provenance.clone(),
+        };
+        let place = folder.join(format!("{version}-{}", key.short()));
+        finish(&compilation, made, &scratch.path().join("result"), &place)?;
+        Ok(Built { kernel: Kernel::open(&place)?, fresh: true })
+    }
+
+    /// The kernel of this key, if it is there and sound; a damaged one is set aside.
+    fn present(&self, key: &Key, report: Report) -> Result<Option<Kernel>> {
+        let Some(folder) = self.place_of(key)? else { return Ok(None) };
+        match Kernel::open(&folder) {
+            Ok(kernel) => Ok(Some(kernel)),
+            Err(damage @ Error::Damaged { .. }) => {
+                let mut aside = folder.clone().into_os_string();
+                aside.push(kernel::DAMAGED);
+                let aside = PathBuf::from(aside);
+                claim::remove_folder(&aside)?;
+                file::rename(&folder, &aside)?;
+                report(Step::Note(format!("{damage}; it was set aside as {}", aside.display())));
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The version is in the folder's name but known only once the source is unpacked; the key is enough to find it.
+    fn place_of(&self, key: &Key) -> Result<Option<PathBuf>> {
+        let end = format!("-{}", key.short());
+        let folder = self.cache.kernels();
+        let names = file::names(&folder)?;
+        Ok(names
+            .into_iter()
+            .filter(|name| name.ends_with(&end))
+            .map(|name| folder.join(name))
+            .find(|at| at.is_dir()))
+    }
+
+    fn check_room(&self, material: &Material) -> Result<()> {
+        let need = material.room()?.saturating_add(OBJECTS);
+        let free = file::free_space(self.cache.root())?;
+        let path = self.cache.root().to_path_buf();
+        if free < need { Err(Error::NoSpace { path, need, free }) } else { Ok(()) }
+    }
+
+    fn expected_steps(&self) -> Result<u32> {
+        let kernels = kernel::list(self.cache)?.kernels;
+        Ok(kernels.first().map_or(USUAL_STEPS, |kernel| kernel.steps))
+    }
+}
+
+/// Gathers the result beside its final place, the record last, and moves it there at once.
+fn finish(compilation: &Compilation, made: Made, result: &Path, place: &Path) -> Result<()> {
+    file::create_folder(result)?;
+    for (from, to) in [("linux", PROGRAM), (".config", CONFIG)] {
+        let to = result.join(to);
+        file::copy(&compilation.objects.join(from), &to)?;
+        file::sync(&to)?;
+    }
+    let record = Record::of_build(result, compilation.version, made)?;
+    file::write_synced(&result.join(RECORD), record.to_toml().as_bytes())?;
+    file::rename(compilation.log, &result.join("build.log"))?;
+    file::sync(result)?;
+    file::rename(result, place)?;
+    file::sync(place.parent().unwrap_or(place))
+}

@@ -1,0 +1,85 @@
+//! The cache folder: `kernels`, `sources` and `disks` below `$XDG_CACHE_HOME/disklab` or `~/.cache/disklab`.
+
+use std::env;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// What is in the cache can be deleted at any time and costs only time and network to make again.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    root: PathBuf,
+}
+
+impl Cache {
+    /// The user's own cache; makes its folders where they are missing.
+    pub fn open() -> Result<Self> {
+        Self::at(&place(env::var_os("XDG_CACHE_HOME"), env::var_os("HOME"))?)
+    }
+
+    /// A cache in a folder of the caller's choice.
+    pub fn at(root: &Path) -> Result<Self> {
+        let cache = Self { root: root.to_path_buf() };
+        for folder in [cache.kernels(), cache.sources(), cache.disks()] {
+            std::fs::create_dir_all(&folder)
+                .and_then(|()| Ok(rustix::fs::access(&folder, rustix::fs::Access::WRITE_OK)?))
+                .map_err(|cause| Error::CacheUnusable { path: folder, cause })?;
+        }
+        Ok(cache)
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn kernels(&self) -> PathBuf {
+        self.root.join("kernels")
+    }
+
+    pub fn sources(&self) -> PathBuf {
+        self.root.join("sources")
+    }
+
+    pub fn disks(&self) -> PathBuf {
+        self.root.join("disks")
+    }
+}
+
+/// By the XDG base directory specification a relative path counts as not set.
+fn place(xdg_cache_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf> {
+    let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
+    absolute(xdg_cache_home)
+        .or_else(|| absolute(home).map(|home| home.join(".cache")))
+        .map(|cache| cache.join("disklab"))
+        .ok_or(Error::NoHome)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn placed(xdg: Option<&str>, home: Option<&str>) -> Result<PathBuf> {
+        place(xdg.map(OsString::from), home.map(OsString::from))
+    }
+
+    #[test]
+    fn the_place_follows_xdg_then_home() {
+        assert_eq!(placed(Some("/var/c"), Some("/home/u")).unwrap(), Path::new("/var/c/disklab"));
+        assert_eq!(placed(None, Some("/home/u")).unwrap(), Path::new("/home/u/.cache/disklab"));
+        assert_eq!(placed(Some("c"), Some("/home/u")).unwrap(), Path::new("/home/u/.cache/disklab"));
+        for (xdg, home) in [(None, None), (Some(""), Some("")), (Some("c"), None)] {
+            let error = placed(xdg, home).unwrap_err().to_string();
+            assert!(error.contains("XDG_CACHE_HOME=") && error.contains("HOME"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_made_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("file");
+        std::fs::write(&file, "").unwrap();
+        let error = Cache::at(&file).unwrap_err().to_string();
+        assert!(error.contains("file/kernels") && error.contains("XDG_CACHE_HOME"), "{error}");
+    }
+}

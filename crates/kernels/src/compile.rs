@@ -1,0 +1,183 @@
+//! Running the kernel's own build: configure, check the configuration, compile; everything it says goes to a log.
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, ExitStatus};
+use std::time::{Duration, Instant};
+
+use crate::config::Fragment;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::process::{Runner, Sign};
+use crate::step::{Report, Step};
+use crate::version::Version;
+
+/// The fewest commands from which a remaining time is foretold.
+const ENOUGH: u32 = 20;
+
+/// How many lines of a failed build are shown.
+const SHOWN: usize = 12;
+
+/// One kernel's build.
+pub(crate) struct Compilation<'a> {
+    /// The tree with everything inserted.
+    pub tree: &'a Path,
+    /// Where objects go; made here.
+    pub objects: &'a Path,
+    pub version: &'a Version,
+    /// Everything that make says; kept when it fails.
+    pub log: &'a Path,
+    pub jobs: usize,
+    pub runner: Runner<'a>,
+}
+
+impl Compilation<'_> {
+    /// Writes `.config` into the objects' folder: the smallest configuration there is, and the fragment.
+    pub fn configure(&self, fragment: &Fragment) -> Result<()> {
+        file::create_folder(self.objects)?;
+        File::create(self.log).map_err(Error::io("create the log", self.log))?;
+        if [".config", "include/config", "arch/um/include/generated"]
+            .iter()
+            .any(|at| self.tree.join(at).exists())
+        {
+            // Somebody built in this tree; its copy has to be clean for a build elsewhere.
+            self.succeed(Command::new("make").current_dir(self.tree).args(["ARCH=um", "mrproper"]))?;
+        }
+        self.succeed(self.make().arg("tinyconfig"))?;
+        let path = self.objects.join(".config");
+        let tiny = file::text(&path)?;
+        std::fs::write(&path, tiny + fragment.text()).map_err(Error::io("write", &path))?;
+        self.succeed(self.make().arg("olddefconfig"))?;
+        let lines = fragment.lost(&file::text(&path)?);
+        if lines.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::LostConfig { version: self.version.clone(), lines })
+        }
+    }
+
+    /// Builds `linux`; `expected` is about how many commands that takes. Returns how many it took.
+    pub fn compile(&self, expected: u32, report: Report) -> Result<u32> {
+        let start = Instant::now();
+        let mut done = 0;
+        let mut make = self.make();
+        make.arg(format!("-j{}", self.jobs)).arg("linux");
+        report(Step::Compiling { done, total: expected, remaining: None });
+        let status = self.logged(&mut make, &mut |line| {
+            if is_command(line) {
+                done += 1;
+                let total = expected.max(done + 1);
+                report(Step::Compiling { done, total, remaining: remaining(start.elapsed(), done, total) });
+            }
+        })?;
+        self.check(status)?;
+        Ok(done)
+    }
+
+    fn make(&self) -> Command {
+        let mut make = Command::new("make");
+        make.arg("-C").arg(self.tree).arg("ARCH=um").arg(format!("O={}", self.objects.display()));
+        make
+    }
+
+    fn succeed(&self, make: &mut Command) -> Result<()> {
+        let status = self.logged(make, &mut |_| {})?;
+        self.check(status)
+    }
+
+    /// Runs a make in an environment of its own: nothing that a user or an outer make set changes the kernel, and the
+    /// same source gives the same bytes on any day and machine.
+    fn logged(&self, make: &mut Command, watch: &mut dyn FnMut(&str)) -> Result<ExitStatus> {
+        make.env_clear();
+        for name in ["PATH", "HOME", "TMPDIR"] {
+            make.envs(std::env::var_os(name).map(|value| (name, value)));
+        }
+        make.env("LC_ALL", "C");
+        make.env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970");
+        make.env("KBUILD_BUILD_VERSION", "1");
+        make.env("KBUILD_BUILD_USER", "disklab").env("KBUILD_BUILD_HOST", "disklab");
+        let mut log =
+            File::options().append(true).open(self.log).map_err(Error::io("write to the log", self.log))?;
+        let mut written = Ok(());
+        let status = self.runner.watch(make, &mut |sign| {
+            if let Sign::Line(line) = sign {
+                if written.is_ok() {
+                    written = writeln!(log, "{line}");
+                }
+                watch(line);
+            }
+        })?;
+        written.map_err(Error::io("write to the log", self.log))?;
+        Ok(status)
+    }
+
+    fn check(&self, status: ExitStatus) -> Result<()> {
+        if status.success() {
+            return Ok(());
+        }
+        let log = std::fs::read(self.log).map_err(Error::io("read the log", self.log))?;
+        Err(Error::Make {
+            version: self.version.clone(),
+            status: status.to_string(),
+            tail: last_words(&String::from_utf8_lossy(&log)),
+            log: self.log.to_path_buf(),
+        })
+    }
+}
+
+/// Whether a line of the kernel's make stands for a command (`  CC      fs/btrfs/super.o`).
+fn is_command(line: &str) -> bool {
+    line.strip_prefix("  ").is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
+}
+
+fn remaining(elapsed: Duration, done: u32, total: u32) -> Option<Duration> {
+    (done >= ENOUGH).then(|| elapsed / done * total.saturating_sub(done))
+}
+
+/// The lines of a log that tell what went wrong, or its last ones.
+fn last_words(log: &str) -> Vec<String> {
+    let tells = |line: &&str| {
+        ["error:", "Error ", "*** ", "undefined reference", "No space left"]
+            .iter()
+            .any(|word| line.contains(word))
+    };
+    // Of the errors the first is the cause and what follows often its consequence.
+    let mut shown: Vec<&str> = log.lines().filter(tells).take(SHOWN).collect();
+    if shown.is_empty() {
+        shown = log.lines().rev().take(SHOWN).collect();
+        shown.reverse();
+    }
+    shown.into_iter().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_told_from_the_rest() {
+        for line in ["  CC      fs/btrfs/super.o", "  LD [M]  x", "  AR      lib/lib.a"] {
+            assert!(is_command(line), "{line}");
+        }
+        for line in ["make[1]: Entering directory", "  on line 3", "", "CC x.o", "x.c:1:2: error: y"] {
+            assert!(!is_command(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn the_remaining_time_is_in_proportion() {
+        assert_eq!(remaining(Duration::from_secs(10), 5, 100), None);
+        assert_eq!(remaining(Duration::from_secs(10), 50, 100), Some(Duration::from_secs(10)));
+        assert_eq!(remaining(Duration::from_secs(10), 100, 100), Some(Duration::ZERO));
+    }
+
+    #[test]
+    fn errors_are_found_among_thousands_of_lines() {
+        let mut log = "  CC      a.o\n".repeat(5000);
+        log.push_str("a.c:3:1: error: unknown type\nmake[2]: *** [a.o] Error 1\n");
+        log.push_str(&"  CC      b.o\n".repeat(50));
+        assert_eq!(last_words(&log), ["a.c:3:1: error: unknown type", "make[2]: *** [a.o] Error 1"]);
+        assert_eq!(last_words("one\ntwo\n"), ["one", "two"]);
+    }
+}

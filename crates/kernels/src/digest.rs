@@ -1,0 +1,87 @@
+//! SHA-256 of files and of lists of fields, as lower-case hexadecimal.
+
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::error::{Error, Result};
+
+/// Hashes fields with their lengths, so that no two different lists of fields have the same digest.
+pub(crate) struct Fields(Sha256);
+
+impl Fields {
+    /// `what` keeps digests of different things apart.
+    pub fn of(what: &str) -> Self {
+        let mut fields = Self(Sha256::new());
+        fields.add(what);
+        fields
+    }
+
+    pub fn add(&mut self, field: impl AsRef<[u8]>) -> &mut Self {
+        let bytes = field.as_ref();
+        self.0.update((bytes.len() as u64).to_le_bytes());
+        self.0.update(bytes);
+        self
+    }
+
+    pub fn finish(self) -> String {
+        hex(self.0)
+    }
+}
+
+pub(crate) fn of_bytes(bytes: &[u8]) -> String {
+    hex(Sha256::new_with_prefix(bytes))
+}
+
+pub(crate) fn of_file(path: &Path) -> Result<String> {
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 1 << 20];
+    let mut read = || -> std::io::Result<()> {
+        let mut file = File::open(path)?;
+        loop {
+            match file.read(&mut buffer)? {
+                0 => return Ok(()),
+                n => digest.update(&buffer[..n]),
+            }
+        }
+    };
+    read().map_err(Error::io("read", path))?;
+    Ok(hex(digest))
+}
+
+fn hex(digest: Sha256) -> String {
+    digest.finalize().iter().fold(String::with_capacity(64), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digests_are_those_of_sha256sum() {
+        assert_eq!(of_bytes(b"abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("abc");
+        std::fs::write(&path, "abc").unwrap();
+        assert_eq!(of_file(&path).unwrap(), of_bytes(b"abc"));
+    }
+
+    #[test]
+    fn fields_do_not_run_together() {
+        let digest = |parts: &[&str]| {
+            let mut fields = Fields::of("test");
+            for part in parts {
+                fields.add(part);
+            }
+            fields.finish()
+        };
+        assert_ne!(digest(&["ab", "c"]), digest(&["a", "bc"]));
+        assert_ne!(digest(&["ab"]), digest(&["ab", ""]));
+    }
+}

@@ -1,0 +1,193 @@
+//! What this machine can do, what it lacks, and the one line to type for it.
+
+mod machine;
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use crate::cache::Cache;
+use crate::error::Error;
+use crate::kernel;
+use crate::share::Share;
+
+/// One line a thing: `command package what for`.
+const PACKAGES: &str = include_str!("../../../install/packages");
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum State {
+    Good,
+    /// Not there, and can be had.
+    Missing,
+    /// There, and not fit for use.
+    Bad,
+}
+
+/// One thing that disklab needs, as it was found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: String,
+    pub state: State,
+    /// What was found.
+    pub detail: String,
+    /// What to type or do; `None` where nothing need be done.
+    pub remedy: Option<String>,
+}
+
+impl Check {
+    fn good(name: &str, detail: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), state: State::Good, detail: detail.into(), remedy: None }
+    }
+
+    fn missing(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            name: name.to_owned(),
+            state: State::Missing,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
+    }
+
+    fn bad(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), state: State::Bad, detail: detail.into(), remedy: Some(remedy.into()) }
+    }
+}
+
+/// Everything there is to check. Takes the errors of opening the cache and the data too, for they are findings.
+pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> Vec<Check> {
+    let mut checks = vec![machine::processor()];
+    checks.extend(tools(&search_path(), rustix::process::geteuid().is_root()));
+    checks.extend([
+        machine::system_calls(),
+        machine::memory(),
+        machine::shared_memory(Path::new("/dev/shm")),
+    ]);
+    checks.push(match share {
+        Ok(share) => Check::good("data", share.root().display().to_string()),
+        Err(error) => {
+            Check::missing("data", error.to_string(), "set DISKLAB_HOME or run `make install` again")
+        }
+    });
+    match cache {
+        Ok(cache) => {
+            checks.extend([machine::space(cache), machine::copies(cache)]);
+            if let Ok(share) = share {
+                checks.push(kernel(cache, share));
+            }
+        }
+        Err(error) => {
+            checks.push(Check::bad("cache", error.to_string(), "export XDG_CACHE_HOME=/var/tmp/$USER"));
+        }
+    }
+    checks
+}
+
+fn kernel(cache: &Cache, share: &Share) -> Check {
+    match kernel::find(cache, share, "newest") {
+        Ok(kernel) => {
+            Check::good("guest kernel", format!("{}, built from {}", kernel.version, kernel.source))
+        }
+        Err(Error::NoKernel { why, .. }) => Check::missing("guest kernel", why, "disklab kernel build"),
+        Err(error) => Check::bad("guest kernel", error.to_string(), "disklab kernel build"),
+    }
+}
+
+/// Ordinary users of Debian do not have the folders of mkfs in their path.
+fn search_path() -> Vec<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from)).collect()
+}
+
+/// A check a tool; each missing one's remedy is the line that installs them all.
+fn tools(path: &[PathBuf], root: bool) -> Vec<Check> {
+    let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
+    let place = |tool: &str| path.iter().map(|folder| folder.join(tool)).find(|file| file.is_file());
+    let mut packages: Vec<&str> =
+        needs.iter().filter(|(tool, ..)| place(tool).is_none()).map(|(_, package, _)| *package).collect();
+    packages.dedup();
+    let sudo = if root { "" } else { "sudo " };
+    let remedy = format!("{sudo}apt-get install {}", packages.join(" "));
+    let check = |(tool, _, purpose): &(&str, &str, &str)| match place(tool) {
+        Some(file) => Check::good(tool, file.display().to_string()),
+        None => Check::missing(tool, format!("needed {purpose}"), remedy.clone()),
+    };
+    needs.iter().map(check).collect()
+}
+
+fn need(line: &str) -> Option<(&str, &str, &str)> {
+    let (tool, rest) = line.split_once(char::is_whitespace)?;
+    let (package, purpose) = rest.trim_start().split_once(char::is_whitespace)?;
+    (tool != "#").then(|| (tool, package, purpose.trim_start()))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn missing_tools_share_one_line_that_installs_them() {
+        let folder = tempfile::tempdir().unwrap();
+        for tool in PACKAGES.lines().filter_map(need).map(|(tool, ..)| tool) {
+            if !tool.starts_with('/') && !["flex", "mkfs.btrfs"].contains(&tool) {
+                fs::write(folder.path().join(tool), "").unwrap();
+            }
+        }
+        let checks = tools(&[folder.path().to_path_buf()], false);
+        let missing: Vec<&Check> = checks.iter().filter(|check| check.state != State::Good).collect();
+        let names: Vec<&str> = missing.iter().map(|check| check.name.as_str()).collect();
+        assert_eq!(names, ["flex", "mkfs.btrfs"]);
+        for check in missing {
+            assert_eq!(check.remedy.as_deref(), Some("sudo apt-get install flex btrfs-progs"));
+        }
+    }
+
+    #[test]
+    fn the_list_of_packages_names_what_the_build_runs() {
+        let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
+        for tool in [
+            "gcc",
+            "make",
+            "flex",
+            "bison",
+            "bc",
+            "patch",
+            "tar",
+            "xz",
+            "dpkg-deb",
+            "apt-get",
+            "fio",
+            "mkfs.btrfs",
+        ] {
+            assert!(needs.iter().any(|need| need.0 == tool), "{tool}");
+        }
+    }
+
+    #[test]
+    fn without_a_cache_that_is_a_finding_and_the_rest_is_checked() {
+        let none = Error::NoShare { tried: vec!["here".into()] };
+        let checks = examine(Err(&Error::NoHome), Err(&none));
+        let of = |name: &str| checks.iter().find(|check| check.name == name).map(|check| check.state);
+        assert_eq!((of("cache"), of("data")), (Some(State::Bad), Some(State::Missing)));
+        assert!(of("memory").is_some() && of("gcc").is_some());
+        for check in &checks {
+            assert_eq!(check.state == State::Good, check.remedy.is_none(), "{check:?}");
+        }
+    }
+
+    #[test]
+    fn a_built_kernel_is_good_and_an_empty_cache_says_what_to_type() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("lab")).unwrap();
+        fs::create_dir(folder.path().join("guest-kernel")).unwrap();
+        fs::write(folder.path().join("guest-kernel/config"), "CONFIG_A=y\n").unwrap();
+        let share = Share::at(folder.path()).unwrap();
+        let cache = Cache::at(&folder.path().join("cache")).unwrap();
+        let checks = examine(Ok(&cache), Ok(&share));
+        let found = checks.iter().find(|check| check.name == "guest kernel").unwrap();
+        assert_eq!((found.state, found.remedy.as_deref()), (State::Missing, Some("disklab kernel build")));
+    }
+}

@@ -1,0 +1,129 @@
+//! What can go wrong between a source and a kernel that can be used; each message ends with what to do about it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use disklab_units::Bytes;
+
+use crate::patch::Reject;
+use crate::version::Version;
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    Io { doing: &'static str, path: PathBuf, cause: io::Error },
+
+    #[error(
+        "no place for the cache: neither XDG_CACHE_HOME nor HOME is set to an absolute path; \
+         set one of them, for example XDG_CACHE_HOME=/var/tmp/$USER"
+    )]
+    NoHome,
+
+    #[error(
+        "the cache folder {} cannot be used: {cause}; make it writable or set XDG_CACHE_HOME to a folder that is",
+        path.display()
+    )]
+    CacheUnusable { path: PathBuf, cause: io::Error },
+
+    #[error(
+        "the folders `lab` and `guest-kernel` of disklab were not found (looked {}); \
+         set DISKLAB_HOME to the folder that holds both", tried.join(", ")
+    )]
+    NoShare { tried: Vec<String> },
+
+    #[error("{} is not a Linux kernel source: {why}; give a kernel tree or a tarball of one", path.display())]
+    NotASource { path: PathBuf, why: String },
+
+    #[error("{} changed while it was being copied; build again when nothing writes to it", path.display())]
+    SourceChanged { path: PathBuf },
+
+    #[error("{} is not what was expected: its sha256 is {found}, not {expected}; get it anew", path.display())]
+    WrongDigest { path: PathBuf, expected: String, found: String },
+
+    #[error("unknown kernel series {asked:?}; known are {}", known.join(", "))]
+    UnknownSeries { asked: String, known: Vec<String> },
+
+    #[error(
+        "no kernel source could be had:\n{}\nWhat to do: check the network, or give a source of your own \
+         (--source with a kernel tree or tarball)",
+        indented(tried)
+    )]
+    NoPackage { tried: Vec<String> },
+
+    #[error("{}, line {line}: {text:?} is not a line of a kernel configuration (CONFIG_NAME=y)", path.display())]
+    BadFragment { path: PathBuf, line: usize, text: String },
+
+    #[error(
+        "Linux {version} does not take these lines of guest-kernel/config:\n{}\nWhat to do: the option was renamed, \
+         dropped, or needs another one; correct guest-kernel/config",
+        indented(lines)
+    )]
+    LostConfig { version: Version, lines: Vec<String> },
+
+    #[error(
+        "{} does not fit Linux {version}:\n{}\nWhat to do: put a version of it that fits at \
+         guest-kernel/patches/{}/{} (see guest-kernel/README.md), or build a series that it fits",
+        patch.display(), rejected(rejects), version.series(), file_name(patch)
+    )]
+    Patch { patch: PathBuf, version: Version, rejects: Vec<Reject> },
+
+    #[error(
+        "guest-kernel/files/{0} would overwrite the {0} that Linux {version} has already; \
+         give the inserted file another name", file.display()
+    )]
+    WouldOverwrite { file: PathBuf, version: Version },
+
+    #[error("cannot run {program}: {cause}; `disklab doctor` says how to get what is missing")]
+    Tool { program: String, cause: io::Error },
+
+    #[error("`{command}` failed ({status}):\n{}", indented(tail))]
+    Command { command: String, status: String, tail: Vec<String> },
+
+    #[error("building Linux {version} failed ({status}):\n{}\nThe whole log: {}", indented(tail), log.display())]
+    Make { version: Version, status: String, tail: Vec<String>, log: PathBuf },
+
+    #[error(
+        "building a kernel needs {need} in {}, and {free} are free; free some or set XDG_CACHE_HOME to a larger disk",
+        path.display()
+    )]
+    NoSpace { path: PathBuf, need: Bytes, free: Bytes },
+
+    #[error("interrupted")]
+    Interrupted,
+
+    #[error("the kernel in {} is damaged: {why}; `disklab kernel build` makes it anew", path.display())]
+    Damaged { path: PathBuf, why: String },
+
+    #[error("no built kernel answers to {asked:?} ({why}); {}", built(have))]
+    NoKernel { asked: String, why: String, have: Vec<String> },
+}
+
+impl Error {
+    /// For `map_err`: `Error::io("read", &path)`.
+    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+        let path = path.as_ref().to_path_buf();
+        move |cause| Self::Io { doing, path, cause }
+    }
+}
+
+fn indented(lines: &[String]) -> String {
+    lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn rejected(rejects: &[Reject]) -> String {
+    indented(&rejects.iter().map(ToString::to_string).collect::<Vec<_>>())
+}
+
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+fn built(have: &[String]) -> String {
+    if have.is_empty() {
+        "none is built yet: `disklab kernel build` builds one".to_owned()
+    } else {
+        format!("built are {}; `disklab kernel build` builds another", have.join(", "))
+    }
+}

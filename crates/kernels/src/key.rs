@@ -1,0 +1,75 @@
+//! The digest that names a built kernel: all that it was made from.
+
+use std::process::Command;
+
+use crate::digest::Fields;
+use crate::error::Result;
+use crate::process::Runner;
+use crate::recipe::Recipe;
+
+/// Goes up when the way of building changes so that old results are no longer what a build would give.
+const FORMAT: &str = "1";
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Key(String);
+
+impl Key {
+    /// `source` is the digest of the source's bytes (the version is one of them).
+    pub fn new(source: &str, recipe: &Recipe, compiler: &str) -> Self {
+        let mut fields = Fields::of("guest kernel");
+        fields.add(FORMAT).add(source).add(recipe.digest()).add(compiler);
+        Self(fields.finish())
+    }
+
+    pub fn full(&self) -> &str {
+        &self.0
+    }
+
+    /// Twelve digits, for names of folders.
+    pub fn short(&self) -> &str {
+        &self.0[..12]
+    }
+}
+
+/// The first line of `gcc --version`, which names the distribution's build of it too.
+pub(crate) fn compiler(runner: Runner) -> Result<String> {
+    let text = runner.output(Command::new("gcc").arg("--version").env("LC_ALL", "C"))?;
+    Ok(text.lines().next().unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::share::Share;
+
+    #[test]
+    fn any_input_changes_the_key() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("lab")).unwrap();
+        std::fs::create_dir(folder.path().join("guest-kernel")).unwrap();
+        let recipe = |config: &str| {
+            std::fs::write(folder.path().join("guest-kernel/config"), config).unwrap();
+            Recipe::read(&Share::at(folder.path()).unwrap()).unwrap()
+        };
+        let (one, other) = (recipe("CONFIG_A=y\n"), recipe("CONFIG_B=y\n"));
+        let key = Key::new("source", &one, "gcc 12");
+        assert_eq!(key, Key::new("source", &one, "gcc 12"));
+        for changed in [
+            Key::new("other", &one, "gcc 12"),
+            Key::new("source", &other, "gcc 12"),
+            Key::new("source", &one, "gcc 13"),
+        ] {
+            assert_ne!(key, changed);
+        }
+        assert!(key.full().starts_with(key.short()) && key.short().len() == 12);
+    }
+
+    #[test]
+    fn the_compiler_is_named_with_its_version() {
+        let stop = AtomicBool::new(false);
+        let found = compiler(Runner { stop: &stop }).unwrap();
+        assert!(found.contains(|c: char| c.is_ascii_digit()), "{found}");
+    }
+}

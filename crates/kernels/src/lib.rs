@@ -1,0 +1,41 @@
+//! The guest kernel: where its source comes from, how it is built once, and where it is kept.
+//!
+//! A kernel is made of three things: a source (a Debian package, a tree or a tarball of the user's own), what
+//! `guest-kernel/` puts into it (files, patches, a configuration), and the compiler. The digest of the three is the
+//! kernel's key, and the key names its place in the cache: what is there is never built again, and what differs in any
+//! of them is never mistaken for it.
+//!
+//! Start at [`Build`], which makes kernels, and [`find`], which opens those that are there.
+
+mod apt;
+mod archive;
+mod build;
+mod cache;
+mod claim;
+mod compile;
+mod config;
+mod digest;
+pub mod doctor;
+mod error;
+mod file;
+mod kernel;
+mod key;
+mod package;
+mod patch;
+mod process;
+mod recipe;
+pub mod share;
+mod source;
+mod step;
+mod tarball;
+mod tree;
+mod version;
+
+pub use build::{Build, Built};
+pub use cache::Cache;
+pub use error::{Error, Result};
+pub use kernel::{Kernel, Listing, find, list};
+pub use share::Share;
+pub use source::{Provenance, Series, Source};
+pub use step::Step;
+pub use version::Version;

@@ -1,0 +1,239 @@
+//! What is put into a kernel source to make it the guest: `guest-kernel/config`, `files` and `patches`.
+//!
+//! Everything is read at once, before anything is built, so that the key, the tree and the record speak of the same
+//! bytes even while somebody edits them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+
+use crate::config::Fragment;
+use crate::digest::Fields;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::patch;
+use crate::process::Runner;
+use crate::share::Share;
+use crate::version::Version;
+
+/// By name, and so in the order in which they are applied.
+type Patches = BTreeMap<String, Vec<u8>>;
+
+#[derive(Debug)]
+pub(crate) struct Recipe {
+    /// `guest-kernel`, for messages.
+    folder: PathBuf,
+    fragment: Fragment,
+    /// By path inside the tree.
+    files: BTreeMap<PathBuf, Insert>,
+    patches: Patches,
+    /// `patches/<series>/`: they replace the general patch of the same name for that series.
+    series: BTreeMap<String, Patches>,
+}
+
+#[derive(Debug)]
+struct Insert {
+    contents: Vec<u8>,
+    executable: bool,
+}
+
+impl Recipe {
+    pub fn read(share: &Share) -> Result<Self> {
+        let folder = share.guest_kernel();
+        let config = folder.join("config");
+        let fragment = Fragment::parse(&config, file::text(&config)?)?;
+        let mut files = BTreeMap::new();
+        if folder.join("files").is_dir() {
+            read_files(&folder.join("files"), Path::new(""), &mut files)?;
+        }
+        let (mut patches, mut series) = (Patches::new(), BTreeMap::new());
+        let place = folder.join("patches");
+        if place.is_dir() {
+            patches = read_patches(&place)?;
+            for name in file::names(&place)?.into_iter().filter(|name| place.join(name).is_dir()) {
+                series.insert(name.clone(), read_patches(&place.join(name))?);
+            }
+        }
+        Ok(Self { folder, fragment, files, patches, series })
+    }
+
+    pub fn fragment(&self) -> &Fragment {
+        &self.fragment
+    }
+
+    /// Stands for every byte of it.
+    pub fn digest(&self) -> String {
+        let mut fields = Fields::of("recipe");
+        fields.add(self.fragment.text());
+        for (path, insert) in &self.files {
+            fields.add("file").add(path.as_os_str().as_encoded_bytes());
+            fields.add([u8::from(insert.executable)]).add(&insert.contents);
+        }
+        for (series, patches) in std::iter::once(("", &self.patches))
+            .chain(self.series.iter().map(|(series, p)| (series.as_str(), p)))
+        {
+            for (name, text) in patches {
+                fields.add("patch").add(series).add(name).add(text);
+            }
+        }
+        fields.finish()
+    }
+
+    /// How many files and patches a kernel of this version gets.
+    pub fn size(&self, version: &Version) -> (usize, usize) {
+        (self.files.len(), self.patches_for(version).len())
+    }
+
+    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
+    pub fn insert(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
+        for (path, insert) in &self.files {
+            let target = tree.join(path);
+            if target.symlink_metadata().is_ok() {
+                return Err(Error::WouldOverwrite { file: path.clone(), version: version.clone() });
+            }
+            file::create_folder(target.parent().unwrap_or(tree))?;
+            fs::write(&target, &insert.contents).map_err(Error::io("write", &target))?;
+            let mode = if insert.executable { 0o755 } else { 0o644 };
+            fs::set_permissions(&target, fs::Permissions::from_mode(mode))
+                .map_err(Error::io("set the mode of", &target))?;
+        }
+        file::create_folder(scratch)?;
+        for (name, (origin, text)) in self.patches_for(version) {
+            let copy = scratch.join(name);
+            fs::write(&copy, text).map_err(Error::io("write", &copy))?;
+            let rejects = patch::apply(tree, &copy, runner)?;
+            if !rejects.is_empty() {
+                return Err(Error::Patch { patch: origin, version: version.clone(), rejects });
+            }
+        }
+        Ok(())
+    }
+
+    /// Name, file it came from, contents.
+    fn patches_for(&self, version: &Version) -> BTreeMap<&str, (PathBuf, &[u8])> {
+        let place = self.folder.join("patches");
+        let own = self.series.get_key_value(&version.series());
+        let general = self.patches.iter().map(|(name, text)| (name, place.join(name), text));
+        let special = own.into_iter().flat_map(|(series, patches)| {
+            let place = place.join(series);
+            patches.iter().map(move |(name, text)| (name, place.join(name), text))
+        });
+        general.chain(special).map(|(name, path, text)| (name.as_str(), (path, text.as_slice()))).collect()
+    }
+}
+
+fn read_files(root: &Path, below: &Path, into: &mut BTreeMap<PathBuf, Insert>) -> Result<()> {
+    for name in file::names(&root.join(below))? {
+        let path = below.join(name);
+        let full = root.join(&path);
+        let metadata = fs::metadata(&full).map_err(Error::io("read", &full))?;
+        if metadata.is_dir() {
+            read_files(root, &path, into)?;
+        } else {
+            let contents = fs::read(&full).map_err(Error::io("read", &full))?;
+            into.insert(path, Insert { contents, executable: metadata.permissions().mode() & 0o111 != 0 });
+        }
+    }
+    Ok(())
+}
+
+fn read_patches(folder: &Path) -> Result<Patches> {
+    file::names(folder)?
+        .into_iter()
+        .filter(|name| Path::new(name).extension().is_some_and(|extension| extension == "patch"))
+        .map(|name| {
+            let path = folder.join(&name);
+            let text = fs::read(&path).map_err(Error::io("read", &path))?;
+            Ok((name, text))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    /// A share with `files` (path and contents below `guest-kernel`).
+    fn share(files: &[(&str, &str)]) -> (tempfile::TempDir, Share) {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("lab")).unwrap();
+        for (path, contents) in [("config", "CONFIG_A=y\n")].iter().chain(files) {
+            let path = folder.path().join("guest-kernel").join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, contents).unwrap();
+        }
+        let share = Share::at(folder.path()).unwrap();
+        (folder, share)
+    }
+
+    fn edit(from: &str, to: &str) -> String {
+        format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{from}\n+{to}\n")
+    }
+
+    /// Inserts into a tree whose file `f` says `one`; returns what it says afterwards.
+    fn inserted(share: &Share, version: &str) -> Result<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let tree = folder.path().join("tree");
+        fs::create_dir(&tree).unwrap();
+        fs::write(tree.join("f"), "one\n").unwrap();
+        let stop = AtomicBool::new(false);
+        let version = version.parse().unwrap();
+        Recipe::read(share)?.insert(&tree, &version, &folder.path().join("p"), Runner { stop: &stop })?;
+        file::text(&tree.join("f"))
+    }
+
+    #[test]
+    fn patches_go_in_by_name_and_a_series_replaces_its_own() {
+        let (_keep, share) = share(&[
+            ("patches/0002-b.patch", &edit("two", "three")),
+            ("patches/0001-a.patch", &edit("one", "two")),
+            ("patches/7.2/0002-b.patch", &edit("two", "special")),
+            ("patches/notes.txt", "no patch"),
+        ]);
+        assert_eq!(inserted(&share, "7.3.4").unwrap(), "three\n");
+        assert_eq!(inserted(&share, "7.2.13").unwrap(), "special\n");
+    }
+
+    #[test]
+    fn a_patch_that_does_not_fit_says_which_where_and_what_to_do() {
+        let (_keep, share) = share(&[("patches/0001-a.patch", &edit("other", "two"))]);
+        let error = inserted(&share, "7.3.4").unwrap_err().to_string();
+        for part in
+            ["guest-kernel/patches/0001-a.patch", "Linux 7.3.4", "f: hunk 1", "patches/7.3/0001-a.patch"]
+        {
+            assert!(error.contains(part), "{part} in {error}");
+        }
+    }
+
+    #[test]
+    fn a_file_of_the_kernel_is_never_overwritten() {
+        let (_keep, share) = share(&[("files/f", "mine")]);
+        let error = inserted(&share, "7.3.4").unwrap_err().to_string();
+        assert!(error.contains("guest-kernel/files/f") && error.contains("Linux 7.3.4"), "{error}");
+    }
+
+    #[test]
+    fn the_digest_stands_for_every_byte_and_name() {
+        let digest = |files: &[(&str, &str)]| {
+            let (_keep, share) = share(files);
+            Recipe::read(&share).unwrap().digest()
+        };
+        let variants: [&[(&str, &str)]; 8] = [
+            &[],
+            &[("config", "CONFIG_B=y\n")],
+            &[("files/a", "1")],
+            &[("files/a", "2")],
+            &[("files/d/a", "1")],
+            &[("patches/a.patch", "1")],
+            &[("patches/7.3/a.patch", "1")],
+            &[("patches/7.2/a.patch", "1")],
+        ];
+        let digests: std::collections::BTreeSet<String> =
+            variants.iter().map(|files| digest(files)).collect();
+        assert_eq!(digests.len(), variants.len());
+        assert_eq!(digest(&[]), digest(&[("README.md", "not part of it")]));
+    }
+}

@@ -1,0 +1,177 @@
+//! Where a kernel's source comes from, and getting it into a folder.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::cache::Cache;
+use crate::digest;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::package;
+use crate::process::Runner;
+use crate::step::{Report, Step};
+use crate::tarball;
+use crate::tree::Tree;
+
+/// A supported series of kernels and the Debian package that carries its source.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Series {
+    /// `7.3`.
+    pub series: String,
+    /// `linux-source-7.3`.
+    pub package: String,
+}
+
+/// What a kernel is built from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A Debian package, fetched by apt from whichever suite has it.
+    Package { series: String, package: String },
+    /// A kernel tree or git work tree of the user's own; copied, never written to.
+    Tree(PathBuf),
+    /// A tarball of a kernel tree; `sha256` in lower-case hexadecimal, if the user knows it.
+    Tarball { path: PathBuf, sha256: Option<String> },
+}
+
+/// Where a built kernel's source came from, as its record tells it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Provenance {
+    Package { package: String, version: String, suite: String, sha256: String },
+    Tree { path: String, digest: String },
+    Tarball { path: String, sha256: String },
+}
+
+impl Source {
+    /// A folder is a tree, a file a tarball.
+    pub fn at(path: &Path) -> Result<Self> {
+        let path = path.canonicalize().map_err(Error::io("find the kernel source", path))?;
+        Ok(if path.is_dir() { Self::Tree(path) } else { Self::Tarball { path, sha256: None } })
+    }
+
+    /// The package of a series, as in `kernel build 7.2`.
+    pub fn of_series(asked: &str, known: &[Series]) -> Result<Self> {
+        let found = known.iter().find(|series| series.series == asked);
+        found.map(Self::from).ok_or_else(|| Error::UnknownSeries {
+            asked: asked.to_owned(),
+            known: known.iter().map(|series| series.series.clone()).collect(),
+        })
+    }
+}
+
+impl From<&Series> for Source {
+    fn from(series: &Series) -> Self {
+        Self::Package { series: series.series.clone(), package: series.package.clone() }
+    }
+}
+
+impl Provenance {
+    pub(crate) fn to_toml(&self) -> String {
+        // A flat table of strings always serialises.
+        toml::to_string(self).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Package { package, version, suite, .. } => write!(f, "{package} {version} from {suite}"),
+            Self::Tree { path, .. } | Self::Tarball { path, .. } => f.write_str(path),
+        }
+    }
+}
+
+/// A source at hand: hashed, not yet unpacked.
+#[derive(Debug)]
+pub(crate) struct Material {
+    pub provenance: Provenance,
+    /// Stands for every byte of it.
+    pub digest: String,
+    form: Form,
+}
+
+#[derive(Debug)]
+enum Form {
+    Tarball(PathBuf),
+    Tree(Tree),
+}
+
+impl Material {
+    pub fn obtain(source: &Source, cache: &Cache, runner: Runner, report: Report) -> Result<Self> {
+        match source {
+            Source::Package { package, .. } => {
+                let found = package::obtain(&cache.sources(), package, runner, report)?;
+                Ok(Self {
+                    provenance: found.provenance,
+                    digest: found.sha256,
+                    form: Form::Tarball(found.tarball),
+                })
+            }
+            Source::Tarball { path, sha256 } => {
+                report(Step::Preparing { what: format!("checking {}", path.display()) });
+                let found = digest::of_file(path)?;
+                if let Some(expected) = sha256.as_ref().filter(|expected| **expected != found) {
+                    return Err(Error::WrongDigest { path: path.clone(), expected: expected.clone(), found });
+                }
+                let provenance =
+                    Provenance::Tarball { path: path.display().to_string(), sha256: found.clone() };
+                Ok(Self { provenance, digest: found, form: Form::Tarball(path.clone()) })
+            }
+            Source::Tree(path) => {
+                report(Step::Preparing { what: format!("reading {}", path.display()) });
+                if !path.join("Makefile").is_file() {
+                    return Err(Error::NotASource { path: path.clone(), why: "it has no Makefile".into() });
+                }
+                let tree = Tree::read(path, runner)?;
+                let digest = tree.digest().to_owned();
+                let provenance =
+                    Provenance::Tree { path: path.display().to_string(), digest: digest.clone() };
+                Ok(Self { provenance, digest, form: Form::Tree(tree) })
+            }
+        }
+    }
+
+    /// Room for the unpacked source: xz makes a kernel ten times smaller, and small files round up to whole blocks.
+    pub fn room(&self) -> Result<Bytes> {
+        match &self.form {
+            Form::Tarball(path) => {
+                let packed = path.metadata().map_err(Error::io("read", path))?.len();
+                Ok(Bytes(packed.saturating_mul(12)))
+            }
+            Form::Tree(tree) => Ok(Bytes(tree.size().0.saturating_mul(5) / 4)),
+        }
+    }
+
+    /// Unpacks or copies into the new folder `target`; returns the tree's root in it.
+    pub fn unpack(&self, target: &Path, runner: Runner, report: Report) -> Result<PathBuf> {
+        match &self.form {
+            Form::Tarball(path) => {
+                report(Step::Preparing { what: format!("unpacking {}", path.display()) });
+                tarball::unpack(path, target, runner)
+            }
+            Form::Tree(tree) => {
+                report(Step::Preparing { what: format!("copying {}", tree.root().display()) });
+                tree.copy(target, runner)?;
+                Ok(target.to_path_buf())
+            }
+        }
+    }
+
+    /// What the source is called in messages.
+    pub fn path(&self) -> &Path {
+        match &self.form {
+            Form::Tarball(path) => path,
+            Form::Tree(tree) => tree.root(),
+        }
+    }
+
+    /// The version that an unpacked tree states.
+    pub fn version(&self, tree: &Path) -> Result<crate::Version> {
+        let makefile = file::text(&tree.join("Makefile"))?;
+        crate::Version::of_makefile(&makefile)
+            .map_err(|why| Error::NotASource { path: self.path().to_path_buf(), why })
+    }
+}

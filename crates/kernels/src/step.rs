@@ -1,0 +1,45 @@
+//! What a build tells while it runs.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use disklab_units::Bytes;
+
+/// One report of progress. `Downloading` and `Compiling` come several times a second, the others once each.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// Something a reader should know though the build goes on: a series passed over, a damaged kernel set aside.
+    Note(String),
+    /// Another disklab holds this lock; the build goes on when it is done.
+    Waiting {
+        lock: PathBuf,
+    },
+    /// Asking one suite of the Debian archive for a package.
+    Looking {
+        package: String,
+        suite: String,
+    },
+    Downloading {
+        package: String,
+        done: Bytes,
+        total: Bytes,
+    },
+    /// Hashing, unpacking or copying a source.
+    Preparing {
+        what: String,
+    },
+    /// Putting in `guest-kernel/files` and `guest-kernel/patches`, and making the configuration.
+    Inserting {
+        files: usize,
+        patches: usize,
+    },
+    /// `done` of about `total` commands of the kernel's make; `remaining` is unknown at first.
+    Compiling {
+        done: u32,
+        total: u32,
+        remaining: Option<Duration>,
+    },
+}
+
+/// Where steps go.
+pub(crate) type Report<'a> = &'a mut dyn FnMut(Step);

@@ -1,0 +1,81 @@
+//! Unpacking a tarball of a kernel tree, whatever its compression and its top folder's name.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Error, Result};
+use crate::file;
+use crate::process::Runner;
+
+/// Unpacks into the new folder `target` and returns the folder in it that holds the kernel's top Makefile.
+pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<PathBuf> {
+    file::create_folder(target)?;
+    let mut command = Command::new("tar");
+    command.args(["--extract", "--no-same-owner", "--file"]).arg(tarball).arg("--directory").arg(target);
+    // Debian's tarballs are made of blocks that xz unpacks on all cores.
+    runner.output(command.env("XZ_OPT", "-T0").env("LC_ALL", "C"))?;
+    let top = file::names(target)?;
+    let roots = std::iter::once(target.to_path_buf()).chain(top.iter().map(|name| target.join(name)));
+    let found: Vec<PathBuf> = roots.filter(|root| root.join("Makefile").is_file()).collect();
+    match <[PathBuf; 1]>::try_from(found) {
+        Ok([root]) => Ok(root),
+        Err(found) => {
+            let why = format!("it has {} top folders with a Makefile", found.len());
+            Err(Error::NotASource { path: tarball.to_path_buf(), why })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+
+    static RUN: AtomicBool = AtomicBool::new(false);
+    const RUNNER: Runner = Runner { stop: &RUN };
+
+    /// Packs `members` of a folder with two trees, `a` and `b`, and a `Makefile` of its own.
+    fn unpacked(name: &str, members: &[&str]) -> Result<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path();
+        for tree in ["a", "b"] {
+            fs::create_dir(root.join(tree)).unwrap();
+            fs::write(root.join(tree).join("Makefile"), tree).unwrap();
+        }
+        fs::write(root.join("Makefile"), "top").unwrap();
+        fs::write(root.join("other"), "").unwrap();
+        let tarball = root.join(name);
+        let mut tar = Command::new("tar");
+        RUNNER.output(tar.arg("-C").arg(root).arg("-caf").arg(&tarball).args(members)).unwrap();
+        let tree = unpack(&tarball, &root.join("unpacked"), RUNNER)?;
+        file::text(&tree.join("Makefile"))
+    }
+
+    #[test]
+    fn any_top_folder_and_compression_will_do() {
+        for name in ["x.tar", "x.tar.gz", "x.tar.xz"] {
+            assert_eq!(unpacked(name, &["a"]).unwrap(), "a", "{name}");
+        }
+        assert_eq!(unpacked("x.tar", &["./b"]).unwrap(), "b");
+        assert_eq!(unpacked("x.tar", &["Makefile", "other"]).unwrap(), "top");
+    }
+
+    #[test]
+    fn none_or_two_trees_are_refused() {
+        for members in [&["other"][..], &["a", "b"]] {
+            let error = unpacked("x.tar", members).unwrap_err().to_string();
+            assert!(error.contains("x.tar is not a Linux kernel source"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_tarball_is_told_by_tar() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.tar.xz");
+        fs::write(&path, "nonsense").unwrap();
+        let error = unpack(&path, &folder.path().join("u"), RUNNER).unwrap_err().to_string();
+        assert!(error.contains("x.tar.xz") && error.contains("tar:"), "{error}");
+    }
+}

@@ -1,0 +1,382 @@
+//! Builds from tiny trees whose Makefile behaves like the kernel's: the build cannot tell them from real ones.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+
+use disklab_kernels::{Build, Built, Cache, Error, Kernel, Series, Share, Source, Step, find, list};
+
+static RUN: AtomicBool = AtomicBool::new(false);
+
+const MAKEFILE: &str = r#"VERSION = 7
+PATCHLEVEL = 3
+SUBLEVEL = 4
+EXTRAVERSION =
+
+tinyconfig:
+	@test ! -e .config || { echo "*** The source tree is not clean"; false; }
+	@echo CONFIG_TINY=y > $(O)/.config
+olddefconfig:
+	@grep -v -e LOST -e '^#' $(O)/.config > $(O)/.new && mv $(O)/.new $(O)/.config
+	@echo CONFIG_FORCED=y >> $(O)/.config
+mrproper:
+	@rm .config
+linux:
+	@echo "  CC      one.o"
+	@sh build.sh
+	@echo "  LD      linux"
+	@cat build.sh inserted > $(O)/linux
+"#;
+
+/// A tree, a share and a cache in one temporary folder.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        let place = Self(tempfile::tempdir().unwrap());
+        place.write("tree/Makefile", MAKEFILE);
+        place.write("tree/build.sh", "true\n");
+        place.write("share/lab/none", "");
+        place.write(
+            "share/guest-kernel/config",
+            "# a comment\nCONFIG_BTRFS_EXPERIMENTAL=y\nCONFIG_MODULES=n\n",
+        );
+        place.write("share/guest-kernel/files/inserted", "the disks\n");
+        place
+    }
+
+    fn path(&self, below: &str) -> PathBuf {
+        self.0.path().join(below)
+    }
+
+    fn write(&self, below: &str, text: &str) {
+        let path = self.path(below);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn cache(&self) -> Cache {
+        Cache::at(&self.path("cache")).unwrap()
+    }
+
+    fn share(&self) -> Share {
+        Share::at(&self.path("share")).unwrap()
+    }
+
+    fn tree(&self) -> Source {
+        Source::at(&self.path("tree")).unwrap()
+    }
+
+    fn build(&self, source: &Source) -> (Result<Built, Error>, Vec<Step>) {
+        let mut steps = Vec::new();
+        let (cache, share) = (self.cache(), self.share());
+        let build = Build { cache: &cache, share: &share, jobs: 2, stop: &RUN };
+        let result = build.from(source, &mut |step| steps.push(step));
+        (result, steps)
+    }
+
+    /// Builds from the tree; this has to work.
+    fn built(&self) -> Built {
+        self.build(&self.tree()).0.unwrap()
+    }
+
+    /// Builds from the tree; this has to fail.
+    fn refused(&self) -> String {
+        self.build(&self.tree()).0.unwrap_err().to_string()
+    }
+
+    /// What is in the cache's folder for kernels, locks apart.
+    fn kernels(&self) -> Vec<String> {
+        let entries = fs::read_dir(self.path("cache/kernels")).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        names.filter(|name| Path::new(name).extension().is_none_or(|end| end != "lock")).collect()
+    }
+}
+
+fn note(steps: &[Step]) -> &str {
+    steps
+        .iter()
+        .find_map(|step| if let Step::Note(text) = step { Some(text.as_str()) } else { None })
+        .unwrap()
+}
+
+#[test]
+fn a_kernel_is_built_once_and_its_record_tells_of_what() {
+    let place = Place::new();
+    let (built, steps) = place.build(&place.tree());
+    let Built { kernel, fresh } = built.unwrap();
+    assert!(fresh);
+    assert_eq!((kernel.version.to_string().as_str(), kernel.series.as_str()), ("7.3.4", "7.3"));
+    assert!(
+        kernel.has_option("BTRFS_EXPERIMENTAL") && kernel.has_option("TINY") && !kernel.has_option("MODULES")
+    );
+    assert_eq!(fs::read_to_string(&kernel.path).unwrap(), "true\nthe disks\n");
+    assert!(fs::read_to_string(kernel.folder.join("build.log")).unwrap().contains("  LD      linux\n"));
+    assert!(kernel.source.to_string().ends_with("/tree"));
+    assert!(steps.contains(&Step::Inserting { files: 1, patches: 0 }));
+    assert!(steps.iter().any(|step| matches!(step, Step::Compiling { done: 2, .. })), "{steps:?}");
+    assert_eq!(place.kernels(), [format!("7.3.4-{}", &kernel.key[..12])]);
+
+    let again = place.built();
+    assert!(!again.fresh);
+    assert_eq!(again.kernel.sha256, kernel.sha256);
+}
+
+#[test]
+fn whatever_changes_makes_another_kernel() {
+    let place = Place::new();
+    place.built();
+    for (path, text) in [
+        ("tree/build.sh", "true # edited\n"),
+        ("share/guest-kernel/config", "CONFIG_OTHER=y\n"),
+        ("share/guest-kernel/files/inserted", "other disks\n"),
+        (
+            "share/guest-kernel/patches/1.patch",
+            "--- a/build.sh\n+++ b/build.sh\n@@ -1 +1 @@\n-true # edited\n+true\n",
+        ),
+    ] {
+        let before = place.kernels().len();
+        place.write(path, text);
+        assert!(place.built().fresh, "{path}");
+        assert!(!place.built().fresh, "{path}");
+        assert_eq!(place.kernels().len(), before + 1, "{path}");
+    }
+}
+
+#[test]
+fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
+    type Damage = fn(&Path);
+    let damages: [(&str, Damage); 4] = [
+        ("cannot read kernel.toml", |folder| fs::remove_file(folder.join("kernel.toml")).unwrap()),
+        ("cannot read linux", |folder| fs::remove_file(folder.join("linux")).unwrap()),
+        ("linux is not the file that was built", |folder| fs::write(folder.join("linux"), "true\n").unwrap()),
+        ("kernel.toml", |folder| {
+            fs::write(folder.join("kernel.toml"), "format = 1\nversion = \"7.").unwrap();
+        }),
+    ];
+    for (why, damage) in damages {
+        let place = Place::new();
+        let kernel = place.built().kernel;
+        damage(&kernel.folder);
+        let listing = list(&place.cache()).unwrap();
+        assert!(listing.kernels.is_empty() && listing.damaged.len() == 1, "{why}");
+        let error = find(&place.cache(), &place.share(), "newest").unwrap_err().to_string();
+        assert!(error.contains(why) && error.contains("disklab kernel build"), "{error}");
+
+        let (built, steps) = place.build(&place.tree());
+        assert!(built.unwrap().fresh);
+        assert!(note(&steps).contains(why) && note(&steps).contains(".damaged"), "{steps:?}");
+        assert_eq!(Kernel::open(&kernel.folder).unwrap().sha256, kernel.sha256);
+        assert_eq!(list(&place.cache()).unwrap().damaged.len(), 0);
+    }
+}
+
+#[test]
+fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
+    let place = Place::new();
+    place.write(
+        "tree/build.sh",
+        &format!("while [ ! -e {} ]; do sleep 0.02; done\n", place.path("go").display()),
+    );
+    let (cache, share, source) = (place.cache(), place.share(), place.tree());
+    let build = Build { cache: &cache, share: &share, jobs: 1, stop: &RUN };
+    let (compiling, hear_compiling) = mpsc::channel();
+    let (waiting, hear_waiting) = mpsc::channel();
+    std::thread::scope(|scope| {
+        let first = scope.spawn(|| {
+            build.from(&source, &mut |step| {
+                if let Step::Compiling { done: 1, .. } = step {
+                    compiling.send(()).unwrap();
+                }
+            })
+        });
+        hear_compiling.recv().unwrap();
+        let second = scope.spawn(|| {
+            build.from(&source, &mut |step| {
+                if let Step::Waiting { .. } = step {
+                    waiting.send(()).unwrap();
+                }
+            })
+        });
+        hear_waiting.recv().unwrap();
+        place.write("go", "");
+        assert!(first.join().unwrap().unwrap().fresh);
+        assert!(!second.join().unwrap().unwrap().fresh);
+    });
+    assert_eq!(place.kernels().len(), 1);
+}
+
+#[test]
+fn a_stopped_build_leaves_nothing_running_and_nothing_behind() {
+    let place = Place::new();
+    let alive = place.path("alive");
+    place.write("tree/build.sh", &format!("while sleep 0.02; do date >> {}; done\n", alive.display()));
+    let stop = AtomicBool::new(false);
+    let (cache, share) = (place.cache(), place.share());
+    let build = Build { cache: &cache, share: &share, jobs: 1, stop: &stop };
+    let result = std::thread::scope(|scope| {
+        let result = scope.spawn(|| build.from(&place.tree(), &mut |_| {}));
+        let deadline = Instant::now() + Duration::from_secs(20);
+        while !alive.exists() && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        stop.store(true, Ordering::Relaxed);
+        result.join().unwrap()
+    });
+    assert!(matches!(result, Err(Error::Interrupted)));
+    let size = fs::metadata(&alive).unwrap().len();
+    std::thread::sleep(Duration::from_millis(200));
+    assert_eq!(fs::metadata(&alive).unwrap().len(), size, "make's children still run");
+    assert!(!place.kernels().iter().any(|name| name.starts_with('.')), "{:?}", place.kernels());
+}
+
+#[test]
+fn what_a_killed_build_left_is_removed_by_the_next() {
+    let place = Place::new();
+    place.cache();
+    place.write("cache/kernels/.tmp-0123456789ab/source/Makefile", "");
+    place.built();
+    assert_eq!(place.kernels().len(), 1);
+}
+
+#[test]
+fn a_failed_build_shows_its_errors_and_keeps_its_log() {
+    let place = Place::new();
+    place.write("tree/build.sh", "echo 'fs/x.c:1:2: error: what is this' >&2; exit 1\n");
+    let (result, _) = place.build(&place.tree());
+    let Err(Error::Make { log, tail, .. }) = result else { panic!("{result:?}") };
+    assert_eq!(tail[0], "fs/x.c:1:2: error: what is this");
+    assert!(fs::read_to_string(&log).unwrap().contains("what is this"));
+    assert!(!place.kernels().iter().any(|name| name.starts_with('.')), "{:?}", place.kernels());
+}
+
+#[test]
+fn a_line_that_the_configuration_lost_is_named_before_anything_is_compiled() {
+    let place = Place::new();
+    place.write("share/guest-kernel/config", "CONFIG_KEPT=y\nCONFIG_LOST=y\nCONFIG_FORCED=n\n");
+    let (result, steps) = place.build(&place.tree());
+    let error = result.unwrap_err().to_string();
+    assert!(
+        error.contains("Linux 7.3.4") && error.contains("  CONFIG_LOST=y\n  CONFIG_FORCED=n\n"),
+        "{error}"
+    );
+    assert!(!error.contains("KEPT"), "{error}");
+    assert!(!steps.iter().any(|step| matches!(step, Step::Compiling { .. })));
+}
+
+#[test]
+fn a_file_of_the_kernel_is_not_overwritten_and_a_wrong_patch_is_named() {
+    let place = Place::new();
+    place.write(
+        "share/guest-kernel/patches/2.patch",
+        "--- a/build.sh\n+++ b/build.sh\n@@ -1 +1 @@\n-false\n+true\n",
+    );
+    let error = place.refused();
+    assert!(error.contains("patches/2.patch does not fit Linux 7.3.4:\n  build.sh: hunk 1"), "{error}");
+    place.write("share/guest-kernel/files/Makefile", "all:\n");
+    let error = place.refused();
+    assert!(error.contains("guest-kernel/files/Makefile would overwrite"), "{error}");
+}
+
+#[test]
+fn a_tree_is_not_touched_even_if_somebody_built_in_it() {
+    let place = Place::new();
+    place.write("tree/.config", "CONFIG_X86=y\n");
+    place.write(
+        "share/guest-kernel/patches/1.patch",
+        "--- a/build.sh\n+++ b/build.sh\n@@ -1 +1 @@\n-true\n+echo\n",
+    );
+    assert!(place.built().fresh);
+    let mut names: Vec<String> = fs::read_dir(place.path("tree"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, [".config", "Makefile", "build.sh"]);
+    assert_eq!(fs::read_to_string(place.path("tree/build.sh")).unwrap(), "true\n");
+}
+
+#[test]
+fn a_tree_that_may_only_be_read_will_do() {
+    let place = Place::new();
+    fs::set_permissions(place.path("tree/build.sh"), fs::Permissions::from_mode(0o444)).unwrap();
+    place.write(
+        "share/guest-kernel/patches/1.patch",
+        "--- a/build.sh\n+++ b/build.sh\n@@ -1 +1 @@\n-true\n+echo\n",
+    );
+    assert!(place.built().fresh);
+}
+
+#[test]
+fn a_tarball_gives_a_kernel_and_a_wrong_one_is_refused() {
+    let place = Place::new();
+    let path = place.path("linux.tar.xz");
+    let status = Command::new("tar")
+        .arg("-C")
+        .arg(place.path(""))
+        .arg("-cJf")
+        .arg(&path)
+        .arg("tree")
+        .status()
+        .unwrap();
+    assert!(status.success());
+    assert_eq!(Source::at(&path).unwrap(), Source::Tarball { path: path.clone(), sha256: None });
+    assert!(place.build(&Source::at(&path).unwrap()).0.unwrap().fresh);
+
+    let expected = "0".repeat(64);
+    let wrong = Source::Tarball { path, sha256: Some(expected.clone()) };
+    let error = place.build(&wrong).0.unwrap_err().to_string();
+    assert!(error.contains("linux.tar.xz") && error.contains(&expected), "{error}");
+}
+
+#[test]
+fn what_is_no_kernel_is_refused() {
+    let place = Place::new();
+    place.write("tree/Makefile", "all:\n");
+    assert!(place.refused().contains("does not set VERSION"));
+    fs::remove_file(place.path("tree/Makefile")).unwrap();
+    assert!(place.refused().contains("tree is not a Linux kernel source"));
+    assert!(Source::at(&place.path("nowhere")).unwrap_err().to_string().contains("nowhere"));
+}
+
+#[test]
+fn a_series_is_known_by_name() {
+    let series = |text: &str| Series { series: text.into(), package: format!("linux-source-{text}") };
+    let known = [series("7.3"), series("7.2")];
+    let package = Source::Package { series: "7.2".into(), package: "linux-source-7.2".into() };
+    assert_eq!(Source::of_series("7.2", &known).unwrap(), package);
+    let error = Source::of_series("9.9", &known).unwrap_err().to_string();
+    assert!(error.contains("9.9") && error.contains("7.3, 7.2"), "{error}");
+}
+
+#[test]
+fn a_kernel_is_found_by_every_name_a_suite_may_use() {
+    let place = Place::new();
+    let old = place.built().kernel;
+    place.write("tree/Makefile", &MAKEFILE.replace("SUBLEVEL = 4", "SUBLEVEL = 12"));
+    let new = place.built().kernel;
+    let found = |value: &str| find(&place.cache(), &place.share(), value).map(|kernel| kernel.key);
+    for (value, kernel) in [
+        ("newest", &new),
+        ("7.3", &new),
+        ("7.3.4", &old),
+        (old.folder.to_str().unwrap(), &old),
+        (old.path.to_str().unwrap(), &old),
+    ] {
+        assert_eq!(found(value).unwrap(), kernel.key, "{value}");
+    }
+    for value in ["7.2", "7.3.5", "latest", ""] {
+        let error = found(value).unwrap_err().to_string();
+        assert!(error.contains(&format!("{value:?}")) && error.contains("7.3.12, 7.3.4"), "{error}");
+    }
+
+    place.write("share/guest-kernel/files/inserted", "newer disks\n");
+    let error = found("newest").unwrap_err().to_string();
+    assert!(error.contains("7.3.12 was built with another configuration or other insertions"), "{error}");
+    assert_eq!(found(old.path.to_str().unwrap()).unwrap(), old.key);
+    assert!(!new.is_current(&place.share()).unwrap());
+}
