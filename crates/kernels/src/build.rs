@@ -76,7 +76,7 @@ impl Build<'_> {
         let compiler = key::compiler(self.runner())?;
         let key = Key::new(&material.digest, &recipe, &compiler);
         let folder = self.cache.kernels();
-        let claim = Claim::take(&folder, key.short(), self.runner(), report)?;
+        let claim = Claim::take(&folder, key.short(), self.stop, report)?;
         if let Some(kernel) = self.present(&key, report)? {
             return Ok(Built { kernel, fresh: false });
         }

@@ -5,6 +5,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
@@ -18,23 +19,25 @@ const LOOK: Duration = Duration::from_millis(100);
 const TEMPORARY: &str = ".tmp-";
 
 /// The right to make `<name>` in `folder`, until it is dropped.
-pub(crate) struct Claim {
+#[derive(Debug)]
+pub struct Claim {
     temporary: PathBuf,
     _lock: File,
 }
 
 /// A temporary folder, gone when dropped.
-pub(crate) struct Scratch(PathBuf);
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
 
 impl Claim {
     /// Waits until no one else holds it (and says so), then removes what killed makers left in `folder`.
-    pub fn take(folder: &Path, name: &str, runner: Runner, report: Report) -> Result<Self> {
+    pub fn take(folder: &Path, name: &str, stop: &AtomicBool, report: Report) -> Result<Self> {
         let path = lock_path(folder, name);
         let lock = File::create(&path).map_err(Error::io("create the lock", &path))?;
         if !try_lock(&lock, &path)? {
             report(Step::Waiting { lock: path.clone() });
             while !try_lock(&lock, &path)? {
-                runner.check()?;
+                Runner { stop }.check()?;
                 std::thread::sleep(LOOK);
             }
         }
@@ -100,16 +103,14 @@ fn sweep(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
     use std::sync::mpsc;
 
     use super::*;
 
     static RUN: AtomicBool = AtomicBool::new(false);
-    const RUNNER: Runner = Runner { stop: &RUN };
 
     fn take(folder: &Path, name: &str) -> Claim {
-        Claim::take(folder, name, RUNNER, &mut |step| panic!("{step:?}")).unwrap()
+        Claim::take(folder, name, &RUN, &mut |step| panic!("{step:?}")).unwrap()
     }
 
     #[test]
@@ -119,7 +120,7 @@ mod tests {
         let (said, hear) = mpsc::channel();
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let claim = Claim::take(folder.path(), "k", RUNNER, &mut |step| said.send(step).unwrap());
+                let claim = Claim::take(folder.path(), "k", &RUN, &mut |step| said.send(step).unwrap());
                 claim.map(drop)
             });
             assert_eq!(hear.recv().unwrap(), Step::Waiting { lock: folder.path().join("k.lock") });
@@ -134,7 +135,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let _first = take(folder.path(), "k");
         let stop = AtomicBool::new(false);
-        let result = Claim::take(folder.path(), "k", Runner { stop: &stop }, &mut |_| {
+        let result = Claim::take(folder.path(), "k", &stop, &mut |_| {
             stop.store(true, std::sync::atomic::Ordering::Relaxed);
         });
         assert!(matches!(result, Err(Error::Interrupted)));

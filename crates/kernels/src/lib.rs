@@ -33,6 +33,7 @@ mod version;
 
 pub use build::{Build, Built};
 pub use cache::Cache;
+pub use claim::{Claim, Scratch};
 pub use error::{Error, Result};
 pub use kernel::{Kernel, Listing, find, list};
 pub use share::Share;

@@ -23,7 +23,7 @@ pub(crate) struct Package {
 
 /// The package's tarball in the folder `sources`: the one that is there, else the first that a suite offers.
 pub(crate) fn obtain(sources: &Path, package: &str, runner: Runner, report: Report) -> Result<Package> {
-    let claim = Claim::take(sources, package, runner, report)?;
+    let claim = Claim::take(sources, package, runner.stop, report)?;
     match kept(sources, package, report) {
         Ok(Some(package)) => return Ok(package),
         Ok(None) => {}

@@ -42,4 +42,4 @@ pub enum Step {
 }
 
 /// Where steps go.
-pub(crate) type Report<'a> = &'a mut dyn FnMut(Step);
+pub type Report<'a> = &'a mut dyn FnMut(Step);

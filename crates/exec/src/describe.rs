@@ -1,0 +1,162 @@
+//! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
+
+use disklab_guest::machine::{Machine, MachineDisk, disk_name};
+use disklab_guest::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, ZeroFile};
+use disklab_spec::device::{Constant, Device, Model};
+use disklab_spec::{Join, Trial};
+use disklab_units::{Bytes, Nanos, Seed};
+
+/// The one test file of a filesystem.
+const TEST_FILE: &str = "test";
+/// The folder of the disks' data, in a trial's folder.
+pub const DISKS: &str = "disks";
+/// The luck of a policy that chooses by pid is drawn from so many: divisible by 2, 3 and 4 copies.
+const PIDS: u64 = 12;
+
+/// The disks of a trial, whose data is in [`DISKS`].
+pub fn machine(trial: &Trial) -> Machine {
+    let disks = trial.devices.iter().enumerate();
+    let disks = disks.map(|(i, d)| MachineDisk {
+        device: d.name.clone(),
+        bytes: whole_blocks(d.used),
+        size: d.bytes,
+        model: d.model.clone(),
+        image: image(i),
+    });
+    Machine { seed: trial.seed, disks: disks.collect(), trace: true }
+}
+
+/// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time to speak of.
+pub fn preparing_machine(trial: &Trial) -> Machine {
+    let mut machine = machine(trial);
+    machine.seed = Seed(0).derive("prepare");
+    machine.trace = false;
+    for disk in &mut machine.disks {
+        disk.model = Model::Constant(Constant {
+            latency: Nanos(1000),
+            servers: 32,
+            rotational: disk.model.rotational(),
+            queue_depth: 32,
+        });
+    }
+    machine
+}
+
+fn image(index: usize) -> String {
+    format!("{DISKS}/{index}.img")
+}
+
+fn whole_blocks(bytes: Bytes) -> Bytes {
+    Bytes(bytes.0 / 4096 * 4096)
+}
+
+/// What prepares the trial's disks; none for bare disks, which are zeroes to begin with.
+pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
+    let Join::Btrfs(profile) = trial.array.join else { return None };
+    let mut mkfs: Vec<String> = ["mkfs.btrfs", "-q", "-f", "-d", profile.as_str(), "-m", profile.as_str()]
+        .map(str::to_owned)
+        .into();
+    mkfs.extend(device_paths(&trial.devices));
+    Some(Plan {
+        burn_pids: 0,
+        device_settings: Vec::new(),
+        mkfs: Some(mkfs),
+        mount: Some(mount(trial)),
+        mount_settings: Vec::new(),
+        files: vec![ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size }],
+        measure: None,
+        unmount: true,
+    })
+}
+
+/// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
+pub fn plan(trial: &Trial) -> Plan {
+    let bare = trial.array.join == Join::Single;
+    let policy = trial.policy.as_ref().map(|policy| Setting {
+        path: "/sys/fs/btrfs/*/read_policy".to_owned(),
+        value: policy.to_string(),
+        choice: true,
+    });
+    Plan {
+        burn_pids: (trial.seed.derive("pids").0 % PIDS) as u32,
+        device_settings: (0..trial.devices.len()).map(|i| scheduler(trial, i)).collect(),
+        mkfs: None,
+        mount: (!bare).then(|| mount(trial)),
+        mount_settings: policy.into_iter().collect(),
+        files: Vec::new(),
+        measure: Some(Measure {
+            command: fio(trial),
+            phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
+            ramp_ns: trial.ramp.0,
+        }),
+        unmount: false,
+    }
+}
+
+fn scheduler(trial: &Trial, index: usize) -> Setting {
+    Setting {
+        path: format!("/sys/block/{}/queue/scheduler", disk_name(index)),
+        value: trial.scheduler.to_string(),
+        choice: true,
+    }
+}
+
+fn device_paths(devices: &[Device]) -> impl Iterator<Item = String> {
+    (0..devices.len()).map(|i| format!("/dev/{}", disk_name(i)))
+}
+
+fn mount(trial: &Trial) -> Mount {
+    let (noatime, others): (Vec<&String>, Vec<&String>) =
+        trial.mount_options.iter().partition(|option| *option == "noatime");
+    let devices = device_paths(&trial.devices).map(|path| format!("device={path}"));
+    let data: Vec<String> = devices.chain(others.into_iter().cloned()).collect();
+    Mount {
+        source: "/dev/vda".to_owned(),
+        filesystem: "btrfs".to_owned(),
+        data: data.join(","),
+        noatime: !noatime.is_empty(),
+    }
+}
+
+/// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
+/// `clock_gettime` is virtual where the processor's own counter would be real.
+fn fio(trial: &Trial) -> Vec<String> {
+    let w = &trial.workload;
+    let file = match trial.array.join {
+        Join::Single => "/dev/vda".to_owned(),
+        Join::Btrfs(_) => format!("{POOL}/{TEST_FILE}"),
+    };
+    let flag = |name: &str, on: bool| format!("--{name}={}", u8::from(on));
+    let mut arguments = vec![
+        "fio".to_owned(),
+        "--clocksource=clock_gettime".to_owned(),
+        "--thread".to_owned(),
+        "--disk_util=0".to_owned(),
+        "--eta=never".to_owned(),
+        "--output-format=json+".to_owned(),
+        format!("--output={TRIAL}/{}", disklab_guest::names::FIO),
+        // fio reads it as a number of at most 63 bits.
+        format!("--randseed={}", trial.seed.derive("fio").0 >> 1),
+        // Percentiles of the same latency that the mean is of.
+        "--lat_percentiles=1".to_owned(),
+        "--group_reporting".to_owned(),
+        "--exitall_on_error".to_owned(),
+        format!("--name={}", w.name),
+        format!("--filename={file}"),
+        format!("--size={}", w.file_size.0),
+        format!("--rw={}", w.rw),
+        format!("--bs={}", w.bs.0),
+        format!("--ioengine={}", w.ioengine),
+        format!("--iodepth={}", w.iodepth),
+        format!("--numjobs={}", w.numjobs),
+        flag("direct", w.direct),
+        "--time_based".to_owned(),
+        format!("--runtime={}us", trial.runtime.0.div_ceil(1000)),
+    ];
+    if trial.ramp.0 > 0 {
+        arguments.push(format!("--ramp_time={}us", trial.ramp.0.div_ceil(1000)));
+    }
+    let flags = [("norandommap", w.norandommap), ("refill_buffers", w.refill_buffers)];
+    arguments.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
+    arguments
+}

@@ -1,0 +1,35 @@
+//! What can go wrong before a trial's guest has said anything. What goes wrong in a trial is an outcome, not an error.
+
+use disklab_units::Bytes;
+use std::io;
+use std::path::{Path, PathBuf};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    Io { doing: &'static str, path: PathBuf, cause: io::Error },
+    #[error("{what} needs about {needed} in {}, and there are {free}; free some, or set XDG_CACHE_HOME to a larger place", path.display())]
+    NoRoom { what: String, path: PathBuf, needed: Bytes, free: Bytes },
+    #[error("{program} cannot be run: {cause}; `disklab doctor` tells how to get it")]
+    Tool { program: String, cause: io::Error },
+    #[error("the disk library is not at {}; build it with `cargo build --release`, or reinstall", .0.display())]
+    NoLibrary(PathBuf),
+    #[error("disks could not be prepared for {array}: {reason}; the guest's output is kept in {}", kept.display())]
+    Prepare { array: String, reason: String, kept: PathBuf },
+    #[error("interrupted")]
+    Interrupted,
+    #[error(transparent)]
+    Cache(#[from] disklab_kernels::Error),
+    #[error(transparent)]
+    Store(#[from] disklab_store::StoreError),
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// For `map_err` on I/O.
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Io { doing, path, cause }
+    }
+}

@@ -1,0 +1,44 @@
+//! How long trials will take here, roughly: for a plan, before anything has run.
+//!
+//! A guest handles so many requests a wall second, whatever its disks; what is unknown is how many requests a disk
+//! will serve, and the order of magnitude of that is in its model. After the first trials, progress is the better guide.
+
+use disklab_spec::{Model, Trial};
+use std::time::Duration;
+
+/// Boot, fio's start, the copy of the disks, the record on disk.
+const START: Duration = Duration::from_millis(700);
+/// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine with 2 cores.
+const REQUEST: Duration = Duration::from_micros(40);
+const MEBIBYTE: Duration = Duration::from_micros(700);
+/// Wall time to write a GiB of a test file, which is zeroes.
+const PREPARE_GIBIBYTE: Duration = Duration::from_millis(700);
+
+/// One trial on one processor.
+pub fn wall(trial: &Trial) -> Duration {
+    let seconds = (trial.ramp + trial.runtime).as_secs_f64();
+    let block = trial.workload.bs.0 as f64;
+    let depth = f64::from(trial.workload.iodepth * trial.workload.numjobs);
+    let requests = seconds * trial.devices.iter().map(|d| rate(&d.model, block, depth)).sum::<f64>();
+    START + REQUEST.mul_f64(requests) + MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20))
+}
+
+/// Preparing the disks of a trial on one processor, if they are not in the cache.
+pub fn preparing(trial: &Trial) -> Duration {
+    START + PREPARE_GIBIBYTE.mul_f64(trial.workload.file_size.0 as f64 / f64::from(1 << 30))
+}
+
+/// Requests a second that a disk serves at most.
+fn rate(model: &Model, block: f64, depth: f64) -> f64 {
+    match model {
+        Model::Hdd(hdd) => {
+            let access = hdd.seek_average.as_secs_f64() / 2.0 + 30.0 / f64::from(hdd.rpm);
+            (depth.sqrt() / access).min(hdd.rate_outer.0 as f64 / block)
+        }
+        Model::Ssd(ssd) => {
+            let read = ssd.read_page.iter().map(|t| t.as_secs_f64()).sum::<f64>() / ssd.read_page.len().max(1) as f64;
+            (depth / (read + ssd.command_overhead.as_secs_f64())).min(ssd.link.0 as f64 / block)
+        }
+        Model::Constant(c) => depth.min(f64::from(c.servers)) / c.latency.as_secs_f64(),
+    }
+}

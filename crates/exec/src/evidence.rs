@@ -1,0 +1,146 @@
+//! What a guest left behind: a complete result, or the best account of why there is none.
+
+use crate::guest::End;
+use disklab_collect::closing::{self, Closing};
+use disklab_guest::names;
+use disklab_units::Nanos;
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// So much of the end of a console or of the steps is looked at.
+const TAIL: u64 = 256 << 10;
+/// What the library and the first process begin their words with.
+const OURS: &str = "disklab: ";
+const PANIC: &str = "Kernel panic - not syncing: ";
+
+/// The closing record of a guest that did all it should; else the reason, for people.
+pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
+    let status = match end {
+        End::Stopped => return Err("interrupted".to_owned()),
+        End::Silent(silence) => {
+            return Err(explained(folder, &format!(
+                "the guest hangs: neither its clock nor a request moved for {} s", silence.as_secs()
+            )));
+        }
+        End::PastTime(limit) => {
+            return Err(explained(folder, &format!(
+                "the guest never ends: its clock is past {limit}, far beyond what the trial takes"
+            )));
+        }
+        End::Talkative => return Err(explained(folder, "the guest's console filled up; it has gone wrong")),
+        End::Exited(status) => status,
+    };
+    let console = tail(&folder.join(names::CONSOLE));
+    if let Some(panic) = console.lines().rev().find_map(|line| line.split_once(PANIC)) {
+        return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
+    }
+    if let Some(error) = failed_step(&tail(&folder.join(names::STEPS))) {
+        // What the library said is nearer to the cause: a full host disk is an I/O error in the guest.
+        let cause = said(&console).filter(|cause| !cause.starts_with("guest: "));
+        return Err(cause.map_or(error.clone(), |cause| format!("{cause}; in the guest: {error}")));
+    }
+    if !status.success() {
+        let last = said(&console).or_else(|| console.lines().last()).unwrap_or("nothing on its console");
+        return Err(format!("the guest's process died ({status}): {last}"));
+    }
+    let closing = std::fs::read(folder.join(names::CLOSING)).map_err(|error| {
+        said(&console).map_or_else(
+            || format!("the guest ended without the disks' closing record ({error}): its results are not complete"),
+            str::to_owned,
+        )
+    })?;
+    let closing = closing::parse(&closing).map_err(|incomplete| incomplete.to_string())?;
+    if !tail(&folder.join(names::STEPS)).lines().last().is_some_and(|line| line.contains("\"finished\"")) {
+        return Err("the guest ended before its plan did; see its console".to_owned());
+    }
+    Ok(closing)
+}
+
+/// When the guest's clock stopped, if it got so far.
+pub fn virtual_time(folder: &Path) -> Option<Nanos> {
+    disklab_guest::heartbeat::Beat::read(folder).ok().filter(|beat| beat.now > 0).map(|beat| Nanos(beat.now))
+}
+
+fn explained(folder: &Path, what: &str) -> String {
+    let steps = tail(&folder.join(names::STEPS));
+    let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    let after = last.as_ref().and_then(|step| step["step"].as_str()).unwrap_or("start");
+    let time = virtual_time(folder).unwrap_or_default();
+    format!("{what} (virtual time {time}; the last step that it finished: {after})")
+}
+
+fn failed_step(steps: &str) -> Option<String> {
+    let last: serde_json::Value = serde_json::from_str(steps.lines().last()?).ok()?;
+    (last["step"] == "failed").then(|| last["error"].as_str().unwrap_or("no reason given").to_owned())
+}
+
+/// The first thing of ours on a console: what follows is often its consequence.
+fn said(console: &str) -> Option<&str> {
+    console.lines().find_map(|line| line.strip_prefix(OURS))
+}
+
+fn tail(path: &Path) -> String {
+    let mut bytes = Vec::new();
+    if let Ok(mut file) = File::open(path) {
+        let length = file.metadata().map_or(0, |meta| meta.len());
+        // A file that cannot be read has no end to look at; what is missing shows in the reason.
+        let _ = file.seek(SeekFrom::Start(length.saturating_sub(TAIL)));
+        let _ = file.take(TAIL).read_to_end(&mut bytes);
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::process::ExitStatusExt;
+    use std::process::ExitStatus;
+    use std::time::Duration;
+
+    fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        folder
+    }
+
+    fn reason(files: &[(&str, &str)], end: &End) -> String {
+        judge(folder(files).path(), end).unwrap_err()
+    }
+
+    fn exited(code: i32) -> End {
+        End::Exited(ExitStatus::from_raw(code << 8))
+    }
+
+    #[test]
+    fn the_nearest_cause_is_told() {
+        let failed = (names::STEPS, "{\"step\":\"mounted\"}\n{\"step\":\"failed\",\"error\":\"measure: fio failed\"}\n");
+        assert_eq!(reason(&[failed], &exited(0)), "measure: fio failed");
+        let full = (names::CONSOLE, "disklab: write of disks/0.img: No space left on device\n");
+        assert_eq!(
+            reason(&[failed, full], &exited(0)),
+            "write of disks/0.img: No space left on device; in the guest: measure: fio failed"
+        );
+        let panicked = (names::CONSOLE, "[ 1.0] Kernel panic - not syncing: sysrq triggered crash\n[ 1.0] CPU: 0\n");
+        assert_eq!(reason(&[panicked], &exited(1)), "the guest kernel panicked: sysrq triggered crash");
+        let killed = End::Exited(ExitStatus::from_raw(11));
+        assert!(reason(&[], &killed).starts_with("the guest's process died (signal: 11"));
+        assert!(reason(&[], &exited(0)).contains("without the disks' closing record"));
+    }
+
+    #[test]
+    fn a_guest_that_was_given_up_says_where() {
+        let steps = (names::STEPS, "{\"step\":\"mounted\",\"filesystem\":\"btrfs\"}\n");
+        let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
+        assert!(text.contains("hangs") && text.contains("60 s") && text.contains("finished: mounted"), "{text}");
+    }
+
+    #[test]
+    fn a_cut_closing_record_is_no_result() {
+        let finished = (names::STEPS, "{\"step\":\"finished\"}\n");
+        let text = reason(&[finished, (names::CLOSING, "{\"schema\":1")], &exited(0));
+        assert!(!text.is_empty());
+    }
+}

@@ -1,0 +1,51 @@
+//! What of the host could show in a result, or helps to read one.
+
+use crate::error::{Error, Result};
+use disklab_collect::digest::sha256_hex;
+use disklab_store::manifest::Fact;
+use std::path::PathBuf;
+use std::process::Command;
+
+/// Where the guest looks for programs: the host's folders, in the order of its first process.
+const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// The programs that run in guests, and the C library that they share: `fio`, `mkfs.btrfs`, `libc`.
+pub fn tools() -> Result<Vec<Fact>> {
+    let libc = Command::new("ldd").arg("--version").output();
+    let libc = libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
+    Ok(vec![Fact::new("fio", program("fio")?), Fact::new("mkfs.btrfs", mkfs()?), Fact::new("libc", libc)])
+}
+
+/// Which `mkfs.btrfs` guests use.
+pub fn mkfs() -> Result<String> {
+    program("mkfs.btrfs")
+}
+
+/// The machine, for the reader.
+pub fn host() -> Vec<Fact> {
+    let system = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = info.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    vec![
+        Fact::new("kernel", format!("{} {}", text(system.sysname()), text(system.release()))),
+        Fact::new("processor", model.map_or("unknown", |(_, model)| model)),
+        Fact::new("processors", crate::cpus::allowed().len().to_string()),
+    ]
+}
+
+/// A program's version and the digest of its file.
+fn program(name: &str) -> Result<String> {
+    let missing = |cause| Error::Tool { program: name.to_owned(), cause };
+    let path = FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file());
+    let path = path.ok_or_else(|| missing(std::io::ErrorKind::NotFound.into()))?;
+    let bytes = std::fs::read(&path).map_err(missing)?;
+    let out = Command::new(&path).arg("--version").output().map_err(missing)?;
+    let version = first_line(&out.stdout).unwrap_or_else(|| "unknown version".to_owned());
+    Ok(format!("{version}, sha256 {}", &sha256_hex(&bytes)[..16]))
+}
+
+fn first_line(bytes: &[u8]) -> Option<String> {
+    let line = String::from_utf8_lossy(bytes).lines().next()?.trim().to_owned();
+    (!line.is_empty()).then_some(line)
+}

@@ -1,0 +1,166 @@
+//! One guest: started in a trial's folder, watched until it ends, and ended if it has gone wrong.
+
+use crate::error::{Error, Result};
+use disklab_guest::heartbeat::Beat;
+use disklab_guest::names;
+use disklab_units::{Bytes, Nanos};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// How often a guest is looked at. Its end is seen this late; the guest loses some microseconds each time.
+const LOOK: Duration = Duration::from_millis(5);
+/// A console is a page or two; a guest that writes more than this has gone wrong and would fill the disk.
+const LONGEST_CONSOLE: u64 = 16 << 20;
+/// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November 2023).
+const EPOCH: u64 = 1_700_000_000_000_000_000;
+
+/// The two programs that a guest is made of besides its kernel.
+#[derive(Debug, Clone)]
+pub struct Installation {
+    /// The disk library.
+    pub library: PathBuf,
+    /// The first process: this program.
+    pub init: PathBuf,
+}
+
+impl Installation {
+    /// The running program, and the library beside it or in `../lib/disklab`.
+    pub fn find() -> Result<Self> {
+        let init = std::env::current_exe().map_err(Error::io("find", Path::new("/proc/self/exe")))?;
+        let folder = init.parent().unwrap_or(Path::new("/"));
+        let name = "libdisklab_guest.so";
+        // `cargo test` puts programs into `deps`, one below.
+        let places = [folder.join(name), folder.join("../lib/disklab").join(name), folder.join("..").join(name)];
+        let library = places.iter().find(|place| place.is_file()).ok_or_else(|| Error::NoLibrary(places[0].clone()))?;
+        let library = library.canonicalize().map_err(Error::io("find", library))?;
+        Ok(Self { library, init })
+    }
+}
+
+/// When a guest is given up.
+#[derive(Debug, Clone, Copy)]
+pub struct Patience {
+    /// So long in which neither virtual time nor a request moves: it hangs.
+    pub silence: Duration,
+    /// So much virtual time beyond what the trial was to take: something in it waits for ever.
+    pub overtime: Nanos,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { silence: Duration::from_secs(60), overtime: Nanos::from_secs(600) }
+    }
+}
+
+/// How a guest ended.
+#[derive(Debug)]
+pub enum End {
+    Exited(ExitStatus),
+    /// Given up: nothing moved for so long.
+    Silent(Duration),
+    /// Given up: virtual time passed this limit.
+    PastTime(Nanos),
+    /// Given up: its console grew past [`LONGEST_CONSOLE`].
+    Talkative,
+    /// The user wanted it to end.
+    Stopped,
+}
+
+/// What a guest is started with.
+#[derive(Debug)]
+pub struct Guest<'a> {
+    pub kernel: &'a Path,
+    pub installation: &'a Installation,
+    /// Holds `machine.json` and `plan.json`; the guest's output goes there.
+    pub folder: &'a Path,
+    pub memory: Bytes,
+}
+
+impl Guest<'_> {
+    /// Runs it to its end. `limit` is when virtual time is past what can be right.
+    pub fn run(&self, silence: Duration, limit: Nanos, stop: &AtomicBool, seen: &mut dyn FnMut(Beat)) -> Result<End> {
+        let mut child = self.start()?;
+        let end = self.watch(&mut child, silence, limit, stop, seen);
+        if !matches!(end, Ok(End::Exited(_))) {
+            // The programs of the guest are children of its kernel's process and die with it.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+        // The kernel's own folder, named by `uml_dir`, of no use to anybody.
+        let _ = std::fs::remove_dir_all(self.folder.join("uml"));
+        end
+    }
+
+    fn start(&self) -> Result<Child> {
+        // A guest that panics would leave all its memory as a core file.
+        let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+        let path = self.folder.join(names::CONSOLE);
+        let console = File::create(&path).map_err(Error::io("create", &path))?;
+        let both = console.try_clone().map_err(Error::io("create", &path))?;
+        Command::new(self.kernel)
+            .arg(format!("mem={}K", self.memory.0 >> 10))
+            .args(["rootfstype=hostfs", "rootflags=/", "ro", "quiet", "con=null", "con0=null,fd:1", "uml_dir=uml/"])
+            .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=on"])
+            // A guest that panics ends.
+            .arg("panic=-1")
+            .arg(format!("init={}", self.installation.init.display()))
+            .args(["--", disklab_guest::init::ARGUMENT])
+            .env_clear()
+            .env("DISKLAB_LIBRARY", &self.installation.library)
+            .env("DISKLAB_STARTER", std::process::id().to_string())
+            .env("TMPDIR", memory_folder(self.folder, self.memory))
+            .current_dir(self.folder)
+            .stdin(Stdio::null())
+            .stdout(console)
+            .stderr(both)
+            .spawn()
+            .map_err(|cause| Error::Tool { program: self.kernel.display().to_string(), cause })
+    }
+
+    fn watch(
+        &self,
+        child: &mut Child,
+        silence: Duration,
+        limit: Nanos,
+        stop: &AtomicBool,
+        seen: &mut dyn FnMut(Beat),
+    ) -> Result<End> {
+        let mut last = Beat::default();
+        let mut moved = Instant::now();
+        loop {
+            let status = child.try_wait().map_err(Error::io("wait for the guest in", self.folder))?;
+            if let Some(status) = status {
+                return Ok(End::Exited(status));
+            }
+            if stop.load(Ordering::Relaxed) {
+                return Ok(End::Stopped);
+            }
+            // Absent until the library has made it.
+            let beat = Beat::read(self.folder).unwrap_or_default();
+            if beat != last {
+                (last, moved) = (beat, Instant::now());
+                seen(beat);
+            }
+            if moved.elapsed() > silence {
+                return Ok(End::Silent(silence));
+            }
+            if beat.now > limit.0 {
+                return Ok(End::PastTime(limit));
+            }
+            if self.folder.join(names::CONSOLE).metadata().is_ok_and(|meta| meta.len() > LONGEST_CONSOLE) {
+                return Ok(End::Talkative);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+}
+
+/// Where the guest's memory is a file: in memory if there is room, else beside the trial.
+fn memory_folder(trial: &Path, memory: Bytes) -> PathBuf {
+    let shm = Path::new("/dev/shm");
+    if crate::image::check_room("", shm, memory).is_ok() { shm.to_owned() } else { trial.to_owned() }
+}

@@ -1,0 +1,91 @@
+//! Copies of prepared disks: a reflink where the filesystem can, else the parts that are not holes.
+
+use crate::error::{Error, Result};
+use disklab_units::Bytes;
+use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek, statvfs};
+use rustix::io::Errno;
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Copies `from` to `to`, which must not exist.
+pub fn copy(from: &Path, to: &Path) -> Result<()> {
+    let source = File::open(from).map_err(Error::io("open", from))?;
+    let target = File::create_new(to).map_err(Error::io("create", to))?;
+    if ioctl_ficlone(&target, &source).is_ok() {
+        return Ok(());
+    }
+    copy_sparse(&source, &target).map_err(Error::io("copy a disk to", to))
+}
+
+fn copy_sparse(source: &File, target: &File) -> io::Result<()> {
+    target.set_len(source.metadata()?.len())?;
+    let mut end = 0;
+    loop {
+        let start = match seek(source, SeekFrom::Data(end)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        end = seek(source, SeekFrom::Hole(start))?;
+        let (mut read, mut written) = (start, start);
+        while read < end {
+            let length = usize::try_from(end - read).unwrap_or(usize::MAX);
+            if copy_file_range(source, Some(&mut read), target, Some(&mut written), length)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
+    }
+}
+
+/// What a file takes on its disk.
+pub fn allocated(path: &Path) -> Result<Bytes> {
+    let meta = path.metadata().map_err(Error::io("look at", path))?;
+    Ok(Bytes(meta.blocks() * 512))
+}
+
+/// An error unless `needed` bytes are free where `folder` is.
+pub fn check_room(what: &str, folder: &Path, needed: Bytes) -> Result<()> {
+    let stat = statvfs(folder).map_err(|e| Error::io("look at", folder)(e.into()))?;
+    let free = Bytes(stat.f_bavail * stat.f_frsize);
+    if free < needed {
+        return Err(Error::NoRoom { what: what.to_owned(), path: folder.to_owned(), needed, free });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::FileExt;
+
+    #[test]
+    fn a_copy_is_equal_and_as_sparse() {
+        let folder = tempfile::tempdir().unwrap();
+        let (a, b) = (folder.path().join("a"), folder.path().join("b"));
+        let file = File::create(&a).unwrap();
+        file.set_len(10 << 30).unwrap();
+        for at in [0, 5 << 30, (10 << 30) - 8192] {
+            file.write_all_at(&[7; 8192], at).unwrap();
+        }
+        copy(&a, &b).unwrap();
+        assert_eq!(b.metadata().unwrap().len(), 10 << 30);
+        assert!(allocated(&b).unwrap() <= Bytes(1 << 20), "the holes were copied");
+        let copy = File::open(&b).unwrap();
+        for (at, byte) in [(0, 7), (8192, 0), ((5 << 30) + 8191, 7), ((10 << 30) - 1, 7)] {
+            let mut read = [9];
+            copy.read_exact_at(&mut read, at).unwrap();
+            assert_eq!(read, [byte]);
+        }
+        assert!(super::copy(&a, &b).is_err(), "a copy must not overwrite");
+    }
+
+    #[test]
+    fn too_little_room_says_how_much() {
+        let folder = tempfile::tempdir().unwrap();
+        let error = check_room("a copy", folder.path(), Bytes(1 << 60)).unwrap_err().to_string();
+        assert!(error.contains("a copy needs about 1024 PiB") || error.contains("a copy needs about 1 EiB") || error.contains("needs about"), "{error}");
+        check_room("a copy", folder.path(), Bytes(1)).unwrap();
+    }
+}

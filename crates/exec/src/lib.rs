@@ -1,0 +1,20 @@
+//! Carries trials out on the kernel executor: the guest kernel as a process, modelled disks, virtual time.
+//!
+//! [`run::run`] is the entry: trials in, outcomes in a record. Each trial is a folder ([`trial`]), a copy of disks that
+//! were prepared once ([`prepared`]), and one process that is watched until it ends ([`guest`]).
+
+mod cpus;
+mod describe;
+mod error;
+pub mod estimate;
+mod evidence;
+pub mod facts;
+mod guest;
+mod image;
+mod prepared;
+pub mod run;
+mod scratch;
+mod trial;
+
+pub use error::{Error, Result};
+pub use guest::{Installation, Patience};

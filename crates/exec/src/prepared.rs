@@ -1,0 +1,135 @@
+//! Disks that are prepared once: a filesystem with its test file, made by the same kernel that will be measured, kept
+//! sparse in the cache, and copied for each trial.
+
+use crate::describe::{self, DISKS};
+use crate::error::{Error, Result};
+use crate::guest::Guest;
+use crate::run::Run;
+use crate::{evidence, image};
+use disklab_guest::machine::Machine;
+use disklab_guest::names;
+use disklab_guest::plan::Plan;
+use disklab_kernels::{Claim, Kernel};
+use disklab_spec::{Join, Trial};
+use disklab_units::{Bytes, Nanos};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Part of every key: what was prepared by an older format is not used.
+const FORMAT: u32 = 1;
+/// To write 50 GiB takes a virtual minute or two at a microsecond a request.
+const LIMIT: Nanos = Nanos::from_secs(7200);
+/// A filesystem takes this much of each disk before anything is in it.
+const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
+/// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its extents beside them.
+const DATA_PER_METADATA: u64 = 400;
+
+/// All that decides what prepared disks hold.
+#[derive(Serialize)]
+struct Ingredients<'a> {
+    format: u32,
+    kernel: &'a str,
+    mkfs: &'a str,
+    machine: &'a Machine,
+    plan: &'a Plan,
+}
+
+/// Prepared disks in the cache.
+#[derive(Debug)]
+pub struct Prepared {
+    folder: PathBuf,
+    /// False if they were there already.
+    pub fresh: bool,
+}
+
+impl Prepared {
+    /// Links or copies the disks to `target`, an empty folder.
+    pub fn copy(&self, trial: &Trial, target: &Path) -> Result<()> {
+        let mut needed = Bytes::mib(64);
+        for i in 0..trial.devices.len() {
+            needed = needed + image::allocated(&self.disk(i))?;
+        }
+        image::check_room(&format!("a copy of the disks of {}", trial.array.name), target, needed)?;
+        (0..trial.devices.len()).try_for_each(|i| image::copy(&self.disk(i), &target.join(format!("{i}.img"))))
+    }
+
+    fn disk(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("{index}.img"))
+    }
+}
+
+/// What tells apart the disks that trials start from; the same for all trials that share them. None for bare disks.
+pub fn key(trial: &Trial, kernel: &Kernel, mkfs: &str) -> Result<Option<String>> {
+    let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
+    let machine = &describe::preparing_machine(trial);
+    let all = Ingredients { format: FORMAT, kernel: &kernel.key, mkfs, machine, plan: &plan };
+    let text = serde_json::to_vec(&all).map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
+    Ok(Some(disklab_collect::digest::sha256_hex(&text)[..16].to_owned()))
+}
+
+/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, waits.
+pub fn get(run: &Run, trial: &Trial, kernel: &Kernel, key: &str) -> Result<Prepared> {
+    let (parent, stop) = (run.cache.disks(), run.stop);
+    let claim = Claim::take(&parent, key, stop, &mut |_| ())?;
+    let folder = parent.join(key);
+    if folder.join(names::CLOSING).is_file() {
+        return Ok(Prepared { folder, fresh: false });
+    }
+    image::check_room(&format!("preparing the disks of {}", trial.array.name), &parent, room(trial))?;
+    let scratch = claim.scratch()?;
+    let path = scratch.path();
+    if let Err(reason) = make(run, trial, kernel, path)? {
+        let kept = parent.join(format!("{key}.failed"));
+        keep_evidence(path, &kept)?;
+        return Err(Error::Prepare { array: trial.array.name.clone(), reason, kept });
+    }
+    for i in 0..trial.devices.len() {
+        let to = path.join(format!("{i}.img"));
+        fs::rename(path.join(DISKS).join(format!("{i}.img")), &to).map_err(Error::io("move", &to))?;
+        File::open(&to).and_then(|disk| disk.sync_all()).map_err(Error::io("sync", &to))?;
+    }
+    let _ = fs::remove_dir(path.join(DISKS));
+    fs::rename(path, &folder).map_err(Error::io("move the disks to", &folder))?;
+    File::open(&parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &parent))?;
+    Ok(Prepared { folder, fresh: true })
+}
+
+/// Runs the guest that prepares; the inner error is why there are no disks.
+fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std::result::Result<(), String>> {
+    let Some(plan) = describe::preparing_plan(trial) else { return Ok(Ok(())) };
+    let disks = folder.join(DISKS);
+    fs::create_dir(&disks).map_err(Error::io("create", &disks))?;
+    write_json(&folder.join(names::MACHINE), &describe::preparing_machine(trial))?;
+    write_json(&folder.join(names::PLAN), &plan)?;
+    let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: trial.memory };
+    let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
+    if matches!(end, crate::guest::End::Stopped) {
+        return Err(Error::Interrupted);
+    }
+    Ok(evidence::judge(folder, &end).map(drop))
+}
+
+/// What preparing takes at most on the host.
+pub fn room(trial: &Trial) -> Bytes {
+    let copies = u64::from(trial.array.join.mirrors());
+    let Join::Btrfs(_) = trial.array.join else { return Bytes(0) };
+    let metadata = trial.workload.file_size.0 / DATA_PER_METADATA * copies;
+    Bytes(metadata + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
+}
+
+fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).map_err(Error::io("create", to))?;
+    for name in [names::CONSOLE, names::STEPS, names::MACHINE, names::PLAN] {
+        // What the guest did not get round to writing is not there.
+        let _ = fs::rename(from.join(name), to.join(name));
+    }
+    Ok(())
+}
+
+/// Writes a description for the guest.
+pub fn write_json(path: &Path, what: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_vec_pretty(what).map_err(|e| Error::io("write", path)(e.into()))?;
+    fs::write(path, text).map_err(Error::io("write", path))
+}

@@ -1,0 +1,193 @@
+//! A run: all trials that a record lacks, several guests at a time.
+
+use crate::error::{Error, Result};
+use crate::guest::{Installation, Patience};
+use crate::prepared::{self, Prepared};
+use crate::{cpus, facts, scratch, trial};
+use disklab_kernels::{Cache, Kernel};
+use disklab_spec::Trial;
+use disklab_store::{Outcome, RawFolder, Status, Writer};
+use disklab_units::Nanos;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+/// What a run needs besides its trials.
+#[derive(Debug)]
+pub struct Run {
+    /// By the value of [`Trial::kernel`].
+    pub kernels: BTreeMap<String, Kernel>,
+    pub installation: Installation,
+    pub cache: Cache,
+    pub patience: Patience,
+    /// Guests at a time; each has a processor to itself. Results do not depend on it.
+    pub jobs: usize,
+    /// Set, by a signal handler say, to end the run.
+    pub stop: &'static AtomicBool,
+}
+
+/// What happens in a run, as it happens, from several threads.
+#[derive(Debug)]
+pub enum Event<'a> {
+    /// The disks of an array are being prepared, or looked for in the cache.
+    Preparing { array: &'a str },
+    Prepared { array: &'a str, fresh: bool },
+    Began { trial: &'a Trial },
+    /// Virtual time since the guest's boot.
+    Moved { trial: &'a Trial, now: Nanos },
+    Ended { outcome: &'a Outcome },
+}
+
+/// How a run's trials ended.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Summary {
+    pub ok: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub interrupted: usize,
+}
+
+type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
+
+impl Run {
+    /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded stays.
+    pub fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+        scratch::sweep(&self.trials_folder())?;
+        let remaining = writer.remaining();
+        let trials: Vec<&Trial> = trials.iter().filter(|trial| remaining.contains(&trial.id)).collect();
+        let mkfs = facts::mkfs()?;
+        let keys: Vec<Option<String>> =
+            trials.iter().map(|trial| prepared::key(trial, self.kernel(trial), &mkfs)).collect::<Result<_>>()?;
+        let disks = self.prepare(&trials, &keys, events)?;
+        let summary = Mutex::new(Summary::default());
+        self.share(trials.len(), &|i| {
+            let disks = keys[i].as_ref().map(|key| &disks[key]);
+            let outcome = self.one(trials[i], disks, writer, events)?;
+            let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
+            summary.count(outcome.status);
+            events(Event::Ended { outcome: &outcome });
+            Ok(())
+        })?;
+        Ok(summary.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Where trials have their disks: in the cache, so that copies can share what they do not change.
+    pub(crate) fn trials_folder(&self) -> PathBuf {
+        self.cache.root().join("trials")
+    }
+
+    fn kernel(&self, trial: &Trial) -> &Kernel {
+        &self.kernels[&trial.kernel]
+    }
+
+    /// The disks of each key; what could not be prepared is a reason that all its trials share.
+    fn prepare(
+        &self,
+        trials: &[&Trial],
+        keys: &[Option<String>],
+        events: Events,
+    ) -> Result<BTreeMap<String, std::result::Result<Prepared, String>>> {
+        let mut distinct: BTreeMap<&String, &Trial> = BTreeMap::new();
+        for (trial, key) in trials.iter().zip(keys) {
+            if let Some(key) = key {
+                distinct.entry(key).or_insert(trial);
+            }
+        }
+        let distinct: Vec<_> = distinct.into_iter().collect();
+        let disks = Mutex::new(BTreeMap::new());
+        self.share(distinct.len(), &|i| {
+            let (key, trial) = distinct[i];
+            let array = &trial.array.name;
+            events(Event::Preparing { array });
+            let prepared = match prepared::get(self, trial, self.kernel(trial), key) {
+                Err(Error::Interrupted | Error::Cache(disklab_kernels::Error::Interrupted)) => Err("interrupted".to_owned()),
+                other => other.map_err(|error| error.to_string()),
+            };
+            if let Ok(Prepared { fresh, .. }) = prepared {
+                events(Event::Prepared { array, fresh });
+            }
+            disks.lock().unwrap_or_else(PoisonError::into_inner).insert(key.clone(), prepared);
+            Ok(())
+        })?;
+        Ok(disks.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn one(
+        &self,
+        trial: &Trial,
+        disks: Option<&std::result::Result<Prepared, String>>,
+        writer: &Writer,
+        events: Events,
+    ) -> Result<Outcome> {
+        if self.stop.load(Ordering::Relaxed) {
+            return self.note(writer, trial::not_run(trial, Status::Interrupted, "interrupted".to_owned()));
+        }
+        let disks = match disks {
+            Some(Err(reason)) => {
+                return self.note(writer, trial::not_run(trial, Status::Failed, reason.clone()));
+            }
+            Some(Ok(disks)) => Some(disks),
+            None => None,
+        };
+        events(Event::Began { trial });
+        let raw = writer.begin(&trial.id)?;
+        let moved = &mut |beat: disklab_guest::heartbeat::Beat| events(Event::Moved { trial, now: Nanos(beat.now) });
+        match trial::carry_out(self, trial, self.kernel(trial), disks, raw.path(), moved) {
+            Ok(outcome) if outcome.status == Status::Interrupted => self.note(writer, outcome),
+            Ok(outcome) => Self::keep(writer, raw, outcome),
+            // The host has no room or no program: this trial cannot be, the next one may.
+            Err(error) => Self::keep(writer, raw, trial::not_run(trial, Status::Failed, error.to_string())),
+        }
+    }
+
+    #[expect(clippy::unused_self, reason = "beside keep")]
+    fn note(&self, writer: &Writer, outcome: Outcome) -> Result<Outcome> {
+        writer.note(outcome.clone())?;
+        Ok(outcome)
+    }
+
+    fn keep(writer: &Writer, raw: RawFolder, outcome: Outcome) -> Result<Outcome> {
+        writer.finish(raw, outcome.clone())?;
+        Ok(outcome)
+    }
+
+    /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a processor of its own.
+    /// The first error ends it.
+    fn share(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+        let next = AtomicUsize::new(0);
+        let failed = Mutex::new(None);
+        let cpus = cpus::allowed();
+        std::thread::scope(|scope| {
+            for job in 0..self.jobs.clamp(1, count.max(1)) {
+                let (next, failed, cpu) = (&next, &failed, cpus[job % cpus.len()]);
+                scope.spawn(move || {
+                    cpus::keep_to(cpu);
+                    loop {
+                        let i = next.fetch_add(1, Ordering::Relaxed);
+                        if i >= count {
+                            return;
+                        }
+                        if let Err(error) = work(i) {
+                            next.store(count, Ordering::Relaxed);
+                            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+                            return;
+                        }
+                    }
+                });
+            }
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
+    }
+}
+
+impl Summary {
+    fn count(&mut self, status: Status) {
+        *match status {
+            Status::Ok => &mut self.ok,
+            Status::Failed => &mut self.failed,
+            Status::Skipped => &mut self.skipped,
+            Status::Interrupted => &mut self.interrupted,
+        } += 1;
+    }
+}

@@ -1,0 +1,80 @@
+//! A folder that is gone when it is done with, or, if its process was killed, when the next one comes.
+
+use crate::error::{Error, Result};
+use rustix::fs::{FlockOperation, flock};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+const LOCK: &str = "lock";
+
+/// A temporary folder; its `lock` is held as long as its process lives.
+#[derive(Debug)]
+pub struct Scratch {
+    path: PathBuf,
+    _lock: File,
+}
+
+impl Scratch {
+    /// A new folder in `parent`, called after this process and `name`.
+    pub fn create(parent: &Path, name: &str) -> Result<Self> {
+        let path = parent.join(format!("{}-{name}", std::process::id()));
+        fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
+        let lock = path.join(LOCK);
+        let lock = File::create(&lock).map_err(Error::io("create", &lock))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|e| Error::io("lock", &path)(e.into()))?;
+        Ok(Self { path, _lock: lock })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What stays behind is swept by the next run.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// Removes the folders in `parent` whose processes are gone; returns how many.
+pub fn sweep(parent: &Path) -> Result<usize> {
+    let entries = match fs::read_dir(parent) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) => return Err(Error::io("read", parent)(error)),
+    };
+    let mut swept = 0;
+    for entry in entries.flatten() {
+        let free = match File::open(entry.path().join(LOCK)) {
+            Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+            // Killed before it had made its lock; or it is about to: leave what is younger than a minute.
+            Err(_) => entry.metadata().and_then(|m| m.modified()).is_ok_and(|t| t.elapsed().is_ok_and(|age| age.as_secs() > 60)),
+        };
+        if free {
+            fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
+            swept += 1;
+        }
+    }
+    Ok(swept)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_abandoned_is_swept() {
+        let parent = tempfile::tempdir().unwrap();
+        let used = Scratch::create(parent.path(), "used").unwrap();
+        let left = parent.path().join("1-left");
+        fs::create_dir(&left).unwrap();
+        fs::write(left.join(LOCK), "").unwrap();
+        assert_eq!(sweep(parent.path()).unwrap(), 1);
+        assert!(used.path().exists() && !left.exists());
+        let path = used.path().to_owned();
+        drop(used);
+        assert!(!path.exists());
+        assert_eq!(sweep(&parent.path().join("absent")).unwrap(), 0);
+    }
+}

@@ -1,0 +1,101 @@
+//! One trial, from its description to what became of it.
+
+use crate::describe::{self, DISKS};
+use crate::error::{Error, Result};
+use crate::guest::{End, Guest};
+use crate::prepared::{self, Prepared};
+use crate::run::Run;
+use crate::scratch::Scratch;
+use crate::evidence;
+use disklab_collect::sample::{self, Asked};
+use disklab_collect::{Remark, Sample, fio};
+use disklab_guest::heartbeat::Beat;
+use disklab_guest::names;
+use disklab_kernels::Kernel;
+use disklab_spec::Trial;
+use disklab_spec::workload::Ioengine;
+use disklab_store::outcome::Cell;
+use disklab_store::{Outcome, Status};
+use disklab_units::Nanos;
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+/// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's own failure is an
+/// outcome.
+pub fn carry_out(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    disks: Option<&Prepared>,
+    folder: &Path,
+    seen: &mut dyn FnMut(Beat),
+) -> Result<Outcome> {
+    let started = Instant::now();
+    let scratch = Scratch::create(&run.trials_folder(), &trial.id)?;
+    if let Some(prepared) = disks {
+        prepared.copy(trial, scratch.path())?;
+    }
+    // A name in the trial's folder, so that its description is the same wherever the disks are.
+    let link = folder.join(DISKS);
+    std::os::unix::fs::symlink(scratch.path(), &link).map_err(Error::io("link", &link))?;
+    prepared::write_json(&folder.join(names::MACHINE), &describe::machine(trial))?;
+    prepared::write_json(&folder.join(names::PLAN), &describe::plan(trial))?;
+
+    let limit = Nanos(trial.ramp.0 + trial.runtime.0 + run.patience.overtime.0);
+    let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: trial.memory };
+    let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
+    let virtual_ns = evidence::virtual_time(folder);
+    for clutter in [DISKS, names::HEARTBEAT] {
+        let clutter = folder.join(clutter);
+        fs::remove_file(&clutter).map_err(Error::io("remove", &clutter))?;
+    }
+    let mut outcome = blank(trial);
+    outcome.virtual_ns = virtual_ns;
+    match results(trial, folder, &end) {
+        Ok((sample, remarks)) => {
+            outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
+            outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
+            (outcome.sample, outcome.remarks) = (Some(sample), remarks);
+        }
+        Err(reason) => {
+            outcome.status = if matches!(end, End::Stopped) { Status::Interrupted } else { Status::Failed };
+            outcome.reason = Some(reason);
+        }
+    }
+    outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(outcome)
+}
+
+/// The outcome of a trial that was not carried out.
+pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
+    Outcome { status, reason: Some(reason), ..blank(trial) }
+}
+
+fn blank(trial: &Trial) -> Outcome {
+    Outcome {
+        trial: trial.id.clone(),
+        cell: Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect()),
+        seed_index: trial.seed_index,
+        seed: trial.seed,
+        status: Status::Failed,
+        reason: None,
+        virtual_ns: None,
+        wall_ms: 0,
+        sample: None,
+        remarks: Vec::new(),
+        raw: None,
+    }
+}
+
+fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Sample, Vec<Remark>), String> {
+    let closing = evidence::judge(folder, end)?;
+    let path = folder.join(names::FIO);
+    let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
+    let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
+    let w = &trial.workload;
+    let each = if w.ioengine == Ioengine::Psync { 1 } else { w.iodepth };
+    let asked =
+        Asked { in_flight: w.direct.then_some(each * w.numjobs), direct: w.direct, runtime: trial.runtime };
+    Ok(sample::join(&report, &closing, &asked))
+}
