@@ -90,7 +90,7 @@ static int transfer(struct disk *disk, struct request *rq)
 	return disklab_library->transfer(disk->index, op, pieces, count, sector, bytes / 512);
 }
 
-static void complete(const struct disklab_done *done)
+static void finish(const struct disklab_done *done)
 {
 	struct disk *disk = &disks[done->disk];
 	struct request *rq = disk->running[done->tag];
@@ -116,7 +116,7 @@ static void time_has_come(struct time_travel_event *unused)
 	do {
 		next = disklab_library->advance(time_travel_now(), done, BATCH, &count);
 		for (unsigned int i = 0; i < count; i++)
-			complete(&done[i]);
+			finish(&done[i]);
 	} while (count);
 	arm(next);
 }
