@@ -23,7 +23,7 @@ pub fn machine(trial: &Trial) -> Machine {
         model: d.model.clone(),
         image: image(i),
     });
-    Machine { seed: trial.seed, disks: disks.collect(), trace: true }
+    Machine { build: disklab_guest::BUILD.to_owned(), seed: trial.seed, disks: disks.collect(), trace: true }
 }
 
 /// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time to speak of.

@@ -33,9 +33,10 @@ impl Installation {
         let init = std::env::current_exe().map_err(Error::io("find", Path::new("/proc/self/exe")))?;
         let folder = init.parent().unwrap_or(Path::new("/"));
         let name = "libdisklab_guest.so";
-        // `cargo test` puts programs into `deps`, one below.
-        let places = [folder.join(name), folder.join("../lib/disklab").join(name), folder.join("..").join(name)];
-        let library = places.iter().find(|place| place.is_file()).ok_or_else(|| Error::NoLibrary(places[0].clone()))?;
+        // Cargo always writes the one in `deps`, and the one beside the program only when it is asked for the library;
+        // a program that is a test is in `deps` itself.
+        let places = ["deps", "", "../lib/disklab"].map(|place| folder.join(place).join(name));
+        let library = places.iter().find(|place| place.is_file()).ok_or_else(|| Error::NoLibrary(places[1].clone()))?;
         let library = library.canonicalize().map_err(Error::io("find", library))?;
         Ok(Self { library, init })
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::guest::Guest;
 use crate::run::Run;
 use crate::{evidence, image};
-use disklab_guest::machine::Machine;
+use disklab_guest::machine::MachineDisk;
 use disklab_guest::names;
 use disklab_guest::plan::Plan;
 use disklab_kernels::{Claim, Kernel};
@@ -31,7 +31,7 @@ struct Ingredients<'a> {
     format: u32,
     kernel: &'a str,
     mkfs: &'a str,
-    machine: &'a Machine,
+    disks: &'a [MachineDisk],
     plan: &'a Plan,
 }
 
@@ -62,8 +62,8 @@ impl Prepared {
 /// What tells apart the disks that trials start from; the same for all trials that share them. None for bare disks.
 pub fn key(trial: &Trial, kernel: &Kernel, mkfs: &str) -> Result<Option<String>> {
     let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
-    let machine = &describe::preparing_machine(trial);
-    let all = Ingredients { format: FORMAT, kernel: &kernel.key, mkfs, machine, plan: &plan };
+    let machine = describe::preparing_machine(trial);
+    let all = Ingredients { format: FORMAT, kernel: &kernel.key, mkfs, disks: &machine.disks, plan: &plan };
     let text = serde_json::to_vec(&all).map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
     Ok(Some(disklab_collect::digest::sha256_hex(&text)[..16].to_owned()))
 }

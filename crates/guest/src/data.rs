@@ -1,0 +1,239 @@
+//! The bytes of one disk: a sparse file, and knowledge of which parts of it are holes.
+//!
+//! A test file of 50 GiB is zeroes, and zeroes are holes: reading one is a `memset`, writing zeroes over one is
+//! nothing at all. The host's page cache never sees them.
+
+use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
+use rustix::io::Errno;
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::path::Path;
+
+/// What is known is kept in units of this many bytes, so that random writes cannot make the map large.
+const GRAIN: u64 = 64 << 10;
+
+/// Disjoint, non-adjacent ranges of bytes: start to end.
+#[derive(Debug, Default)]
+struct Ranges(BTreeMap<u64, u64>);
+
+impl Ranges {
+    fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.0.range(..end).next_back().is_some_and(|(_, &last)| last > start)
+    }
+
+    fn insert(&mut self, mut start: u64, mut end: u64) {
+        if let Some((&s, &e)) = self.0.range(..=start).next_back()
+            && e >= end
+        {
+            debug_assert!(s <= start);
+            return;
+        }
+        while let Some((&s, &e)) = self.0.range(..=end).next_back() {
+            if e < start {
+                break;
+            }
+            self.0.remove(&s);
+            start = start.min(s);
+            end = end.max(e);
+        }
+        self.0.insert(start, end);
+    }
+
+    fn remove(&mut self, start: u64, end: u64) {
+        if start >= end {
+            return;
+        }
+        while let Some((&s, &e)) = self.0.range(..end).next_back() {
+            if e <= start {
+                break;
+            }
+            self.0.remove(&s);
+            if e > end {
+                self.0.insert(end, e);
+            }
+            if s < start {
+                self.0.insert(s, start);
+            }
+        }
+    }
+}
+
+/// One disk's data.
+#[derive(Debug)]
+pub struct Data {
+    file: File,
+    written: Ranges,
+}
+
+impl Data {
+    /// Opens or creates the file, `bytes` long, and learns its holes.
+    pub fn open(path: &Path, bytes: u64) -> io::Result<Self> {
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        if file.metadata()?.len() != bytes {
+            file.set_len(bytes)?;
+        }
+        let mut data = Self { file, written: Ranges::default() };
+        let mut at = 0;
+        loop {
+            let start = match seek(&data.file, SeekFrom::Data(at)) {
+                Ok(start) => start,
+                Err(Errno::NXIO) => return Ok(data),
+                Err(error) => return Err(error.into()),
+            };
+            at = seek(&data.file, SeekFrom::Hole(start))?;
+            data.note(start, at);
+        }
+    }
+
+    fn note(&mut self, start: u64, end: u64) {
+        self.written.insert(start / GRAIN * GRAIN, end.next_multiple_of(GRAIN));
+    }
+
+    /// Fills `pieces`, one after the other, from byte `at` on.
+    pub fn read(&self, at: u64, pieces: &mut [IoSliceMut]) -> io::Result<()> {
+        let length: u64 = pieces.iter().map(|p| p.len() as u64).sum();
+        if !self.written.overlaps(at, at + length) {
+            pieces.iter_mut().for_each(|p| p.fill(0));
+            return Ok(());
+        }
+        let mut done = 0;
+        let mut rest = pieces;
+        while done < length {
+            match rustix::io::preadv(&self.file, rest, at + done) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(n) => {
+                    done += n as u64;
+                    IoSliceMut::advance_slices(&mut rest, n);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes `pieces`, one after the other, from byte `at` on.
+    pub fn write(&mut self, at: u64, pieces: &mut [IoSlice]) -> io::Result<()> {
+        let length: u64 = pieces.iter().map(|p| p.len() as u64).sum();
+        if pieces.iter().all(|p| is_zero(p)) {
+            return self.zero(at, length);
+        }
+        self.note(at, at + length);
+        let mut done = 0;
+        let mut rest = pieces;
+        while done < length {
+            match rustix::io::pwritev(&self.file, rest, at + done) {
+                Ok(n) => {
+                    done += n as u64;
+                    IoSlice::advance_slices(&mut rest, n);
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes `length` bytes from `at` on read as zeroes, and gives their room back to the host.
+    pub fn zero(&mut self, at: u64, length: u64) -> io::Result<()> {
+        if !self.written.overlaps(at, at + length) {
+            return Ok(());
+        }
+        fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, length)?;
+        self.written.remove(at.next_multiple_of(GRAIN), (at + length) / GRAIN * GRAIN);
+        Ok(())
+    }
+}
+
+/// Whether all bytes are zero; looks at the first ones first, as data that is not zero mostly shows there.
+fn is_zero(bytes: &[u8]) -> bool {
+    let (head, words, tail) = unsafe { bytes.align_to::<u64>() };
+    let quick = words.len().min(8);
+    head.iter().chain(tail).all(|&b| b == 0)
+        && words[..quick].iter().all(|&w| w == 0)
+        && words[quick..].chunks(64).all(|c| c.iter().fold(0, |a, w| a | w) == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::os::unix::fs::MetadataExt;
+
+    const SIZE: u64 = 1 << 20;
+
+    fn open(folder: &tempfile::TempDir) -> Data {
+        Data::open(&folder.path().join("disk"), SIZE).unwrap()
+    }
+
+    fn read(data: &Data, at: u64, length: usize) -> Vec<u8> {
+        let (mut a, mut b) = (vec![9; length / 3], vec![9; length - length / 3]);
+        data.read(at, &mut [IoSliceMut::new(&mut a), IoSliceMut::new(&mut b)]).unwrap();
+        a.extend(b);
+        a
+    }
+
+    #[test]
+    fn zeroes_take_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut data = Data::open(&folder.path().join("disk"), 1 << 40).unwrap();
+        let zeroes = vec![0; 1 << 20];
+        for i in 0..64 {
+            data.write(i << 30, &mut [IoSlice::new(&zeroes)]).unwrap();
+        }
+        assert_eq!(folder.path().join("disk").metadata().unwrap().blocks(), 0);
+        assert!(data.written.0.is_empty());
+    }
+
+    #[test]
+    fn discarded_room_is_given_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut data = open(&folder);
+        data.write(0, &mut [IoSlice::new(&vec![7; SIZE as usize])]).unwrap();
+        data.zero(0, SIZE).unwrap();
+        assert!(data.written.0.is_empty());
+        assert_eq!(folder.path().join("disk").metadata().unwrap().blocks(), 0);
+    }
+
+    proptest! {
+        /// Against a plain array, through closing and opening the file too.
+        #[test]
+        fn reads_what_was_written(steps in prop::collection::vec((0..SIZE, 1..200_000u64, 0..5u8), 1..40)) {
+            let folder = tempfile::tempdir().unwrap();
+            let mut data = open(&folder);
+            let mut model = vec![0u8; SIZE as usize];
+            for (at, length, what) in steps {
+                let length = length.min(SIZE - at);
+                let range = at as usize..(at + length) as usize;
+                match what {
+                    0 => { data.zero(at, length).unwrap(); model[range].fill(0); }
+                    1 => {
+                        data.write(at, &mut [IoSlice::new(&vec![0; length as usize])]).unwrap();
+                        model[range].fill(0);
+                    }
+                    2 => data = open(&folder),
+                    _ => {
+                        let bytes: Vec<u8> = (0..length).map(|i| (i as u8) | u8::from(i % 3 == 0)).collect();
+                        let (a, b) = bytes.split_at(bytes.len() / 2);
+                        data.write(at, &mut [IoSlice::new(a), IoSlice::new(b)]).unwrap();
+                        model[range].copy_from_slice(&bytes);
+                    }
+                }
+                let from = at.saturating_sub(5000);
+                let to = (at + length + 5000).min(SIZE);
+                prop_assert!(read(&data, from, (to - from) as usize) == model[from as usize..to as usize]);
+            }
+        }
+
+        #[test]
+        fn is_zero_finds_every_byte(length in 0..3000usize, at in 0..3000usize) {
+            let mut bytes = vec![0u8; length];
+            prop_assert!(is_zero(&bytes));
+            if at < length {
+                bytes[at] = 1;
+                prop_assert!(!is_zero(&bytes));
+            }
+        }
+    }
+}

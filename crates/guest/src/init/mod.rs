@@ -1,0 +1,86 @@
+//! The guest's first process: `disklab` again, started by the guest kernel as its init.
+//!
+//! It does what the plan says, writes each step to [`names::STEPS`], and powers the guest off. Whatever goes wrong is a
+//! step with an `error`; a guest that did all it should ends with the step `finished`.
+
+mod setting;
+mod work;
+
+use crate::names;
+use crate::plan::{Plan, TRIAL};
+use rustix::mount::{MountFlags, mount};
+use rustix::system::{RebootCommand, reboot};
+use serde_json::{Value, json};
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+/// The argument by which the program knows that it is a guest's first process; no subcommand has this name.
+pub const ARGUMENT: &str = "guest-init";
+
+/// A step that failed: what was tried and what went wrong.
+type Failure = String;
+
+/// The record of what was done.
+struct Steps(File);
+
+impl Steps {
+    fn say(&mut self, step: &Value) {
+        // The kernel's console is the way out that is left when the trial's folder cannot be written.
+        if let Err(error) = writeln!(self.0, "{step}") {
+            eprintln!("disklab: {}: {error}; {step}", names::STEPS);
+        }
+    }
+}
+
+/// Runs the trial's plan and powers off; never returns, as a first process must not.
+pub fn main() -> ! {
+    if let Err(failure) = run() {
+        eprintln!("disklab: guest: {failure}");
+    }
+    rustix::fs::sync();
+    loop {
+        if let Err(error) = reboot(RebootCommand::PowerOff) {
+            eprintln!("disklab: guest: cannot power off: {error}");
+            std::thread::sleep(std::time::Duration::from_secs(60));
+        }
+    }
+}
+
+fn run() -> Result<(), Failure> {
+    folders()?;
+    let path = Path::new(TRIAL).join(names::STEPS);
+    let mut steps = Steps(File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?);
+    let result = plan().and_then(|plan| work::carry_out(&plan, &mut steps));
+    steps.say(&match &result {
+        Ok(()) => json!({"step": "finished"}),
+        Err(failure) => json!({"step": "failed", "error": failure}),
+    });
+    result
+}
+
+fn plan() -> Result<Plan, Failure> {
+    let path = Path::new(TRIAL).join(names::PLAN);
+    let text = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// The folders of a running system. The root is the host's, read-only; only the trial's folder can be written.
+fn folders() -> Result<(), Failure> {
+    mounted("proc", "/proc", "")?;
+    mounted("sysfs", "/sys", "")?;
+    mounted("devtmpfs", "/dev", "")?;
+    mounted("tmpfs", "/tmp", "")?;
+    mounted("tmpfs", "/mnt", "")?;
+    for folder in [TRIAL, crate::plan::POOL] {
+        fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
+    }
+    // The guest's process runs in the trial's folder; this name is the same wherever that is.
+    mounted("hostfs", TRIAL, "/proc/self/cwd")
+}
+
+fn mounted(filesystem: &str, target: &str, data: &str) -> Result<(), Failure> {
+    let data = std::ffi::CString::new(data).map_err(|e| e.to_string())?;
+    mount(filesystem, target, filesystem, MountFlags::empty(), data.as_c_str())
+        .map_err(|e| format!("mounting {filesystem} on {target}: {e}"))
+}

@@ -1,0 +1,90 @@
+//! Writes a setting and reads it back: what the kernel says is active is what counts.
+
+use super::Failure;
+use crate::plan::Setting;
+use std::fs;
+use std::path::PathBuf;
+
+/// Applies `setting`; returns what the file says then.
+pub fn apply(setting: &Setting) -> Result<String, Failure> {
+    let path = find(&setting.path)?;
+    let name = path.display();
+    fs::write(&path, &setting.value).map_err(|e| format!("writing {:?} to {name}: {e}", setting.value))?;
+    let text = fs::read_to_string(&path).map_err(|e| format!("{name}: {e}"))?;
+    let text = text.trim().to_owned();
+    let active = if setting.choice { bracketed(&text) } else { Some(text.as_str()) };
+    if active.is_some_and(|active| agrees(active, &setting.value)) {
+        Ok(text)
+    } else {
+        Err(format!("{name}: {:?} was written, but it says {text:?}", setting.value))
+    }
+}
+
+/// The one file that fits a path with at most one `*`.
+fn find(path: &str) -> Result<PathBuf, Failure> {
+    let Some((before, after)) = path.split_once('*') else { return Ok(path.into()) };
+    let after = after.trim_start_matches('/');
+    let folders = fs::read_dir(before).map_err(|e| format!("{before}: {e}"))?;
+    let mut found: Vec<PathBuf> = folders.flatten().map(|f| f.path().join(after)).filter(|p| p.exists()).collect();
+    match found.len() {
+        1 => Ok(found.remove(0)),
+        0 => Err(format!("{path}: this kernel has no such file")),
+        n => Err(format!("{path}: {n} files fit")),
+    }
+}
+
+/// The active one of `pid [round-robin:262144] devid:1`.
+fn bracketed(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once('[')?;
+    Some(rest.split_once(']')?.0)
+}
+
+/// `round-robin:262144` is what was asked for by `round-robin`, but `round-robin:4096` only by itself.
+fn agrees(active: &str, asked: &str) -> bool {
+    active == asked || !asked.contains(':') && active.split_once(':').is_some_and(|(name, _)| name == asked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn setting(path: String, value: &str, choice: bool) -> Setting {
+        Setting { path, value: value.to_owned(), choice }
+    }
+
+    #[test]
+    fn the_active_choice_counts_not_the_list() {
+        assert_eq!(bracketed("pid [round-robin:262144] devid:1"), Some("round-robin:262144"));
+        assert_eq!(bracketed("pid round-robin"), None);
+        assert!(agrees("round-robin:262144", "round-robin"));
+        assert!(!agrees("round-robin:262144", "round-robin:4096"));
+        assert!(!agrees("pid", "devid"));
+        assert!(!agrees("round-robin-x:1", "round-robin"));
+    }
+
+    #[test]
+    fn a_setting_that_does_not_take_effect_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("uuid")).unwrap();
+        let file = folder.path().join("uuid/policy");
+        fs::write(&file, "").unwrap();
+        let path = format!("{}/*/policy", folder.path().display());
+        // A plain file says just what was written: never in brackets.
+        let error = apply(&setting(path.clone(), "pid", true)).unwrap_err();
+        assert!(error.contains("\"pid\" was written, but it says \"pid\""), "{error}");
+        assert_eq!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("says"), true);
+        assert_eq!(apply(&setting(file.display().to_string(), "4096", false)).unwrap(), "4096");
+    }
+
+    #[test]
+    fn a_star_must_fit_one_folder() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = format!("{}/*/policy", folder.path().display());
+        assert!(apply(&setting(path.clone(), "pid", true)).unwrap_err().contains("no such file"));
+        for name in ["a", "b"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(folder.path().join(name).join("policy"), "").unwrap();
+        }
+        assert!(apply(&setting(path, "pid", true)).unwrap_err().contains("2 files fit"));
+    }
+}

@@ -1,0 +1,241 @@
+//! The seam to the guest kernel: `guest-kernel/files/arch/um/include/shared/disklab.h`, in Rust.
+//!
+//! The kernel has one CPU and calls with interrupts off, so calls never overlap and one global library is enough.
+//! Stacks are 16 KiB. A panic must not unwind into the kernel: release builds abort, and so does `extern "C"`.
+
+use crate::library::{Arrival, Library};
+use disklab_disks::Op;
+use disklab_units::Nanos;
+use std::cell::UnsafeCell;
+use std::ffi::{c_int, c_uint, c_ulong, c_ulonglong, c_void};
+use std::io::{IoSlice, IoSliceMut};
+use std::path::Path;
+
+/// `DISKLAB_INTERFACE`.
+pub const INTERFACE: u32 = 1;
+/// `DISKLAB_NEVER`.
+const NEVER: u64 = u64::MAX;
+
+/// `struct disklab_disk`.
+#[repr(C)]
+pub struct CDisk {
+    bytes: c_ulonglong,
+    logical_block: c_uint,
+    physical_block: c_uint,
+    max_sectors: c_uint,
+    max_segments: c_uint,
+    queue_depth: c_uint,
+    discard_granularity: c_uint,
+    rotational: u8,
+    write_cache: u8,
+    fua: u8,
+    spare: u8,
+}
+
+/// `struct disklab_done`.
+#[repr(C)]
+pub struct CDone {
+    disk: c_uint,
+    tag: c_uint,
+    error: c_int,
+}
+
+/// `struct disklab_piece`, which is `struct iovec`.
+#[repr(C)]
+pub struct CPiece {
+    buffer: *mut c_void,
+    bytes: c_ulong,
+}
+
+/// `struct disklab_library`.
+#[repr(C)]
+pub struct CLibrary {
+    interface: c_uint,
+    disks: c_uint,
+    heartbeat: *mut u64,
+    describe: extern "C" fn(c_uint, &mut CDisk),
+    submit: extern "C" fn(c_uint, c_uint, c_uint, c_uint, c_ulonglong, c_uint, c_ulonglong) -> c_ulonglong,
+    advance: extern "C" fn(c_ulonglong, *mut CDone, c_uint, &mut c_uint) -> c_ulonglong,
+    transfer: extern "C" fn(c_uint, c_uint, *const CPiece, c_uint, c_ulonglong, c_uint) -> c_int,
+    mark: extern "C" fn(c_ulonglong, *const u8, c_uint) -> c_int,
+    random: extern "C" fn(*mut u8, c_ulong),
+    close: extern "C" fn(c_ulonglong),
+}
+
+struct Global(UnsafeCell<Option<(Library, CLibrary)>>);
+// One CPU, interrupts off: see the module.
+unsafe impl Sync for Global {}
+static GLOBAL: Global = Global(UnsafeCell::new(None));
+
+/// The guest kernel is out of its mind or out of order: its trial ends here, and the console says why.
+fn give_up(what: &str) -> ! {
+    eprintln!("disklab: the guest kernel went wrong: {what}");
+    std::process::abort()
+}
+
+#[allow(clippy::mut_from_ref)] // one caller at a time
+fn library() -> &'static mut Library {
+    match unsafe { &mut *GLOBAL.0.get() } {
+        Some((library, _)) => library,
+        None => give_up("a call before disklab_open"),
+    }
+}
+
+fn next(library: &Library) -> u64 {
+    library.next_event().map_or(NEVER, |at| at.0)
+}
+
+fn op(code: c_uint) -> Op {
+    match code {
+        0 => Op::Read,
+        1 => Op::Write,
+        2 => Op::Flush,
+        3 => Op::Discard,
+        4 => Op::WriteZeroes,
+        _ => give_up(&format!("operation {code}")),
+    }
+}
+
+/// Sets up the disks that `machine.json` in the working folder describes; null, with the reason on stderr, if it cannot.
+///
+/// The one symbol of the library. Called once, on an ordinary stack, before the kernel starts.
+#[unsafe(no_mangle)]
+pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
+    if interface != INTERFACE {
+        eprintln!(
+            "disklab: the guest kernel speaks interface {interface}, this disk library {INTERFACE}; \
+             build the kernel again with `disklab kernel build`"
+        );
+        return std::ptr::null();
+    }
+    if let Err(error) = die_with_parent() {
+        eprintln!("disklab: {error}");
+        return std::ptr::null();
+    }
+    let library = match Library::open(Path::new(".")) {
+        Ok(library) => library,
+        Err(error) => {
+            eprintln!("disklab: the disks cannot be set up: {error}");
+            return std::ptr::null();
+        }
+    };
+    let table = CLibrary {
+        interface: INTERFACE,
+        disks: library.disks().len() as c_uint,
+        heartbeat: library.heartbeat().clock(),
+        describe,
+        submit,
+        advance,
+        transfer,
+        mark,
+        random,
+        close,
+    };
+    let global = unsafe { &mut *GLOBAL.0.get() };
+    &raw const global.insert((library, table)).1
+}
+
+/// A guest whose starter was killed must not go on: nobody would look at it, and it holds a core.
+fn die_with_parent() -> Result<(), String> {
+    let failed = |error| format!("the guest cannot be tied to the process that started it: {error}");
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(failed)?;
+    let starter = std::env::var("DISKLAB_STARTER").ok().and_then(|pid| pid.parse().ok());
+    if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) == starter {
+        Ok(())
+    } else {
+        Err("the process that started the guest (DISKLAB_STARTER) is gone".to_owned())
+    }
+}
+
+extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
+    let Some(disk) = library().disks().get(disk as usize) else { give_up(&format!("disk {disk} asked for")) };
+    let rotational = disk.model.rotational();
+    *description = CDisk {
+        bytes: disk.bytes.0,
+        logical_block: 512,
+        physical_block: 4096,
+        // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a scatter list.
+        max_sectors: 65535,
+        max_segments: 168,
+        queue_depth: disk.model.queue_depth(),
+        discard_granularity: if rotational { 0 } else { 4096 },
+        rotational: rotational.into(),
+        write_cache: 1,
+        fua: 1,
+        spare: 0,
+    };
+}
+
+extern "C" fn submit(
+    disk: c_uint, tag: c_uint, code: c_uint, fua: c_uint, sector: c_ulonglong, sectors: c_uint, now: c_ulonglong,
+) -> c_ulonglong {
+    let library = library();
+    let arrival = Arrival { disk: disk as usize, tag, op: op(code), fua: fua != 0, sector, sectors };
+    if let Err(what) = library.submit(Nanos(now), arrival) {
+        give_up(&what);
+    }
+    next(library)
+}
+
+extern "C" fn advance(now: c_ulonglong, done: *mut CDone, room: c_uint, count: &mut c_uint) -> c_ulonglong {
+    let library = library();
+    *count = 0;
+    while *count < room {
+        let Some(one) = library.advance(Nanos(now)) else { break };
+        let one = CDone { disk: one.disk, tag: one.tag, error: one.error };
+        // The kernel's array has `room` elements.
+        unsafe { done.add(*count as usize).write(one) };
+        *count += 1;
+    }
+    next(library)
+}
+
+extern "C" fn transfer(
+    disk: c_uint, code: c_uint, pieces: *const CPiece, count: c_uint, sector: c_ulonglong, sectors: c_uint,
+) -> c_int {
+    let (library, disk, count) = (library(), disk as usize, count as usize);
+    // IoSlice and IoSliceMut are struct iovec by their documentation, and so is CPiece.
+    match op(code) {
+        Op::Read => {
+            let pieces = unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count) };
+            library.read(disk, sector, pieces)
+        }
+        Op::Write => {
+            let pieces = unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count) };
+            library.write(disk, sector, pieces)
+        }
+        Op::Discard | Op::WriteZeroes => library.zero(disk, sector, sectors),
+        Op::Flush => 0,
+    }
+}
+
+extern "C" fn mark(now: c_ulonglong, text: *const u8, length: c_uint) -> c_int {
+    let text = unsafe { std::slice::from_raw_parts(text, length as usize) };
+    let understood = str::from_utf8(text).is_ok_and(|text| library().mark(Nanos(now), text.trim()));
+    if understood { 0 } else { -rustix::io::Errno::INVAL.raw_os_error() }
+}
+
+extern "C" fn random(buffer: *mut u8, bytes: c_ulong) {
+    library().random(unsafe { std::slice::from_raw_parts_mut(buffer, bytes as usize) });
+}
+
+extern "C" fn close(now: c_ulonglong) {
+    if let Err(error) = library().close(Nanos(now)) {
+        eprintln!("disklab: the closing record could not be written: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::mem::{offset_of, size_of};
+
+    /// As gcc lays out the structures of disklab.h on x86-64.
+    #[test]
+    fn structures_are_laid_out_as_in_c() {
+        assert_eq!((size_of::<CDisk>(), offset_of!(CDisk, discard_granularity), offset_of!(CDisk, rotational)), (40, 28, 32));
+        assert_eq!((size_of::<CDone>(), offset_of!(CDone, error)), (12, 8));
+        assert_eq!(size_of::<CPiece>(), size_of::<IoSlice>());
+        assert_eq!((size_of::<CLibrary>(), offset_of!(CLibrary, heartbeat), offset_of!(CLibrary, close)), (72, 8, 64));
+    }
+}

@@ -1,0 +1,332 @@
+//! The disks of one guest: models, data, trace, counts, behind the calls of [`crate::interface`].
+
+use crate::data::Data;
+use crate::heartbeat::Heartbeat;
+use crate::machine::{Machine, MachineDisk};
+use crate::meter::{Meter, Phase};
+use crate::names;
+use crate::trace::{Served, Writer};
+use disklab_des::Random;
+use disklab_disks::{Completion, Disk, Op, Request};
+use disklab_units::Nanos;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{self, IoSlice, IoSliceMut, Write};
+use std::path::{Path, PathBuf};
+
+/// The trace goes to its file in pieces of this many bytes.
+const TRACE_BUFFER: usize = 64 << 10;
+
+/// A request that has ended and that the kernel has not been told of.
+#[derive(Debug, Clone, Copy)]
+pub struct Done {
+    pub disk: u32,
+    pub tag: u32,
+    /// 0 or -errno.
+    pub error: i32,
+}
+
+/// A request that the kernel hands over.
+#[derive(Debug, Clone, Copy)]
+pub struct Arrival {
+    pub disk: usize,
+    pub tag: u32,
+    pub op: Op,
+    pub fua: bool,
+    pub sector: u64,
+    pub sectors: u32,
+}
+
+struct Running {
+    device: String,
+    disk: Box<dyn Disk>,
+    data: Data,
+    bytes: u64,
+    next: Option<Nanos>,
+    /// By tag: what is at the disk, and since when.
+    present: Vec<Option<(Arrival, u64)>>,
+}
+
+struct Trace {
+    file: File,
+    writer: Writer,
+    digest: Sha256,
+}
+
+/// See the module.
+pub struct Library {
+    folder: PathBuf,
+    machine: Machine,
+    disks: Vec<Running>,
+    done: VecDeque<Done>,
+    /// Reused by `advance`.
+    completions: Vec<Completion>,
+    trace: Option<Trace>,
+    meter: Meter,
+    heartbeat: Heartbeat,
+    random: Random,
+    requests: u64,
+    /// The first thing that went wrong on the host's side; such a trial is not complete.
+    fault: Option<String>,
+}
+
+/// What is written when the guest powers off; `collect::closing` reads it.
+#[derive(Serialize)]
+struct Closing<'a> {
+    schema: u32,
+    /// False if something went wrong on the host's side: `fault` says what.
+    complete: bool,
+    fault: Option<&'a str>,
+    virtual_ns: u64,
+    requests: u64,
+    /// The lab's names, in the order of the devices of each phase.
+    devices: Vec<&'a str>,
+    phases: &'a [Phase],
+    trace_sha256: Option<String>,
+}
+
+/// Why the disks could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error("{0}: {1}")]
+    File(PathBuf, io::Error),
+    #[error("{0}: not a description of disks: {1}")]
+    Description(PathBuf, serde_json::Error),
+    #[error("this disk library is of another build ({ours}) than the program ({0}); build both with `cargo build --release`", ours = crate::BUILD)]
+    Build(String),
+    #[error("{0} disks; a guest can have {most}", most = crate::machine::MOST_DISKS)]
+    TooMany(usize),
+    #[error("{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, one at least")]
+    Size { disk: String, bytes: u64 },
+}
+
+impl Library {
+    /// Sets up the disks that [`names::MACHINE`] in `folder` describes.
+    pub fn open(folder: &Path) -> Result<Self, OpenError> {
+        let at = |name: &str| folder.join(name);
+        let text = std::fs::read(at(names::MACHINE)).map_err(|e| OpenError::File(at(names::MACHINE), e))?;
+        let machine: Machine =
+            serde_json::from_slice(&text).map_err(|e| OpenError::Description(at(names::MACHINE), e))?;
+        if machine.build != crate::BUILD {
+            return Err(OpenError::Build(machine.build));
+        }
+        if machine.disks.len() > crate::machine::MOST_DISKS {
+            return Err(OpenError::TooMany(machine.disks.len()));
+        }
+        let disks = machine.disks.iter().enumerate();
+        let disks: Vec<_> = disks.map(|(i, d)| Running::open(folder, &machine, i, d)).collect::<Result<_, _>>()?;
+        let trace = if machine.trace {
+            let path = at(names::REQUESTS);
+            let file = File::create(&path).map_err(|e| OpenError::File(path, e))?;
+            Some(Trace { file, writer: Writer::new(disks.len()), digest: Sha256::new() })
+        } else {
+            None
+        };
+        Ok(Self {
+            heartbeat: Heartbeat::create(folder).map_err(|e| OpenError::File(at(names::HEARTBEAT), e))?,
+            random: Random::new(machine.seed.derive("kernel randomness")),
+            folder: folder.to_owned(),
+            meter: Meter::new(disks.len()),
+            done: VecDeque::new(),
+            completions: Vec::new(),
+            requests: 0,
+            fault: None,
+            trace,
+            disks,
+            machine,
+        })
+    }
+
+    pub fn heartbeat(&self) -> &Heartbeat {
+        &self.heartbeat
+    }
+
+    pub fn disks(&self) -> &[MachineDisk] {
+        &self.machine.disks
+    }
+
+    /// A request arrives. `Err` if the guest kernel asks for what cannot be: it is out of its mind, and must end.
+    pub fn submit(&mut self, now: Nanos, arrival: Arrival) -> Result<(), String> {
+        let count = self.disks.len();
+        let Some(running) = self.disks.get_mut(arrival.disk) else {
+            return Err(format!("a request for disk {} of {count}", arrival.disk));
+        };
+        match running.present.get_mut(arrival.tag as usize) {
+            Some(slot @ None) => *slot = Some((arrival, now.0)),
+            Some(Some(_)) => return Err(format!("a second request with tag {} while the first runs", arrival.tag)),
+            None => return Err(format!("a request with tag {} of {}", arrival.tag, running.present.len())),
+        }
+        let end = arrival.sector.checked_add(u64::from(arrival.sectors));
+        if end.is_none_or(|end| end > running.bytes / 512) {
+            return Err(format!("{} sectors at sector {} of disk {}", arrival.sectors, arrival.sector, arrival.disk));
+        }
+        let Arrival { tag: id, op, fua, sector, sectors, .. } = arrival;
+        running.disk.submit(now, Request { id, op, sector, sectors, fua });
+        running.next = running.disk.next_event();
+        let disks = &self.disks;
+        self.meter.arrived(arrival.disk, now.0, || counters(disks));
+        Ok(())
+    }
+
+    /// Lets time pass in the disks, and gives the kernel the next request that has ended.
+    pub fn advance(&mut self, now: Nanos) -> Option<Done> {
+        for i in 0..self.disks.len() {
+            if self.disks[i].next.is_some_and(|next| next <= now) {
+                let mut completions = std::mem::take(&mut self.completions);
+                let running = &mut self.disks[i];
+                running.disk.advance(now, &mut completions);
+                running.next = running.disk.next_event();
+                for completion in completions.drain(..) {
+                    self.served(i, completion);
+                }
+                self.completions = completions;
+            }
+        }
+        self.done.pop_front()
+    }
+
+    /// When there will be something to say.
+    pub fn next_event(&self) -> Option<Nanos> {
+        self.disks.iter().filter_map(|d| d.next).min()
+    }
+
+    fn served(&mut self, disk: usize, completion: Completion) {
+        let Some((arrival, submitted)) = self.disks[disk].present[completion.id as usize].take() else {
+            self.fault(&format!("{}: a model ended a request that was not there", self.machine.disks[disk].device));
+            return;
+        };
+        let Arrival { op, fua, sector, sectors, .. } = arrival;
+        let (started, ended) = (completion.started.0, completion.at.0);
+        let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
+        let disks = &self.disks;
+        self.meter.ended(&served, || counters(disks));
+        if let Some(trace) = &mut self.trace {
+            trace.writer.served(&served);
+        }
+        self.write_trace(TRACE_BUFFER);
+        self.requests += 1;
+        self.heartbeat.count_request();
+        self.done.push_back(Done { disk: disk as u32, tag: completion.id, error: 0 });
+    }
+
+    /// Fills `pieces` with what disk `disk` holds from `sector` on; an error is -errno.
+    pub fn read(&mut self, disk: usize, sector: u64, pieces: &mut [IoSliceMut]) -> i32 {
+        let result = self.disks[disk].data.read(sector * 512, pieces);
+        self.transferred(disk, "read", result)
+    }
+
+    pub fn write(&mut self, disk: usize, sector: u64, pieces: &mut [IoSlice]) -> i32 {
+        let result = self.disks[disk].data.write(sector * 512, pieces);
+        self.transferred(disk, "write", result)
+    }
+
+    /// Discard and write-zeroes.
+    pub fn zero(&mut self, disk: usize, sector: u64, sectors: u32) -> i32 {
+        let result = self.disks[disk].data.zero(sector * 512, u64::from(sectors) * 512);
+        self.transferred(disk, "discard", result)
+    }
+
+    fn transferred(&mut self, disk: usize, what: &str, result: io::Result<()>) -> i32 {
+        let Err(error) = result else { return 0 };
+        let image = self.folder.join(&self.machine.disks[disk].image);
+        self.fault(&format!("{what} of the disk's data failed: {}: {error}", image.display()));
+        -error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
+    }
+
+    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`. False if it is neither.
+    pub fn mark(&mut self, now: Nanos, text: &str) -> bool {
+        if let Some(trace) = &mut self.trace {
+            trace.writer.mark(now.0, text);
+        }
+        let words: Vec<_> = text.split_whitespace().collect();
+        match words[..] {
+            ["begin", name, after] => after.parse().is_ok_and(|after| {
+                self.meter.announce(name, after);
+                true
+            }),
+            ["end"] => self.meter.end(&counters(&self.disks)),
+            _ => false,
+        }
+    }
+
+    pub fn random(&mut self, buffer: &mut [u8]) {
+        for bytes in buffer.chunks_mut(8) {
+            bytes.copy_from_slice(&self.random.next_u64().to_le_bytes()[..bytes.len()]);
+        }
+    }
+
+    /// Writes the closing record. Without it, or with a wrong checksum, the trial is not complete.
+    pub fn close(&mut self, now: Nanos) -> io::Result<()> {
+        self.write_trace(0);
+        let closing = Closing {
+            schema: 1,
+            complete: self.fault.is_none(),
+            fault: self.fault.as_deref(),
+            virtual_ns: now.0,
+            requests: self.requests,
+            devices: self.disks.iter().map(|d| d.device.as_str()).collect(),
+            phases: self.meter.phases(),
+            trace_sha256: self.trace.as_ref().map(|t| hex(&t.digest.clone().finalize())),
+        };
+        let mut text = serde_json::to_vec(&closing)?;
+        let sum = hex(&Sha256::digest(&text));
+        text.extend_from_slice(format!("\nsha256 {sum}\n").as_bytes());
+        let path = self.folder.join(names::CLOSING);
+        let part = path.with_extension("part");
+        std::fs::write(&part, text)?;
+        std::fs::rename(part, path)
+    }
+
+    fn write_trace(&mut self, unless_less_than: usize) {
+        let Some(trace) = &mut self.trace else { return };
+        if trace.writer.pending().len() < unless_less_than {
+            return;
+        }
+        trace.digest.update(trace.writer.pending());
+        let written = trace.file.write_all(trace.writer.pending());
+        trace.writer.clear();
+        if let Err(error) = written {
+            self.fault(&format!("write of {} failed: {error}", self.folder.join(names::REQUESTS).display()));
+        }
+    }
+
+    /// The console is the only way out before the closing record, and the only one if that cannot be written.
+    fn fault(&mut self, what: &str) {
+        if self.fault.is_none() {
+            eprintln!("disklab: {what}");
+            self.fault = Some(what.to_owned());
+        }
+    }
+}
+
+impl Running {
+    fn open(folder: &Path, machine: &Machine, index: usize, disk: &MachineDisk) -> Result<Self, OpenError> {
+        let bytes = disk.bytes.0;
+        if bytes == 0 || !bytes.is_multiple_of(4096) || disk.size < disk.bytes {
+            return Err(OpenError::Size { disk: disk.device.clone(), bytes });
+        }
+        let image = folder.join(&disk.image);
+        let data = Data::open(&image, bytes).map_err(|e| OpenError::File(image, e))?;
+        let seed = machine.seed.derive(&format!("disk {index}"));
+        let depth = disk.model.queue_depth() as usize;
+        Ok(Self {
+            device: disk.device.clone(),
+            disk: disklab_disks::build(&disk.model, disk.size, seed),
+            data,
+            bytes,
+            next: None,
+            present: vec![None; depth],
+        })
+    }
+}
+
+fn counters(disks: &[Running]) -> Vec<Value> {
+    disks.iter().map(|d| serde_json::to_value(d.disk.counters()).unwrap_or_default()).collect()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
+}

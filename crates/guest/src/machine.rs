@@ -1,0 +1,57 @@
+//! The description of a guest's disks: what the one who starts the guest tells the library.
+
+use disklab_spec::device::Model;
+use disklab_units::{Bytes, Seed};
+use serde::{Deserialize, Serialize};
+
+/// A guest's disks and its seed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// [`crate::BUILD`] of the program that wrote this.
+    pub build: String,
+    /// All randomness of the guest comes from here: the kernel's random numbers, the disks' starting angles.
+    pub seed: Seed,
+    /// In the order of `/dev/vda`, `/dev/vdb`, ...
+    pub disks: Vec<MachineDisk>,
+    /// Write every request to [`crate::names::REQUESTS`].
+    pub trace: bool,
+}
+
+/// One disk of a guest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MachineDisk {
+    /// The device's name in the lab, for the records.
+    pub device: String,
+    /// What the guest sees of it, a whole number of 4096-byte blocks.
+    pub bytes: Bytes,
+    /// The whole disk, of which that is the beginning: seeks go by it.
+    pub size: Bytes,
+    pub model: Model,
+    /// The file with its data, relative to the trial's folder or absolute.
+    pub image: String,
+}
+
+/// Most disks a guest can have; the kernel's driver names them by two letters, and nobody has asked for more.
+pub const MOST_DISKS: usize = 128;
+
+/// The name that the guest kernel gives to disk `index`: `vda`, ..., `vdz`, `vdaa`, ...
+pub fn disk_name(index: usize) -> String {
+    let letter = |i: usize| char::from(b'a' + (i % 26) as u8);
+    if index < 26 {
+        format!("vd{}", letter(index))
+    } else {
+        format!("vd{}{}", letter(index / 26 - 1), letter(index))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::disk_name;
+
+    #[test]
+    fn disks_are_named_as_the_kernel_does() {
+        assert_eq!([0, 25, 26, 51, 52, 127].map(disk_name), ["vda", "vdz", "vdaa", "vdaz", "vdba", "vddx"]);
+    }
+}

@@ -1,0 +1,73 @@
+//! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+/// Where the plan's filesystem is mounted in the guest.
+pub const POOL: &str = "/mnt/pool";
+/// Where the guest sees the trial's folder.
+pub const TRIAL: &str = "/mnt/trial";
+
+/// The steps, in the order of the fields.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Plan {
+    /// So many process ids are used up first: the luck of policies that choose by pid.
+    pub burn_pids: u32,
+    /// Settings of block devices, before anything touches them.
+    pub device_settings: Vec<Setting>,
+    /// Makes the filesystem: a program and its arguments.
+    pub mkfs: Option<Vec<String>>,
+    /// Mounts it on [`POOL`].
+    pub mount: Option<Mount>,
+    /// Settings of the mounted filesystem.
+    pub mount_settings: Vec<Setting>,
+    /// Files of zeroes to write into [`POOL`] (direct, 1 MiB at a time).
+    pub files: Vec<ZeroFile>,
+    /// What is measured.
+    pub measure: Option<Measure>,
+    /// Unmount in the end: the disks are to be used again.
+    pub unmount: bool,
+}
+
+/// A mount(2).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mount {
+    pub source: String,
+    pub filesystem: String,
+    /// As in mount(8)'s `-o`, without the options that mount(2) takes as flags.
+    pub data: String,
+    pub noatime: bool,
+}
+
+/// A value to write to a file of sysfs, and how to see that it took effect.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Setting {
+    /// One `*` may stand for a folder's name where only one folder fits (a filesystem's UUID).
+    pub path: String,
+    pub value: String,
+    /// The file lists all choices with the active one in brackets; otherwise it holds just the value.
+    pub choice: bool,
+}
+
+/// A file of zeroes: holes on the host.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ZeroFile {
+    pub name: String,
+    pub bytes: Bytes,
+}
+
+/// The measured program.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Measure {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    /// The phase's name in the records.
+    pub phase: String,
+    /// Virtual ns after the first request in which nothing is counted.
+    pub ramp_ns: u64,
+}
