@@ -1,0 +1,79 @@
+//! A disk whose every request takes the same time, whatever and wherever it is: for theory, and for measuring what is
+//! not the disk.
+
+use std::collections::VecDeque;
+
+use disklab_spec::device::Constant;
+use disklab_units::Nanos;
+
+use crate::{Completion, Counters, Disk, Op, Request};
+
+/// `servers` requests are in service at a time, for `latency` each; the others wait in the order of their submission.
+///
+/// Because all take equally long, they also finish in that order, and the time of completion is known at submission.
+pub(crate) struct ConstantDisk {
+    latency: Nanos,
+    servers: usize,
+    /// Submitted and not delivered, in order of completion.
+    pending: VecDeque<Pending>,
+    /// When the last `servers` requests complete, oldest first: the next one is served by the first of them.
+    servers_free: VecDeque<Nanos>,
+    busy_until: Nanos,
+    counters: Counters,
+}
+
+struct Pending {
+    completion: Completion,
+    op: Op,
+    sectors: u32,
+}
+
+impl ConstantDisk {
+    pub fn new(model: &Constant) -> Self {
+        Self {
+            latency: model.latency,
+            servers: model.servers.max(1) as usize,
+            pending: VecDeque::with_capacity(64),
+            servers_free: VecDeque::with_capacity(64),
+            busy_until: Nanos::ZERO,
+            counters: Counters::default(),
+        }
+    }
+}
+
+impl Disk for ConstantDisk {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        let free = if self.servers_free.len() < self.servers { None } else { self.servers_free.pop_front() };
+        let started = free.map_or(now, |free| free.max(now));
+        let at = started.saturating_add(self.latency);
+        self.servers_free.push_back(at);
+        let completion = Completion { id: request.id, at, started };
+        self.pending.push_back(Pending { completion, op: request.op, sectors: request.sectors });
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        self.pending.front().map(|pending| pending.completion.at)
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        while let Some(Pending { completion, op, sectors }) =
+            self.pending.pop_front_if(|pending| pending.completion.at <= now)
+        {
+            let counters = &mut self.counters;
+            match op {
+                Op::Read => counters.media_read_sectors += u64::from(sectors),
+                Op::Write => counters.media_written_sectors += u64::from(sectors),
+                Op::Flush => counters.flushes += 1,
+                Op::Discard | Op::WriteZeroes => {}
+            }
+            let begin = completion.started.max(self.busy_until);
+            counters.busy_ns += completion.at.saturating_sub(begin).0;
+            self.busy_until = completion.at;
+            done.push(completion);
+        }
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}

@@ -1,0 +1,229 @@
+//! Where sectors are, and when they pass under a head.
+//!
+//! The surface is thought of as one long *tape*: what a reader that starts at sector 0 and never stops has under its
+//! head, by time. A sector's place on the tape, in nanoseconds, says two things at once: modulo one turn it is the
+//! angle at which the sector begins, and the difference between two places is how long a transfer from one to the
+//! other takes, changes of track included. Nothing else in the model needs to know about tracks.
+//!
+//! Between two tracks the tape has a gap, the skew, as long as the change of head or cylinder takes, so that a
+//! sequential transfer finds the next sector just arriving and loses no turn.
+
+use disklab_spec::device::Hdd;
+use disklab_units::{Bytes, Sectors};
+
+use super::mechanics::Arm;
+
+/// Addresses run through the tracks of one cylinder surface by surface, then on to the next cylinder inwards.
+pub(crate) struct Geometry {
+    surfaces: u64,
+    /// One turn, in nanoseconds.
+    turn: u64,
+    /// On the tape, from the start of one track to that of the next in the cylinder.
+    track_pitch: u64,
+    /// On the tape, from the start of one cylinder to that of the next.
+    cylinder_pitch: u64,
+    /// From the outside in.
+    zones: Vec<Zone>,
+    cylinders: u32,
+    sectors: u64,
+}
+
+/// Cylinders with the same number of sectors on each track.
+struct Zone {
+    first_sector: u64,
+    first_cylinder: u64,
+    /// Place on the tape.
+    start: u64,
+    sectors_per_track: u64,
+}
+
+/// A point on the surface that a head can be at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub cylinder: u32,
+    pub surface: u32,
+    /// On the tape, in nanoseconds.
+    pub tape: u64,
+}
+
+impl Place {
+    pub fn arm(self) -> Arm {
+        Arm { cylinder: self.cylinder, surface: self.surface }
+    }
+}
+
+/// Time that a reader in sequence spends between two tracks, in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Skew {
+    pub surface: u64,
+    pub cylinder: u64,
+}
+
+impl Geometry {
+    /// Cuts `bytes` into zones of equally many cylinders, whose rates fall evenly from `rate_outer` to `rate_inner`.
+    /// These rates are sustained ones, as data sheets have it: what the skew costs is in them, so that a track holds
+    /// somewhat more than rate x turn.
+    pub fn new(model: &Hdd, bytes: Bytes, turn: u64, skew: Skew) -> Self {
+        let surfaces = u64::from(model.surfaces.max(1));
+        let track_pitch = turn + skew.surface;
+        let cylinder_pitch = (surfaces - 1) * track_pitch + turn + skew.cylinder;
+        let sectors = bytes.sectors().0.max(1);
+        let per_track = sectors_per_track(model, cylinder_pitch, surfaces);
+        let all_zones: u64 = per_track.iter().sum();
+        // Rounded up: the innermost cylinders may hold a little that no address reaches.
+        let zone_cylinders = sectors.div_ceil(surfaces * all_zones);
+        let mut zones = Vec::with_capacity(per_track.len());
+        let (mut first_sector, mut first_cylinder, mut start) = (0, 0, 0);
+        for sectors_per_track in per_track {
+            zones.push(Zone { first_sector, first_cylinder, start, sectors_per_track });
+            first_sector += zone_cylinders * surfaces * sectors_per_track;
+            first_cylinder += zone_cylinders;
+            start += zone_cylinders * cylinder_pitch;
+        }
+        let cylinders = u32::try_from(first_cylinder).unwrap_or(u32::MAX);
+        Self { surfaces, turn, track_pitch, cylinder_pitch, zones, cylinders, sectors }
+    }
+
+    pub fn cylinders(&self) -> u32 {
+        self.cylinders
+    }
+
+    /// How many sectors the disk has.
+    pub fn sectors(&self) -> u64 {
+        self.sectors
+    }
+
+    /// The angle of a place, as the time from angle 0 to it; below one turn.
+    pub fn angle(&self, tape: u64) -> u64 {
+        tape % self.turn
+    }
+
+    /// Where `sector` begins.
+    pub fn place(&self, sector: u64) -> Place {
+        let zone = self.zone_by(|zone| zone.first_sector <= sector);
+        let in_zone = sector.saturating_sub(zone.first_sector);
+        let (track, on_track) = (in_zone / zone.sectors_per_track, in_zone % zone.sectors_per_track);
+        let (cylinder, surface) = (track / self.surfaces, track % self.surfaces);
+        let along = on_track * self.turn / zone.sectors_per_track;
+        Place {
+            cylinder: (zone.first_cylinder + cylinder) as u32,
+            surface: surface as u32,
+            tape: zone.start + cylinder * self.cylinder_pitch + surface * self.track_pitch + along,
+        }
+    }
+
+    /// Where the sector before `end` has passed the head: on its own track, before any skew.
+    pub fn end_place(&self, end: u64) -> Place {
+        let last = end.saturating_sub(1);
+        let zone = self.zone_by(|zone| zone.first_sector <= last);
+        let on_track = last.saturating_sub(zone.first_sector) % zone.sectors_per_track;
+        let along = |sectors: u64| sectors * self.turn / zone.sectors_per_track;
+        let place = self.place(last);
+        Place { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
+    }
+
+    /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has not wholly passed
+    /// it.
+    pub fn at(&self, tape: u64) -> (Place, u64) {
+        let zone = self.zone_by(|zone| zone.start <= tape);
+        let in_zone = tape - zone.start;
+        let (cylinder, in_cylinder) = (in_zone / self.cylinder_pitch, in_zone % self.cylinder_pitch);
+        // In the gap behind a track the head counts as still on it.
+        let surface = (in_cylinder / self.track_pitch).min(self.surfaces - 1);
+        let along = (in_cylinder - surface * self.track_pitch).min(self.turn);
+        // Sector k of the track is over at (k + 1) * turn / sectors_per_track, rounded down.
+        let passed = ((along + 1) * zone.sectors_per_track - 1) / self.turn;
+        let track = cylinder * self.surfaces + surface;
+        let sector = zone.first_sector + track * zone.sectors_per_track + passed.min(zone.sectors_per_track);
+        let cylinder = (zone.first_cylinder + cylinder) as u32;
+        (Place { cylinder, surface: surface as u32, tape }, sector.min(self.sectors))
+    }
+
+    /// The last zone for which `starts` holds; the zones for which it does come first.
+    fn zone_by(&self, starts: impl Fn(&Zone) -> bool) -> &Zone {
+        &self.zones[self.zones.partition_point(starts).saturating_sub(1)]
+    }
+}
+
+/// From the outermost zone to the innermost.
+fn sectors_per_track(model: &Hdd, cylinder_pitch: u64, surfaces: u64) -> Vec<u64> {
+    let zones = u64::from(model.zones.max(1));
+    let (outer, inner) = (model.rate_outer.0, model.rate_inner.0.min(model.rate_outer.0));
+    (0..zones)
+        .map(|zone| {
+            let rate = outer - (outer - inner) * zone / (zones - 1).max(1);
+            // Sectors in a cylinder = rate x time for it.
+            let cylinder =
+                u128::from(rate) * u128::from(cylinder_pitch) / (1_000_000_000 * u128::from(Sectors::SIZE));
+            ((cylinder + u128::from(surfaces) / 2) as u64 / surfaces).max(1)
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_units::Rate;
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hdd::tests::nas_4tb;
+
+    const TURN: u64 = 8_333_333;
+    const SKEW: Skew = Skew { surface: 800_000, cylinder: 1_100_000 };
+
+    fn geometry() -> Geometry {
+        Geometry::new(&nas_4tb(), Bytes(4_000_000_000_000), TURN, SKEW)
+    }
+
+    #[test]
+    fn addresses_fill_the_disk_from_the_outside_in() {
+        let geometry = geometry();
+        assert_eq!(geometry.place(0), Place { cylinder: 0, surface: 0, tape: 0 });
+        let last = geometry.place(geometry.sectors() - 1);
+        assert!(last.cylinder < geometry.cylinders());
+        // Rounding up leaves at most one cylinder of each zone unused.
+        assert!(last.cylinder >= geometry.cylinders() - nas_4tb().zones, "{last:?}");
+    }
+
+    #[test]
+    fn a_tape_runs_at_the_rates_of_the_data_sheet() {
+        let model = nas_4tb();
+        let geometry = geometry();
+        let rate_from = |sector: u64| {
+            let sectors = 2_000_000;
+            let time = geometry.place(sector + sectors).tape - geometry.place(sector).tape;
+            Rate(sectors * 512 * 1_000_000_000 / time)
+        };
+        let near = |rate: Rate, wanted: Rate| rate.0.abs_diff(wanted.0) * 1000 <= wanted.0 * 2;
+        assert!(near(rate_from(0), model.rate_outer), "{}", rate_from(0));
+        let inner = geometry.sectors() - 2_100_000;
+        assert!(near(rate_from(inner), model.rate_inner), "{}", rate_from(inner));
+    }
+
+    #[test]
+    fn a_change_of_track_costs_its_skew_and_no_more() {
+        let geometry = geometry();
+        let track = geometry.zones[0].sectors_per_track;
+        let gap = |sector: u64| geometry.place(sector).tape - geometry.end_place(sector).tape;
+        assert_eq!(gap(1), 0);
+        assert_eq!(gap(track), SKEW.surface);
+        assert_eq!(gap(track * geometry.surfaces), SKEW.cylinder);
+        assert_eq!(geometry.place(track).surface, 1);
+        assert_eq!(geometry.place(track * geometry.surfaces).cylinder, 1);
+        assert_eq!(geometry.end_place(track).surface, 0, "the end of a track is on it");
+    }
+
+    proptest! {
+        #[test]
+        fn the_tape_and_the_sectors_agree(sector in 0..7_812_500_000_u64, later in 0..2_000_u64) {
+            let geometry = geometry();
+            let (begin, end) = (geometry.place(sector).tape, geometry.end_place(sector + 1).tape);
+            prop_assert!(begin < end);
+            prop_assert_eq!(geometry.at(end).1, sector + 1);
+            prop_assert_eq!(geometry.at(end - 1).1, sector);
+            prop_assert_eq!(geometry.at(begin), (geometry.place(sector), sector));
+            let next = sector + later;
+            prop_assert!(geometry.place(next).tape >= begin, "the tape never runs backwards");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! Arm and platters: what it takes to reach a place.
+
+use disklab_des::Random;
+use disklab_spec::device::Hdd;
+use disklab_units::{Bytes, Nanos, Seed};
+
+use super::geometry::{Geometry, Place, Skew};
+use super::seek::SeekCurve;
+
+pub(crate) struct Mechanics {
+    pub geometry: Geometry,
+    curve: SeekCurve,
+    /// In nanoseconds, as all times here.
+    head_switch: u64,
+    write_settle: u64,
+    turn: u64,
+    /// Turns begun during the longest travel.
+    longest_turns: u64,
+    /// The platters' angle at time 0, as the time since angle 0 passed the head.
+    start: u64,
+}
+
+/// Where the arm is, and which head is in use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Arm {
+    pub cylinder: u32,
+    pub surface: u32,
+}
+
+/// The start of an access: what the choice of the next one looks at, so it is small.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Target {
+    pub arm: Arm,
+    /// Below one turn.
+    pub angle: u32,
+    pub write: bool,
+}
+
+/// How exactly motors keep their speed: one disk's is within this part of the data sheet's. Two equal disks
+/// therefore drift against each other by a turn every ten seconds or so.
+const SPEED_TOLERANCE: f64 = 0.001;
+
+impl Mechanics {
+    pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
+        let mut random = Random::new(seed.derive("rotation"));
+        let pace = 1.0 + SPEED_TOLERANCE * (2.0 * random.next_f64() - 1.0);
+        let turn = (60e9 / (f64::from(model.rpm.max(1)) * pace)) as u64;
+        let start = random.below(turn);
+        let (head_switch, write_settle) = (model.head_switch.0, model.write_settle.0);
+        // A skew lets a write settle too, and a neighbouring cylinder is reached together with another surface.
+        let skew = Skew {
+            surface: head_switch + write_settle,
+            cylinder: model.seek_track_to_track.0.max(head_switch) + write_settle,
+        };
+        let geometry = Geometry::new(model, bytes, turn, skew);
+        let Hdd { seek_track_to_track, seek_average, seek_full, .. } = *model;
+        let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, geometry.cylinders());
+        let longest = curve.time(geometry.cylinders()).max(head_switch) + write_settle;
+        Self { geometry, curve, head_switch, write_settle, turn, longest_turns: longest / turn + 1, start }
+    }
+
+    pub fn target(&self, place: Place, write: bool) -> Target {
+        Target { arm: place.arm(), angle: self.geometry.angle(place.tape) as u32, write }
+    }
+
+    /// The platters' angle, as the time since angle 0 passed the head.
+    pub fn angle_at(&self, now: Nanos) -> u64 {
+        now.0.wrapping_add(self.start) % self.turn
+    }
+
+    /// From an arm that is free, with the platters at `angle`, until the target is under its head: seek, change of
+    /// head, settling, and the wait for it to come round.
+    ///
+    /// Every choice asks this of every candidate, so it has no branches: which way they go is chance, and a wrongly
+    /// predicted one costs more than all the arithmetic.
+    #[inline]
+    pub fn reach(&self, arm: Arm, angle: u64, target: &Target) -> u64 {
+        let travel = self.travel(arm, target);
+        let ahead = u64::from(target.angle) + self.turn - angle;
+        let first = ahead.min(ahead.wrapping_sub(self.turn));
+        let short = travel.saturating_sub(first);
+        let missed: u64 = (0..self.longest_turns).map(|turns| u64::from(short > turns * self.turn)).sum();
+        first + missed * self.turn
+    }
+
+    /// The part of it that the arm takes, without the wait.
+    #[inline]
+    fn travel(&self, arm: Arm, target: &Target) -> u64 {
+        let distance = arm.cylinder.abs_diff(target.arm.cylinder);
+        let switch = u64::from(arm.surface != target.arm.surface) * self.head_switch;
+        let moved = self.curve.time(distance).max(switch);
+        // Without a move the head is settled already.
+        moved + u64::from(target.write && moved > 0) * self.write_settle
+    }
+
+    /// The target that is reached soonest, as its index and how long it takes; the first one of equals.
+    pub fn nearest<'a>(
+        &self,
+        arm: Arm,
+        angle: u64,
+        targets: impl Iterator<Item = &'a Target>,
+    ) -> Option<(usize, u64)> {
+        let mut best = None;
+        let mut shortest = u64::MAX;
+        for (index, target) in targets.enumerate() {
+            let reach = self.reach(arm, angle, target);
+            if reach < shortest {
+                (best, shortest) = (Some((index, reach)), reach);
+            }
+        }
+        best
+    }
+}

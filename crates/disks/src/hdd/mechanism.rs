@@ -1,0 +1,283 @@
+//! What the mechanism does, one thing at a time, and how the next one is chosen.
+
+use std::ops::Range;
+
+use disklab_units::Nanos;
+
+use super::HddDisk;
+use super::mechanics::{Arm, Target};
+use super::queue::Command;
+use super::stream::Stream;
+use crate::{Completion, Op};
+
+pub(super) enum Activity {
+    Idle,
+    /// Reads on behind the last read because nobody wants anything else. It ends without notice.
+    Ahead(Stream),
+    Read {
+        stream: Stream,
+        command: Command,
+        access: Access,
+    },
+    /// Straight to the medium.
+    Write {
+        command: Command,
+        access: Access,
+    },
+    /// From the buffer to the medium.
+    Destage(Access),
+}
+
+/// A piece of work on the medium, begun at `since`; at `end` it leaves the arm at `arm`.
+pub(super) struct Access {
+    since: Nanos,
+    end: Nanos,
+    arm: Arm,
+}
+
+/// What to do next, and how long it takes to get there.
+enum Choice {
+    /// By index in the queue.
+    Command(usize, u64),
+    /// By age in the write buffer.
+    Extent(usize, u64),
+}
+
+impl HddDisk {
+    /// When the present activity ends, if that matters to anybody.
+    pub(super) fn activity_end(&self) -> Option<Nanos> {
+        match &self.activity {
+            Activity::Idle => None,
+            Activity::Ahead(stream) => self.buffer.has_waiting().then(|| stream.stop().max(self.clock)),
+            Activity::Read { access, .. } | Activity::Write { access, .. } | Activity::Destage(access) => {
+                Some(access.end)
+            }
+        }
+    }
+
+    pub(super) fn finish_activity(&mut self, at: Nanos) {
+        self.read_up_to = None;
+        match std::mem::replace(&mut self.activity, Activity::Idle) {
+            Activity::Idle => {}
+            Activity::Ahead(stream) => {
+                self.activity = Activity::Ahead(stream);
+                self.stop_ahead(at);
+            }
+            Activity::Read { stream, command, access } => {
+                self.leave(&access);
+                self.finish_read(at, stream, &command, access.since);
+            }
+            Activity::Write { command, access } => {
+                self.leave(&access);
+                self.counters.media_written_sectors += command.end - command.from;
+                let id = command.request.id;
+                self.port.finish(Completion { id, at, started: access.since });
+            }
+            Activity::Destage(access) => {
+                self.leave(&access);
+                self.counters.destages += 1;
+                let extent = self.buffer.finish();
+                self.counters.media_written_sectors += extent.end - extent.start;
+                self.admit_stalled(at);
+            }
+        }
+    }
+
+    fn leave(&mut self, access: &Access) {
+        self.arm = access.arm;
+        self.counters.busy_ns += access.end.saturating_sub(access.since).0;
+    }
+
+    fn finish_read(&mut self, at: Nanos, mut stream: Stream, command: &Command, since: Nanos) {
+        self.counters.media_read_sectors += self.segments.grow(stream.segment, command.end);
+        self.read_up_to = Some(command.end);
+        // It was sent on as it came in.
+        let done = self.port.transfer_along(at, command.bytes());
+        self.port.finish(Completion { id: command.request.id, at: done, started: since });
+        self.serve_waiting(at, stream.segment);
+        if self.queue.is_empty() && self.stalled.is_empty() && self.look_ahead > 0 {
+            stream.extend(command.end + self.look_ahead, &self.mechanics.geometry);
+            self.activity = Activity::Ahead(stream);
+        }
+    }
+
+    /// Data has come in that others may have waited for too.
+    fn serve_waiting(&mut self, at: Nanos, segment: usize) {
+        let held = self.segments.range(segment);
+        while let Some(index) = self.queue.find_read_in(&held) {
+            if self.queue.end(index) <= held.end {
+                let (command, _) = self.queue.remove(index);
+                self.hit(at, &command);
+            } else {
+                let target = self.mechanics.target(self.mechanics.geometry.place(held.end), false);
+                self.queue.shorten(index, held.end, target);
+            }
+        }
+    }
+
+    /// Gives a mechanism that serves nobody the next thing to do.
+    pub(super) fn choose(&mut self, at: Nanos) {
+        match &self.activity {
+            Activity::Idle => {}
+            Activity::Ahead(stream) => {
+                let calm = self.queue.is_empty() && self.stalled.is_empty() && self.flush.is_none();
+                if calm && at < stream.stop() {
+                    return;
+                }
+                self.catch_up(at);
+            }
+            _ => return,
+        }
+        match self.pick(at) {
+            Some(Choice::Command(index, reach)) => {
+                let (command, target) = self.queue.remove(index);
+                if command.request.op == Op::Read {
+                    self.begin_read(at, command, &target, reach);
+                } else {
+                    let access = self.begin_write(at, reach, &target, command.from..command.end);
+                    self.activity = Activity::Write { command, access };
+                }
+            }
+            Some(Choice::Extent(age, reach)) => self.begin_destage(at, age, reach),
+            None => self.finish_flush(at),
+        }
+    }
+
+    /// Shortest access time first, unless somebody has waited too long. The write buffer is emptied when no command
+    /// waits for the medium, and in competition with them when one waits for room in it.
+    fn pick(&self, at: Nanos) -> Option<Choice> {
+        let angle = self.mechanics.angle_at(at);
+        let waiting = |command: &Command| at.saturating_sub(command.since);
+        let queued = self.queue.oldest().map(waiting);
+        let stalled = self.stalled.front().map(waiting);
+        let overdue = queued.max(stalled).filter(|&age| age > self.age_limit);
+
+        let extent = || {
+            let (age, reach) = self.buffer.nearest(&self.mechanics, self.arm, angle)?;
+            Some(Choice::Extent(age, reach))
+        };
+        if overdue.is_some() && overdue == queued {
+            let reach = self.queue.reach(0, &self.mechanics, self.arm, angle);
+            return Some(Choice::Command(0, reach));
+        }
+        if overdue.is_some() || self.queue.is_empty() {
+            return extent();
+        }
+        // What follows the last read is next even where a change of track makes another command a little nearer:
+        // leaving a stream and coming back for it costs more.
+        let sequel = self.read_up_to.and_then(|sector| self.queue.find_read_from(sector));
+        if let Some(index) = sequel {
+            return Some(Choice::Command(index, self.queue.reach(index, &self.mechanics, self.arm, angle)));
+        }
+        let (index, reach) = self.queue.nearest(&self.mechanics, self.arm, angle)?;
+        match extent().filter(|_| stalled.is_some()) {
+            Some(Choice::Extent(age, nearer)) if nearer < reach => Some(Choice::Extent(age, nearer)),
+            _ => Some(Choice::Command(index, reach)),
+        }
+    }
+
+    fn begin_read(&mut self, at: Nanos, command: Command, target: &Target, reach: u64) {
+        let geometry = &self.mechanics.geometry;
+        let from = geometry.place(command.from).tape;
+        let end = geometry.end_place(command.end);
+        // Where reading on comes to the data as soon as an own access would, it goes on: what lies between is cached.
+        let ahead = match std::mem::replace(&mut self.activity, Activity::Idle) {
+            Activity::Ahead(stream)
+                if self.segments.range(stream.segment).end <= command.from
+                    && stream.when(from).saturating_sub(at).0 <= reach =>
+            {
+                Some(stream)
+            }
+            _ => None,
+        };
+        let (stream, access) = if let Some(mut stream) = ahead {
+            self.counters.cache_hits += 1;
+            stream.extend(command.end, geometry);
+            let access = Access { since: at, end: stream.when(end.tape).max(at), arm: end.arm() };
+            (stream, access)
+        } else {
+            let access = self.access(at, reach, target, from..end.tape, end.arm());
+            let segment = self.segments.open(command.from);
+            let there = at.saturating_add(Nanos(reach));
+            (Stream::new(segment, there, from, command.end, &self.mechanics.geometry), access)
+        };
+        self.activity = Activity::Read { stream, command, access };
+    }
+
+    fn begin_destage(&mut self, at: Nanos, age: usize, reach: u64) {
+        let Some((extent, target)) = self.buffer.begin(age) else { return };
+        let access = self.begin_write(at, reach, &target, extent);
+        self.activity = Activity::Destage(access);
+    }
+
+    fn begin_write(&mut self, at: Nanos, reach: u64, target: &Target, sectors: Range<u64>) -> Access {
+        self.stop_ahead(at);
+        let geometry = &self.mechanics.geometry;
+        let (start, end) = (geometry.place(sectors.start), geometry.end_place(sectors.end));
+        self.access(at, reach, target, start.tape..end.tape, end.arm())
+    }
+
+    /// Work on the medium from a target on, reached after `reach`, to the end of the tape between the two places.
+    fn access(&mut self, at: Nanos, reach: u64, target: &Target, tape: Range<u64>, end: Arm) -> Access {
+        let distance = self.arm.cylinder.abs_diff(target.arm.cylinder);
+        self.counters.seeks += u64::from(distance > 0);
+        self.counters.seek_cylinders += u64::from(distance);
+        Access { since: at, end: at.saturating_add(Nanos(reach + tape.end - tape.start)), arm: end }
+    }
+
+    /// If a stream may have read the sector by now, lets its segment hold what it has read.
+    pub(super) fn catch_up_for(&mut self, at: Nanos, sector: u64) {
+        if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
+            let start = self.segments.range(stream.segment).start;
+            if (start..stream.limit()).contains(&sector) {
+                self.catch_up(at);
+            }
+        }
+    }
+
+    /// Lets the segment of a stream hold what the stream has read by now.
+    fn catch_up(&mut self, at: Nanos) {
+        if let Activity::Ahead(stream) | Activity::Read { stream, .. } = &self.activity {
+            let (place, sector) = self.mechanics.geometry.at(stream.tape_at(at));
+            self.counters.media_read_sectors += self.segments.grow(stream.segment, sector);
+            self.arm = place.arm();
+        }
+    }
+
+    fn stop_ahead(&mut self, at: Nanos) {
+        if matches!(self.activity, Activity::Ahead(_)) {
+            self.catch_up(at);
+            self.activity = Activity::Idle;
+        }
+    }
+
+    /// A read up to `end` was served from this segment: keeps data ready for the next one. A stream that has stopped
+    /// starts again when half of what it had read ahead is used up, so that a slow reader in sequence never waits.
+    pub(super) fn keep_ahead(&mut self, at: Nanos, segment: usize, end: u64) {
+        let limit = end + self.look_ahead;
+        let geometry = &self.mechanics.geometry;
+        match &mut self.activity {
+            Activity::Ahead(stream) if stream.segment == segment && at < stream.stop() => {
+                stream.extend(limit, geometry);
+            }
+            Activity::Idle | Activity::Ahead(_) if self.queue.is_empty() && !self.buffer.has_waiting() => {
+                self.stop_ahead(at);
+                let held = self.segments.range(segment).end;
+                if held.saturating_sub(end) * 2 < self.look_ahead && held < self.mechanics.geometry.sectors()
+                {
+                    self.begin_ahead(at, segment, held, limit);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn begin_ahead(&mut self, at: Nanos, segment: usize, from: u64, limit: u64) {
+        let place = self.mechanics.geometry.place(from);
+        let target = self.mechanics.target(place, false);
+        let reach = self.mechanics.reach(self.arm, self.mechanics.angle_at(at), &target);
+        let there = at.saturating_add(Nanos(reach));
+        let stream = Stream::new(segment, there, place.tape, limit, &self.mechanics.geometry);
+        self.activity = Activity::Ahead(stream);
+    }
+}

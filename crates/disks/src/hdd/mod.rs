@@ -1,0 +1,227 @@
+//! A hard disk.
+//!
+//! A command is decoded, then served from the cache, or taken into the write buffer, or queued for the mechanism,
+//! which does one thing at a time: this file holds the drive's state and what happens to a command that arrives;
+//! [`mechanism`] chooses and carries out what the arm does. Only two things ever happen, a command has been decoded
+//! and the mechanism is done, so the drive needs no calendar.
+//!
+//! Not modelled yet: retries, sectors larger than 512 bytes that must be read before a part of them is written,
+//! spindown.
+
+mod geometry;
+mod mechanics;
+mod mechanism;
+mod queue;
+mod seek;
+mod segments;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod write_buffer;
+
+use std::collections::VecDeque;
+
+use disklab_spec::device::Hdd;
+use disklab_units::{Bytes, Nanos, Seed};
+
+use self::mechanics::{Arm, Mechanics};
+use self::mechanism::Activity;
+use self::queue::{Command, Queue};
+use self::segments::Segments;
+use self::write_buffer::WriteBuffer;
+use crate::port::{Port, PortSpeed};
+use crate::{Completion, Counters, Disk, Op, Request};
+
+pub(crate) struct HddDisk {
+    port: Port,
+    mechanics: Mechanics,
+    /// Where the mechanism's last work left it.
+    arm: Arm,
+    activity: Activity,
+    /// Where the read that the mechanism did last ended.
+    read_up_to: Option<u64>,
+    /// Commands that need the medium.
+    queue: Queue,
+    segments: Segments,
+    /// In sectors.
+    look_ahead: u64,
+    write_cache: bool,
+    buffer: WriteBuffer,
+    /// Writes that wait for room in the buffer.
+    stalled: VecDeque<Command>,
+    /// The flush in service.
+    flush: Option<Command>,
+    age_limit: Nanos,
+    /// Everything before has happened.
+    clock: Nanos,
+    counters: Counters,
+}
+
+impl HddDisk {
+    pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
+        let segment = model.cache.sectors().0 / u64::from(model.cache_segments.max(1));
+        let segments = Segments::new(model.cache_segments, segment);
+        Self {
+            port: Port::new(PortSpeed {
+                decode: model.command_overhead,
+                pace: model.command_overhead,
+                link: model.link,
+                link_command: Nanos::ZERO,
+                depth: model.queue_depth,
+                queued_flush: false,
+            }),
+            mechanics: Mechanics::new(model, bytes, seed),
+            arm: Arm { cylinder: 0, surface: 0 },
+            activity: Activity::Idle,
+            read_up_to: None,
+            queue: Queue::new(model.queue_depth, model.queue_window),
+            look_ahead: model.look_ahead.sectors().0.min(segments.size()),
+            segments,
+            write_cache: model.write_cache,
+            buffer: WriteBuffer::new(model.write_buffer.sectors().0, model.write_window),
+            stalled: VecDeque::with_capacity(64),
+            flush: None,
+            age_limit: model.age_limit,
+            clock: Nanos::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// Lets everything happen up to `now`, and beyond that whatever no later command could change.
+    fn run(&mut self, now: Nanos) {
+        let sure_before = self.port.next_decoded(now);
+        while let Some(at) = self.next_step() {
+            if at > now && at >= sure_before {
+                break;
+            }
+            self.clock = at;
+            let command = if self.next_command() == Some(at) { self.port.take() } else { None };
+            match command {
+                Some(request) => self.accept(at, request),
+                None => self.finish_activity(at),
+            }
+            self.choose(at);
+        }
+    }
+
+    /// A command that is decoded in the moment in which the mechanism becomes free takes part in the choice.
+    fn next_step(&self) -> Option<Nanos> {
+        [self.next_command(), self.activity_end()].into_iter().flatten().min()
+    }
+
+    fn next_command(&self) -> Option<Nanos> {
+        self.port.next_command().map(|at| at.max(self.clock))
+    }
+
+    fn accept(&mut self, at: Nanos, request: Request) {
+        let size = self.mechanics.geometry.sectors();
+        let from = request.sector.min(size);
+        let end = request.sector.saturating_add(u64::from(request.sectors)).min(size);
+        let command = Command { request, since: at, from, end };
+        match request.op {
+            Op::Flush => self.flush = Some(command),
+            Op::Read if from < end => self.accept_read(at, command),
+            Op::Write | Op::WriteZeroes if from < end => self.accept_write(at, command),
+            // A hard disk keeps no account of what is in use, so a discard is nothing to it.
+            _ => {
+                let done = self.port.last_transfer(at, Bytes::ZERO);
+                self.port.finish(Completion { id: request.id, at: done, started: at });
+            }
+        }
+    }
+
+    fn accept_read(&mut self, at: Nanos, mut command: Command) {
+        if self.buffer.holds(command.from, command.end) {
+            return self.hit(at, &command);
+        }
+        self.catch_up_for(at, command.from);
+        while let Some(segment) = self.segments.find(command.from) {
+            command.from = self.segments.range(segment).end;
+            if command.from >= command.end {
+                self.hit(at, &command);
+                return self.keep_ahead(at, segment, command.end);
+            }
+        }
+        self.enqueue(command, false);
+    }
+
+    /// The data is in the drive's memory.
+    fn hit(&mut self, at: Nanos, command: &Command) {
+        self.counters.cache_hits += 1;
+        let done = self.port.last_transfer(at, command.bytes());
+        self.port.finish(Completion { id: command.request.id, at: done, started: at });
+    }
+
+    fn accept_write(&mut self, at: Nanos, command: Command) {
+        let sectors = command.end - command.from;
+        // Zeroes are told, not sent; the drive writes them like data, straight to the medium.
+        let zeroes = command.request.op == Op::WriteZeroes;
+        let through = !self.write_cache || command.request.fua || zeroes || !self.buffer.could_fit(sectors);
+        if through {
+            if !zeroes {
+                // The data is in memory before the arm is there, the link being faster than the medium.
+                self.port.transfer(at, command.bytes());
+            }
+            self.enqueue(command, true);
+        } else if self.stalled.is_empty() && self.buffer.fits(sectors) {
+            self.buffer_write(at, &command);
+        } else {
+            self.stalled.push_back(command);
+        }
+    }
+
+    fn enqueue(&mut self, command: Command, write: bool) {
+        let place = self.mechanics.geometry.place(command.from);
+        self.queue.push(command, self.mechanics.target(place, write));
+    }
+
+    /// Takes a write into the buffer, which has room for it. Read segments that hold the same sectors are taken to be
+    /// brought up to date, so they stay.
+    fn buffer_write(&mut self, at: Nanos, command: &Command) {
+        let mechanics = &self.mechanics;
+        let target = |sector| mechanics.target(mechanics.geometry.place(sector), true);
+        self.buffer.insert(command.from, command.end, target);
+        let done = self.port.last_transfer(at, command.bytes());
+        self.port.finish(Completion { id: command.request.id, at: done, started: at });
+    }
+
+    /// Room has become free.
+    fn admit_stalled(&mut self, at: Nanos) {
+        while let Some(command) = self.stalled.pop_front_if(|next| self.buffer.fits(next.end - next.from)) {
+            self.buffer_write(at, &command);
+        }
+    }
+
+    /// The buffer is empty: a flush that waited for that is done.
+    fn finish_flush(&mut self, at: Nanos) {
+        if let Some(Command { request, since, .. }) = self.flush.take() {
+            self.counters.flushes += 1;
+            let done = self.port.last_transfer(at, Bytes::ZERO);
+            self.port.finish(Completion { id: request.id, at: done, started: since });
+        }
+    }
+}
+
+impl Disk for HddDisk {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.port.submit(now, request);
+        self.run(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        let settled = self.port.next_completion();
+        if self.port.is_quiet() {
+            return settled;
+        }
+        [settled, self.next_step()].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.run(now);
+        self.port.deliver(now, done);
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}

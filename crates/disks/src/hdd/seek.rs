@@ -1,0 +1,145 @@
+//! How long the arm takes over a distance.
+
+use disklab_units::Nanos;
+
+/// Short seeks are spent speeding up and slowing down, so time grows with the square root of the distance; long ones
+/// coast, and it grows evenly: `a + b sqrt(d)` below the knee, `c + e d` from it on (Ruemmler and Wilkes, "An
+/// introduction to disk drive modeling", IEEE Computer 1994).
+pub(crate) struct SeekCurve {
+    a: f64,
+    b: f64,
+    c: f64,
+    e: f64,
+    knee: f64,
+}
+
+const TWO_52: f64 = (1_u64 << 52) as f64;
+
+impl SeekCurve {
+    /// The curve that takes `track` over one cylinder, `full` over all of them, and `average` on average over all
+    /// pairs of cylinders, as data sheets define it (for example section 4.4.1.1 of the Ultrastar C15K600's). That is
+    /// somewhat less than the time over the average distance, a third of the stroke, because the curve bends down.
+    pub fn fit(track: Nanos, average: Nanos, full: Nanos, cylinders: u32) -> Self {
+        let [track, average, full] = [track, average, full].map(|time| time.0 as f64);
+        let last = f64::from(cylinders.max(5) - 1);
+        // The average grows with the time at the third, so halving finds it.
+        let (mut low, mut high) = (track, full);
+        for _ in 0..40 {
+            let third = f64::midpoint(low, high);
+            if Self::through(track, third, full, last).average(last) < average {
+                low = third;
+            } else {
+                high = third;
+            }
+        }
+        Self::through(track, f64::midpoint(low, high), full, last)
+    }
+
+    /// The curve through its times over one cylinder, a third of the stroke and all of it. Where the three allow, the
+    /// line is the root's tangent at the knee; where they do not (a full stroke hardly longer than a third), the knee
+    /// is at the third. Either way the curve has no jump.
+    fn through(track: f64, at_third: f64, full: f64, last: f64) -> Self {
+        let third = last / 3.0;
+        let e = (full - at_third) / (last - third);
+        let c = at_third - e * third;
+        // Tangent: b / (2 sqrt(knee)) = e, and the same height there. Together with a + b = track:
+        let smooth_knee = (1.0 + (1.0 + (c - track) / e).sqrt()).powi(2);
+        // Without a slope or a real root this is infinite or NaN, and in no range.
+        if (4.0..=third).contains(&smooth_knee) {
+            let b = 2.0 * e * smooth_knee.sqrt();
+            return Self { a: track - b, b, c, e, knee: smooth_knee };
+        }
+        let b = (at_third - track) / (third.sqrt() - 1.0);
+        Self { a: track - b, b, c, e, knee: third }
+    }
+
+    /// Over all pairs of cylinders: of the distances from 0 to the whole stroke, short ones have more pairs.
+    fn average(&self, last: f64) -> f64 {
+        let steps = 512;
+        let at = |step: u32| (f64::from(step) + 0.5) / f64::from(steps);
+        let weighted = (0..steps).map(|step| 2.0 * (1.0 - at(step)) * self.at(at(step) * last));
+        weighted.sum::<f64>() / f64::from(steps)
+    }
+
+    /// In nanoseconds; no distance takes no time.
+    #[inline]
+    pub fn time(&self, cylinders: u32) -> u64 {
+        // At 2^52 a float counts in ones, so adding it rounds; a cast would check for what cannot be here.
+        let time = (self.at(f64::from(cylinders)).max(0.0) + TWO_52).to_bits() - TWO_52.to_bits();
+        time * u64::from(cylinders > 0)
+    }
+
+    /// Both parts are always computed: choosing between them beforehand is a branch, and a branch that goes either
+    /// way costs more.
+    #[inline]
+    fn at(&self, distance: f64) -> f64 {
+        let root = self.a + self.b * distance.sqrt();
+        let line = self.c + self.e * distance;
+        if distance < self.knee { root } else { line }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn fit(times: [f64; 3], cylinders: u32) -> SeekCurve {
+        let [track, average, full] = times.map(|ms| Nanos((ms * 1e6) as u64));
+        SeekCurve::fit(track, average, full, cylinders)
+    }
+
+    #[test]
+    fn knee_is_smooth_where_the_data_sheet_allows() {
+        let curve = fit([1.0, 8.5, 17.0], 240_000);
+        assert!(curve.knee < 79_999.0, "knee {}", curve.knee);
+        let knee = curve.knee as u32;
+        let slope = |from: u32| curve.time(from + 1_000) as f64 - curve.time(from) as f64;
+        let (before, after) = (slope(knee - 1_000), slope(knee));
+        assert!((before - after).abs() / after < 0.01, "{before} ns, then {after} ns for 1000 cylinders");
+    }
+
+    #[test]
+    fn a_short_full_stroke_bends_at_the_third() {
+        let curve = fit([0.23, 7.4, 10.0], 300_001);
+        assert!((curve.knee - 100_000.0).abs() < 1.0);
+    }
+
+    proptest! {
+        /// The average by counting pairs one distance at a time.
+        #[test]
+        fn has_the_times_of_the_data_sheet(
+            track in 0.1..2.0_f64, more in 2.0..10.0_f64, ratio in 1.6..2.1_f64, cylinders in 1_000..300_000_u32,
+        ) {
+            let average = track + more;
+            let full = average * ratio;
+            let curve = fit([track, average, full], cylinders);
+            let near = |ns: u64, ms: f64, within: f64| (ns as f64 - ms * 1e6).abs() <= within * ms * 1e6;
+            prop_assert!(near(curve.time(1), track, 1e-5), "track: {} ns", curve.time(1));
+            prop_assert!(near(curve.time(cylinders - 1), full, 1e-5), "full: {} ns", curve.time(cylinders - 1));
+            let (mut time, mut pairs) = (0, 0);
+            for distance in 1..cylinders {
+                let weight = u128::from(cylinders - distance);
+                time += weight * u128::from(curve.time(distance));
+                pairs += weight;
+            }
+            let mean = (time / pairs) as u64;
+            prop_assert!(near(mean, average, 0.005), "average: {mean} ns, not {average} ms");
+        }
+
+        #[test]
+        fn further_never_takes_less(
+            track in 0.0..3.0_f64, more in 0.0..12.0_f64, rest in 0.0..20.0_f64, cylinders in 1..600_000_u32,
+        ) {
+            let curve = fit([track, track + more, track + more + rest], cylinders);
+            prop_assert_eq!(curve.time(0), 0);
+            let mut last = 0;
+            for step in 0..=1_000_u64 {
+                let time = curve.time((step * u64::from(cylinders) / 1_000) as u32);
+                prop_assert!(time + 1 >= last, "{last} ns, then {time} ns");
+                last = time;
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! The read cache: a few segments, each holding the latest part of one sequential stream.
+
+use std::ops::Range;
+
+pub(crate) struct Segments {
+    all: Vec<Segment>,
+    /// Sectors that a segment holds at most.
+    size: u64,
+    /// Counts uses, to find the segment not used for longest.
+    uses: u64,
+}
+
+#[derive(Clone, Copy, Default)]
+struct Segment {
+    start: u64,
+    end: u64,
+    used: u64,
+}
+
+impl Segments {
+    pub fn new(count: u32, size: u64) -> Self {
+        Self { all: vec![Segment::default(); count.max(1) as usize], size: size.max(1), uses: 0 }
+    }
+
+    /// Sectors that a segment holds at most.
+    pub fn size(&self) -> u64 {
+        self.size
+    }
+
+    /// The segment that holds `sector`, and of several the one that reaches furthest; it counts as used.
+    pub fn find(&mut self, sector: u64) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        let mut reach = sector;
+        for (index, segment) in self.all.iter().enumerate() {
+            if segment.start <= sector && segment.end > reach {
+                (best, reach) = (Some(index), segment.end);
+            }
+        }
+        self.touch(best?);
+        best
+    }
+
+    /// The segment for a stream that goes on at `sector`: the one that ends there, or else the one not used for
+    /// longest, emptied.
+    pub fn open(&mut self, sector: u64) -> usize {
+        let mut oldest = 0;
+        for (index, segment) in self.all.iter().enumerate() {
+            if segment.end == sector && segment.start < sector {
+                self.touch(index);
+                return index;
+            }
+            if segment.used < self.all[oldest].used {
+                oldest = index;
+            }
+        }
+        self.all[oldest] = Segment { start: sector, end: sector, used: 0 };
+        self.touch(oldest);
+        oldest
+    }
+
+    /// What the segment holds.
+    pub fn range(&self, index: usize) -> Range<u64> {
+        self.all[index].start..self.all[index].end
+    }
+
+    /// The stream has come to `end`; what no longer fits is dropped from its start. Returns how many sectors are new.
+    pub fn grow(&mut self, index: usize, end: u64) -> u64 {
+        let size = self.size;
+        let segment = &mut self.all[index];
+        let grown = end.saturating_sub(segment.end);
+        segment.end += grown;
+        segment.start = segment.start.max(segment.end.saturating_sub(size));
+        grown
+    }
+
+    fn touch(&mut self, index: usize) {
+        self.uses += 1;
+        self.all[index].used = self.uses;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stream_keeps_its_latest_part() {
+        let mut segments = Segments::new(2, 100);
+        let stream = segments.open(1_000);
+        assert_eq!(segments.grow(stream, 1_150), 150);
+        assert_eq!(segments.range(stream), 1_050..1_150);
+        assert_eq!(segments.grow(stream, 1_120), 0, "a stream never goes back");
+        assert_eq!(segments.find(1_049), None);
+        assert_eq!(segments.find(1_050), Some(stream));
+        assert_eq!(segments.find(1_150), None);
+    }
+
+    #[test]
+    fn the_segment_unused_for_longest_makes_room() {
+        let mut segments = Segments::new(2, 100);
+        let first = segments.open(0);
+        segments.grow(first, 10);
+        let second = segments.open(500);
+        segments.grow(second, 510);
+        assert_eq!(segments.find(5), Some(first));
+        assert_eq!(segments.open(900), second);
+        assert_eq!(segments.find(505), None);
+    }
+
+    #[test]
+    fn a_stream_that_goes_on_finds_its_segment() {
+        let mut segments = Segments::new(4, 100);
+        let stream = segments.open(0);
+        segments.grow(stream, 10);
+        assert_eq!(segments.open(10), stream);
+        assert_ne!(segments.open(11), stream);
+    }
+}

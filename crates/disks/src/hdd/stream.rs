@@ -1,0 +1,53 @@
+//! A head that reads in sequence into a segment of the cache.
+
+use disklab_units::Nanos;
+
+use super::geometry::Geometry;
+
+pub(crate) struct Stream {
+    pub segment: usize,
+    /// When the head is at `tape`. This may be still to come: then the arm is on its way there.
+    at: Nanos,
+    tape: u64,
+    /// The first sector that it will not read, and when it gets there.
+    limit: u64,
+    stop: Nanos,
+}
+
+impl Stream {
+    /// From the place `tape`, reached at `at`, up to the sector `limit`.
+    pub fn new(segment: usize, at: Nanos, tape: u64, limit: u64, geometry: &Geometry) -> Self {
+        let mut stream = Self { segment, at, tape, limit: 0, stop: at };
+        stream.extend(limit, geometry);
+        stream
+    }
+
+    /// Reads on to the sector `limit`, if that is further than it would.
+    pub fn extend(&mut self, limit: u64, geometry: &Geometry) {
+        let limit = limit.min(geometry.sectors());
+        if limit > self.limit {
+            self.limit = limit;
+            self.stop = self.when(geometry.end_place(limit).tape);
+        }
+    }
+
+    /// When the head comes to a place further on.
+    pub fn when(&self, tape: u64) -> Nanos {
+        self.at.saturating_add(Nanos(tape.saturating_sub(self.tape)))
+    }
+
+    /// Where the head is, on the tape.
+    pub fn tape_at(&self, now: Nanos) -> u64 {
+        self.tape + now.min(self.stop).saturating_sub(self.at).0
+    }
+
+    /// When it has read all that it is to read.
+    pub fn stop(&self) -> Nanos {
+        self.stop
+    }
+
+    /// The first sector that it will not read.
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+}

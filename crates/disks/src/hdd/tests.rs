@@ -1,0 +1,14 @@
+//! What the parts' tests share, and tests that need to see inside.
+
+use disklab_spec::device::{Device, Hdd, Model};
+use disklab_spec::read::Reader;
+
+/// The disk of `lab/devices/nas-4tb.toml`.
+pub(crate) fn nas_4tb() -> Hdd {
+    let source = include_str!("../../../../lab/devices/nas-4tb.toml");
+    let device = Reader::new("nas-4tb.toml", source).read(|table| Device::read("nas-4tb", table));
+    match device.expect("the file is right").model {
+        Model::Hdd(hdd) => hdd,
+        other => panic!("not a hard disk: {other:?}"),
+    }
+}

@@ -1,0 +1,250 @@
+//! The write-back cache: data that the host counts as written and the medium does not have yet.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use super::mechanics::{Arm, Mechanics, Target};
+
+/// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to [`LONGEST`]; what is written
+/// again before it left is written to the medium once.
+pub(crate) struct WriteBuffer {
+    /// In sectors.
+    room: u64,
+    used: u64,
+    window: usize,
+    /// Waiting ones by slot; the slots of others are in `free`.
+    extents: Vec<Extent>,
+    free: Vec<u32>,
+    /// First sector and slot, in order of address.
+    by_place: Vec<(u64, u32)>,
+    /// Slots, oldest first.
+    by_age: VecDeque<u32>,
+    /// The extent on its way to the medium.
+    leaving: Option<Range<u64>>,
+}
+
+#[derive(Clone, Copy)]
+struct Extent {
+    start: u64,
+    end: u64,
+    target: Target,
+}
+
+/// Joining neighbours stops at this many sectors (2 MiB), so that no command waits long for one extent to be written.
+const LONGEST: u64 = 4096;
+
+impl WriteBuffer {
+    /// `room` in sectors; `window`: how many of the oldest extents are weighed against each other.
+    pub fn new(room: u64, window: u32) -> Self {
+        Self {
+            room,
+            used: 0,
+            window: window.max(1) as usize,
+            extents: Vec::with_capacity(64),
+            free: Vec::with_capacity(64),
+            by_place: Vec::with_capacity(64),
+            by_age: VecDeque::with_capacity(64),
+            leaving: None,
+        }
+    }
+
+    /// Whether so many sectors could ever be taken in at once.
+    pub fn could_fit(&self, sectors: u64) -> bool {
+        sectors <= self.room
+    }
+
+    pub fn fits(&self, sectors: u64) -> bool {
+        sectors <= self.room - self.used
+    }
+
+    /// Something waits for the mechanism.
+    pub fn has_waiting(&self) -> bool {
+        !self.by_age.is_empty()
+    }
+
+    /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the medium.
+    pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> Target) {
+        // The first extent that could touch the new one is the last to start before it, or what follows that.
+        let mut at = self.by_place.partition_point(|&(other, _)| other < start).saturating_sub(1);
+        let mut joined: Option<u32> = None;
+        while let Some(&(_, slot)) = self.by_place.get(at) {
+            let other = self.extents[slot as usize];
+            if other.start > end {
+                break;
+            }
+            let overlaps = other.end > start && other.start < end;
+            let adjoins = other.end == start || other.start == end;
+            let union = other.start.min(start)..other.end.max(end);
+            if overlaps || adjoins && union.end - union.start <= LONGEST {
+                (start, end) = (union.start, union.end);
+                self.by_place.remove(at);
+                self.used -= other.end - other.start;
+                // The first one joined lends its place in the order of age.
+                if joined.is_none() { joined = Some(slot) } else { self.forget(slot) }
+            } else {
+                at += 1;
+            }
+        }
+        let extent = Extent { start, end, target: target(start) };
+        let slot = joined.unwrap_or_else(|| self.new_slot(extent));
+        self.extents[slot as usize] = extent;
+        let at = self.by_place.partition_point(|&(other, _)| other < start);
+        self.by_place.insert(at, (start, slot));
+        self.used += end - start;
+    }
+
+    fn new_slot(&mut self, extent: Extent) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.extents.push(extent);
+            self.extents.len() as u32 - 1
+        });
+        self.by_age.push_back(slot);
+        slot
+    }
+
+    /// An extent has been joined to another one.
+    fn forget(&mut self, slot: u32) {
+        if let Some(age) = self.by_age.iter().position(|&other| other == slot) {
+            self.by_age.remove(age);
+        }
+        self.free.push(slot);
+    }
+
+    /// Whether all of `start..end` is in the buffer.
+    pub fn holds(&self, start: u64, end: u64) -> bool {
+        let mut from = start;
+        while from < end {
+            let leaving = self.leaving.clone().filter(|leaving| leaving.contains(&from));
+            let before = self.by_place.partition_point(|&(other, _)| other <= from).checked_sub(1);
+            let waiting = before.map(|at| self.extents[self.by_place[at].1 as usize].end);
+            match waiting.filter(|&end| end > from).or(leaving.map(|leaving| leaving.end)) {
+                Some(end) => from = end,
+                None => return false,
+            }
+        }
+        true
+    }
+
+    /// The extent whose start is reached soonest, as its age among those that wait, and how long that takes.
+    pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
+        let window = self.by_age.iter().take(self.window);
+        mechanics.nearest(arm, angle, window.map(|&slot| &self.extents[slot as usize].target))
+    }
+
+    /// The extent of this age goes to the medium now; returns its sectors and where they start.
+    pub fn begin(&mut self, age: usize) -> Option<(Range<u64>, Target)> {
+        let slot = self.by_age.remove(age)?;
+        let Extent { start, end, target } = self.extents[slot as usize];
+        self.by_place.remove(self.by_place.partition_point(|&(other, _)| other < start));
+        self.free.push(slot);
+        self.leaving = Some(start..end);
+        Some((start..end, target))
+    }
+
+    /// It is there; returns its sectors.
+    pub fn finish(&mut self) -> Range<u64> {
+        let extent = self.leaving.take().unwrap_or_default();
+        self.used -= extent.end - extent.start;
+        extent
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn anywhere(_: u64) -> Target {
+        Target { arm: Arm { cylinder: 0, surface: 0 }, angle: 0, write: true }
+    }
+
+    fn with(extents: &[(u64, u64)]) -> WriteBuffer {
+        let mut buffer = WriteBuffer::new(100_000, 8);
+        for &(start, end) in extents {
+            buffer.insert(start, end, anywhere);
+        }
+        buffer
+    }
+
+    fn drain(buffer: &mut WriteBuffer) -> Vec<Range<u64>> {
+        std::iter::from_fn(|| buffer.begin(0).map(|_| buffer.finish())).collect()
+    }
+
+    #[test]
+    fn neighbours_and_overlaps_become_one() {
+        let joined = |extents: &[(u64, u64)]| -> Vec<(u64, u64)> {
+            drain(&mut with(extents)).iter().map(|extent| (extent.start, extent.end)).collect()
+        };
+        assert_eq!(joined(&[(10, 20), (20, 30)]), [(10, 30)]);
+        assert_eq!(joined(&[(20, 30), (10, 20)]), [(10, 30)]);
+        assert_eq!(joined(&[(10, 20), (30, 40), (15, 35)]), [(10, 40)]);
+        assert_eq!(joined(&[(10, 20), (30, 40), (20, 30)]), [(10, 40)]);
+        assert_eq!(joined(&[(10, 20), (10, 20)]), [(10, 20)]);
+        assert_eq!(joined(&[(10, 20), (21, 30)]), [(10, 20), (21, 30)]);
+    }
+
+    #[test]
+    fn neighbours_join_only_so_far() {
+        let mut buffer = with(&[(0, LONGEST), (LONGEST, LONGEST + 8)]);
+        assert!(buffer.holds(0, LONGEST + 8));
+        assert_eq!(drain(&mut buffer), [0..LONGEST, LONGEST..LONGEST + 8]);
+    }
+
+    #[test]
+    fn what_is_leaving_is_still_there_and_takes_room() {
+        let mut buffer = WriteBuffer::new(100, 8);
+        buffer.insert(0, 60, anywhere);
+        assert!(!buffer.fits(41));
+        assert_eq!(buffer.begin(0).map(|(extent, _)| extent), Some(0..60));
+        assert!(buffer.holds(10, 60) && !buffer.fits(41) && !buffer.has_waiting());
+        // Written again meanwhile: a new extent, which must follow.
+        buffer.insert(50, 70, anywhere);
+        assert!(buffer.holds(10, 70));
+        assert_eq!(buffer.finish(), 0..60);
+        assert!(buffer.fits(80) && buffer.holds(50, 70) && !buffer.holds(49, 70));
+    }
+
+    proptest! {
+        /// Against a plain set of sectors.
+        #[test]
+        fn holds_what_was_put_in(steps in prop::collection::vec((0..200_u64, 0..20_u64, 0..4_u8), 1..80)) {
+            let mut buffer = WriteBuffer::new(10_000, 8);
+            let mut waiting = BTreeSet::new();
+            let mut leaving = BTreeSet::new();
+            for (start, length, kind) in steps {
+                match kind {
+                    0 | 1 if length > 0 => {
+                        buffer.insert(start, start + length, anywhere);
+                        waiting.extend(start..start + length);
+                    }
+                    2 if leaving.is_empty() => {
+                        if let Some((extent, _)) = buffer.begin(length as usize) {
+                            leaving.extend(extent);
+                            waiting.retain(|sector| !leaving.contains(sector));
+                        }
+                    }
+                    3 if !leaving.is_empty() => {
+                        let extent = buffer.finish();
+                        prop_assert!(extent.eq(leaving.iter().copied()));
+                        leaving.clear();
+                    }
+                    _ => {}
+                }
+                prop_assert_eq!(buffer.used as usize, waiting.len() + leaving.len());
+                prop_assert_eq!(buffer.has_waiting(), !waiting.is_empty());
+                let all = (start..start + length).all(|s| waiting.contains(&s) || leaving.contains(&s));
+                prop_assert_eq!(buffer.holds(start, start + length), all);
+                let mut last = None;
+                for &(start, slot) in &buffer.by_place {
+                    let extent = buffer.extents[slot as usize];
+                    prop_assert!(extent.start == start && last <= Some(start) && start < extent.end);
+                    last = Some(extent.end);
+                }
+                prop_assert_eq!(buffer.by_place.len(), buffer.by_age.len());
+            }
+        }
+    }
+}

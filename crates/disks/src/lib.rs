@@ -1,0 +1,98 @@
+//! Disks that exist only in time: given requests and when they were made, they say when each completes.
+//!
+//! A disk holds no data and reads no clock. Time is whatever the caller says it is, all chance comes from the seed,
+//! and the same calls give the same answers. One file or folder holds one family: [`constant`] for theory, [`hdd`],
+//! [`ssd`].
+//!
+//! ```
+//! use disklab_disks::{Op, Request, build};
+//! use disklab_spec::device::{Constant, Model};
+//! use disklab_units::{Bytes, Nanos, Seed};
+//!
+//! let model = Model::Constant(Constant {
+//!     latency: Nanos::from_micros(50), servers: 1, rotational: false, queue_depth: 32,
+//! });
+//! let mut disk = build(&model, Bytes::gib(64), Seed(1));
+//! disk.submit(Nanos(0), Request { id: 7, op: Op::Read, sector: 0, sectors: 8, fua: false });
+//! let mut done = Vec::new();
+//! while let Some(now) = disk.next_event() {
+//!     disk.advance(now, &mut done);
+//! }
+//! assert_eq!((done[0].id, done[0].at), (7, Nanos::from_micros(50)));
+//! ```
+
+mod constant;
+mod counters;
+mod hdd;
+mod port;
+mod ssd;
+
+use disklab_spec::device::Model;
+use disklab_units::{Bytes, Nanos, Seed};
+
+pub use counters::Counters;
+
+/// What a request asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Op {
+    Read,
+    Write,
+    /// Everything completed before is on the medium when this completes.
+    Flush,
+    Discard,
+    WriteZeroes,
+}
+
+/// A request to a disk. Sectors have 512 bytes; what lies beyond the disk's end is left out of the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Request {
+    /// The caller's own: comes back in the [`Completion`], means nothing here.
+    pub id: u32,
+    pub op: Op,
+    pub sector: u64,
+    /// 0 for a flush.
+    pub sectors: u32,
+    /// A write completes on the medium, not in the buffer.
+    pub fua: bool,
+}
+
+/// A request is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Completion {
+    pub id: u32,
+    pub at: Nanos,
+    /// When service began: the request left the disk's queue.
+    pub started: Nanos,
+}
+
+/// A disk in virtual time.
+///
+/// The caller's time never runs backwards from one call to the next. Once as many requests have been under way
+/// as ever will be, no call allocates.
+pub trait Disk: Send {
+    fn submit(&mut self, now: Nanos, request: Request);
+
+    /// When to call [`Disk::advance`] next: no request completes before. (At that moment one usually does; where the
+    /// disk cannot tell yet, it may answer with another, later moment.) `None`: no request is under way. What a disk
+    /// does for itself, such as emptying its write buffer, needs no calls and is caught up with by the next one.
+    fn next_event(&self) -> Option<Nanos>;
+
+    /// Appends everything that completes at or before `now` to `done`, in order of completion.
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>);
+
+    /// Totals up to the last [`Disk::advance`]. Work that is under way may be counted before it ends.
+    fn counters(&self) -> Counters;
+}
+
+/// The disk that `model` describes, `bytes` large as a whole: a partition at its edge is used by sending no requests
+/// beyond it.
+///
+/// What differs from one disk of the model to the next (starting angle, exact speed, which pages are slow) is drawn
+/// from `seed`.
+pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
+    match model {
+        Model::Hdd(hdd) => Box::new(hdd::HddDisk::new(hdd, bytes, seed)),
+        Model::Ssd(ssd) => Box::new(ssd::SsdDisk::new(ssd, bytes, seed)),
+        Model::Constant(constant) => Box::new(constant::ConstantDisk::new(constant)),
+    }
+}

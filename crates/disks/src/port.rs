@@ -1,0 +1,160 @@
+//! The drive's side of the cable: commands come in and are decoded one after another, data shares one link, and
+//! completions go out. Every family but `constant` has one.
+
+use std::collections::VecDeque;
+
+use disklab_units::{Bytes, Nanos, Rate};
+
+use crate::{Completion, Op, Request};
+
+/// What a [`Port`] takes time for.
+pub(crate) struct PortSpeed {
+    /// From a command's submission until the drive knows what it says.
+    pub decode: Nanos,
+    /// From one command decoded to the next, where several wait: what the firmware spends on each.
+    pub pace: Nanos,
+    /// The cable; both directions share it, as in SATA.
+    pub link: Rate,
+    /// The cable's time for what surrounds the data of each command.
+    pub link_command: Nanos,
+    /// Commands that the drive holds at a time; the others wait outside.
+    pub depth: u32,
+    /// Whether a flush is a command among others. In SATA it is not: it waits for all others and they wait for it.
+    pub queued_flush: bool,
+}
+
+pub(crate) struct Port {
+    speed: PortSpeed,
+    arriving: VecDeque<Arrival>,
+    /// Commands taken by the drive whose completion time is not known yet.
+    in_service: u32,
+    /// A flush that does not go with other commands is in service.
+    alone: bool,
+    /// When the last such flush completed, or will: nothing is taken before.
+    alone_until: Nanos,
+    last_decoded: Nanos,
+    link_free: Nanos,
+    last_completion: Nanos,
+    /// In order of time.
+    outbox: VecDeque<Completion>,
+}
+
+struct Arrival {
+    decoded: Nanos,
+    request: Request,
+}
+
+impl Port {
+    pub fn new(speed: PortSpeed) -> Self {
+        let room = speed.depth.min(1024) as usize * 2;
+        Self {
+            speed,
+            arriving: VecDeque::with_capacity(room),
+            in_service: 0,
+            alone: false,
+            alone_until: Nanos::ZERO,
+            last_decoded: Nanos::ZERO,
+            link_free: Nanos::ZERO,
+            last_completion: Nanos::ZERO,
+            outbox: VecDeque::with_capacity(room),
+        }
+    }
+
+    pub fn submit(&mut self, now: Nanos, request: Request) {
+        let decoded = self.next_decoded(now);
+        self.last_decoded = decoded;
+        self.arriving.push_back(Arrival { decoded, request });
+    }
+
+    /// When a command would be decoded that is submitted at `now`. Nothing that happens in the drive *before* this
+    /// moment can be changed by commands still to come, which is what lets a model work ahead of its caller: the
+    /// caller is then woken for completions only, not for the steps in between.
+    pub fn next_decoded(&self, now: Nanos) -> Nanos {
+        // One nanosecond at least, so that no two commands are decoded at once and the order is always plain.
+        let pace = self.speed.pace.max(Nanos(1));
+        now.saturating_add(self.speed.decode).max(self.last_decoded.saturating_add(pace))
+    }
+
+    /// When the next command may be taken; `None` while there is none or it must wait for others to complete.
+    pub fn next_command(&self) -> Option<Nanos> {
+        let next = self.arriving.front()?;
+        if self.alone || self.in_service >= self.speed.depth {
+            return None;
+        }
+        if !self.goes_alone(next.request) {
+            return Some(next.decoded.max(self.alone_until));
+        }
+        (self.in_service == 0).then(|| next.decoded.max(self.last_completion))
+    }
+
+    /// Takes the command that [`Port::next_command`] told of.
+    pub fn take(&mut self) -> Option<Request> {
+        self.next_command()?;
+        let request = self.arriving.pop_front()?.request;
+        self.in_service += 1;
+        self.alone = self.goes_alone(request);
+        Some(request)
+    }
+
+    fn goes_alone(&self, request: Request) -> bool {
+        request.op == Op::Flush && !self.speed.queued_flush
+    }
+
+    /// Commands taken whose completion time is not known yet.
+    pub fn in_service(&self) -> u32 {
+        self.in_service
+    }
+
+    /// Nobody waits for anything: whatever the drive still does, it does for itself.
+    pub fn is_quiet(&self) -> bool {
+        self.in_service == 0 && self.arriving.is_empty()
+    }
+
+    /// Moves `bytes` over the link, from `at` on or as soon as it is free; returns when that is done.
+    pub fn transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
+        self.link_free = self.link_free.max(at).saturating_add(self.speed.link.time_for(bytes));
+        self.link_free
+    }
+
+    /// The last of a command's transfers: as [`Port::transfer`], with what surrounds the data.
+    pub fn last_transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
+        self.link_free = self.transfer(at, bytes).saturating_add(self.speed.link_command);
+        self.link_free
+    }
+
+    /// Moves `bytes` that came in piecemeal until `end`, and were sent on as they came; returns when the last of them
+    /// is over.
+    pub fn transfer_along(&mut self, end: Nanos, bytes: Bytes) -> Nanos {
+        let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
+        self.link_free = self.link_free.saturating_add(time).max(end);
+        self.link_free
+    }
+
+    /// A time that [`Port::last_transfer`] will not undercut for data that is ready at `at`.
+    pub fn earliest_transfer(&self, at: Nanos, bytes: Bytes) -> Nanos {
+        let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
+        self.link_free.max(at).saturating_add(time)
+    }
+
+    /// A command in service completes at `completion.at`, now or later.
+    pub fn finish(&mut self, completion: Completion) {
+        self.in_service -= 1;
+        if std::mem::take(&mut self.alone) {
+            self.alone_until = completion.at;
+        }
+        self.last_completion = self.last_completion.max(completion.at);
+        let later = self.outbox.iter().rev().take_while(|other| other.at > completion.at).count();
+        self.outbox.insert(self.outbox.len() - later, completion);
+    }
+
+    /// The first completion that is already settled.
+    pub fn next_completion(&self) -> Option<Nanos> {
+        self.outbox.front().map(|completion| completion.at)
+    }
+
+    pub fn deliver(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        while let Some(completion) = self.outbox.pop_front_if(|completion| completion.at <= now) {
+            done.push(completion);
+        }
+    }
+}

@@ -1,0 +1,173 @@
+//! Drives a disk through virtual time, for the tests.
+#![allow(dead_code, reason = "each test file uses a part of it")]
+
+use disklab_disks::{Completion, Disk, Op, Request, build};
+use disklab_spec::device::{Device, Hdd, Model, Ssd};
+use disklab_spec::read::Reader;
+use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
+
+/// A device of `lab/devices`.
+pub fn device(name: &str) -> Device {
+    let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
+    Reader::new(&file, &source).read(|table| Device::read(name, table)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+pub fn hdd(name: &str) -> (Hdd, Bytes) {
+    let device = device(name);
+    match device.model {
+        Model::Hdd(hdd) => (hdd, device.bytes),
+        other => panic!("{name} is not a hard disk: {other:?}"),
+    }
+}
+
+pub fn ssd(name: &str) -> (Ssd, Bytes) {
+    let device = device(name);
+    match device.model {
+        Model::Ssd(ssd) => (ssd, device.bytes),
+        other => panic!("{name} is not an SSD: {other:?}"),
+    }
+}
+
+pub fn open(name: &str, seed: u64) -> (Box<dyn Disk>, u64) {
+    let device = device(name);
+    (build(&device.model, device.bytes, Seed(seed)), device.bytes.sectors().0)
+}
+
+pub fn read(sector: u64, sectors: u32) -> Request {
+    Request { id: 0, op: Op::Read, sector, sectors, fua: false }
+}
+
+pub fn write(sector: u64, sectors: u32) -> Request {
+    Request { op: Op::Write, ..read(sector, sectors) }
+}
+
+pub fn flush() -> Request {
+    Request { op: Op::Flush, ..read(0, 0) }
+}
+
+/// A request's life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    pub request: Request,
+    pub submitted: Nanos,
+    pub started: Nanos,
+    pub at: Nanos,
+}
+
+impl Served {
+    pub fn latency(&self) -> Nanos {
+        self.at - self.submitted
+    }
+}
+
+/// Submits at given times, in order; returns what was served in order of completion.
+pub fn open_loop(disk: &mut dyn Disk, arrivals: impl IntoIterator<Item = (Nanos, Request)>) -> Vec<Served> {
+    let mut run = Run::default();
+    for (at, request) in arrivals {
+        while let Some(next) = disk.next_event().filter(|&next| next <= at) {
+            run.advance(disk, next);
+        }
+        run.submit(disk, at, request);
+    }
+    run.finish(disk);
+    run.served
+}
+
+/// Keeps `depth` requests under way from `start` on until `count` have been submitted, a new one in the moment in which
+/// one completes, and waits for the last.
+pub fn closed_loop(
+    disk: &mut dyn Disk,
+    start: Nanos,
+    depth: usize,
+    count: usize,
+    mut next: impl FnMut(usize) -> Request,
+) -> Vec<Served> {
+    let mut run = Run::default();
+    for i in 0..depth.min(count) {
+        run.submit(disk, start, next(i));
+    }
+    for i in depth..count {
+        while run.under_way >= depth {
+            let at = disk.next_event().expect("requests are under way");
+            run.advance(disk, at);
+        }
+        run.submit(disk, run.now.max(start), next(i));
+    }
+    run.finish(disk);
+    run.served
+}
+
+/// One request alone; returns when it completes.
+pub fn serve(disk: &mut dyn Disk, at: Nanos, request: Request) -> Nanos {
+    open_loop(disk, [(at, request)])[0].at
+}
+
+#[derive(Default)]
+struct Run {
+    now: Nanos,
+    submitted: Vec<(Nanos, Request)>,
+    under_way: usize,
+    done: Vec<Completion>,
+    served: Vec<Served>,
+}
+
+impl Run {
+    fn submit(&mut self, disk: &mut dyn Disk, at: Nanos, request: Request) {
+        assert!(at >= self.now);
+        self.now = at;
+        disk.submit(at, Request { id: self.submitted.len() as u32, ..request });
+        self.submitted.push((at, request));
+        self.under_way += 1;
+    }
+
+    /// Checks on the way what every disk must keep to.
+    fn advance(&mut self, disk: &mut dyn Disk, at: Nanos) {
+        assert!(at >= self.now, "the disk asks for {at} at {}", self.now);
+        self.now = at;
+        disk.advance(at, &mut self.done);
+        for Completion { id, at, started } in self.done.drain(..) {
+            let (submitted, request) = self.submitted[id as usize];
+            assert_eq!(at, self.now, "request {id} completes when the disk said something would");
+            assert!(submitted <= started && started <= at, "{request:?}: {submitted}, {started}, {at}");
+            self.served.push(Served { request, submitted, started, at });
+            self.under_way -= 1;
+        }
+    }
+
+    fn finish(&mut self, disk: &mut dyn Disk) {
+        while let Some(at) = disk.next_event() {
+            self.advance(disk, at);
+        }
+        assert_eq!(self.under_way, 0, "every request completes");
+    }
+}
+
+pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (sum, count) = values.into_iter().fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    sum / f64::from(count)
+}
+
+pub fn mean_latency(served: &[Served]) -> f64 {
+    mean(served.iter().map(|served| served.latency().0 as f64))
+}
+
+/// Requests a second over the whole run.
+pub fn iops(served: &[Served]) -> f64 {
+    served.len() as f64 / span(served).as_secs_f64()
+}
+
+pub fn throughput(served: &[Served]) -> Rate {
+    let bytes: u64 = served.iter().map(|served| u64::from(served.request.sectors) * Sectors::SIZE).sum();
+    Rate((bytes as f64 / span(served).as_secs_f64()) as u64)
+}
+
+fn span(served: &[Served]) -> Nanos {
+    let first = served.iter().map(|served| served.submitted).min().expect("something was served");
+    served.last().expect("something was served").at - first
+}
+
+pub fn assert_near(what: &str, value: f64, wanted: f64, within: f64) {
+    let off = (value - wanted).abs() / wanted.abs();
+    assert!(off <= within, "{what}: {value} is {:.2} % off {wanted}, more than {:.2} %", off * 100.0, within * 100.0);
+}
