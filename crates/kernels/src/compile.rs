@@ -16,6 +16,10 @@ use crate::version::Version;
 /// The fewest commands from which a remaining time is foretold.
 const ENOUGH: u32 = 20;
 
+/// Optional tools of the kernel's build. It writes what it finds of them into the configuration, so that the same kernel
+/// would differ from machine to machine; the guest needs none of them.
+const UNUSED_TOOLS: [&str; 3] = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"];
+
 /// How many lines of a failed build are shown.
 const SHOWN: usize = 12;
 
@@ -77,7 +81,11 @@ impl Compilation<'_> {
 
     fn make(&self) -> Command {
         let mut make = Command::new("make");
-        make.arg("-C").arg(self.tree).arg("ARCH=um").arg(format!("O={}", self.objects.display()));
+        make.arg("-C")
+            .arg(self.tree)
+            .arg("ARCH=um")
+            .arg(format!("O={}", self.objects.display()))
+            .args(UNUSED_TOOLS);
         make
     }
 

@@ -57,6 +57,7 @@ pub struct Kernel {
     pub config_sha256: String,
     /// SHA-256 of all that it was made from.
     pub key: String,
+    /// Compiler and linker, as they name themselves.
     pub compiler: String,
     pub source: Provenance,
     pub build_seconds: f64,

@@ -31,10 +31,14 @@ impl Key {
     }
 }
 
-/// The first line of `gcc --version`, which names the distribution's build of it too.
+/// The first lines of what compiler and linker say of their versions, which name the distribution's build too.
 pub(crate) fn compiler(runner: Runner) -> Result<String> {
-    let text = runner.output(Command::new("gcc").arg("--version").env("LC_ALL", "C"))?;
-    Ok(text.lines().next().unwrap_or_default().to_owned())
+    let mut lines = Vec::new();
+    for tool in ["gcc", "ld"] {
+        let text = runner.output(Command::new(tool).arg("--version").env("LC_ALL", "C"))?;
+        lines.push(text.lines().next().unwrap_or_default().to_owned());
+    }
+    Ok(lines.join(", "))
 }
 
 #[cfg(test)]
@@ -67,9 +71,9 @@ mod tests {
     }
 
     #[test]
-    fn the_compiler_is_named_with_its_version() {
+    fn compiler_and_linker_are_named_with_their_versions() {
         let stop = AtomicBool::new(false);
         let found = compiler(Runner { stop: &stop }).unwrap();
-        assert!(found.contains(|c: char| c.is_ascii_digit()), "{found}");
+        assert!(found.contains("gcc") && found.contains("ld") && found.contains('.'), "{found}");
     }
 }

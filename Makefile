@@ -1,0 +1,35 @@
+# `make demo` shows what disklab does, `make test` checks all of it. On a bare Debian machine both fetch what is missing
+# first (install/needs), or say what to type.
+
+PREFIX  ?= /usr/local
+DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
+SHARE   := $(DESTDIR)$(PREFIX)/share/disklab
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+.PHONY: build demo test lint install
+
+build:
+	@install/needs
+	cargo build --release --workspace
+
+demo: build
+	$(DISKLAB) kernel build
+	$(DISKLAB) run lab/suites/read-policy-quick.toml
+
+test:
+	@install/needs test
+	cargo test --workspace
+	$(MAKE) --no-print-directory lint
+
+lint:
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+
+# After `make build`; needs no cargo, so that root, who may have none, can do it.
+install:
+	@test -x $(DISKLAB) || { echo "make: $(DISKLAB) is not there; run 'make build' first" >&2; false; }
+	install -D $(DISKLAB) $(DESTDIR)$(PREFIX)/bin/disklab
+	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so $(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
+	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel
+	mkdir -p $(SHARE)
+	cp -r lab guest-kernel $(SHARE)/
