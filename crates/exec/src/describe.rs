@@ -1,8 +1,9 @@
 //! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
 
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
-use disklab_guest::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, ZeroFile};
+use disklab_guest::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, Touch, ZeroFile};
 use disklab_spec::device::{Constant, Device, Model};
+use disklab_spec::suite::Metadata;
 use disklab_spec::{Join, Trial};
 use disklab_units::{Bytes, Nanos, Seed};
 
@@ -10,6 +11,8 @@ use disklab_units::{Bytes, Nanos, Seed};
 const TEST_FILE: &str = "test";
 /// The folder of the disks' data, in a trial's folder.
 pub const DISKS: &str = "disks";
+/// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
+const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 /// The luck of a policy that chooses by pid is drawn from so many: divisible by 2, 3 and 4 copies.
 const PIDS: u64 = 12;
 
@@ -64,6 +67,7 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         mount: Some(mount(trial)),
         mount_settings: Vec::new(),
         files: vec![ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size }],
+        touch: None,
         measure: None,
         unmount: true,
     })
@@ -84,6 +88,8 @@ pub fn plan(trial: &Trial) -> Plan {
         mount: (!bare).then(|| mount(trial)),
         mount_settings: policy.into_iter().collect(),
         files: Vec::new(),
+        touch: (!bare && trial.metadata == Metadata::Warm)
+            .then(|| Touch { name: TEST_FILE.to_owned(), every: CHECKSUM_LEAF }),
         measure: Some(Measure {
             command: fio(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),

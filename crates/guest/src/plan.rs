@@ -24,6 +24,8 @@ pub struct Plan {
     pub mount_settings: Vec<Setting>,
     /// Files of zeroes to write into [`POOL`] (direct, 1 MiB at a time).
     pub files: Vec<ZeroFile>,
+    /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
+    pub touch: Option<Touch>,
     /// What is measured.
     pub measure: Option<Measure>,
     /// Unmount in the end: the disks are to be used again.
@@ -58,6 +60,14 @@ pub struct Setting {
 pub struct ZeroFile {
     pub name: String,
     pub bytes: Bytes,
+}
+
+/// Reads of one block every so many bytes of a file in [`POOL`], past the page cache.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Touch {
+    pub name: String,
+    pub every: Bytes,
 }
 
 /// The measured program.

@@ -5,7 +5,7 @@ use crate::array::Array;
 use crate::device::Device;
 use crate::policy::PolicyChoice;
 use crate::scheduler::Scheduler;
-use crate::suite::Axis;
+use crate::suite::{Axis, Metadata};
 use crate::workload::Workload;
 
 /// One point of a suite's matrix with one seed: all that is needed to carry it out.
@@ -39,6 +39,8 @@ pub struct Trial {
     pub memory: Bytes,
     /// For `mount -o`.
     pub mount_options: Vec<String>,
+    /// What of the filesystem is in memory when measuring begins.
+    pub metadata: Metadata,
 }
 
 impl Trial {

@@ -2,18 +2,20 @@
 
 use super::{Failure, Steps, setting};
 use crate::names;
-use crate::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, ZeroFile};
+use crate::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, Touch, ZeroFile};
 use rustix::fs::OFlags;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 /// The kernel's parameter that tells the disk library of phases.
 const MARK: &str = "/sys/module/disklab/parameters/mark";
+/// A filesystem's block, and what direct I/O is aligned to.
+const BLOCK: usize = 4096;
 /// As much of a program's words as goes into the record.
 const MOST_WORDS: usize = 4000;
 
@@ -33,6 +35,10 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     for file in &plan.files {
         write_zeroes(file)?;
         steps.say(&json!({"step": "written", "file": file.name, "bytes": file.bytes}));
+    }
+    if let Some(t) = &plan.touch {
+        let blocks = touch(t)?;
+        steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
     }
     if let Some(measure) = &plan.measure {
         self::measure(measure, steps)?;
@@ -61,21 +67,43 @@ fn mount_pool(m: &Mount) -> Result<(), Failure> {
 
 /// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its file.
 fn write_zeroes(file: &ZeroFile) -> Result<(), Failure> {
-    const BLOCK: usize = 1 << 20;
-    const ALIGNMENT: usize = 4096;
+    const LENGTH: usize = 1 << 20;
     let path = Path::new(POOL).join(&file.name);
     let failed = |e| format!("writing {} of zeroes to {}: {e}", file.bytes, path.display());
-    let flags = OFlags::DIRECT.bits() as i32;
-    let mut out = OpenOptions::new().write(true).create_new(true).custom_flags(flags).open(&path).map_err(failed)?;
-    let buffer = vec![0u8; BLOCK + ALIGNMENT];
-    let skip = buffer.as_ptr().align_offset(ALIGNMENT);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).custom_flags(OFlags::DIRECT.bits() as i32);
+    let mut out = options.open(&path).map_err(failed)?;
+    let mut buffer = vec![0; LENGTH + BLOCK];
+    let zeroes = aligned(&mut buffer, LENGTH);
     let mut left = file.bytes.0;
     while left > 0 {
-        let length = left.min(BLOCK as u64) as usize;
-        out.write_all(&buffer[skip..skip + length]).map_err(failed)?;
+        let length = left.min(LENGTH as u64) as usize;
+        out.write_all(&zeroes[..length]).map_err(failed)?;
         left -= length as u64;
     }
     out.sync_all().map_err(failed)
+}
+
+/// Reads the blocks; returns how many.
+fn touch(touch: &Touch) -> Result<u64, Failure> {
+    let path = Path::new(POOL).join(&touch.name);
+    let failed = |e| format!("reading {}: {e}", path.display());
+    let mut options = OpenOptions::new();
+    options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
+    let file = options.open(&path).map_err(failed)?;
+    let blocks = file.metadata().map_err(failed)?.len() / touch.every.0.max(BLOCK as u64);
+    let mut buffer = vec![0; 2 * BLOCK];
+    let block = aligned(&mut buffer, BLOCK);
+    for i in 0..blocks {
+        file.read_exact_at(block, i * touch.every.0).map_err(failed)?;
+    }
+    Ok(blocks)
+}
+
+/// `length` bytes of a buffer of at least `length + BLOCK` that begin where direct I/O wants them.
+fn aligned(buffer: &mut [u8], length: usize) -> &mut [u8] {
+    let skip = buffer.as_ptr().align_offset(BLOCK);
+    &mut buffer[skip..skip + length]
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {

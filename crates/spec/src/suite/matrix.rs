@@ -79,6 +79,7 @@ impl Suite {
             ramp: self.ramp.of(rotational),
             memory: self.memory,
             mount_options: self.mount_options.clone(),
+            metadata: self.metadata,
         })
     }
 

@@ -7,6 +7,7 @@
 //! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time
 //! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
 //! mount_options = ["noatime"]        # may be left out
+//! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
 //! kernel = "newest"                  # a fixed value: the same for all trials
 //! baseline = { policy = "pid" }      # what the other values of an axis are compared with; may be left out
 //!
@@ -20,6 +21,10 @@
 //! fixed value at the top; `array` and `workload` must be there. Left out, `policy` is the kernel's default,
 //! `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
 //! preferred kernel that can be had. An array with any disk that turns is measured for the rotational run time.
+//!
+//! btrfs looks up the checksums of a direct read while it submits it, and waits for the disks where they are not in
+//! memory. For the first minutes after a mount most are not: a depth of 32 is then hardly one. `metadata = "warm"`
+//! has them read before anything is measured.
 
 mod axis;
 mod matrix;
@@ -31,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, Values};
 
-use crate::read::{Located, Mistakes, Place, Table, unknown};
+use crate::read::{Located, Mistakes, Place, Table, choices, unknown};
 
 /// A question and the trials that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +58,20 @@ pub struct Suite {
     pub ramp: Span,
     /// For `mount -o`, each for itself.
     pub mount_options: Vec<String>,
+    /// What of the filesystem is in memory when measuring begins.
+    pub metadata: Metadata,
+}
+
+choices! {
+    /// Whether a filesystem's metadata (of btrfs: its checksums) is in memory when measuring begins.
+    #[derive(Default)]
+    pub enum Metadata: "state of metadata" {
+        /// As after a mount.
+        #[default]
+        Cold = "cold",
+        /// As after a while of use.
+        Warm = "warm",
+    }
 }
 
 /// A time that differs by the kind of disks.
@@ -97,6 +116,7 @@ impl Suite {
             runtime: runtime??,
             ramp: ramp.unwrap_or(Some(Span::default()))?,
             mount_options,
+            metadata: table.or("metadata", Metadata::default()),
         })
     }
 
