@@ -56,9 +56,8 @@ impl Disk for ConstantDisk {
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        while let Some(Pending { completion, op, sectors }) =
-            self.pending.pop_front_if(|pending| pending.completion.at <= now)
-        {
+        let due = self.pending.iter().take_while(|pending| pending.completion.at <= now).count();
+        for Pending { completion, op, sectors } in self.pending.drain(..due) {
             let counters = &mut self.counters;
             match op {
                 Op::Read => counters.media_read_sectors += u64::from(sectors),

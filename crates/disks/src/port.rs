@@ -153,8 +153,7 @@ impl Port {
     }
 
     pub fn deliver(&mut self, now: Nanos, done: &mut Vec<Completion>) {
-        while let Some(completion) = self.outbox.pop_front_if(|completion| completion.at <= now) {
-            done.push(completion);
-        }
+        let due = self.outbox.iter().take_while(|completion| completion.at <= now).count();
+        done.extend(self.outbox.drain(..due));
     }
 }

@@ -111,3 +111,77 @@ impl Mechanics {
         best
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::hdd::HddDisk;
+    use crate::hdd::tests::nas_4tb;
+    use crate::{Disk, Op, Request};
+
+    const SIZE: Bytes = Bytes(4_000_000_000_000);
+
+    fn mechanics(seed: u64) -> Mechanics {
+        Mechanics::new(&nas_4tb(), SIZE, Seed(seed))
+    }
+
+    #[test]
+    fn every_disk_has_its_own_speed_within_the_tolerance() {
+        let turns: Vec<u64> = (0..200).map(|seed| mechanics(seed).turn).collect();
+        let nominal = nas_4tb().revolution().0;
+        let (shortest, longest) = (turns.iter().min().unwrap(), turns.iter().max().unwrap());
+        assert!(*shortest >= nominal - nominal / 999 && *longest <= nominal + nominal / 999);
+        assert!(longest - shortest > nominal / 1_000, "they spread over the tolerance");
+    }
+
+    /// What a lone random read waits for the platters, by its latency less all that is not waiting: as often any part
+    /// of a turn as any other (Kolmogorov and Smirnov's distance, at one per cent).
+    #[test]
+    fn the_wait_is_uniform_over_a_turn() {
+        let model = Hdd { look_ahead: Bytes::ZERO, ..nas_4tb() };
+        let mechanics = mechanics(1);
+        let mut disk = HddDisk::new(&model, SIZE, Seed(1));
+        let mut random = Random::new(Seed(2));
+        let (mut now, mut arm) = (Nanos::ZERO, Arm { cylinder: 0, surface: 0 });
+        let mut done = Vec::new();
+        let mut waits = Vec::new();
+        for _ in 0..20_000 {
+            let sector = random.below(SIZE.sectors().0 / 8) * 8;
+            disk.submit(now, Request { id: 0, op: Op::Read, sector, sectors: 8, fua: false });
+            let at = disk.next_event().unwrap();
+            disk.advance(at, &mut done);
+            let place = mechanics.geometry.place(sector);
+            let end = mechanics.geometry.end_place(sector + 8);
+            let travel = mechanics.travel(arm, &mechanics.target(place, false));
+            let known = model.command_overhead.0 + travel + (end.tape - place.tape);
+            let wait = (at - now).0.checked_sub(known).expect("no read is faster than its parts");
+            assert!(wait < mechanics.turn);
+            waits.push(wait as f64 / mechanics.turn as f64);
+            (now, arm) = (at, end.arm());
+        }
+        waits.sort_unstable_by(f64::total_cmp);
+        let count = waits.len() as f64;
+        let distances = waits.iter().enumerate().map(|(below, wait)| (below as f64 / count - wait).abs());
+        let distance = distances.fold(0.0, f64::max);
+        assert!(distance < 1.63 / count.sqrt(), "{distance}");
+    }
+
+    proptest! {
+        /// Against the definition, a step at a time.
+        #[test]
+        fn reach_is_travel_and_the_wait_for_the_angle(
+            from in 0..7_800_000_000_u64, to in 0..7_800_000_000_u64, now in any::<u64>(), write in any::<bool>(),
+        ) {
+            let mechanics = mechanics(1);
+            let arm = mechanics.geometry.place(from).arm();
+            let target = mechanics.target(mechanics.geometry.place(to), write);
+            let angle = mechanics.angle_at(Nanos(now));
+            let there = mechanics.travel(arm, &target);
+            let arrives_at = (angle + there) % mechanics.turn;
+            let wait = (u64::from(target.angle) + mechanics.turn - arrives_at) % mechanics.turn;
+            prop_assert_eq!(mechanics.reach(arm, angle, &target), there + wait);
+        }
+    }
+}

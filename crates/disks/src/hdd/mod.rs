@@ -187,7 +187,11 @@ impl HddDisk {
 
     /// Room has become free.
     fn admit_stalled(&mut self, at: Nanos) {
-        while let Some(command) = self.stalled.pop_front_if(|next| self.buffer.fits(next.end - next.from)) {
+        while let Some(&command) = self.stalled.front() {
+            if !self.buffer.fits(command.end - command.from) {
+                break;
+            }
+            self.stalled.pop_front();
             self.buffer_write(at, &command);
         }
     }

@@ -1,4 +1,4 @@
-//! What the parts' tests share, and tests that need to see inside.
+//! What the tests of the parts share.
 
 use disklab_spec::device::{Device, Hdd, Model};
 use disklab_spec::read::Reader;

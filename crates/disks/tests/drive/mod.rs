@@ -10,7 +10,9 @@ use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
 pub fn device(name: &str) -> Device {
     let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let source = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
-    Reader::new(&file, &source).read(|table| Device::read(name, table)).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+    Reader::new(&file, &source)
+        .read(|table| Device::read(name, table))
+        .unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
 pub fn hdd(name: &str) -> (Hdd, Bytes) {
@@ -169,5 +171,10 @@ fn span(served: &[Served]) -> Nanos {
 
 pub fn assert_near(what: &str, value: f64, wanted: f64, within: f64) {
     let off = (value - wanted).abs() / wanted.abs();
-    assert!(off <= within, "{what}: {value} is {:.2} % off {wanted}, more than {:.2} %", off * 100.0, within * 100.0);
+    assert!(
+        off <= within,
+        "{what}: {value} is {:.2} % off {wanted}, more than {:.2} %",
+        off * 100.0,
+        within * 100.0
+    );
 }

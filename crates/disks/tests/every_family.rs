@@ -1,0 +1,200 @@
+//! What holds for every disk, whatever it is asked.
+
+mod drive;
+
+use disklab_disks::{Completion, Disk, Op, Request, build};
+use disklab_spec::device::Model;
+use disklab_units::{Bytes, Nanos, Seed};
+use drive::{device, flush};
+use proptest::prelude::*;
+
+const DEVICES: [&str; 4] = ["nas-4tb", "laptop-1tb", "sata-ssd-1tb", "constant-50us"];
+
+/// Small buffers and queues, so that short sequences reach their ends.
+fn cramped(name: &str) -> (Model, Bytes) {
+    let mut device = device(name);
+    match &mut device.model {
+        Model::Hdd(hdd) => {
+            hdd.write_buffer = Bytes::kib(64);
+            hdd.cache = Bytes::mib(1);
+            hdd.cache_segments = 3;
+            hdd.queue_depth = 6;
+            hdd.age_limit = Nanos::from_millis(40);
+        }
+        Model::Ssd(ssd) => {
+            ssd.write_buffer = Bytes::kib(64);
+            ssd.queue_depth = 6;
+            ssd.queued_flush = name.len() % 2 == 0;
+            ssd.read_page = [50, 80, 110].map(Nanos::from_micros).to_vec();
+        }
+        Model::Constant(_) => {}
+    }
+    (device.model, device.bytes)
+}
+
+/// A request and the pause before it.
+fn request() -> impl Strategy<Value = (u64, Request)> {
+    let op = prop_oneof![
+        6 => Just(Op::Read),
+        6 => Just(Op::Write),
+        1 => Just(Op::Flush),
+        1 => Just(Op::Discard),
+        1 => Just(Op::WriteZeroes),
+    ];
+    // Few places, so that requests meet; and some of them at the end of the disk or beyond.
+    let sector = prop_oneof![
+        6 => 0..3_000_u64,
+        2 => (0..40_u64).prop_map(|block| block * 40_000_000),
+        1 => 1_953_525_000..1_953_525_400_u64,
+        1 => any::<u64>(),
+    ];
+    let sectors = prop_oneof![8 => 1..300_u32, 1 => 0..4_000_u32];
+    let pause = prop_oneof![4 => Just(0), 4 => 0..300_000_u64, 2 => 0..60_000_000_u64];
+    (pause, op, sector, sectors, prop::bool::weighted(0.1)).prop_map(|(pause, op, sector, sectors, fua)| {
+        let sectors = if op == Op::Flush { 0 } else { sectors };
+        (pause, Request { id: 0, op, sector, sectors, fua })
+    })
+}
+
+/// Serves the requests as they come, calling the disk when it asks to be, and besides after each of `extra` (in turn)
+/// nanoseconds. Checks every single call.
+fn run(
+    disk: &mut dyn Disk,
+    requests: &[(u64, Request)],
+    extra: &[u64],
+) -> Result<Vec<Completion>, TestCaseError> {
+    let mut now = 0;
+    let mut all: Vec<Completion> = Vec::new();
+    let mut submitted = Vec::new();
+    let mut extra = extra.iter().cycle();
+    let mut advance = |disk: &mut dyn Disk, now: u64, submitted: &[u64]| {
+        let promised = disk.next_event();
+        let before = all.len();
+        disk.advance(Nanos(now), &mut all);
+        for completion in &all[before..] {
+            let Completion { id, at, started } = *completion;
+            prop_assert!(
+                promised.is_some_and(|promised| promised <= at),
+                "{at} was not announced: {promised:?}"
+            );
+            prop_assert!(at.0 <= now);
+            prop_assert!(submitted[id as usize] <= started.0 && started <= at);
+        }
+        prop_assert!(all.is_sorted_by_key(|completion| completion.at));
+        prop_assert!(disk.next_event().is_none_or(|next| next.0 > now), "what was due has been done");
+        Ok(all.clone())
+    };
+    for (id, &(pause, request)) in requests.iter().enumerate() {
+        let arrival = now + pause;
+        loop {
+            let due = disk.next_event().map_or(u64::MAX, |next| next.0);
+            let step = due.min(now.saturating_add(*extra.next().unwrap_or(&u64::MAX)));
+            if step >= arrival {
+                break;
+            }
+            now = now.max(step);
+            advance(disk, now, &submitted)?;
+        }
+        now = arrival;
+        submitted.push(now);
+        disk.submit(Nanos(now), Request { id: id as u32, ..request });
+    }
+    let mut rounds = 0;
+    while let Some(next) = disk.next_event() {
+        now = now.max(next.0);
+        advance(disk, now, &submitted)?;
+        rounds += 1;
+        prop_assert!(rounds < 1_000_000, "the disk never comes to an end");
+    }
+    let all = advance(disk, now, &submitted)?;
+    let mut ids: Vec<u32> = all.iter().map(|completion| completion.id).collect();
+    ids.sort_unstable();
+    prop_assert!(ids.into_iter().eq(0..requests.len() as u32), "each request completes once");
+    Ok(all)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    /// Every request completes once, not before it was made, in order of time, when it was announced; and neither the
+    /// number of calls in between nor anything but the seed makes a difference.
+    #[test]
+    fn serves_everything_once_and_always_the_same(
+        requests in prop::collection::vec(request(), 1..60),
+        extra in prop::collection::vec(1..2_000_000_u64, 1..20),
+        seed in any::<u64>(),
+    ) {
+        for name in DEVICES {
+            let (model, bytes) = cramped(name);
+            let new = || build(&model, bytes, Seed(seed));
+            let (mut one, mut two, mut three) = (new(), new(), new());
+            let quiet = run(one.as_mut(), &requests, &[])?;
+            let restless = run(two.as_mut(), &requests, &extra)?;
+            prop_assert_eq!(&quiet, &restless, "{}: calls in between changed something", name);
+            prop_assert_eq!(&quiet, &run(three.as_mut(), &requests, &[])?);
+
+            // Left alone for long, all have done the same work.
+            let rest = Nanos::from_secs(1_000_000_000);
+            let counters = [&mut one, &mut two, &mut three].map(|disk| {
+                disk.advance(rest, &mut Vec::new());
+                disk.counters()
+            });
+            prop_assert!(counters[0] == counters[1] && counters[1] == counters[2], "{}: {:?}", name, counters);
+        }
+    }
+
+    /// Before a flush completes, everything written before it is on the medium.
+    #[test]
+    fn a_flush_leaves_nothing_behind(requests in prop::collection::vec(request(), 1..40)) {
+        for name in ["nas-4tb", "sata-ssd-1tb"] {
+            let (model, bytes) = cramped(name);
+            let mut disk = build(&model, bytes, Seed(1));
+            let done = run(disk.as_mut(), &requests, &[])?;
+            let now = done.last().map_or(Nanos(0), |last| last.at).max(Nanos(requests.iter().map(|r| r.0).sum()));
+            disk.submit(now, flush());
+            while let Some(next) = disk.next_event() {
+                disk.advance(next, &mut Vec::new());
+            }
+            let written = disk.counters().media_written_sectors;
+            disk.advance(now + Nanos::from_secs(1_000_000), &mut Vec::new());
+            prop_assert_eq!(written, disk.counters().media_written_sectors, "{}", name);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_allocated_once_warm() {
+    for name in DEVICES {
+        let device = device(name);
+        let mut disk = build(&device.model, device.bytes, Seed(1));
+        let mut random = disklab_des::Random::new(Seed(2));
+        let mut done = Vec::with_capacity(64);
+        let mut now = Nanos(0);
+        let blocks = device.bytes.0 / 4096;
+        let mut serve = |count: u32| {
+            for i in 0..count {
+                let op = match i % 50 {
+                    0 => Op::Flush,
+                    1..=24 => Op::Write,
+                    _ => Op::Read,
+                };
+                let sectors = if op == Op::Flush { 0 } else { 8 << random.below(6) };
+                disk.submit(
+                    now,
+                    Request { id: 0, op, sector: random.below(blocks) * 8, sectors, fua: false },
+                );
+                if i % 32 < 31 {
+                    continue;
+                }
+                while let Some(next) = disk.next_event() {
+                    now = next;
+                    disk.advance(now, &mut done);
+                    done.clear();
+                }
+            }
+        };
+        serve(3_200);
+        let allocations = allocation_counter::measure(|| serve(3_200));
+        assert_eq!(allocations.count_total, 0, "{name}");
+    }
+}

@@ -1,0 +1,172 @@
+//! Hard disks read as their data sheets say.
+
+mod drive;
+
+use disklab_des::Random;
+use disklab_disks::build;
+use disklab_spec::device::{Hdd, Model};
+use disklab_units::{Bytes, Nanos, Rate, Seed};
+use drive::{Served, assert_near, closed_loop, hdd, iops, mean_latency, open, read, serve, throughput};
+
+const HDDS: [&str; 8] = [
+    "nas-4tb",
+    "nas-12tb",
+    "enterprise-8tb",
+    "enterprise-6tb",
+    "desktop-2tb",
+    "desktop-1tb",
+    "laptop-1tb",
+    "desktop-5900-3tb",
+];
+
+/// Over the whole disk.
+fn random_reads(name: &str, depth: usize, count: usize) -> Vec<Served> {
+    let (mut disk, sectors) = open(name, 1);
+    let mut random = Random::new(Seed(3));
+    closed_loop(disk.as_mut(), Nanos(0), depth, count, |_| read(random.below(sectors / 8) * 8, 8))
+}
+
+#[test]
+fn a_random_read_takes_overhead_seek_half_a_turn_and_transfer() {
+    for name in HDDS {
+        let (model, _) = hdd(name);
+        let rate = Rate(u64::midpoint(model.rate_outer.0, model.rate_inner.0));
+        let transfer = rate.time_for(Bytes::kib(4));
+        let sheet = model.command_overhead + model.seek_average + model.revolution() / 2 + transfer;
+        assert_near(name, mean_latency(&random_reads(name, 1, 20_000)), sheet.0 as f64, 0.02);
+    }
+}
+
+#[test]
+fn a_full_queue_gains_what_such_disks_gain() {
+    // The first two by measurements of such disks; those of the others are not known.
+    for (name, least, most) in [
+        ("nas-4tb", 2.2, 2.5),
+        ("desktop-2tb", 1.6, 1.7),
+        ("enterprise-8tb", 2.0, 2.7),
+        ("enterprise-6tb", 2.0, 2.7),
+    ] {
+        let gain = iops(&random_reads(name, 32, 20_000)) / iops(&random_reads(name, 1, 20_000));
+        assert!((least..=most).contains(&gain), "{name}: {gain} times");
+    }
+}
+
+#[test]
+fn sequential_reads_run_at_the_rate_of_their_zone() {
+    for name in HDDS {
+        let (model, bytes) = hdd(name);
+        for (depth, kib) in [(1, 128), (1, 1024), (4, 1024), (16, 1024)] {
+            let sectors = kib * 2;
+            let count = 1_000_000 / sectors;
+            let from = |start: u64| {
+                let (mut disk, _) = open(name, 1);
+                let next = |i| read(start + i as u64 * u64::from(sectors), sectors);
+                throughput(&closed_loop(disk.as_mut(), Nanos(0), depth, count as usize, next))
+            };
+            let what = format!("{name}, {kib} KiB at depth {depth}");
+            assert_near(&what, from(0).0 as f64, model.rate_outer.0 as f64, 0.03);
+            let inner = bytes.sectors().0 - 1_100_000;
+            assert_near(&what, from(inner).0 as f64, model.rate_inner.0 as f64, 0.03);
+        }
+    }
+}
+
+/// The disk reads ahead while the reader thinks, so that each next read finds its data.
+#[test]
+fn a_slow_sequential_reader_never_waits_for_the_medium() {
+    let (model, _) = hdd("nas-4tb");
+    let (mut disk, _) = open("nas-4tb", 1);
+    let hit = model.command_overhead + model.link.time_for(Bytes::kib(64));
+    let (mut now, mut waited) = (serve(disk.as_mut(), Nanos(0), read(0, 128)), 0);
+    for i in 1..2_000 {
+        now += Nanos::from_micros(500);
+        let done = serve(disk.as_mut(), now, read(i * 128, 128));
+        waited += u32::from(done - now > hit);
+        now = done;
+    }
+    assert!(waited <= 1, "{waited} of 2000 reads waited");
+    assert!(disk.counters().cache_hits >= 1_998);
+}
+
+#[test]
+fn what_was_read_is_in_the_cache() {
+    let (model, _) = hdd("nas-4tb");
+    let (mut disk, _) = open("nas-4tb", 1);
+    let hit = model.command_overhead + model.link.time_for(Bytes::kib(4));
+    let far = 4_000_000_000;
+    let mut now = serve(disk.as_mut(), Nanos(0), read(far, 8));
+    now = serve(disk.as_mut(), now, read(0, 8));
+    assert_eq!(serve(disk.as_mut(), now, read(far, 8)) - now, hit);
+    now += hit;
+    // And so is what the look-ahead read behind it, if it had the time.
+    let behind = serve(disk.as_mut(), now, read(16, 8)) - now;
+    assert_eq!(behind, hit);
+    assert_eq!(disk.counters().cache_hits, 2);
+}
+
+/// A read that begins in the cache and ends beyond it needs the rest only.
+#[test]
+fn a_read_half_in_the_cache_waits_for_the_other_half() {
+    let (model, bytes) = hdd("nas-4tb");
+    let model = Hdd { look_ahead: Bytes(0), ..model };
+    let mut disk = build(&Model::Hdd(model.clone()), bytes, Seed(1));
+    let now = serve(disk.as_mut(), Nanos(0), read(0, 1_000));
+    let done = serve(disk.as_mut(), now, read(500, 1_000));
+    // It comes round again after a turn, less what the overhead and 500 sectors took.
+    let turn = model.revolution();
+    assert!(done - now < turn + turn / 4, "{}", done - now);
+    assert_eq!(disk.counters().media_read_sectors, 1_500);
+}
+
+/// With requests always near, a far one waits: until it is overdue, and no longer.
+#[test]
+fn nobody_starves_beyond_the_age_limit() {
+    let (model, bytes) = hdd("nas-4tb");
+    let far = |age_limit| {
+        let model = Hdd { age_limit, ..model.clone() };
+        let mut disk = build(&Model::Hdd(model), bytes, Seed(1));
+        let mut random = Random::new(Seed(5));
+        let served = closed_loop(disk.as_mut(), Nanos(0), 32, 3_000, |i| {
+            if i == 40 { read(7_000_000_000, 8) } else { read(random.below(100_000) * 8, 8) }
+        });
+        let longest = served.iter().map(Served::latency).max().unwrap();
+        let far = served.iter().find(|served| served.request.sector == 7_000_000_000).unwrap().latency();
+        (far, longest)
+    };
+    let limit = Nanos::from_millis(300);
+    let (latency, longest) = far(limit);
+    let one_service = model.seek_full + model.revolution() * 2;
+    assert!(latency > limit && latency < limit + one_service * 2, "far: {latency}");
+    assert!(longest < limit + one_service * 32, "longest: {longest}");
+    let (patient, _) = far(Nanos::from_secs(60));
+    assert!(patient > Nanos::from_secs(2), "without the limit it would have waited: {patient}");
+}
+
+#[test]
+fn two_disks_of_a_kind_turn_differently() {
+    let latencies = |seed| {
+        let (mut disk, sectors) = open("nas-4tb", seed);
+        let mut random = Random::new(Seed(3));
+        let served = closed_loop(disk.as_mut(), Nanos(0), 1, 500, |_| read(random.below(sectors), 8));
+        served.iter().map(Served::latency).collect::<Vec<_>>()
+    };
+    let (one, same, other) = (latencies(1), latencies(1), latencies(2));
+    assert_eq!(one, same);
+    assert!(one.iter().zip(&other).filter(|(a, b)| a == b).count() < 5);
+}
+
+/// A guest is woken once for each request, not for each step inside of the disk.
+#[test]
+fn a_lone_request_wakes_its_caller_once() {
+    let (mut disk, sectors) = open("nas-4tb", 1);
+    let mut random = Random::new(Seed(3));
+    let mut now = Nanos(0);
+    let mut done = Vec::new();
+    for _ in 0..1_000 {
+        disk.submit(now, read(random.below(sectors), 8));
+        now = disk.next_event().expect("a request is under way");
+        disk.advance(now, &mut done);
+        assert_eq!(done.drain(..).count(), 1);
+    }
+    assert_eq!(disk.next_event(), None);
+}

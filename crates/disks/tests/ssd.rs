@@ -1,0 +1,215 @@
+//! SATA SSDs as measured ones are.
+
+mod drive;
+
+use disklab_des::Random;
+use disklab_disks::{Disk, Op, Request, build};
+use disklab_spec::device::{Model, Ssd};
+use disklab_units::{Bytes, Nanos, Rate, Seed};
+use drive::{Served, assert_near, closed_loop, flush, iops, open_loop, read, serve, ssd, throughput, write};
+
+fn model() -> Ssd {
+    ssd("sata-ssd-1tb").0
+}
+
+fn build_with(change: impl FnOnce(&mut Ssd)) -> Box<dyn Disk> {
+    let (mut model, bytes) = ssd("sata-ssd-1tb");
+    change(&mut model);
+    build(&Model::Ssd(model), bytes, Seed(1))
+}
+
+fn random(depth: usize, count: usize, op: Op) -> Vec<Served> {
+    let mut random = Random::new(Seed(3));
+    let next = |_| Request { op, ..read(random.below(240_000_000) * 8, 8) };
+    closed_loop(build_with(|_| ()).as_mut(), Nanos(0), depth, count, next)
+}
+
+/// What of a command's time the data does not depend on.
+fn overhead() -> Nanos {
+    model().command_overhead + model().link_command
+}
+
+#[test]
+fn a_lone_read_takes_the_sum_of_its_steps() {
+    let model = model();
+    let four = Bytes::kib(4);
+    let steps = overhead() + model.read_page[0] + model.channel.time_for(four) + model.link.time_for(four);
+    let served = random(1, 1_000, Op::Read);
+    assert!(served.iter().all(|served| served.latency() == steps), "{steps}");
+    // The data sheet of the 870 EVO: 13 000 reads and 36 000 writes a second at depth 1.
+    assert_near("reads", iops(&served), 13_000.0, 0.02);
+    assert_near("writes", iops(&random(1, 1_000, Op::Write)), 36_000.0, 0.02);
+}
+
+#[test]
+fn a_full_queue_is_bound_by_the_link() {
+    // The data sheet: 98 000; KitGuru measured 94 000.
+    let reads = iops(&random(32, 50_000, Op::Read));
+    assert!((94_000.0..=98_000.0).contains(&reads), "{reads}");
+}
+
+#[test]
+fn sequential_reads_fill_the_link() {
+    for (depth, sectors) in [(4, 256), (1, 8192), (2, 2048), (16, 2048)] {
+        let next = |i| read(i as u64 * u64::from(sectors), sectors);
+        let rate = throughput(&closed_loop(build_with(|_| ()).as_mut(), Nanos(0), depth, 1_000, next));
+        assert!((Rate(540_000_000)..=Rate(560_000_000)).contains(&rate), "{depth} x {sectors}: {rate}");
+    }
+}
+
+#[test]
+fn pages_of_one_request_are_read_in_parallel() {
+    let mut disk = build_with(|model| model.link = Rate(60_000_000_000));
+    let one = serve(disk.as_mut(), Nanos(0), read(0, 32));
+    let sixteen = serve(disk.as_mut(), one, read(0, 16 * 32)) - one;
+    // Two dies share each channel.
+    assert!(sixteen < one + model().channel.time_for(Bytes::kib(16)) * 2, "{sixteen} against {one}");
+}
+
+#[test]
+fn reads_of_one_die_go_one_by_one() {
+    let dies = 16;
+    let next = |i: usize| read((i as u64 % 1_000) * dies * 32, 8);
+    let served = closed_loop(build_with(|_| ()).as_mut(), Nanos(0), 32, 10_000, next);
+    let each = model().read_page[0] + model().channel.time_for(Bytes::kib(4));
+    assert_near("reads a second", iops(&served), 1e9 / each.0 as f64, 0.01);
+}
+
+#[test]
+fn page_types_differ_in_time_and_stay_with_their_address() {
+    let times = [50, 80, 110].map(Nanos::from_micros);
+    let mut disk = build_with(|model| model.read_page = times.to_vec());
+    let mut random = Random::new(Seed(4));
+    let sectors: Vec<u64> = (0..3_000).map(|_| random.below(240_000_000) * 8).collect();
+    let latencies = |disk: &mut dyn Disk, start| {
+        let served = closed_loop(disk, start, 1, sectors.len(), |i| read(sectors[i], 8));
+        served.iter().map(Served::latency).collect::<Vec<_>>()
+    };
+    let first = latencies(disk.as_mut(), Nanos(0));
+    for time in times {
+        let rest =
+            model().channel.time_for(Bytes::kib(4)) + model().link.time_for(Bytes::kib(4)) + overhead();
+        let share = first.iter().filter(|&&latency| latency == time + rest).count();
+        assert!((900..1_100).contains(&share), "{share} of 3000 take {time}");
+    }
+    assert_eq!(latencies(disk.as_mut(), Nanos::from_secs(10)), first);
+}
+
+#[test]
+fn a_burst_is_taken_at_once_and_then_the_dies_set_the_pace() {
+    let mut disk = build_with(|model| model.program_page = Nanos::from_millis(2));
+    let mut random = Random::new(Seed(3));
+    let next = |_| write(random.below(240_000_000) * 8, 8);
+    let served = closed_loop(disk.as_mut(), Nanos(0), 32, 60_000, next);
+    // 32 MiB of buffer, and what the dies took meanwhile.
+    let early = served[..8_192].iter().map(Served::latency).max().unwrap();
+    assert!(early < Nanos::from_micros(400), "{early}");
+    let model = model();
+    let page = Nanos::from_millis(2) + model.channel.time_for(model.page);
+    let steady = throughput(&served[30_000..]);
+    assert_near("bytes a second", steady.0 as f64, 16.0 * model.page.0 as f64 / page.as_secs_f64(), 0.02);
+}
+
+#[test]
+fn a_flush_programs_what_is_left_and_takes_its_time() {
+    let model = model();
+    let mut disk = build_with(|_| ());
+    let now = serve(disk.as_mut(), Nanos(0), write(0, 8));
+    assert_eq!(disk.counters().destages, 0, "a part of a page waits for more");
+    let done = serve(disk.as_mut(), now, flush());
+    let program = model.channel.time_for(model.page) + model.program_page;
+    assert_eq!(done - now, overhead() + program + model.flush);
+    assert_eq!(disk.counters().destages, 1);
+    let again = serve(disk.as_mut(), done, flush());
+    assert_eq!(again - done, overhead(), "nothing was written since");
+}
+
+/// Published for such disks: 250 to 320 writes with fsync a second.
+#[test]
+fn synced_writes_are_as_slow_as_they_are() {
+    let mut disk = build_with(|_| ());
+    let next = |i| if i % 2 == 0 { write(i as u64 * 8, 8) } else { flush() };
+    let served = closed_loop(disk.as_mut(), Nanos(0), 1, 2_000, next);
+    let synced = iops(&served) / 2.0;
+    assert!((250.0..=320.0).contains(&synced), "{synced}");
+}
+
+#[test]
+fn only_a_queued_flush_lets_others_pass() {
+    let order = |queued_flush| {
+        let mut disk = build_with(|model| model.queued_flush = queued_flush);
+        let requests = [write(0, 8), flush(), read(8_000, 8)];
+        let at = [Nanos(0), Nanos::from_millis(1), Nanos::from_millis(1)];
+        let served = open_loop(disk.as_mut(), at.into_iter().zip(requests));
+        served.iter().map(|served| served.request.op).collect::<Vec<_>>()
+    };
+    assert_eq!(order(false), [Op::Write, Op::Flush, Op::Read]);
+    assert_eq!(order(true), [Op::Write, Op::Read, Op::Flush]);
+}
+
+#[test]
+fn fua_waits_for_the_page() {
+    let model = model();
+    let mut disk = build_with(|_| ());
+    let fua = Request { fua: true, ..write(0, 8) };
+    let done = serve(disk.as_mut(), Nanos(0), fua);
+    assert!(done >= model.program_page + overhead(), "{done}");
+    assert_eq!(disk.counters().destages, 1);
+}
+
+#[test]
+fn discards_and_zeroes_are_quick() {
+    let mut disk = build_with(|_| ());
+    for op in [Op::Discard, Op::WriteZeroes] {
+        let start = Nanos::from_secs(1 + u64::from(op == Op::Discard));
+        let request = Request { op, ..write(0, 200_000_000) };
+        assert_eq!(serve(disk.as_mut(), start, request) - start, overhead());
+        disk = build_with(|_| ());
+    }
+}
+
+#[test]
+fn a_write_larger_than_the_buffer_passes_through() {
+    let mut disk = build_with(|model| model.write_buffer = Bytes::kib(64));
+    let requests =
+        [write(0, 7), write(8, 1_000), write(2_000, 120), write(3_000, 7), write(4_000, 100), flush()];
+    let served = open_loop(disk.as_mut(), requests.map(|request| (Nanos(0), request)));
+    assert_eq!(served.len(), requests.len());
+}
+
+/// A reader beside a writer: each die takes programs between reads, neither is shut out.
+#[test]
+fn reads_and_stalled_writes_share_the_dies() {
+    let mut disk = build_with(|model| {
+        model.program_page = Nanos::from_millis(2);
+        model.write_buffer = Bytes::kib(256);
+    });
+    let mut random = Random::new(Seed(3));
+    let next = |i| Request {
+        op: if i % 4 == 0 { Op::Write } else { Op::Read },
+        ..read(random.below(240_000_000) * 8, 8)
+    };
+    let served = closed_loop(disk.as_mut(), Nanos(0), 32, 40_000, next);
+    let longest = served.iter().map(Served::latency).max().unwrap();
+    assert!(longest < Nanos::from_millis(50), "{longest}");
+}
+
+#[test]
+fn a_lone_request_wakes_its_caller_once() {
+    let mut disk = build_with(|_| ());
+    let (mut now, mut done) = (Nanos(0), Vec::new());
+    for i in 0..1_000 {
+        disk.submit(now, read(i * 808, 8));
+        now = disk.next_event().expect("a request is under way");
+        disk.advance(now, &mut done);
+        assert_eq!(done.drain(..).count(), 1);
+    }
+}
+
+#[test]
+fn busy_is_the_time_in_which_any_die_works() {
+    let mut disk = build_with(|_| ());
+    let served = closed_loop(disk.as_mut(), Nanos(0), 1, 100, |i| read(i as u64 * 32, 8));
+    let each = model().read_page[0] + model().channel.time_for(Bytes::kib(4));
+    assert_eq!(disk.counters().busy_ns, each.0 * served.len() as u64);
+}
