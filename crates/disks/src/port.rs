@@ -78,7 +78,7 @@ impl Port {
     /// When the next command may be taken; `None` while there is none or it must wait for others to complete.
     pub fn next_command(&self) -> Option<Nanos> {
         let next = self.arriving.front()?;
-        if self.alone || self.in_service >= self.speed.depth {
+        if self.alone || self.in_service >= self.speed.depth.max(1) {
             return None;
         }
         if !self.goes_alone(next.request) {

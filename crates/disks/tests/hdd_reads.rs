@@ -88,6 +88,22 @@ fn a_slow_sequential_reader_never_waits_for_the_medium() {
     assert!(disk.counters().cache_hits >= 1_998);
 }
 
+/// The look-ahead goes to and fro between their segments.
+#[test]
+fn several_slow_sequential_readers_hardly_wait() {
+    let (model, _) = hdd("nas-4tb");
+    let (mut disk, _) = open("nas-4tb", 1);
+    let hit = model.command_overhead + model.link.time_for(Bytes::kib(64));
+    let (mut now, mut waited) = (Nanos(0), 0);
+    for i in 0..4_000 {
+        let (reader, turn) = (i % 4, i / 4);
+        let start = now + Nanos::from_millis(1);
+        now = serve(disk.as_mut(), start, read(reader * 1_000_000_000 + turn * 128, 128));
+        waited += u32::from(now - start > hit);
+    }
+    assert!(waited < 100, "{waited} of 4000 reads waited");
+}
+
 #[test]
 fn what_was_read_is_in_the_cache() {
     let (model, _) = hdd("nas-4tb");

@@ -256,17 +256,22 @@ impl HddDisk {
     pub(super) fn keep_ahead(&mut self, at: Nanos, segment: usize, end: u64) {
         let limit = end + self.look_ahead;
         let geometry = &self.mechanics.geometry;
+        let held = self.segments.range(segment).end;
         match &mut self.activity {
-            Activity::Ahead(stream) if stream.segment == segment && at < stream.stop() => {
-                stream.extend(limit, geometry);
-            }
-            Activity::Idle | Activity::Ahead(_) if self.queue.is_empty() && !self.buffer.has_waiting() => {
-                self.stop_ahead(at);
-                let held = self.segments.range(segment).end;
-                if held.saturating_sub(end) * 2 < self.look_ahead && held < self.mechanics.geometry.sectors()
-                {
-                    self.begin_ahead(at, segment, held, limit);
+            Activity::Ahead(stream) if at < stream.stop() => {
+                // Another stream is left to finish: going to and fro between two would serve neither.
+                if stream.segment == segment {
+                    stream.extend(limit, geometry);
                 }
+            }
+            Activity::Idle | Activity::Ahead(_)
+                if self.queue.is_empty()
+                    && !self.buffer.has_waiting()
+                    && held.saturating_sub(end) * 2 < self.look_ahead
+                    && held < geometry.sectors() =>
+            {
+                self.stop_ahead(at);
+                self.begin_ahead(at, segment, held, limit);
             }
             _ => {}
         }

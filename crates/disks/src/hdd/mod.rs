@@ -130,6 +130,7 @@ impl HddDisk {
         }
     }
 
+    /// A read that lies in the write buffer in part is read from the medium as a whole.
     fn accept_read(&mut self, at: Nanos, mut command: Command) {
         if self.buffer.holds(command.from, command.end) {
             return self.hit(at, &command);

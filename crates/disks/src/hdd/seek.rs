@@ -43,10 +43,11 @@ impl SeekCurve {
         let e = (full - at_third) / (last - third);
         let c = at_third - e * third;
         // Tangent: b / (2 sqrt(knee)) = e, and the same height there. Together with a + b = track:
-        let smooth_knee = (1.0 + (1.0 + (c - track) / e).sqrt()).powi(2);
+        let root_of_knee = 1.0 + (1.0 + (c - track) / e).sqrt();
+        let smooth_knee = root_of_knee * root_of_knee;
         // Without a slope or a real root this is infinite or NaN, and in no range.
         if (4.0..=third).contains(&smooth_knee) {
-            let b = 2.0 * e * smooth_knee.sqrt();
+            let b = 2.0 * e * root_of_knee;
             return Self { a: track - b, b, c, e, knee: smooth_knee };
         }
         let b = (at_third - track) / (third.sqrt() - 1.0);
