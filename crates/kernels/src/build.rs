@@ -19,8 +19,8 @@ use crate::share::Share;
 use crate::source::{Material, Series, Source};
 use crate::step::{Report, Step};
 
-/// Commands of a build of 7.3 with this configuration; later builds go by the last one's count.
-const USUAL_STEPS: u32 = 1200;
+/// Objects of 7.3 with this configuration; later builds go by the count of the one before.
+const USUAL_OBJECTS: u32 = 800;
 
 /// Room for the objects of a build, besides its source.
 const OBJECTS: Bytes = Bytes::mib(300);
@@ -97,12 +97,12 @@ impl Build<'_> {
             runner: self.runner(),
         };
         compilation.configure(recipe.fragment())?;
-        let steps = compilation.compile(self.expected_steps()?, report)?;
+        let objects = compilation.compile(self.expected_objects()?, report)?;
         let made = Made {
             key: key.full().to_owned(),
             recipe: recipe.digest(),
             compiler,
-            steps,
+            objects,
             build_seconds: start.elapsed().as_secs_f64(),
             source: material.provenance.clone(),
         };
@@ -148,9 +148,9 @@ impl Build<'_> {
         if free < need { Err(Error::NoSpace { path, need, free }) } else { Ok(()) }
     }
 
-    fn expected_steps(&self) -> Result<u32> {
+    fn expected_objects(&self) -> Result<u32> {
         let kernels = kernel::list(self.cache)?.kernels;
-        Ok(kernels.first().map_or(USUAL_STEPS, |kernel| kernel.steps))
+        Ok(kernels.first().map_or(USUAL_OBJECTS, |kernel| kernel.objects))
     }
 }
 

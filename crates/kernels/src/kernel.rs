@@ -33,8 +33,8 @@ pub(crate) struct Record {
     pub compiler: String,
     pub linux_sha256: String,
     pub config_sha256: String,
-    /// Commands that the build ran, for the next one's estimate.
-    pub steps: u32,
+    /// How many objects were compiled, for the next build's estimate.
+    pub objects: u32,
     pub build_seconds: f64,
     /// Seconds since 1970, to tell the latest of several builds of one version.
     pub built: u64,
@@ -62,7 +62,7 @@ pub struct Kernel {
     pub source: Provenance,
     pub build_seconds: f64,
     pub(crate) recipe: String,
-    pub(crate) steps: u32,
+    pub(crate) objects: u32,
     built: u64,
     config: String,
 }
@@ -89,7 +89,7 @@ impl Record {
             compiler: made.compiler,
             linux_sha256: digest::of_file(&folder.join(PROGRAM))?,
             config_sha256: digest::of_file(&folder.join(CONFIG))?,
-            steps: made.steps,
+            objects: made.objects,
             build_seconds: (made.build_seconds * 10.0).round() / 10.0,
             built: now.map_or(0, |since| since.as_secs()),
             source: made.source,
@@ -107,7 +107,7 @@ pub(crate) struct Made {
     pub key: String,
     pub recipe: String,
     pub compiler: String,
-    pub steps: u32,
+    pub objects: u32,
     pub build_seconds: f64,
     pub source: Provenance,
 }
@@ -149,7 +149,7 @@ impl Kernel {
             source: record.source,
             build_seconds: record.build_seconds,
             recipe: record.recipe,
-            steps: record.steps,
+            objects: record.objects,
             built: record.built,
             config,
         })

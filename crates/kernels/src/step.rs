@@ -33,7 +33,7 @@ pub enum Step {
         files: usize,
         patches: usize,
     },
-    /// `done` of about `total` commands of the kernel's make; `remaining` is unknown at first.
+    /// `done` of about `total` objects of the kernel; `remaining` is unknown at first.
     Compiling {
         done: u32,
         total: u32,
