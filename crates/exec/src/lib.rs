@@ -3,7 +3,7 @@
 //! [`run::run`] is the entry: trials in, outcomes in a record. Each trial is a folder ([`trial`]), a copy of disks that
 //! were prepared once ([`prepared`]), and one process that is watched until it ends ([`guest`]).
 
-mod cpus;
+pub mod cpus;
 mod describe;
 mod error;
 pub mod estimate;

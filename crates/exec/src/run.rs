@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, facts, scratch, trial};
+use disklab_guest::heartbeat::Beat;
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::Trial;
 use disklab_store::{Outcome, RawFolder, Status, Writer};
@@ -34,8 +35,8 @@ pub enum Event<'a> {
     Preparing { array: &'a str },
     Prepared { array: &'a str, fresh: bool },
     Began { trial: &'a Trial },
-    /// Virtual time since the guest's boot.
-    Moved { trial: &'a Trial, now: Nanos },
+    /// Virtual time since the guest's boot, and whether what counts has begun.
+    Moved { trial: &'a Trial, now: Nanos, measured: bool },
     Ended { outcome: &'a Outcome },
 }
 
@@ -132,7 +133,9 @@ impl Run {
         };
         events(Event::Began { trial });
         let raw = writer.begin(&trial.id)?;
-        let moved = &mut |beat: disklab_guest::heartbeat::Beat| events(Event::Moved { trial, now: Nanos(beat.now) });
+        let moved = &mut |beat: Beat| {
+            events(Event::Moved { trial, now: Nanos(beat.now), measured: beat.measured });
+        };
         match trial::carry_out(self, trial, self.kernel(trial), disks, raw.path(), moved) {
             Ok(outcome) if outcome.status == Status::Interrupted => self.note(writer, outcome),
             Ok(outcome) => Self::keep(writer, raw, outcome),

@@ -1,7 +1,7 @@
 //! Signs of life: one page in the trial's folder that the guest writes and the one who started it reads.
 //!
-//! The kernel stores virtual time there whenever it moves, the library the number of requests. No message, no lock:
-//! two words, each stored whole.
+//! The kernel stores virtual time there whenever it moves, the library the number of requests and whether they are
+//! being measured. No message, no lock: three words, each stored whole.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::fs::File;
@@ -19,15 +19,17 @@ pub struct Beat {
     pub now: u64,
     /// Requests that all disks have completed.
     pub requests: u64,
+    /// A phase of the trial has begun (and may be over).
+    pub measured: bool,
 }
 
 impl Beat {
     /// All zero while the guest has not begun.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let mut words = [0; 16];
+        let mut words = [0; 24];
         File::open(folder.join(crate::names::HEARTBEAT))?.read_exact_at(&mut words, 0)?;
         let word = |i: usize| u64::from_le_bytes(words[i..i + 8].try_into().unwrap_or_default());
-        Ok(Self { now: word(0), requests: word(8) })
+        Ok(Self { now: word(0), requests: word(8), measured: word(16) != 0 })
     }
 }
 
@@ -63,6 +65,10 @@ impl Heartbeat {
             requests.write_volatile(requests.read_volatile() + 1);
         }
     }
+
+    pub fn measuring(&self) {
+        unsafe { self.0.as_ptr().add(2).write_volatile(1) };
+    }
 }
 
 #[cfg(test)]
@@ -77,6 +83,8 @@ mod tests {
         unsafe { heart.clock().write_volatile(1 << 40) };
         heart.count_request();
         heart.count_request();
-        assert_eq!(Beat::read(folder.path()).unwrap(), Beat { now: 1 << 40, requests: 2 });
+        assert_eq!(Beat::read(folder.path()).unwrap(), Beat { now: 1 << 40, requests: 2, measured: false });
+        heart.measuring();
+        assert!(Beat::read(folder.path()).unwrap().measured);
     }
 }

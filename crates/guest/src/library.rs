@@ -168,6 +168,9 @@ impl Library {
         running.next = running.disk.next_event();
         let disks = &self.disks;
         self.meter.arrived(arrival.disk, now.0, || counters(disks));
+        if self.meter.counts() {
+            self.heartbeat.measuring();
+        }
         Ok(())
     }
 

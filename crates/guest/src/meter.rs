@@ -143,6 +143,11 @@ impl Meter {
         true
     }
 
+    /// Whether requests are being counted.
+    pub fn counts(&self) -> bool {
+        matches!(self.state, State::Counting { .. })
+    }
+
     pub fn phases(&self) -> &[Phase] {
         &self.phases
     }

@@ -1,0 +1,168 @@
+//! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left behind.
+
+use crate::place::{Place, constant};
+use disklab_exec::guest::End;
+use disklab_guest::names;
+use disklab_guest::plan::{Mount, Setting};
+use disklab_units::{Bytes, Nanos};
+use libtest_mimic::Trial;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        crate::test("a_panic", a_panic),
+        crate::test("a_hang", a_hang),
+        crate::test("waiting_for_ever", waiting_for_ever),
+        crate::test("a_program_that_is_missing", a_program_that_is_missing),
+        crate::test("a_program_that_fails", a_program_that_fails),
+        crate::test("mkfs_that_fails", mkfs_that_fails),
+        crate::test("a_setting_that_is_refused", a_setting_that_is_refused),
+        crate::test("a_guest_that_is_killed", a_guest_that_is_killed),
+        crate::test("a_guest_that_writes_over_itself", a_guest_that_writes_over_itself),
+        crate::test("a_console_that_overflows", a_console_that_overflows),
+        crate::test("a_full_host_disk", a_full_host_disk),
+        crate::test("another_build", another_build),
+        crate::test("a_stop", a_stop),
+        crate::test("an_ordinary_end_leaves_no_process", an_ordinary_end_leaves_no_process),
+    ]
+}
+
+/// The reason, after a look that no process was left.
+fn reason(place: &Place) -> String {
+    let reason = place.run().expect_err("this should have failed");
+    assert_eq!(place.processes(), Vec::<String>::new(), "processes are left after: {reason}");
+    reason
+}
+
+fn a_panic() {
+    assert_eq!(reason(&Place::shell("echo c > /proc/sysrq-trigger")), "the guest kernel panicked: sysrq triggered crash");
+}
+
+fn a_hang() {
+    let mut place = Place::shell("while :; do :; done");
+    place.silence = Duration::from_secs(2);
+    let reason = reason(&place);
+    assert!(reason.contains("hangs") && reason.contains("for 2 s"), "{reason}");
+}
+
+fn waiting_for_ever() {
+    let mut place = Place::shell("sleep 100000000");
+    place.limit = Nanos::from_secs(3600);
+    let reason = reason(&place);
+    assert!(reason.contains("never ends"), "{reason}");
+}
+
+fn a_program_that_is_missing() {
+    let reason = reason(&Place::new(&["no-such-fio", "--version"]));
+    assert!(reason.contains("no-such-fio cannot be run: No such file"), "{reason}");
+}
+
+fn a_program_that_fails() {
+    let reason = reason(&Place::new(&["fio", "--name=x", "--rw=nonsense"]));
+    assert!(reason.starts_with("measure: fio failed (exit status: 1)"), "{reason}");
+}
+
+fn mkfs_that_fails() {
+    let mut place = Place::shell("true");
+    place.plan.mkfs = Some(["mkfs.btrfs", "-d", "raid1", "/dev/vda"].map(str::to_owned).into());
+    let reason = reason(&place);
+    assert!(reason.starts_with("mkfs: mkfs.btrfs failed (exit status: 1)"), "{reason}");
+}
+
+fn a_setting_that_is_refused() {
+    let mut place = Place::shell("true");
+    let path = "/sys/block/vda/queue/scheduler".to_owned();
+    place.plan.device_settings = vec![Setting { path, value: "cfq".to_owned(), choice: true }];
+    let reason = reason(&place);
+    assert!(reason.contains("writing \"cfq\" to /sys/block/vda/queue/scheduler"), "{reason}");
+}
+
+/// Kills the guest's process from outside when the guest has come to its program.
+fn signalled(signal: &'static str) -> String {
+    let mut place = Place::shell("while :; do :; done");
+    place.silence = Duration::from_secs(60);
+    let path = place.folder.path().to_owned();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let steps = path.join(names::REQUESTS);
+            while !steps.exists() {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            std::thread::sleep(Duration::from_millis(300));
+            let all = Command::new("pgrep").args(["-f", "time-travel=inf-cpu"]).output().unwrap();
+            for pid in String::from_utf8(all.stdout).unwrap().lines() {
+                if std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == path) {
+                    assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
+                }
+            }
+        });
+        reason(&place)
+    })
+}
+
+fn a_guest_that_is_killed() {
+    let reason = signalled("-KILL");
+    assert!(reason.starts_with("the guest's process died (signal: 9"), "{reason}");
+}
+
+/// What a write through a wild pointer of the kernel comes to.
+fn a_guest_that_writes_over_itself() {
+    let reason = signalled("-ABRT");
+    assert!(reason.contains("died (signal: 6") || reason.contains("panicked"), "{reason}");
+}
+
+fn a_console_that_overflows() {
+    let reason = reason(&Place::shell("while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done"));
+    assert!(reason.contains("console filled up"), "{reason}");
+}
+
+/// On a small filesystem of its own.
+fn a_full_host_disk() {
+    let mut place = Place::shell("dd if=/dev/urandom of=/dev/vda bs=1M count=32 oflag=direct");
+    let small = place.path("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8M", "none"]).arg(&small).output().unwrap();
+    if !mounted.status.success() {
+        println!("skipped: a full disk needs a small filesystem, and only root can mount one here");
+        return;
+    }
+    place.machine.disks[0].image = "small/0.img".to_owned();
+    let result = place.run();
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    let reason = result.expect_err("a full disk is no result");
+    assert!(reason.contains("0.img") && reason.contains("No space left on device"), "{reason}");
+}
+
+fn another_build() {
+    let mut place = Place::shell("true");
+    place.machine.build = "0123".to_owned();
+    let reason = reason(&place);
+    assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
+}
+
+fn a_stop() {
+    let place = Place::shell("while :; do :; done");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(1));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(matches!(place.run_until(&stop), End::Stopped));
+    });
+    assert_eq!(place.processes(), Vec::<String>::new());
+}
+
+fn an_ordinary_end_leaves_no_process() {
+    let mut place = Place::shell("true");
+    place.machine.disks[0] = constant(Bytes::mib(256), 1);
+    place.plan.mkfs = Some(["mkfs.btrfs", "-q", "/dev/vda"].map(str::to_owned).into());
+    let (source, filesystem) = ("/dev/vda".to_owned(), "btrfs".to_owned());
+    place.plan.mount = Some(Mount { source, filesystem, data: String::new(), noatime: true });
+    place.plan.unmount = true;
+    place.run().unwrap();
+    assert_eq!(place.processes(), Vec::<String>::new());
+    assert!(!place.path("uml").exists(), "the kernel's own folder is left");
+}

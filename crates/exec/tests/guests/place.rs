@@ -1,0 +1,144 @@
+//! Where tests find what they need, and how they start a guest.
+
+use disklab_collect::closing::Closing;
+use disklab_exec::Installation;
+use disklab_exec::evidence;
+use disklab_exec::guest::{End, Guest};
+use disklab_guest::machine::{Machine, MachineDisk};
+use disklab_guest::names;
+use disklab_guest::plan::{Measure, Plan};
+use disklab_kernels::{Cache, Kernel, Share};
+use disklab_spec::device::{Constant, Model};
+use disklab_units::{Bytes, Nanos, Seed};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub fn share() -> Share {
+    Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+/// For prepared disks: not the user's, and empty when the tests begin ([`empty_cache`]).
+pub fn cache() -> Cache {
+    Cache::at(Path::new(CACHE)).unwrap()
+}
+
+const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guests");
+
+pub fn empty_cache() {
+    let _ = std::fs::remove_dir_all(CACHE);
+}
+
+/// From the user's cache: the tests build none.
+pub fn kernel() -> Kernel {
+    disklab_kernels::find(&Cache::open().unwrap(), &share(), "newest").unwrap()
+}
+
+/// Why tests with guests cannot run here.
+pub fn missing() -> Option<String> {
+    let cache = Cache::open().map_err(|error| error.to_string());
+    let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), "newest").map_err(|e| e.to_string()));
+    kernel.err().or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()))
+}
+
+/// A guest's folder and what it is to be.
+pub struct Place {
+    pub folder: tempfile::TempDir,
+    pub machine: Machine,
+    pub plan: Plan,
+    /// Given up after so long without a sign of life.
+    pub silence: Duration,
+    /// Given up at this virtual time.
+    pub limit: Nanos,
+}
+
+/// A disk that takes `micros` for everything.
+pub fn constant(bytes: Bytes, micros: u64) -> MachineDisk {
+    let latency = Nanos::from_micros(micros);
+    let model = Model::Constant(Constant { latency, servers: 32, rotational: false, queue_depth: 32 });
+    MachineDisk { device: "constant".to_owned(), bytes, size: bytes, model, image: "0.img".to_owned() }
+}
+
+impl Place {
+    /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
+    pub fn new(command: &[&str]) -> Self {
+        let plan = Plan {
+            burn_pids: 0,
+            device_settings: Vec::new(),
+            mkfs: None,
+            mount: None,
+            mount_settings: Vec::new(),
+            files: Vec::new(),
+            touch: None,
+            measure: Some(Measure {
+                command: command.iter().map(|&word| word.to_owned()).collect(),
+                phase: "measure".to_owned(),
+                ramp_ns: 0,
+            }),
+            unmount: false,
+        };
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            machine: Machine {
+                build: disklab_guest::BUILD.to_owned(),
+                seed: Seed(1),
+                disks: vec![constant(Bytes::mib(64), 50)],
+                trace: true,
+            },
+            plan,
+            silence: Duration::from_secs(30),
+            limit: Nanos::from_secs(600),
+        }
+    }
+
+    /// A shell's script as what is measured, and a read of the disk, without which there is no phase.
+    pub fn shell(script: &str) -> Self {
+        Self::new(&["sh", "-c", &format!("head -c 4096 /dev/vda >/dev/null; {script}")])
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the guest, and says what became of it as a trial's outcome would.
+    pub fn run(&self) -> Result<Closing, String> {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let end = self.run_until(&STOP);
+        evidence::judge(self.folder.path(), &end)
+    }
+
+    pub fn run_until(&self, stop: &AtomicBool) -> End {
+        let json = |name: &str, text: serde_json::Result<Vec<u8>>| std::fs::write(self.path(name), text.unwrap()).unwrap();
+        json(names::MACHINE, serde_json::to_vec(&self.machine));
+        json(names::PLAN, serde_json::to_vec(&self.plan));
+        let (kernel, installation) = (kernel(), Installation::find().unwrap());
+        let guest = Guest {
+            kernel: &kernel.path,
+            installation: &installation,
+            folder: self.folder.path(),
+            memory: Bytes::mib(256),
+        };
+        guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
+    }
+
+    /// What the measured program said.
+    pub fn said(&self) -> String {
+        let steps = std::fs::read_to_string(self.path(names::STEPS)).unwrap();
+        let step = steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let measured = step.into_iter().find(|step| step["step"] == "measure").expect("nothing was measured");
+        measured["said"].as_str().unwrap().to_owned()
+    }
+
+    /// Processes of this machine that run in the guest's folder.
+    pub fn processes(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+            let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
+            let alive = std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+            if here && alive {
+                found.push(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+        found
+    }
+}

@@ -1,0 +1,177 @@
+//! The same suite, seed and kernel give the same bytes, however many guests run at a time and whatever else does.
+
+use crate::place;
+use disklab_exec::run::{Run, Summary};
+use disklab_exec::{Installation, Patience};
+use disklab_guest::trace::{self, Entry};
+use disklab_spec::read::Reader;
+use disklab_spec::{Lab, Suite, Trial};
+use disklab_store::manifest::{self, Manifest};
+use disklab_store::{Record, compare};
+use libtest_mimic::Trial as Test;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+pub fn tests() -> Vec<Test> {
+    vec![
+        crate::test("two_runs_are_equal", two_runs_are_equal),
+        crate::test("seeds_are_repeats_not_copies", seeds_are_repeats_not_copies),
+        crate::test("two_runs_share_a_cache", two_runs_share_a_cache),
+        crate::test("a_large_test_file_is_small_on_the_host", a_large_test_file_is_small_on_the_host),
+    ]
+}
+
+static STOP: AtomicBool = AtomicBool::new(false);
+
+/// The lab's own arrays on a small file: every family of disks, three kinds of load.
+const SUITE: &str = r#"
+question = "Is it the same again?"
+seeds = 2
+memory = "256 MiB"
+runtime = { rotational = "3s", solid_state = "10ms" }
+kernel = "newest"
+[axes]
+array = ["hdd-raid1", "ssd-raid10"]
+workload = ["read", "write"]
+policy = ["pid", "round-robin:4k"]
+"#;
+const READ: &str = r#"
+summary = "random reads"
+rw = "randread"
+bs = "4k"
+filesize = "128 MiB"
+ioengine = "libaio"
+iodepth = 8
+direct = true
+norandommap = true
+"#;
+const WRITE: &str = r#"
+summary = "reads and writes, through io_uring"
+rw = "randrw"
+bs = "16k"
+filesize = "128 MiB"
+ioengine = "io_uring"
+iodepth = 4
+direct = true
+refill_buffers = true
+"#;
+
+/// The trials of a suite on this repository's lab with two workloads more.
+fn trials(suite: &str) -> Vec<Trial> {
+    let mut lab = Lab::load(&place::share().lab()).unwrap();
+    for (name, text) in [("read", READ), ("write", WRITE)] {
+        let workload = Reader::new(name, text).read(|table| disklab_spec::Workload::read(name, table)).unwrap();
+        lab.workloads.insert(name.to_owned(), workload);
+    }
+    let suite = Reader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
+    suite.trials(&lab).unwrap()
+}
+
+fn run(trials: &[Trial], records: &Path, jobs: usize) -> PathBuf {
+    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
+    let manifest = Manifest::new("test", "2026-01-01T00:00:00Z", manifest::Suite::new("suite", "", vec![]), ids);
+    let writer = Record::create(records, "run", &manifest).unwrap();
+    let run = Run {
+        kernels: [("newest".to_owned(), place::kernel())].into(),
+        installation: Installation::find().unwrap(),
+        cache: place::cache(),
+        patience: Patience::default(),
+        jobs,
+        stop: &STOP,
+    };
+    let summary = run.carry_out(trials, &writer, &|_| ()).unwrap();
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    let record = Record::open(&folder).unwrap();
+    let reasons: Vec<_> = record.lines().iter().filter_map(|line| line.reason.as_ref()).collect();
+    assert_eq!(summary, Summary { ok: trials.len(), ..Summary::default() }, "{reasons:?}");
+    folder
+}
+
+fn two_runs_are_equal() {
+    let (short, long) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trials = trials(SUITE);
+    assert_eq!(trials.len(), 16);
+    let first = run(&trials, short.path(), 1);
+    // The second time in a place with a long name, two at a time, on a loaded machine.
+    let place = long.path().join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
+    let load = AtomicBool::new(true);
+    let second = std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| while load.load(Ordering::Relaxed) {});
+        }
+        let second = run(&trials, &place, 2);
+        load.store(false, Ordering::Relaxed);
+        second
+    });
+    let differences: Vec<String> = compare(&first, &second).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(differences, Vec::<String>::new());
+}
+
+/// Distinct seeds give distinct sequences of requests and distinct times on a disk that turns.
+fn seeds_are_repeats_not_copies() {
+    let records = tempfile::tempdir().unwrap();
+    let suite = SUITE.replace("seeds = 2", "seeds = 4").replace(", \"ssd-raid10\"", "").replace(", \"write\"", "");
+    let trials = trials(&suite.replace(", \"round-robin:4k\"", ""));
+    let record = Record::open(&run(&trials, records.path(), 2)).unwrap();
+    let (mut sectors, mut times, mut busiest) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+    for line in record.lines() {
+        let bytes = std::fs::read(record.raw(line).unwrap().join("requests.trace")).unwrap();
+        let served = trace::entries(&bytes).unwrap().filter_map(|entry| match entry.unwrap() {
+            Entry::Served(served) => Some(served),
+            Entry::Mark { .. } => None,
+        });
+        let last: Vec<_> = served.collect::<Vec<_>>().split_off(200);
+        sectors.insert(last.iter().map(|s| s.sector).take(50).collect::<Vec<_>>());
+        times.insert(last.iter().map(|s| s.ended - s.started).take(50).collect::<Vec<_>>());
+        let devices = &line.sample.as_ref().unwrap().devices;
+        busiest.insert(devices[0].reads > devices[1].reads);
+    }
+    assert_eq!((sectors.len(), times.len()), (4, 4));
+    assert_eq!(busiest.len(), 2, "with pid, no seed of four chose the other mirror");
+}
+
+/// Both want the same disks, which are not prepared yet.
+fn two_runs_share_a_cache() {
+    let suite = SUITE.replace("seeds = 2", "seeds = 1").replace("\"hdd-raid1\", ", "");
+    let mut trials = trials(&suite.replace(", \"write\"", ""));
+    for trial in &mut trials {
+        // A size that no other test prepares.
+        trial.workload.file_size.0 += 4096;
+    }
+    let records = tempfile::tempdir().unwrap();
+    let folders: Vec<PathBuf> = std::thread::scope(|scope| {
+        let runs: Vec<_> = (0..2)
+            .map(|i| {
+                let (trials, place) = (&trials, records.path().join(i.to_string()));
+                scope.spawn(move || run(trials, &place, 1))
+            })
+            .collect();
+        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    });
+    assert!(compare(&folders[0], &folders[1]).unwrap().is_empty());
+}
+
+/// As the seeds' 50 GiB: zeroes are holes, what is left is btrfs's checksums.
+fn a_large_test_file_is_small_on_the_host() {
+    use std::os::unix::fs::MetadataExt;
+    let mut trials = trials(&SUITE.replace("seeds = 2", "seeds = 1").replace(", \"write\"", ""));
+    trials.truncate(1);
+    trials[0].workload.file_size = disklab_units::Bytes::gib(8);
+    let before = disks();
+    run(&trials, tempfile::tempdir().unwrap().path(), 1);
+    let mut room = 0;
+    for folder in disks().difference(&before) {
+        for file in std::fs::read_dir(folder).unwrap().flatten() {
+            room += file.metadata().unwrap().blocks() * 512;
+        }
+    }
+    // 8 GiB have 8 MiB of checksums on each of two disks; 1 GiB for 50 would be 160 MiB.
+    assert!(room < 160 << 20, "{} MiB", room >> 20);
+}
+
+fn disks() -> BTreeSet<PathBuf> {
+    let entries = std::fs::read_dir(place::cache().disks()).unwrap().flatten();
+    entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect()
+}

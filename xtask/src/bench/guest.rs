@@ -1,0 +1,75 @@
+//! Guests for benches: one disk of 50 us, or null_blk, and a program.
+
+use anyhow::{Context, ensure};
+use disklab_exec::guest::{End, Guest};
+use disklab_exec::{Installation, evidence};
+use disklab_guest::heartbeat::Beat;
+use disklab_guest::machine::{Machine, MachineDisk};
+use disklab_guest::names;
+use disklab_guest::plan::{Measure, Plan};
+use disklab_kernels::{Cache, Kernel, Share};
+use disklab_spec::device::{Constant, Model};
+use disklab_units::{Bytes, Nanos, Seed};
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
+
+pub static STOP: AtomicBool = AtomicBool::new(false);
+
+/// What benches need of this machine.
+pub struct Place {
+    pub share: Share,
+    pub cache: Cache,
+    pub kernel: Kernel,
+    pub installation: Installation,
+}
+
+impl Place {
+    pub fn find() -> anyhow::Result<Self> {
+        let share = Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
+        let cache = Cache::open()?;
+        let kernel = disklab_kernels::find(&cache, &share, "newest").context("run `disklab kernel build` first")?;
+        Ok(Self { share, cache, kernel, installation: Installation::find()? })
+    }
+
+    /// Runs `command` in a guest; how long the whole took.
+    pub fn run(&self, command: &[String], trace: bool, seen: &mut dyn FnMut(Beat)) -> anyhow::Result<Duration> {
+        let folder = tempfile::tempdir()?;
+        let latency = Nanos::from_micros(50);
+        let model = Model::Constant(Constant { latency, servers: 32, rotational: false, queue_depth: 32 });
+        let (bytes, image) = (Bytes::gib(1), "0.img".to_owned());
+        let disk = MachineDisk { device: "50 us".to_owned(), bytes, size: bytes, model, image };
+        let build = disklab_guest::BUILD.to_owned();
+        let machine = Machine { build, seed: Seed(1), disks: vec![disk], trace };
+        let plan = Plan {
+            burn_pids: 0,
+            device_settings: Vec::new(),
+            mkfs: None,
+            mount: None,
+            mount_settings: Vec::new(),
+            files: Vec::new(),
+            touch: None,
+            measure: Some(Measure { command: command.to_vec(), phase: "measure".to_owned(), ramp_ns: 0 }),
+            unmount: false,
+        };
+        std::fs::write(folder.path().join(names::MACHINE), serde_json::to_vec(&machine)?)?;
+        std::fs::write(folder.path().join(names::PLAN), serde_json::to_vec(&plan)?)?;
+        let guest = Guest {
+            kernel: &self.kernel.path,
+            installation: &self.installation,
+            folder: folder.path(),
+            memory: Bytes::mib(256),
+        };
+        let start = Instant::now();
+        let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, seen)?;
+        let took = start.elapsed();
+        // null_blk's requests are not the library's, so there is no phase to end: the program's own end is enough.
+        let finished = std::fs::read_to_string(folder.path().join(names::STEPS)).unwrap_or_default();
+        ensure!(
+            matches!(end, End::Exited(_)) && finished.contains("\"status\":\"exit status: 0\""),
+            "the guest failed: {:?}; {finished}",
+            evidence::judge(folder.path(), &end).err()
+        );
+        Ok(took)
+    }
+}

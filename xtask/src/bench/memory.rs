@@ -1,0 +1,61 @@
+//! The memory of a guest's process besides the guest's own, for a small and for a large test file.
+//!
+//! The guest's memory is a file mapped by its process, counted as shared memory; the rest is kernel, library, models.
+
+use super::Figure;
+use super::guest::Place;
+use super::start::{carry_out, trials};
+use anyhow::Context;
+use disklab_units::Bytes;
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+    let trials = trials(place, "read-policy-quick")?;
+    let trial = trials.iter().find(|trial| trial.id.contains("hdd-8-mixed+randread-4k-qd32")).context("no such trial")?;
+    let mut figures = Vec::new();
+    for size in [Bytes::gib(1), Bytes::gib(50)] {
+        let mut trial = trial.clone();
+        trial.workload.file_size = size;
+        let (done, trial) = (AtomicBool::new(false), std::slice::from_ref(&trial));
+        let peak = std::thread::scope(|scope| {
+            let peak = scope.spawn(|| watch(&done));
+            let result = carry_out(place, trial, 1, &|_| ());
+            done.store(true, Ordering::Relaxed);
+            result.map(|_| peak.join().unwrap_or_default())
+        })?;
+        let mib = peak as f64 / 1024.0;
+        let what = format!("memory of all processes besides the guest's own, MiB, file of {size}");
+        figures.push(Figure::new(what, format!("{mib:.0}")).at_most(mib, 150.0, " MiB"));
+    }
+    Ok(figures)
+}
+
+/// The peak, in KiB, of what this process and its descendants hold besides shared memory.
+fn watch(done: &AtomicBool) -> u64 {
+    let mut peak = 0;
+    while !done.load(Ordering::Relaxed) {
+        peak = peak.max(held());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    peak
+}
+
+fn held() -> u64 {
+    let mut family = vec![u64::from(std::process::id())];
+    let mut sum = 0;
+    while let Some(pid) = family.pop() {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let kib = |key: &str| {
+            let line = status.lines().find_map(|line| line.strip_prefix(key));
+            line.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0)
+        };
+        sum += kib("RssAnon:") + kib("RssFile:");
+        for task in fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            family.extend(children.split_whitespace().filter_map(|pid| pid.parse::<u64>().ok()));
+        }
+    }
+    sum
+}

@@ -1,0 +1,69 @@
+//! From the run of a trial to its first measured request, with a kernel and prepared disks in the cache.
+
+use super::guest::{Place, STOP};
+use super::{Figure, median};
+use anyhow::Context;
+use disklab_exec::Patience;
+use disklab_exec::run::{Event, Run};
+use disklab_spec::{Lab, Trial};
+use disklab_store::manifest::{Manifest, Suite};
+use disklab_store::{Record, Status};
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+const TURNS: usize = 7;
+
+pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+    let trials = trials(place, "read-policy-quick")?;
+    let hdd = trials.iter().find(|trial| trial.id.starts_with("hdd-8-mixed")).context("the suite has no hdd-8-mixed")?;
+    let mut seconds = Vec::new();
+    for turn in 0..=TURNS {
+        let start = Instant::now();
+        let first = Mutex::new(None);
+        carry_out(place, std::slice::from_ref(hdd), 1, &|event| {
+            if let Event::Moved { measured: true, .. } = event {
+                first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert_with(|| start.elapsed());
+            }
+        })?;
+        let first: Option<Duration> = first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let first = first.context("the trial was over before it was seen to measure")?;
+        // The first turn may prepare the disks.
+        if turn > 0 {
+            seconds.push(first.as_secs_f64());
+        }
+    }
+    let seconds = median(seconds);
+    let what = "from run to the first measured request, hdd-8-mixed, s";
+    Ok(vec![Figure::new(what, format!("{seconds:.2}")).at_most(seconds, 1.5, " s")])
+}
+
+/// A suite's trials, with one seed.
+pub fn trials(place: &Place, suite: &str) -> anyhow::Result<Vec<Trial>> {
+    let lab = Lab::load(&place.share.lab())?;
+    let mut suite = lab.suite(suite)?;
+    suite.set_seeds(1)?;
+    Ok(suite.trials(&lab)?)
+}
+
+/// Runs trials into a record that is thrown away; what became of each, and how long it took.
+pub fn carry_out(
+    place: &Place,
+    trials: &[Trial],
+    jobs: usize,
+    events: &(dyn Fn(Event<'_>) + Sync),
+) -> anyhow::Result<Vec<disklab_store::Outcome>> {
+    let folder = tempfile::tempdir()?;
+    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
+    let manifest = Manifest::new("bench", "1970-01-01T00:00:00Z", Suite::new("bench", "", Vec::new()), ids);
+    let writer = Record::create(Path::new(folder.path()), "bench", &manifest)?;
+    let kernels = trials.iter().map(|trial| (trial.kernel.clone(), place.kernel.clone())).collect();
+    let (installation, cache) = (place.installation.clone(), place.cache.clone());
+    Run { kernels, installation, cache, patience: Patience::default(), jobs, stop: &STOP }
+        .carry_out(trials, &writer, events)?;
+    let record = Record::open(writer.folder())?;
+    if let Some(bad) = record.lines().iter().find(|outcome| outcome.status != Status::Ok) {
+        anyhow::bail!("{}: {}", bad.trial, bad.reason.as_deref().unwrap_or("no reason"));
+    }
+    Ok(record.lines().to_vec())
+}
