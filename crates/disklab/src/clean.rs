@@ -1,0 +1,120 @@
+//! `disklab clean`: removes what can be made again, and says what takes how much room. Never touches records.
+
+mod contents;
+
+use std::io::Write;
+use std::path::Path;
+
+use disklab_kernels::Cache;
+use disklab_units::Bytes;
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::records;
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+use contents::{Contents, Item, Kind};
+
+/// Remove what killed runs left in the cache, and more if you say so.
+///
+/// Everything in the cache is made again when it is needed. Records are never touched.
+#[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch on the command line")]
+pub struct Args {
+    /// Also remove the kernels that are built.
+    #[arg(long)]
+    kernels: bool,
+
+    /// Also remove the disks that are prepared.
+    #[arg(long)]
+    disks: bool,
+
+    /// Also remove the kernel sources that were fetched.
+    #[arg(long)]
+    sources: bool,
+
+    /// Remove all of these.
+    #[arg(long)]
+    all: bool,
+
+    /// Only say what would be removed.
+    #[arg(long)]
+    dry_run: bool,
+}
+
+impl Args {
+    fn covers(&self, kind: Kind) -> bool {
+        match kind {
+            Kind::Leftover => true,
+            Kind::Kernel => self.kernels || self.all,
+            Kind::Disks => self.disks || self.all,
+            Kind::Source => self.sources || self.all,
+        }
+    }
+}
+
+pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let cache = Cache::open()?;
+    let contents = Contents::of(&cache)?;
+    if contents.in_use && (args.covers(Kind::Kernel) || args.covers(Kind::Disks)) && !args.dry_run {
+        return Err(Failure::cannot(format!(
+            "a run is going on that uses kernels and disks of {}; wait for its end, or leave these",
+            cache.root().display()
+        )));
+    }
+    let (remove, keep): (Vec<_>, Vec<_>) =
+        contents.items.into_iter().partition(|item| args.covers(item.kind));
+    if !args.dry_run {
+        remove.iter().try_for_each(Item::remove)?;
+    }
+    if screen.json {
+        screen.json(&json!({
+            "cache": cache.root(), "dry_run": args.dry_run, "removed": remove, "kept": keep,
+            "records": contents::size(Path::new(records::FOLDER)),
+        }))?;
+    } else {
+        print(args, &cache, &remove, &keep, screen)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(args: &Args, cache: &Cache, remove: &[Item], keep: &[Item], screen: &Screen) -> Result<(), Failure> {
+    let mut out = screen.out();
+    let verb = if args.dry_run { "would be removed" } else { "removed" };
+    if remove.is_empty() {
+        writeln!(out, "nothing to remove")?;
+    } else {
+        writeln!(out, "{}", screen.paint(&format!("{verb}: {}", total(remove)), Paint::Strong))?;
+        table(remove, screen).print(screen, "  ", &mut out)?;
+    }
+    if !keep.is_empty() {
+        writeln!(
+            out,
+            "\n{}",
+            screen.paint(&format!("kept in {}: {}", cache.root().display(), total(keep)), Paint::Strong)
+        )?;
+        table(keep, screen).print(screen, "  ", &mut out)?;
+        writeln!(
+            out,
+            "--kernels, --disks, --sources and --all remove these; they are made again when needed"
+        )?;
+    }
+    let records = contents::size(Path::new(records::FOLDER));
+    if records > Bytes(0) {
+        writeln!(out, "\n./{}: {records}; yours to remove", records::FOLDER)?;
+    }
+    Ok(out.flush()?)
+}
+
+fn total(items: &[Item]) -> Bytes {
+    items.iter().map(|item| item.bytes).sum()
+}
+
+fn table(items: &[Item], screen: &Screen) -> Table {
+    let mut table =
+        Table::new(&[("what", Side::Left), ("size", Side::Right), ("where", Side::Left)], screen.color);
+    for item in items {
+        table.row([item.kind.name().to_owned(), item.bytes.to_string(), item.path.display().to_string()]);
+    }
+    table
+}

@@ -1,0 +1,232 @@
+//! What the cache holds, and what of it somebody uses.
+//!
+//! Two rules tell what is in use. In `kernels`, `sources` and `disks`, `.tmp-<name>` belongs to whoever holds
+//! `<name>.lock`. A folder in `trials` belongs to whoever holds the `lock` in it.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use disklab_kernels::Cache;
+use disklab_units::Bytes;
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+
+use crate::exit::Failure;
+
+const TEMPORARY: &str = ".tmp-";
+/// A folder in `trials` without a lock is about to get it, or will not get it any more.
+const YOUNG: Duration = Duration::from_mins(1);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Leftover,
+    Kernel,
+    Disks,
+    Source,
+}
+
+impl Kind {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Leftover => "leftover",
+            Self::Kernel => "kernel",
+            Self::Disks => "prepared disks",
+            Self::Source => "source",
+        }
+    }
+}
+
+#[derive(Debug, Serialize)]
+pub struct Item {
+    pub kind: Kind,
+    pub path: PathBuf,
+    /// What it takes on its disk.
+    pub bytes: Bytes,
+    /// Held until it is removed, so that nobody takes it for his own meanwhile.
+    #[serde(skip)]
+    _lock: Option<File>,
+}
+
+impl Item {
+    fn new(kind: Kind, path: PathBuf, lock: Option<File>) -> Self {
+        let bytes = size(&path);
+        Self { kind, path, bytes, _lock: lock }
+    }
+
+    pub fn remove(&self) -> Result<(), Failure> {
+        let removed = match fs::symlink_metadata(&self.path) {
+            Ok(meta) if meta.is_dir() => fs::remove_dir_all(&self.path),
+            Ok(_) => fs::remove_file(&self.path),
+            Err(error) => Err(error),
+        };
+        match removed {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(Failure::cannot(format!("cannot remove {}: {error}", self.path.display())))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[derive(Debug)]
+pub struct Contents {
+    /// Leftovers first.
+    pub items: Vec<Item>,
+    /// Somebody prepares disks or runs trials.
+    pub in_use: bool,
+}
+
+impl Contents {
+    pub fn of(cache: &Cache) -> Result<Self, Failure> {
+        let mut contents = Self { items: Vec::new(), in_use: false };
+        for (kind, folder) in
+            [(Kind::Kernel, cache.kernels()), (Kind::Disks, cache.disks()), (Kind::Source, cache.sources())]
+        {
+            contents.add_made(kind, &folder)?;
+        }
+        contents.add_trials(&cache.root().join("trials"))?;
+        contents.items.sort_by(|one, other| (one.kind, &one.path).cmp(&(other.kind, &other.path)));
+        Ok(contents)
+    }
+
+    fn add_made(&mut self, kind: Kind, folder: &Path) -> Result<(), Failure> {
+        for path in entries(folder)? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            if name.ends_with(".lock") {
+                // Locks stay: removing one would let two makers lock two files of the same name.
+                self.in_use |= kind == Kind::Disks && matches!(lock(&path)?, Lock::Held);
+            } else if let Some(made) = name.strip_prefix(TEMPORARY) {
+                match lock(&folder.join(format!("{made}.lock")))? {
+                    Lock::Held => {}
+                    Lock::Taken(file) => self.items.push(Item::new(Kind::Leftover, path, Some(file))),
+                    Lock::Absent => self.items.push(Item::new(Kind::Leftover, path, None)),
+                }
+            } else {
+                self.items.push(Item::new(kind, path, None));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_trials(&mut self, folder: &Path) -> Result<(), Failure> {
+        for path in entries(folder)? {
+            match lock(&path.join("lock"))? {
+                Lock::Held => self.in_use = true,
+                Lock::Taken(file) => self.items.push(Item::new(Kind::Leftover, path, Some(file))),
+                Lock::Absent if is_young(&path) => self.in_use = true,
+                Lock::Absent => self.items.push(Item::new(Kind::Leftover, path, None)),
+            }
+        }
+        Ok(())
+    }
+}
+
+enum Lock {
+    /// By somebody else.
+    Held,
+    /// By us, now.
+    Taken(File),
+    Absent,
+}
+
+fn lock(path: &Path) -> Result<Lock, Failure> {
+    let cannot =
+        |error: io::Error| Failure::cannot(format!("cannot look at the lock {}: {error}", path.display()));
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::Absent),
+        Err(error) => return Err(cannot(error)),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(Lock::Taken(file)),
+        Err(rustix::io::Errno::WOULDBLOCK) => Ok(Lock::Held),
+        Err(error) => Err(cannot(error.into())),
+    }
+}
+
+fn is_young(path: &Path) -> bool {
+    let made = path.metadata().and_then(|meta| meta.modified());
+    made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age < YOUNG))
+}
+
+/// In no folder there is nothing.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    match read() {
+        Ok(entries) => Ok(entries),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(Failure::cannot(format!("cannot list {}: {error}", folder.display()))),
+    }
+}
+
+/// What a file or a folder takes on its disk: holes take nothing. What vanishes meanwhile counts nothing.
+pub fn size(path: &Path) -> Bytes {
+    let Ok(meta) = fs::symlink_metadata(path) else { return Bytes(0) };
+    let own = Bytes(meta.blocks() * 512);
+    if !meta.is_dir() {
+        return own;
+    }
+    own + fs::read_dir(path).into_iter().flatten().flatten().map(|entry| size(&entry.path())).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn paths(cache: &Cache) -> Vec<(Kind, String)> {
+        let contents = Contents::of(cache).unwrap();
+        let told =
+            |item: &Item| (item.kind, item.path.strip_prefix(cache.root()).unwrap().display().to_string());
+        contents.items.iter().map(told).collect()
+    }
+
+    #[test]
+    fn only_what_nobody_holds_is_a_leftover() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path()).unwrap();
+        for made in
+            ["kernels/.tmp-dead", "kernels/.tmp-live", "kernels/7.3.4-abc", "disks/key", "trials/1-dead"]
+        {
+            fs::create_dir_all(folder.path().join(made)).unwrap();
+        }
+        for lock in ["kernels/dead.lock", "kernels/live.lock", "disks/key.lock", "trials/1-dead/lock"] {
+            fs::write(folder.path().join(lock), "").unwrap();
+        }
+        let live = File::open(folder.path().join("kernels/live.lock")).unwrap();
+        flock(&live, FlockOperation::LockExclusive).unwrap();
+        let expected = [
+            (Kind::Leftover, "kernels/.tmp-dead"),
+            (Kind::Leftover, "trials/1-dead"),
+            (Kind::Kernel, "kernels/7.3.4-abc"),
+            (Kind::Disks, "disks/key"),
+        ];
+        assert_eq!(paths(&cache), expected.map(|(kind, path)| (kind, path.to_owned())));
+        assert!(!Contents::of(&cache).unwrap().in_use, "a kernel's build uses no disks");
+    }
+
+    #[test]
+    fn a_run_that_goes_on_is_noticed() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::at(folder.path()).unwrap();
+        let trial = folder.path().join("trials/7-a");
+        fs::create_dir_all(&trial).unwrap();
+        assert!(Contents::of(&cache).unwrap().in_use, "it has no lock yet");
+        let lock = File::create(trial.join("lock")).unwrap();
+        flock(&lock, FlockOperation::LockExclusive).unwrap();
+        assert!(Contents::of(&cache).unwrap().in_use);
+        assert_eq!(paths(&cache), []);
+        drop(lock);
+        assert_eq!(paths(&cache), [(Kind::Leftover, "trials/7-a".to_owned())]);
+    }
+
+    #[test]
+    fn holes_take_no_room() {
+        let folder = tempfile::tempdir().unwrap();
+        File::create(folder.path().join("disk")).unwrap().set_len(1 << 40).unwrap();
+        assert!(size(folder.path()) < Bytes::mib(1));
+    }
+}

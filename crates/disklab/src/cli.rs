@@ -1,0 +1,79 @@
+//! What can be typed, and what it leads to.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::exit::{Exit, Failure};
+use crate::screen::{Screen, When};
+use crate::{clean, completions, doctor, kernel, list, man, plan, run, same, show};
+
+/// The real Linux kernel, on disks you describe, in virtual time.
+///
+/// disklab boots the kernel in question as a process, gives it modelled disks, runs real fio on a real filesystem in
+/// it, and lets time advance only when a disk or a timer says so. The same experiment twice gives the same bytes.
+#[derive(Debug, Parser)]
+#[command(name = "disklab", version, max_term_width = 100, after_long_help = AFTER)]
+pub struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+
+    /// Print JSON instead of tables.
+    #[arg(long, global = true)]
+    json: bool,
+
+    /// Colours: never also where NO_COLOR is set; auto asks whether standard output is a terminal.
+    #[arg(long, global = true, value_enum, default_value_t = When::Auto, value_name = "WHEN")]
+    color: When,
+}
+
+const AFTER: &str = "\
+First steps:
+  disklab doctor                    what this machine lacks, and how to get it
+  disklab kernel build              the guest kernel, once
+  disklab plan read-policy-quick    what a suite would do
+  disklab run read-policy-quick     do it; the results are in ./records
+
+Exit status:
+  0 all is well    1 a trial failed, or two records differ    2 mistaken input
+  5 this machine cannot (yet)    130 interrupted; what was done is kept";
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Doctor(doctor::Args),
+    Kernel(kernel::Args),
+    List(list::Args),
+    Plan(plan::Args),
+    Run(run::Args),
+    Show(show::Args),
+    Same(same::Args),
+    Clean(clean::Args),
+    Completions(completions::Args),
+    Man(man::Args),
+}
+
+impl Verb {
+    fn carry_out(self, screen: &Screen) -> Result<Exit, Failure> {
+        match self {
+            Self::Doctor(args) => doctor::doctor(&args, screen),
+            Self::Kernel(args) => kernel::kernel(args, screen),
+            Self::List(args) => list::list(&args, screen),
+            Self::Plan(args) => plan::plan(&args, screen),
+            Self::Run(args) => run::run(&args, screen),
+            Self::Show(args) => show::show(&args, screen),
+            Self::Same(args) => same::same(&args, screen),
+            Self::Clean(args) => clean::clean(&args, screen),
+            Self::Completions(args) => completions::completions(&args, screen),
+            Self::Man(args) => man::man(&args, screen),
+        }
+    }
+}
+
+pub fn main() -> ExitCode {
+    let Cli { verb, json, color } = Cli::parse();
+    let screen = Screen::new(json, color);
+    match verb.carry_out(&screen) {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.report(&screen).into(),
+    }
+}

@@ -1,0 +1,29 @@
+//! `disklab completions`: what a shell needs to complete our command line.
+
+use std::io::Write;
+
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit::{Exit, Failure};
+use crate::screen::Screen;
+
+/// Print completions for a shell
+///
+/// For bash: disklab completions bash > ~/.local/share/bash-completion/completions/disklab
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub fn completions(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    // clap_complete panics where it cannot write, so it writes to memory.
+    let mut script = Vec::new();
+    clap_complete::generate(args.shell, &mut Cli::command(), "disklab", &mut script);
+    let mut out = screen.out();
+    out.write_all(&script)?;
+    out.flush()?;
+    Ok(Exit::Ok)
+}

@@ -1,0 +1,81 @@
+//! `disklab doctor`: what this machine can do, what it lacks, and how to get that.
+
+mod self_test;
+
+use std::io::Write;
+
+use disklab_exec::Installation;
+use disklab_kernels::doctor::{Check, State, examine};
+use disklab_kernels::{Cache, Share};
+
+use crate::exit::{Exit, Failure};
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+
+/// Check what this machine can do, and say how to get what is missing.
+///
+/// Where a guest kernel is built, a guest is started too.
+#[derive(Debug, clap::Args)]
+pub struct Args {}
+
+pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let (cache, share) = (Cache::open(), Share::find());
+    let mut checks = examine(cache.as_ref(), share.as_ref());
+    let installation = Installation::find();
+    checks.push(match &installation {
+        Ok(found) => good("disk library", found.library.display().to_string()),
+        Err(error) => missing("disk library", error.to_string(), "cargo build --release"),
+    });
+    let complete = checks.iter().all(|check| check.state == State::Good);
+    if let (true, Ok(cache), Ok(installation)) = (complete, cache, installation) {
+        checks.push(match self_test::boot(cache, installation) {
+            Ok(detail) => good("a guest", detail),
+            Err(reason) => missing("a guest", reason, "disklab kernel build"),
+        });
+    }
+    if screen.json {
+        screen.json(&checks)?;
+    } else {
+        print(&checks, screen)?;
+    }
+    let complete = checks.iter().all(|check| check.state == State::Good);
+    Ok(if complete { Exit::Ok } else { Exit::Cannot })
+}
+
+fn good(name: &str, detail: String) -> Check {
+    Check { name: name.to_owned(), state: State::Good, detail, remedy: None }
+}
+
+fn missing(name: &str, detail: String, remedy: &str) -> Check {
+    Check { name: name.to_owned(), state: State::Missing, detail, remedy: Some(remedy.to_owned()) }
+}
+
+fn print(checks: &[Check], screen: &Screen) -> Result<(), Failure> {
+    let mut out = screen.out();
+    let mut table =
+        Table::new(&[("check", Side::Left), ("state", Side::Left), ("found", Side::Left)], screen.color);
+    for Check { name, state, detail, .. } in checks {
+        let state = match state {
+            State::Good => "ok",
+            State::Missing => "missing",
+            State::Bad => "wrong",
+        };
+        table.row([name.as_str(), state, detail]);
+    }
+    table.print(screen, "", &mut out)?;
+    writeln!(out)?;
+    let mut remedies: Vec<&str> = Vec::new();
+    for remedy in checks.iter().filter_map(|check| check.remedy.as_deref()) {
+        // What several things lack is one line for all of them.
+        if !remedies.contains(&remedy) {
+            remedies.push(remedy);
+        }
+    }
+    if remedies.is_empty() {
+        writeln!(out, "{}", screen.paint("This machine has all that disklab needs.", Paint::Good))?;
+    } else {
+        writeln!(out, "{}", screen.paint("To do:", Paint::Bad))?;
+        remedies.iter().try_for_each(|remedy| writeln!(out, "  {remedy}"))?;
+    }
+    Ok(out.flush()?)
+}

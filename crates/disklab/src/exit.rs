@@ -1,0 +1,127 @@
+//! How the program ends: its exit status, and what it says when something went wrong.
+
+use std::fmt::Display;
+use std::io;
+use std::process::ExitCode;
+
+use disklab_kernels::Error as KernelError;
+use disklab_spec::Mistakes;
+use disklab_store::StoreError;
+
+use crate::screen::Screen;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    Ok = 0,
+    /// A trial failed, or two records that were compared differ.
+    Failed = 1,
+    /// What was typed, or a file that the user wrote, is mistaken.
+    Mistaken = 2,
+    /// The input is right and this machine cannot do it: something is missing, full or broken.
+    Cannot = 5,
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a verb did not get to its end.
+#[derive(Debug)]
+pub enum Failure {
+    Said {
+        exit: Exit,
+        message: String,
+    },
+    /// Each line of it begins with its file.
+    Mistakes(Mistakes),
+    /// Whoever read our output has seen enough.
+    NobodyReads,
+}
+
+impl Failure {
+    pub fn mistaken(message: impl Display) -> Self {
+        Self::Said { exit: Exit::Mistaken, message: message.to_string() }
+    }
+
+    pub fn cannot(message: impl Display) -> Self {
+        Self::Said { exit: Exit::Cannot, message: message.to_string() }
+    }
+
+    /// Says it on standard error.
+    pub fn report(self, screen: &Screen) -> Exit {
+        match self {
+            Self::Said { exit, message } => {
+                screen.complain(&message);
+                exit
+            }
+            Self::Mistakes(mistakes) => {
+                screen.remark(&mistakes.to_string());
+                Exit::Mistaken
+            }
+            Self::NobodyReads => Exit::Ok,
+        }
+    }
+}
+
+/// Of writing to standard output; other files have errors that name them.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::BrokenPipe => Self::NobodyReads,
+            _ => Self::cannot(format!("cannot write to standard output: {error}")),
+        }
+    }
+}
+
+/// Where JSON goes to standard output, the cause is the pipe's.
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        io::Error::from(error).into()
+    }
+}
+
+impl From<Mistakes> for Failure {
+    fn from(mistakes: Mistakes) -> Self {
+        Self::Mistakes(mistakes)
+    }
+}
+
+impl From<KernelError> for Failure {
+    fn from(error: KernelError) -> Self {
+        let exit = match &error {
+            KernelError::Interrupted => Exit::Interrupted,
+            KernelError::NotASource { .. }
+            | KernelError::WrongDigest { .. }
+            | KernelError::UnknownSeries { .. }
+            | KernelError::NoShare { .. } => Exit::Mistaken,
+            _ => Exit::Cannot,
+        };
+        Self::Said { exit, message: error.to_string() }
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        let exit = match &error {
+            StoreError::Io { .. } | StoreError::Busy { .. } | StoreError::NotRecorded { .. } => Exit::Cannot,
+            _ => Exit::Mistaken,
+        };
+        Self::Said { exit, message: error.to_string() }
+    }
+}
+
+impl From<disklab_exec::Error> for Failure {
+    fn from(error: disklab_exec::Error) -> Self {
+        match error {
+            disklab_exec::Error::Cache(error) => error.into(),
+            disklab_exec::Error::Store(error) => error.into(),
+            disklab_exec::Error::Interrupted => {
+                Self::Said { exit: Exit::Interrupted, message: error.to_string() }
+            }
+            error => Self::cannot(error),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! What this installation comes with: its data, and the lab in it.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use disklab_kernels::{Series, Share};
+use disklab_spec::Lab;
+
+use crate::exit::Failure;
+
+#[derive(Debug)]
+pub struct Home {
+    pub share: Share,
+    pub lab: Lab,
+}
+
+impl Home {
+    pub fn open() -> Result<Self, Failure> {
+        let share = Share::find()?;
+        // Messages name files as the user would.
+        let lab = Lab::load(&from_here(&share.lab()))?;
+        Ok(Self { share, lab })
+    }
+
+    /// The kernels that are supported, the most preferred first.
+    pub fn series(&self) -> Vec<Series> {
+        let series = |kernel: &disklab_spec::Kernel| Series {
+            series: kernel.series.clone(),
+            package: kernel.package.clone(),
+        };
+        self.lab.kernels.iter().map(series).collect()
+    }
+}
+
+/// `path` relative to the current folder where it is below it.
+pub fn from_here(path: &Path) -> PathBuf {
+    let below = env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    below.filter(|below| !below.as_os_str().is_empty()).unwrap_or_else(|| path.to_owned())
+}

@@ -1,0 +1,194 @@
+//! `disklab kernel`: guest kernels, built once and kept.
+
+mod progress;
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Subcommand;
+use disklab_kernels::{Build, Cache, Error, Kernel, Share, Source, find, list};
+use disklab_spec::kernel::NEWEST;
+use disklab_spec::read::unknown;
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::plan::Jobs;
+use crate::screen::Screen;
+use crate::table::{Side, Table};
+use crate::{signals, words};
+
+/// Build guest kernels, list them, find them.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    Build(BuildArgs),
+    /// List the kernels that are built.
+    List,
+    Path(PathArgs),
+}
+
+/// Build a guest kernel, unless it is built already.
+#[derive(Debug, clap::Args)]
+struct BuildArgs {
+    /// A series of the lab, or the newest that can be had.
+    #[arg(long, value_name = "SERIES", default_value = NEWEST)]
+    kernel: String,
+
+    /// A kernel tree or a tarball of one, in place of the distribution's source.
+    #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
+    source: Option<PathBuf>,
+
+    /// What the tarball's SHA-256 must be.
+    #[arg(long, value_name = "HEX", requires = "source")]
+    sha256: Option<String>,
+
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+/// Print where a built kernel is.
+#[derive(Debug, clap::Args)]
+struct PathArgs {
+    /// A series such as 7.3, a version such as 7.3.4, or newest.
+    #[arg(default_value = NEWEST)]
+    kernel: String,
+}
+
+pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
+    match args.verb {
+        Verb::Build(args) => build(args, screen),
+        Verb::List => list_built(screen),
+        Verb::Path(args) => path(&args, screen),
+    }
+}
+
+fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let (share, series) = (&home.share, home.series());
+    if args.kernel != NEWEST && series.iter().all(|known| known.series != args.kernel) {
+        return Err(unknown_kernel(&home, &args.kernel));
+    }
+    let source = args.source.map(|path| source(&path, args.sha256)).transpose()?;
+    let cache = &Cache::open()?;
+    let maker = Build { cache, share, jobs: args.jobs.get(), stop: signals::watch()? };
+    let mut progress = progress::Progress::new(screen);
+    let report = &mut |step| progress.step(step);
+    let built = match source {
+        Some(source) => maker.from(&source, report),
+        None if args.kernel == NEWEST => maker.newest(&series, report),
+        None => Source::of_series(&args.kernel, &series).and_then(|source| maker.from(&source, report)),
+    };
+    progress.end();
+    let built = built?;
+    let kernel = &built.kernel;
+    let mut out = screen.out();
+    if screen.json {
+        drop(out);
+        screen.json(&as_json(kernel, share)?)?;
+    } else if built.fresh {
+        let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
+        writeln!(out, "Linux {} was built in {took}: {}", kernel.version, kernel.path.display())?;
+        out.flush()?;
+    } else {
+        writeln!(out, "Linux {} is there already: {}", kernel.version, kernel.path.display())?;
+        out.flush()?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Failure> {
+    let found = Source::at(path).map_err(Failure::mistaken)?;
+    match (found, digest) {
+        (Source::Tarball { path, .. }, digest) => {
+            let sha256 = digest.map(|digest| digest.to_lowercase());
+            Ok(Source::Tarball { path, sha256 })
+        }
+        (_, Some(_)) => {
+            Err(Failure::mistaken(format!("--sha256 is for a tarball, and {} is a folder", path.display())))
+        }
+        (tree, None) => Ok(tree),
+    }
+}
+
+fn list_built(screen: &Screen) -> Result<Exit, Failure> {
+    let (cache, share) = (Cache::open()?, Share::find()?);
+    let listing = list(&cache)?;
+    if screen.json {
+        let kernels: Vec<_> =
+            listing.kernels.iter().map(|kernel| as_json(kernel, &share)).collect::<Result<_, _>>()?;
+        let damaged: Vec<_> = listing.damaged.iter().map(ToString::to_string).collect();
+        screen.json(&json!({ "kernels": kernels, "damaged": damaged }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = screen.out();
+    if listing.kernels.is_empty() {
+        writeln!(out, "no kernel is built; `disklab kernel build` builds the newest")?;
+    } else {
+        let columns =
+            [("version", Side::Left), ("state", Side::Left), ("source", Side::Left), ("folder", Side::Left)];
+        let mut table = Table::new(&columns, screen.color);
+        for kernel in &listing.kernels {
+            let state = if kernel.is_current(&share)? { "ready" } else { "of another disklab" };
+            let folder = kernel.folder.display().to_string();
+            table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), folder]);
+        }
+        table.print(screen, "", &mut out)?;
+    }
+    out.flush()?;
+    listing.damaged.iter().for_each(|damage| screen.complain(&damage.to_string()));
+    Ok(Exit::Ok)
+}
+
+fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let kernel = match find(&Cache::open()?, &home.share, &args.kernel) {
+        Ok(kernel) => kernel,
+        Err(Error::NoKernel { .. }) if !could_be(&home, &args.kernel) => {
+            return Err(unknown_kernel(&home, &args.kernel));
+        }
+        Err(error) => return Err(error.into()),
+    };
+    if screen.json {
+        screen.json(&as_json(&kernel, &home.share)?)?;
+    } else {
+        let mut out = screen.out();
+        writeln!(out, "{}", kernel.path.display())?;
+        out.flush()?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Whether there can be a kernel of this name, built or not.
+fn could_be(home: &Home, name: &str) -> bool {
+    name == NEWEST
+        || name.contains('/')
+        || name.parse::<disklab_kernels::Version>().is_ok()
+        || home.lab.kernels.iter().any(|kernel| kernel.series == name)
+}
+
+fn unknown_kernel(home: &Home, name: &str) -> Failure {
+    let known = home.lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
+    Failure::mistaken(unknown("kernel", name, known))
+}
+
+fn as_json(kernel: &Kernel, share: &Share) -> Result<Value, Failure> {
+    Ok(json!({
+        "version": kernel.version.to_string(),
+        "series": kernel.series,
+        "ready": kernel.is_current(share)?,
+        "path": kernel.path,
+        "sha256": kernel.sha256,
+        "config_sha256": kernel.config_sha256,
+        "key": kernel.key,
+        "compiler": kernel.compiler,
+        "source": kernel.source,
+        "build_seconds": kernel.build_seconds,
+    }))
+}

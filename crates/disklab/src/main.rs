@@ -1,0 +1,33 @@
+//! The command line: one file a verb. Nothing but this crate prints.
+
+mod clean;
+mod cli;
+mod completions;
+mod doctor;
+mod exit;
+mod home;
+mod kernel;
+mod list;
+mod man;
+mod plan;
+mod question;
+mod records;
+mod run;
+mod same;
+mod screen;
+mod show;
+mod signals;
+mod table;
+mod words;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    // A guest starts this program as its first process, and each trial waits for it: nothing comes before.
+    if std::process::id() == 1
+        && std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::ARGUMENT)
+    {
+        disklab_guest::init::main();
+    }
+    cli::main()
+}

@@ -1,0 +1,294 @@
+//! `disklab plan`: what a suite would do, how long it would take, and what it would need. Runs nothing.
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::time::Duration;
+
+use disklab_exec::estimate;
+use disklab_kernels::Cache;
+use disklab_spec::suite::Axis;
+use disklab_spec::{Join, Trial};
+use disklab_units::{Bytes, Nanos};
+use serde::Serialize;
+
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::question::{Overrides, Question};
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+use crate::{records, words};
+
+/// Show what a suite would do and how long that would take; runs nothing.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
+    suite: String,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    #[command(flatten)]
+    jobs: Jobs,
+}
+
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Jobs {
+    /// Guests at a time; as many as there are processors unless said. Results do not depend on it.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
+}
+
+impl Jobs {
+    pub fn get(self) -> usize {
+        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        self.jobs.map_or_else(processors, NonZeroUsize::get)
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct Plan {
+    suite: String,
+    question: String,
+    set: Vec<String>,
+    /// In the order in which they would be run.
+    trials: Vec<Planned>,
+    cells: Vec<PlannedCell>,
+    jobs: usize,
+    virtual_ns: Nanos,
+    /// An estimate, with `jobs` guests at a time.
+    wall_ms: u128,
+    /// The same, for disks that are not in the cache yet.
+    preparing_ms: u128,
+    kernels: Vec<PlannedKernel>,
+    room: Vec<Room>,
+}
+
+#[derive(Debug, Serialize)]
+struct Planned {
+    id: String,
+    seed_index: u32,
+    virtual_ns: Nanos,
+    wall_ms: u128,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedCell {
+    cell: Vec<(Axis, String)>,
+    trials: usize,
+    virtual_ns: Nanos,
+    wall_ms: u128,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedKernel {
+    /// As the suite names it.
+    name: String,
+    version: Option<String>,
+    path: Option<String>,
+    /// Why it cannot be used as it is.
+    missing: Option<String>,
+    /// Kernel options that trials need and it lacks.
+    lacks: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+struct Room {
+    what: &'static str,
+    folder: String,
+    free: Option<Bytes>,
+}
+
+pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
+    let plan = Plan::of(&home, &question, args.jobs.get());
+    if screen.json {
+        screen.json(&plan)?;
+    } else {
+        plan.print(&question, screen)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// Disks that trials share are prepared once; one trial for each such set of disks.
+pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
+    let mut seen = BTreeSet::new();
+    let key = |trial: &&Trial| (trial.kernel.clone(), trial.array.name.clone(), trial.workload.file_size);
+    let joined = trials.iter().filter(|trial| trial.array.join != Join::Single);
+    joined.filter(|trial| seen.insert(key(trial))).collect()
+}
+
+/// Measured and before it.
+pub fn virtual_time(trial: &Trial) -> Nanos {
+    trial.ramp.saturating_add(trial.runtime)
+}
+
+impl Plan {
+    fn of(home: &Home, question: &Question, jobs: usize) -> Self {
+        let cache = Cache::open();
+        let trials = &question.trials;
+        let mut cells: Vec<PlannedCell> = Vec::new();
+        for trial in trials {
+            let (virtual_ns, wall_ms) = (virtual_time(trial), estimate::wall(trial).as_millis());
+            match cells.iter_mut().find(|cell| cell.cell == trial.cell) {
+                Some(cell) => {
+                    cell.trials += 1;
+                    cell.virtual_ns += virtual_ns;
+                    cell.wall_ms += wall_ms;
+                }
+                None => cells.push(PlannedCell { cell: trial.cell.clone(), trials: 1, virtual_ns, wall_ms }),
+            }
+        }
+        let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
+        let planned = |trial: &Trial| Planned {
+            id: trial.id.clone(),
+            seed_index: trial.seed_index,
+            virtual_ns: virtual_time(trial),
+            wall_ms: estimate::wall(trial).as_millis(),
+        };
+        let parallel = jobs.min(trials.len()).max(1) as u128;
+        Self {
+            suite: question.suite.name.clone(),
+            question: question.suite.question.clone(),
+            set: question.set.clone(),
+            virtual_ns: trials.iter().map(virtual_time).sum(),
+            wall_ms: cells.iter().map(|cell| cell.wall_ms).sum::<u128>() / parallel,
+            preparing_ms: preparing.as_millis() / parallel,
+            trials: trials.iter().map(planned).collect(),
+            cells,
+            jobs,
+            kernels: kernels(cache.as_ref(), home, trials),
+            room: room(cache.as_ref()),
+        }
+    }
+
+    fn print(&self, question: &Question, screen: &Screen) -> Result<(), Failure> {
+        let mut out = screen.out();
+        writeln!(out, "{}: {}", screen.paint(&self.suite, Paint::Strong), self.question)?;
+        writeln!(out)?;
+        self.table(screen.color).print(screen, "", &mut out)?;
+        writeln!(out)?;
+        let seeds = words::count(question.suite.seeds() as usize, "seed");
+        writeln!(
+            out,
+            "{} ({} of {seeds}), {} of virtual time",
+            words::count(self.trials.len(), "trial"),
+            words::count(self.cells.len(), "cell"),
+            words::virtual_time(self.virtual_ns)
+        )?;
+        writeln!(
+            out,
+            "wall time: about {} with {} at a time; preparing disks that are not in the cache: about {}",
+            words::wall(millis(self.wall_ms)),
+            words::count(self.jobs, "guest"),
+            words::wall(millis(self.preparing_ms))
+        )?;
+        self.kernels.iter().try_for_each(|kernel| writeln!(out, "kernel: {kernel}"))?;
+        for Room { what, folder, free } in &self.room {
+            let free = free.map_or_else(|| "unknown".to_owned(), |free| free.to_string());
+            writeln!(out, "{what}: {free} free in {folder}")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// A value that is the same as in the row above is not repeated, as long as those before it are not either.
+    fn table(&self, color: bool) -> Table {
+        let axes: Vec<Axis> = self
+            .cells
+            .first()
+            .map(|cell| cell.cell.iter().map(|(axis, _)| *axis).collect())
+            .unwrap_or_default();
+        let mut columns: Vec<_> = axes.iter().map(|axis| (axis.as_str(), Side::Left)).collect();
+        columns.extend([("trials", Side::Right), ("virtual", Side::Right), ("wall, about", Side::Right)]);
+        let mut table = Table::new(&columns, color);
+        let mut above: &[(Axis, String)] = &[];
+        for PlannedCell { cell, trials, virtual_ns, wall_ms } in &self.cells {
+            let same = above.iter().zip(cell).take_while(|(above, here)| above == here).count();
+            let value = |(i, (_, value)): (usize, &(Axis, String))| {
+                if i < same { String::new() } else { value.clone() }
+            };
+            let numbers =
+                [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(millis(*wall_ms))];
+            table.row(cell.iter().enumerate().map(value).chain(numbers));
+            above = cell;
+        }
+        table
+    }
+}
+
+fn millis(count: u128) -> Duration {
+    Duration::from_millis(u64::try_from(count).unwrap_or(u64::MAX))
+}
+
+fn kernels(
+    cache: Result<&Cache, &disklab_kernels::Error>,
+    home: &Home,
+    trials: &[Trial],
+) -> Vec<PlannedKernel> {
+    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
+    let look = |name: &str| {
+        let blank = PlannedKernel {
+            name: name.to_owned(),
+            version: None,
+            path: None,
+            missing: None,
+            lacks: Vec::new(),
+        };
+        let found = match cache {
+            Ok(cache) => disklab_kernels::find(cache, &home.share, name).map_err(|error| error.to_string()),
+            Err(error) => Err(error.to_string()),
+        };
+        match found {
+            Ok(kernel) => PlannedKernel {
+                version: Some(kernel.version.to_string()),
+                path: Some(kernel.path.display().to_string()),
+                lacks: lacking(&kernel, trials.iter().filter(|trial| trial.kernel == name)),
+                ..blank
+            },
+            Err(missing) => PlannedKernel { missing: Some(missing), ..blank },
+        }
+    };
+    names.into_iter().map(look).collect()
+}
+
+/// Options that these trials need and `kernel` was built without.
+pub fn lacking<'a>(
+    kernel: &disklab_kernels::Kernel,
+    trials: impl IntoIterator<Item = &'a Trial>,
+) -> Vec<String> {
+    let needed: BTreeSet<&String> = trials.into_iter().flat_map(|trial| &trial.needs).collect();
+    needed.into_iter().filter(|need| !kernel.has_option(need)).cloned().collect()
+}
+
+fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {
+    let mut room = Vec::new();
+    if let Ok(cache) = cache {
+        room.push(Room {
+            what: "disks and kernels",
+            folder: cache.root().display().to_string(),
+            free: free(cache.root()),
+        });
+    }
+    let here = Path::new(".");
+    room.push(Room { what: "results", folder: format!("./{}", records::FOLDER), free: free(here) });
+    room
+}
+
+fn free(folder: &Path) -> Option<Bytes> {
+    let stat = rustix::fs::statvfs(folder).ok()?;
+    Some(Bytes(stat.f_bavail.saturating_mul(stat.f_frsize)))
+}
+
+impl std::fmt::Display for PlannedKernel {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (&self.version, &self.missing) {
+            (Some(version), _) if self.lacks.is_empty() => write!(f, "{} is Linux {version}", self.name),
+            (Some(version), _) => {
+                write!(f, "{} is Linux {version}, built without {}", self.name, self.lacks.join(", "))
+            }
+            (None, missing) => write!(f, "{}", missing.as_deref().unwrap_or(&self.name)),
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! A suite, with what the command line changed in it, and the trials that come of it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
+
+use disklab_spec::read::Reader;
+use disklab_spec::{Lab, Mistakes, Suite, Trial};
+use disklab_store::manifest;
+
+use crate::exit::Failure;
+
+/// What the command line may change in a suite.
+#[derive(Debug, Default, clap::Args)]
+pub struct Overrides {
+    /// Replace the values of an axis (array, workload, policy, scheduler, kernel). Can be repeated.
+    #[arg(long, value_name = "AXIS=VALUE,...")]
+    set: Vec<Setting>,
+
+    /// Trials of each cell, each with a seed of its own.
+    #[arg(long, value_name = "N")]
+    seeds: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+struct Setting {
+    axis: String,
+    values: String,
+}
+
+impl FromStr for Setting {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (axis, values) =
+            text.split_once('=').ok_or("write it as axis=value,..., such as policy=pid,devid")?;
+        Ok(Self { axis: axis.trim().to_owned(), values: values.to_owned() })
+    }
+}
+
+/// How `--seeds` stands among the settings of a record. No axis has this name.
+const SEEDS: &str = "seeds";
+
+impl Overrides {
+    /// As a record keeps them.
+    fn listed(&self) -> Vec<String> {
+        let set = self.set.iter().map(|Setting { axis, values }| format!("{axis}={values}"));
+        set.chain(self.seeds.map(|seeds| format!("{SEEDS}={seeds}"))).collect()
+    }
+}
+
+#[derive(Debug)]
+pub struct Question {
+    pub suite: Suite,
+    /// Of the suite's file.
+    pub text: String,
+    /// What was changed in it, `policy=pid,devid` each.
+    pub set: Vec<String>,
+    pub trials: Vec<Trial>,
+}
+
+impl Question {
+    /// A suite by its name in the lab or by its path.
+    pub fn ask(lab: &Lab, name_or_path: &str, overrides: &Overrides) -> Result<Self, Failure> {
+        // It is read twice because only the lab knows where suites are and what to say of one that is not there.
+        let name = lab.suite(name_or_path)?.name;
+        let path = lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
+        let text = fs::read_to_string(&path)
+            .map_err(|error| Failure::mistaken(format!("{}: cannot be read: {error}", path.display())))?;
+        Self::of_text(lab, &name, &path.display().to_string(), text, overrides.listed())
+    }
+
+    /// The one that a record was begun with.
+    pub fn recorded(lab: &Lab, folder: &Path, suite: &manifest::Suite) -> Result<Self, Failure> {
+        let file = format!("{} (its copy of the suite)", folder.join("manifest.toml").display());
+        Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())
+    }
+
+    fn of_text(lab: &Lab, name: &str, file: &str, text: String, set: Vec<String>) -> Result<Self, Failure> {
+        let suite = read_suite(name, file, &text, &set)?;
+        let trials = suite.trials(lab)?;
+        Ok(Self { suite, text, set, trials })
+    }
+}
+
+/// A suite with `set` applied, whether or not a lab has what it names. `file` is for messages.
+pub fn read_suite(name: &str, file: &str, text: &str, set: &[String]) -> Result<Suite, Mistakes> {
+    let mut suite = Reader::new(file, text).read(|table| Suite::read(name, table))?;
+    for setting in set {
+        let (axis, values) = setting.split_once('=').unwrap_or((setting, ""));
+        match (axis, values.parse()) {
+            (SEEDS, Ok(seeds)) => suite.set_seeds(seeds)?,
+            _ => suite.set(axis, values)?,
+        }
+    }
+    Ok(suite)
+}

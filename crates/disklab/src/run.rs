@@ -1,0 +1,193 @@
+//! `disklab run`: carries a suite out, or what a record lacks of it.
+
+mod manifest;
+mod progress;
+mod ready;
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use disklab_spec::Trial;
+use disklab_store::{Manifest, Record, Retry, Tidied, Writer};
+use disklab_units::Nanos;
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::home::{Home, from_here};
+use crate::plan::{self, Jobs};
+use crate::question::{Overrides, Question};
+use crate::records::{self, Tally};
+use crate::screen::{Paint, Screen};
+use crate::{show, signals, words};
+
+/// Run a suite and keep what comes of it in a record.
+///
+/// The record is a new folder ./records/<suite>-<date>-<time>. Whatever stops a run, trials that ended are kept, and
+/// --resume runs the others.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
+    #[arg(required_unless_present = "resume")]
+    suite: Option<String>,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    #[command(flatten)]
+    jobs: Jobs,
+
+    /// The record's folder. One that exists is continued.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Continue a record, by its name in ./records or by its path, with the suite and the settings it was begun with.
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "seeds", "out"])]
+    resume: Option<String>,
+
+    /// Of a record that is continued, also run again what failed.
+    #[arg(long)]
+    retry_failed: bool,
+}
+
+pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let begun = args.resume.as_deref().map(records::find).transpose()?;
+    let question = match &begun {
+        Some(folder) => Question::recorded(&home.lab, folder, &Record::open(folder)?.manifest().suite)?,
+        None => Question::ask(&home.lab, args.suite.as_deref().unwrap_or_default(), &args.overrides)?,
+    };
+    let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?)?;
+    let manifest = manifest::describe(&home, &question, &run)?;
+    let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
+    let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
+    say_tidied(&tidied, screen);
+
+    let start = Instant::now();
+    let progress = progress::Progress::new(screen, &question.trials, &writer.remaining(), run.jobs);
+    let result = run.carry_out(&question.trials, &writer, &|event| progress.event(&event));
+    progress.end();
+    let ending = Ending {
+        folder: writer.folder().to_owned(),
+        fresh: progress.ended(),
+        took: start.elapsed(),
+        stopped: run.stop.load(std::sync::atomic::Ordering::Relaxed),
+    };
+    // Its lock goes before anybody is told that the run is over.
+    drop(writer);
+    ending.tell(result.map(drop).map_err(Failure::from), &question.trials, screen)
+}
+
+/// The record in its folder, new or continued; without a folder, a new one named by suite and time.
+fn open(folder: Option<PathBuf>, manifest: &Manifest, retry: Retry) -> Result<(Writer, Tidied), Failure> {
+    Ok(match folder {
+        Some(folder) if folder.exists() => Record::resume(&folder, manifest, retry)?,
+        Some(folder) => (Record::create_at(&folder, manifest)?, Tidied::default()),
+        None => {
+            let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
+            let name = format!("{}-{now}", manifest.suite.name);
+            (Record::create(Path::new(records::FOLDER), &name, manifest)?, Tidied::default())
+        }
+    })
+}
+
+fn say_tidied(tidied: &Tidied, screen: &Screen) {
+    let again = tidied.unfinished.len() + tidied.unrecorded.len();
+    if again > 0 {
+        screen.remark(&format!(
+            "{} had not ended when this record was left; it is run again",
+            words::count(again, "trial")
+        ));
+    }
+    if tidied.torn_bytes > 0 {
+        screen.remark(
+            "a half-written line of trials.jsonl was moved to trials.jsonl.torn; its trial is run again",
+        );
+    }
+}
+
+/// What there is to say when no trial runs any more.
+#[derive(Debug)]
+struct Ending {
+    folder: PathBuf,
+    /// Trials that ended in this run, by id.
+    fresh: Vec<String>,
+    took: Duration,
+    stopped: bool,
+}
+
+impl Ending {
+    fn tell(&self, result: Result<(), Failure>, trials: &[Trial], screen: &Screen) -> Result<Exit, Failure> {
+        let record = Record::open(&self.folder)?;
+        let tally = Tally::of(&record);
+        let told = if screen.json {
+            self.tell_json(&record, tally, screen)
+        } else {
+            self.tell_people(&record, tally, result.is_ok(), trials, screen)
+        };
+        match told {
+            // What became of the trials does not depend on who reads about it.
+            Ok(()) | Err(Failure::NobodyReads) => {}
+            Err(failure) => return Err(failure),
+        }
+        if self.stopped && tally.missing() > 0 {
+            return Ok(Exit::Interrupted);
+        }
+        result?;
+        Ok(if tally.ok == tally.all() { Exit::Ok } else { Exit::Failed })
+    }
+
+    fn tell_people(
+        &self,
+        record: &Record,
+        tally: Tally,
+        whole: bool,
+        trials: &[Trial],
+        screen: &Screen,
+    ) -> Result<(), Failure> {
+        let mut out = screen.out();
+        // Of a run that was stopped the table would be mostly empty.
+        if whole && !self.stopped {
+            show::cells(record, screen, &mut out)?;
+            writeln!(out)?;
+        }
+        writeln!(out, "{}{}", screen.paint(&tally.to_string(), Paint::Strong), self.speed(trials))?;
+        let name = records::name_of(&self.folder);
+        writeln!(out, "record: {}", from_here(&self.folder).display())?;
+        if tally.failed + tally.skipped > 0 {
+            writeln!(out, "to run again what failed: disklab run --resume {name} --retry-failed")?;
+        }
+        if tally.missing() > 0 {
+            writeln!(out, "to continue: disklab run --resume {name}")?;
+        }
+        Ok(out.flush()?)
+    }
+
+    /// `; 24 min of virtual time in 1 min 52 s`
+    fn speed(&self, trials: &[Trial]) -> String {
+        let fresh = trials.iter().filter(|trial| self.fresh.contains(&trial.id));
+        let time: Nanos = fresh.map(plan::virtual_time).sum();
+        match (self.fresh.is_empty(), self.stopped) {
+            (true, true) => "; interrupted".to_owned(),
+            (true, false) => "; there was nothing left to run".to_owned(),
+            _ => format!("; {} of virtual time in {}", words::virtual_time(time), words::wall(self.took)),
+        }
+    }
+
+    fn tell_json(&self, record: &Record, tally: Tally, screen: &Screen) -> Result<(), Failure> {
+        let failures: Vec<_> = record
+            .outcomes()
+            .into_iter()
+            .filter_map(|(_, outcome)| outcome.filter(|outcome| outcome.status != disklab_store::Status::Ok))
+            .map(|outcome| json!({ "trial": outcome.trial, "status": outcome.status, "reason": outcome.reason }))
+            .collect();
+        screen.json(&json!({
+            "record": self.folder,
+            "trials": tally,
+            "ran": self.fresh.len(),
+            "wall_ms": self.took.as_millis(),
+            "interrupted": self.stopped,
+            "failures": failures,
+        }))
+    }
+}

@@ -1,0 +1,62 @@
+//! What a record says of the run before its first trial.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use disklab_collect::digest::sha256_hex;
+use disklab_exec::facts;
+use disklab_exec::run::Run;
+use disklab_store::Manifest;
+use disklab_store::manifest::{Fact, Kernel, Suite};
+
+use crate::exit::Failure;
+use crate::home::Home;
+use crate::question::Question;
+
+pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest, Failure> {
+    let suite = Suite::new(&question.suite.name, &question.text, question.set.clone());
+    let trials = question.trials.iter().map(|trial| trial.id.clone()).collect();
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &now, suite, trials);
+    manifest.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    manifest.kernels = run
+        .kernels
+        .iter()
+        .map(|(name, kernel)| Kernel {
+            name: name.clone(),
+            version: kernel.version.to_string(),
+            key: kernel.key.clone(),
+            sha256: kernel.sha256.clone(),
+            config_sha256: kernel.config_sha256.clone(),
+        })
+        .collect();
+    manifest.tools = facts::tools()?;
+    // The disk models are in there: other models, other results.
+    manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
+    manifest.inputs = inputs(home, question)?;
+    manifest.host = facts::host();
+    Ok(manifest)
+}
+
+/// The files of the lab that the trials were made of.
+fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
+    let mut files = BTreeSet::new();
+    for trial in &question.trials {
+        files.insert(("arrays", trial.array.name.as_str()));
+        files.insert(("workloads", trial.workload.name.as_str()));
+        files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
+        files.extend(trial.policy.iter().map(|policy| ("policies", policy.policy.as_str())));
+    }
+    let fact = |(kind, name): (&str, &str)| {
+        let path = home.lab.folder.join(kind).join(format!("{name}.toml"));
+        Ok(Fact::new(format!("lab/{kind}/{name}.toml"), digest(&path)?))
+    };
+    files.into_iter().map(fact).collect()
+}
+
+fn digest(path: &Path) -> Result<String, Failure> {
+    let bytes = fs::read(path)
+        .map_err(|error| Failure::cannot(format!("cannot read {}: {error}", path.display())))?;
+    Ok(sha256_hex(&bytes))
+}

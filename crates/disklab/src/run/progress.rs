@@ -1,0 +1,248 @@
+//! How far a run is, over virtual time, and how long it may still take.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use disklab_exec::estimate;
+use disklab_exec::run::Event;
+use disklab_spec::Trial;
+use disklab_store::{Outcome, Status};
+use disklab_units::Nanos;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::plan;
+use crate::screen::Screen;
+use crate::words;
+
+/// The estimate from the models counts like this much of measured time: the first trials say little about the others.
+const TRUST: Duration = Duration::from_secs(5);
+
+#[derive(Debug)]
+pub struct Progress {
+    bar: Option<ProgressBar>,
+    start: Instant,
+    jobs: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    /// Those that do not run yet.
+    waiting: BTreeMap<String, Work>,
+    running: BTreeMap<String, Running>,
+    ended: Vec<String>,
+    /// Of ended trials.
+    virtual_time: Nanos,
+    /// All of it, in processor time.
+    wall: Duration,
+    /// Of that, what is behind us.
+    behind: Duration,
+    preparing: Vec<Duration>,
+    failed: usize,
+}
+
+/// What a trial is expected to take.
+#[derive(Debug, Clone, Copy)]
+struct Work {
+    virtual_time: Nanos,
+    /// Of that, before anything is measured.
+    ramp: Nanos,
+    wall: Duration,
+}
+
+#[derive(Debug)]
+struct Running {
+    work: Work,
+    /// The guest's clock when measuring began. What a guest does before that takes virtual time that nobody asked for.
+    begun: Option<Nanos>,
+    /// Of the trial's virtual time.
+    moved: Nanos,
+}
+
+impl Running {
+    fn at(&mut self, now: Nanos) {
+        let begun = *self.begun.get_or_insert(now);
+        self.moved = (self.work.ramp + now.saturating_sub(begun)).min(self.work.virtual_time);
+    }
+
+    /// Wall time that is behind it, by the estimate.
+    fn behind(&self) -> Duration {
+        let all = self.work.virtual_time.0;
+        let part = if all == 0 { 0.0 } else { self.moved.0 as f64 / all as f64 };
+        self.work.wall.mul_f64(part)
+    }
+}
+
+impl Progress {
+    /// Of those of `trials` that are in `remaining`.
+    pub fn new(screen: &Screen, trials: &[Trial], remaining: &[String], jobs: usize) -> Self {
+        let trials: Vec<Trial> =
+            trials.iter().filter(|trial| remaining.contains(&trial.id)).cloned().collect();
+        let work = |trial: &Trial| Work {
+            virtual_time: plan::virtual_time(trial),
+            ramp: trial.ramp,
+            wall: estimate::wall(trial),
+        };
+        let waiting: BTreeMap<_, _> = trials.iter().map(|trial| (trial.id.clone(), work(trial))).collect();
+        let preparing: Vec<_> = plan::prepared_once(&trials).into_iter().map(estimate::preparing).collect();
+        let total: Nanos = waiting.values().map(|work| work.virtual_time).sum();
+        let bar = (screen.progress && !trials.is_empty()).then(|| {
+            let bar = ProgressBar::new(total.0.max(1));
+            bar.set_style(style());
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        let wall = waiting.values().map(|work| work.wall).chain(preparing.iter().copied()).sum();
+        let state = State {
+            waiting,
+            running: BTreeMap::new(),
+            ended: Vec::new(),
+            virtual_time: Nanos::ZERO,
+            wall,
+            behind: Duration::ZERO,
+            preparing,
+            failed: 0,
+        };
+        Self {
+            bar,
+            start: Instant::now(),
+            jobs: jobs.clamp(1, trials.len().max(1)),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub fn event(&self, event: &Event<'_>) {
+        let mut state = self.state();
+        match event {
+            Event::Preparing { array } => self.message(&format!("preparing the disks of {array}")),
+            Event::Prepared { .. } => {
+                let took = state.preparing.pop().unwrap_or_default();
+                state.behind += took;
+            }
+            Event::Began { trial } => {
+                if let Some(work) = state.waiting.remove(&trial.id) {
+                    let running = Running { work, begun: None, moved: Nanos::ZERO };
+                    state.running.insert(trial.id.clone(), running);
+                }
+            }
+            Event::Moved { trial, now, measured } => {
+                if let Some(running) = state.running.get_mut(&trial.id).filter(|_| *measured) {
+                    running.at(*now);
+                }
+            }
+            Event::Ended { outcome } => {
+                state.end(outcome);
+                if matches!(outcome.status, Status::Failed | Status::Skipped) {
+                    let reason = outcome.reason.as_deref().unwrap_or("no reason given");
+                    self.say(&format!("{} {}: {reason}", outcome.trial, outcome.status));
+                }
+            }
+        }
+        if !matches!(event, Event::Preparing { .. }) {
+            self.draw(&state);
+        }
+    }
+
+    pub fn end(&self) {
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+    }
+
+    /// Trials that ended, by id.
+    pub fn ended(&self) -> Vec<String> {
+        self.state().ended.clone()
+    }
+
+    fn draw(&self, state: &State) {
+        let Some(bar) = &self.bar else { return };
+        let moved: Nanos = state.running.values().map(|running| running.moved).sum();
+        let (ended, running) = (state.ended.len(), state.running.len());
+        let all = ended + running + state.waiting.len();
+        bar.set_position((state.virtual_time + moved).0);
+        let failed = if state.failed > 0 { format!(", {} failed", state.failed) } else { String::new() };
+        let left = words::wall(state.left(self.start.elapsed(), self.jobs));
+        bar.set_message(format!("{ended} of {all} trials{failed}, {running} running, about {left} left"));
+    }
+
+    fn message(&self, text: &str) {
+        self.bar.iter().for_each(|bar| bar.set_message(text.to_owned()));
+    }
+
+    fn say(&self, text: &str) {
+        self.bar.iter().for_each(|bar| bar.println(text));
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Only for looks: half an update does no harm.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn end(&mut self, outcome: &Outcome) {
+        let work = self.running.remove(&outcome.trial).map(|running| running.work);
+        if let Some(work) = work.or_else(|| self.waiting.remove(&outcome.trial)) {
+            self.virtual_time += work.virtual_time;
+            self.behind += work.wall;
+        }
+        if outcome.status != Status::Interrupted {
+            self.ended.push(outcome.trial.clone());
+        }
+        self.failed += usize::from(matches!(outcome.status, Status::Failed | Status::Skipped));
+    }
+
+    /// What is ahead by the estimate, corrected by how right that was so far.
+    fn left(&self, elapsed: Duration, jobs: usize) -> Duration {
+        let behind = self.behind + self.running.values().map(Running::behind).sum::<Duration>();
+        let jobs = jobs as f64;
+        let pace = (elapsed + TRUST).as_secs_f64() / (behind.as_secs_f64() / jobs + TRUST.as_secs_f64());
+        Duration::from_secs_f64(self.wall.saturating_sub(behind).as_secs_f64() / jobs * pace)
+    }
+}
+
+/// The template is ours; a wrong one would show as the default style.
+fn style() -> ProgressStyle {
+    ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}")
+        .unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn state(wall: u64, behind: u64) -> State {
+        State {
+            waiting: BTreeMap::new(),
+            running: BTreeMap::new(),
+            ended: Vec::new(),
+            virtual_time: Nanos::ZERO,
+            wall: Duration::from_secs(wall),
+            behind: Duration::from_secs(behind),
+            preparing: Vec::new(),
+            failed: 0,
+        }
+    }
+
+    #[test]
+    fn at_first_the_estimate_counts_and_later_what_was_seen() {
+        let left = |state: &State, elapsed: u64| state.left(Duration::from_secs(elapsed), 2).as_secs();
+        assert_eq!(left(&state(100, 0), 0), 50);
+        // Half is done, in twice the time that was expected.
+        let seen = left(&state(1000, 500), 500);
+        assert!((480..500).contains(&seen), "{seen}");
+    }
+
+    #[test]
+    fn a_running_trial_counts_by_its_virtual_time_since_measuring_began() {
+        let mut state = state(10, 0);
+        let (virtual_time, ramp) = (Nanos::from_secs(20), Nanos::from_secs(4));
+        let work = Work { virtual_time, ramp, wall: Duration::from_secs(10) };
+        let mut running = Running { work, begun: None, moved: Nanos::ZERO };
+        running.at(Nanos::from_secs(100));
+        assert_eq!(running.behind(), Duration::from_secs(2), "the ramp is behind it");
+        running.at(Nanos::from_secs(500));
+        assert_eq!(running.moved, virtual_time, "no more than all");
+        state.running.insert("a".to_owned(), running);
+        assert_eq!(state.left(Duration::from_secs(10), 1), Duration::ZERO);
+    }
+}

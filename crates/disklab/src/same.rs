@@ -1,0 +1,142 @@
+//! `disklab same`: whether two records are the same, byte for byte; and if not, where they part.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use disklab_guest::names;
+use disklab_guest::trace::{Entry, entries};
+use disklab_store::{Difference, Record, compare, fingerprint};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::records;
+use crate::screen::{Paint, Screen};
+use crate::show::requests;
+use crate::words;
+
+/// Compare the raw results of two records, byte for byte.
+///
+/// The same suite, seeds and kernel must give the same bytes. Where they do not, the first difference is shown: of a
+/// trace of requests, the first request that differs.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A record, by its name in ./records or by its path.
+    first: String,
+
+    /// Another.
+    second: String,
+}
+
+/// Differences beyond the first are named, so many of them.
+const NAMED: usize = 20;
+/// So much of a line that differs is shown on each side of the difference.
+const AROUND: usize = 60;
+
+pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let records = [Record::open(&records::find(&args.first)?)?, Record::open(&records::find(&args.second)?)?];
+    let [first, second] = &records;
+    let differences = compare(first.folder(), second.folder())?;
+    let fingerprint = fingerprint(first.folder())?;
+    // What should make no difference, and what explains one.
+    let settings: Vec<_> =
+        first.manifest().mismatches(second.manifest()).iter().map(ToString::to_string).collect();
+    let exit = if differences.is_empty() { Exit::Ok } else { Exit::Failed };
+    if screen.json {
+        let told: Vec<_> = differences.iter().map(ToString::to_string).collect();
+        screen.json(&json!({
+            "same": differences.is_empty(),
+            "fingerprint": differences.is_empty().then_some(fingerprint),
+            "differences": told,
+            "made_differently": settings,
+        }))?;
+        return Ok(exit);
+    }
+    let mut out = screen.out();
+    if differences.is_empty() {
+        let trials = words::count(first.manifest().trials.len(), "trial");
+        writeln!(out, "{}: {trials}, fingerprint {fingerprint}", screen.paint("the same", Paint::Good))?;
+    } else {
+        let count = words::count(differences.len(), "difference");
+        writeln!(out, "{}", screen.paint(&count, Paint::Bad))?;
+        differences.iter().take(NAMED).try_for_each(|difference| writeln!(out, "  {difference}"))?;
+        if differences.len() > NAMED {
+            writeln!(out, "  and {} more", differences.len() - NAMED)?;
+        }
+        if let Some(Difference::Bytes { trial, file, offset }) =
+            differences.iter().find(|difference| matches!(difference, Difference::Bytes { .. }))
+        {
+            writeln!(out, "\n{trial}/{file}, byte {offset}:")?;
+            for line in first_difference(&records, trial, file, *offset)? {
+                writeln!(out, "  {line}")?;
+            }
+        }
+    }
+    if !settings.is_empty() {
+        writeln!(out, "\nthey were made differently:")?;
+        settings.iter().try_for_each(|setting| writeln!(out, "  {setting}"))?;
+    }
+    out.flush()?;
+    Ok(exit)
+}
+
+/// The difference, in the file's own terms.
+fn first_difference(
+    records: &[Record; 2],
+    trial: &str,
+    file: &str,
+    offset: u64,
+) -> Result<[String; 2], Failure> {
+    let path = |record: &Record| -> Result<PathBuf, Failure> {
+        let outcome = record.outcome(trial).ok_or_else(|| Failure::mistaken(format!("{trial} is gone")))?;
+        Ok(requests::raw(record, outcome)?.join(file))
+    };
+    let bytes = [requests::read(&path(&records[0])?)?, requests::read(&path(&records[1])?)?];
+    let [first, second] = if file == names::REQUESTS {
+        first_request(&bytes)
+    } else {
+        let at = usize::try_from(offset).unwrap_or(usize::MAX);
+        [text_at(&bytes[0], at), text_at(&bytes[1], at)]
+    };
+    Ok([format!("first:  {first}"), format!("second: {second}")])
+}
+
+fn first_request(bytes: &[Vec<u8>; 2]) -> [String; 2] {
+    let mut first = entries(&bytes[0]).into_iter().flatten();
+    let mut second = entries(&bytes[1]).into_iter().flatten();
+    let told = |number: usize, entry: Option<Result<Entry, _>>| match entry {
+        Some(Ok(entry)) => format!("entry {number}: {}", requests::csv(&entry)),
+        Some(Err(damaged)) => format!("entry {number}: {damaged}"),
+        None => format!("ends after {} entries", number - 1),
+    };
+    for number in 1.. {
+        let pair = (first.next(), second.next());
+        if pair.0 != pair.1 || pair.0.is_none() {
+            return [told(number, pair.0), told(number, pair.1)];
+        }
+    }
+    Default::default()
+}
+
+/// What is around a byte, up to the ends of its line.
+fn text_at(bytes: &[u8], at: usize) -> String {
+    let at = at.min(bytes.len());
+    let begin = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let end = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |length| at + length);
+    let line = bytes[..begin].split(|&byte| byte == b'\n').count();
+    let shown = &bytes[begin.max(at.saturating_sub(AROUND))..end.min(at.saturating_add(AROUND))];
+    format!("line {line}: {}", String::from_utf8_lossy(shown).trim().escape_debug())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_around_a_byte_is_shown() {
+        assert_eq!(text_at(b"one\ntwo three\nfour", 8), "line 2: two three");
+        assert_eq!(text_at(b"one\n", 4), "line 2: ");
+        assert_eq!(text_at(b"one", 99), "line 1: one");
+        let long = [b'a'; 300];
+        assert_eq!(text_at(&long, 150).len(), "line 1: ".len() + 2 * AROUND);
+    }
+}

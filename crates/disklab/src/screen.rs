@@ -1,0 +1,111 @@
+//! Where words go: tables or JSON to standard output, complaints and progress to standard error.
+
+use std::env;
+use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
+
+use clap::ValueEnum;
+use rustix::termios::tcgetwinsize;
+use serde::Serialize;
+
+use crate::exit::Failure;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    Auto,
+    Always,
+    Never,
+}
+
+/// How wide a table may be where nobody says: in a pipe or a file.
+const USUAL_WIDTH: usize = 120;
+/// Narrower terminals get lines that they wrap themselves.
+const LEAST_WIDTH: usize = 60;
+
+#[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "they are answers to separate questions")]
+pub struct Screen {
+    pub json: bool,
+    /// On standard output.
+    pub color: bool,
+    /// On standard error.
+    color_errors: bool,
+    /// Columns of standard output.
+    pub width: usize,
+    /// Whether progress can be drawn on standard error.
+    pub progress: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub enum Paint {
+    Strong,
+    Faint,
+    Good,
+    Bad,
+}
+
+impl Screen {
+    pub fn new(json: bool, color: When) -> Self {
+        let wanted = |terminal: bool| match color {
+            When::Always => true,
+            When::Never => false,
+            When::Auto => {
+                terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && can_paint()
+            }
+        };
+        let size = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));
+        Self {
+            json,
+            color: wanted(io::stdout().is_terminal()),
+            color_errors: wanted(io::stderr().is_terminal()),
+            width: if size == 0 { USUAL_WIDTH } else { size.max(LEAST_WIDTH) },
+            progress: io::stderr().is_terminal() && can_paint(),
+        }
+    }
+
+    /// Standard output. Errors of it become the right exit status with `?`.
+    #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
+    pub fn out(&self) -> BufWriter<StdoutLock<'static>> {
+        BufWriter::new(io::stdout().lock())
+    }
+
+    /// One JSON document.
+    pub fn json(&self, document: &impl Serialize) -> Result<(), Failure> {
+        let mut out = self.out();
+        serde_json::to_writer_pretty(&mut out, document)?;
+        writeln!(out)?;
+        Ok(out.flush()?)
+    }
+
+    pub fn paint(&self, text: &str, paint: Paint) -> String {
+        painted(self.color, text, paint)
+    }
+
+    /// Says what went wrong. Where standard error is closed there is nobody to tell.
+    pub fn complain(&self, message: &str) {
+        let _ = writeln!(io::stderr(), "{} {message}", painted(self.color_errors, "error:", Paint::Bad));
+    }
+
+    /// A line on standard error that is no complaint.
+    #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
+    pub fn remark(&self, message: &str) {
+        let _ = writeln!(io::stderr(), "{message}");
+    }
+}
+
+/// Terminals that cannot move the cursor call themselves dumb.
+fn can_paint() -> bool {
+    env::var_os("TERM").is_some_and(|term| term != "dumb" && !term.is_empty())
+}
+
+fn painted(color: bool, text: &str, paint: Paint) -> String {
+    if !color {
+        return text.to_owned();
+    }
+    let code = match paint {
+        Paint::Strong => "1",
+        Paint::Faint => "2",
+        Paint::Good => "32",
+        Paint::Bad => "1;31",
+    };
+    format!("\x1b[{code}m{text}\x1b[0m")
+}

@@ -1,0 +1,75 @@
+//! `disklab show`: a record as a table of its cells, or everything about one of its trials.
+
+mod cells;
+mod merge;
+pub mod requests;
+mod spread;
+mod trial;
+
+use std::io::Write;
+
+use disklab_spec::read::nearest;
+use disklab_store::{Outcome, Record};
+
+use crate::exit::{Exit, Failure};
+use crate::records;
+use crate::screen::Screen;
+
+/// Show the results of a run, or everything about one of its trials.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A record, by its name in ./records or by its path.
+    run: String,
+
+    /// One of its trials: its cell's values and seed, such as hdd-raid1+randread-4k-qd1+pid+s1.
+    trial: Option<String>,
+
+    /// Print every request that the trial's disks served, as CSV. Times are virtual ns since the guest's boot.
+    #[arg(long, requires = "trial")]
+    requests: bool,
+}
+
+pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let record = Record::open(&records::find(&args.run)?)?;
+    let Some(id) = &args.trial else {
+        if screen.json {
+            screen.json(&merge::Report::of(&record))?;
+        } else {
+            let mut out = screen.out();
+            cells(&record, screen, &mut out)?;
+            out.flush()?;
+        }
+        return Ok(Exit::Ok);
+    };
+    let outcome = outcome(&record, id)?;
+    if args.requests {
+        requests::print(&record, outcome, screen)?;
+    } else {
+        trial::print(&record, outcome, screen)?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The table of a record.
+pub fn cells(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    cells::print(&merge::Report::of(record), screen, out)
+}
+
+fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure> {
+    let trials = &record.manifest().trials;
+    match record.outcome(id) {
+        Some(outcome) => Ok(outcome),
+        None if trials.iter().any(|trial| trial == id) => Err(Failure::mistaken(format!(
+            "trial {id} has not run; disklab run --resume {} runs what is missing",
+            records::name_of(record.folder())
+        ))),
+        None => {
+            let hint = nearest(id, trials.iter().map(String::as_str)).map_or_else(
+                || trials.first().map_or_else(String::new, |first| format!("; the first is {first}")),
+                |near| format!("; did you mean `{near}`?"),
+            );
+            let run = record.folder().display();
+            Err(Failure::mistaken(format!("{run} has no trial `{}`{hint}", id.escape_debug())))
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! A record's cells as tables: one for each array and workload, a row for each of what is compared.
+
+mod layout;
+
+use std::io::Write;
+use std::mem::discriminant;
+
+use disklab_collect::Remark;
+use disklab_store::Status;
+
+use super::merge::{CellRow, Group, Report, TrialRow};
+use crate::exit::Failure;
+use crate::screen::{Paint, Screen};
+use crate::words;
+use layout::{Layout, Row};
+
+/// Every result of the kernel executor carries this.
+const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
+                        the disks shows here; what it costs itself does not.";
+
+pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    head(report, screen, out)?;
+    let mut notes = Notes::default();
+    let groups: Vec<_> = report.groups.iter().map(|group| (group, rows(group, &mut notes))).collect();
+    for (group, rows) in &groups {
+        writeln!(out)?;
+        let title = title(group);
+        if !title.is_empty() {
+            writeln!(out, "{}", screen.paint(&title, Paint::Strong))?;
+        }
+        let disks = disks(group);
+        if !disks.is_empty() {
+            lines(&format!("disks: {disks}"), "  ", screen, out)?;
+        }
+        Layout::fitting(group, rows, screen).print(rows, screen, out)?;
+    }
+    writeln!(out)?;
+    notes.print(screen, out)?;
+    if report.groups.iter().flat_map(|group| &group.cells).any(several_seeds) {
+        lines(
+            "Each number is the median over its row's seeds; below it is their range, where they differ.",
+            "",
+            screen,
+            out,
+        )?;
+    }
+    lines(VALIDITY, "", screen, out)?;
+    if let Some(trial) =
+        report.groups.iter().flat_map(|group| &group.cells).flat_map(|cell| &cell.trials).next()
+    {
+        writeln!(out, "One trial: disklab show {} {}", report.record, trial.trial)?;
+    }
+    Ok(())
+}
+
+fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let question = report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
+    writeln!(out, "{}{question}", screen.paint(&report.suite, Paint::Strong))?;
+    let mut facts: Vec<String> = Vec::new();
+    facts.extend(report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version)));
+    // A tool's version comes first in its fact.
+    let fio = report.tools.get("fio").and_then(|fio| fio.split(',').next());
+    facts.extend(fio.map(str::to_owned));
+    facts.push(report.trials.to_string());
+    facts.extend(report.set.iter().map(|set| format!("with {set}")));
+    Ok(writeln!(out, "{}; begun {}", facts.join(", "), report.created)?)
+}
+
+fn title(group: &Group) -> String {
+    let values: Vec<_> = group.head.iter().map(|(_, value)| value.clone()).collect();
+    values.join(", ")
+}
+
+/// `vda-vdb nas-4tb, vdc laptop-1tb`, where all rows have the same.
+fn disks(group: &Group) -> String {
+    let of = |cell: &CellRow| -> Vec<(String, String)> {
+        let disks = cell.measured.iter().flat_map(|measured| &measured.disks);
+        disks.filter_map(|disk| Some((disk.name.clone(), disk.device.clone()?))).collect()
+    };
+    let mut all = group.cells.iter().filter(|cell| cell.measured.is_some()).map(of);
+    let Some(disks) = all.next() else { return String::new() };
+    if all.any(|others| others != disks) {
+        return String::new();
+    }
+    let same: Vec<_> = disks.chunk_by(|(_, one), (_, other)| one == other).collect();
+    let told = same.iter().map(|same| match same {
+        [(first, device), .., (last, _)] => format!("{first}-{last} {device}"),
+        [(only, device)] => format!("{only} {device}"),
+        [] => String::new(),
+    });
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn rows<'a>(group: &Group<'a>, notes: &mut Notes<'a>) -> Vec<Row> {
+    let best = best(group);
+    let mut rows = Vec::new();
+    for (index, cell) in group.cells.iter().enumerate() {
+        let mut label = cell.values.join(", ");
+        if best == Some(index) {
+            label.push_str(" *");
+            notes.best = true;
+        }
+        for trial in cell.trials.iter().filter(|trial| trial.status == Some(Status::Ok)) {
+            for remark in trial.remarks {
+                let mark = format!(" [{}]", notes.number(remark, trial.trial));
+                if !label.contains(&mark) {
+                    label.push_str(&mark);
+                }
+            }
+        }
+        rows.push(Row { label, below: not_ok(&cell.trials) });
+    }
+    rows
+}
+
+fn several_seeds(cell: &CellRow) -> bool {
+    cell.measured.as_ref().is_some_and(|measured| measured.seeds > 1)
+}
+
+/// The row whose worst seed is better than every other's best. Without several seeds nobody can tell.
+fn best(group: &Group) -> Option<usize> {
+    let measured: Vec<_> = group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
+    let clear = |(at, candidate): (usize, f64)| {
+        let others =
+            || measured.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, other)| *other);
+        others().next().is_some() && others().all(|other| other.iops.max < candidate)
+    };
+    if !group.cells.iter().filter(|cell| cell.measured.is_some()).all(several_seeds) {
+        return None;
+    }
+    let candidates = measured.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?.iops.min)));
+    candidates.into_iter().find(|&candidate| clear(candidate)).map(|(at, _)| at)
+}
+
+/// What became of the trials that have no result, those with the same fate together.
+fn not_ok(trials: &[TrialRow]) -> Vec<(String, Paint)> {
+    let mut fates: Vec<(String, Paint, Vec<String>)> = Vec::new();
+    for trial in trials {
+        let (fate, paint) = match (trial.status, trial.reason) {
+            (Some(Status::Ok), _) => continue,
+            (None, _) => ("not run".to_owned(), Paint::Faint),
+            (Some(Status::Interrupted), _) => ("interrupted".to_owned(), Paint::Faint),
+            (Some(status), reason) => {
+                (format!("{status}: {}", reason.unwrap_or("no reason given")), Paint::Bad)
+            }
+        };
+        let seed = trial.seed_index.map_or_else(|| "?".to_owned(), |index| index.to_string());
+        match fates.iter_mut().find(|(known, ..)| *known == fate) {
+            Some((.., seeds)) => seeds.push(seed),
+            None => fates.push((fate, paint, vec![seed])),
+        }
+    }
+    let told = |(fate, paint, seeds): (String, Paint, Vec<String>)| {
+        let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+        (format!("{noun} {} {fate}", words::listed(&seeds)), paint)
+    };
+    fates.into_iter().map(told).collect()
+}
+
+/// What is said below the tables: each kind of remark once, with the first trial that it is about.
+#[derive(Debug, Default)]
+struct Notes<'a> {
+    remarks: Vec<(&'a Remark, &'a str, usize)>,
+    /// Some row is marked as the best.
+    best: bool,
+}
+
+impl<'a> Notes<'a> {
+    /// From 1.
+    fn number(&mut self, remark: &'a Remark, trial: &'a str) -> usize {
+        let kind = discriminant(remark);
+        let known = self.remarks.iter().position(|(known, ..)| discriminant(*known) == kind);
+        let at = known.unwrap_or(self.remarks.len());
+        if known.is_none() {
+            self.remarks.push((remark, trial, 0));
+        }
+        self.remarks[at].2 += 1;
+        at + 1
+    }
+
+    fn print(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.best {
+            lines("* more IOPS in its worst seed than any other row in its best", "", screen, out)?;
+        }
+        for (index, (remark, trial, trials)) in self.remarks.iter().enumerate() {
+            let others = match trials - 1 {
+                0 => String::new(),
+                others => format!(", and the like of {} more", words::count(others, "trial")),
+            };
+            lines(&format!("[{}] {trial}: {remark}{others}", index + 1), "", screen, out)?;
+        }
+        Ok(())
+    }
+}
+
+/// Prose, broken to the screen's width.
+fn lines(text: &str, indent: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let width = screen.width.saturating_sub(indent.len());
+    words::wrapped(text, width, "  ").iter().try_for_each(|line| writeln!(out, "{indent}{line}"))?;
+    Ok(())
+}

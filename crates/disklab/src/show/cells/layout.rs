@@ -1,0 +1,317 @@
+//! How a group's numbers are set: in one table where the screen is wide enough for it, else in several with the same
+//! rows.
+
+use std::io::Write;
+
+use super::super::merge::{Group, Measured};
+use super::super::spread::Spread;
+use crate::exit::Failure;
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+use crate::words;
+
+const INDENT: &str = "  ";
+const MIB: f64 = 1024.0 * 1024.0;
+/// Nanoseconds in each unit of time.
+const TIMES: [(&str, f64); 4] = [("ns", 1.0), ("us", 1e3), ("ms", 1e6), ("s", 1e9)];
+
+/// What a row is called, and what is said below it.
+#[derive(Debug)]
+pub struct Row {
+    pub label: String,
+    pub below: Vec<(String, Paint)>,
+}
+
+/// Which of a spread's numbers a line shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Line {
+    Median,
+    /// `min..max`
+    Range,
+    Min,
+    Max,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Block {
+    Numbers,
+    Reads,
+    Busy,
+}
+
+/// Tables below one another, each with some of the blocks; and how a range is shown.
+#[derive(Debug)]
+pub struct Layout<'a> {
+    group: &'a Group<'a>,
+    tables: &'static [&'static [Block]],
+    lines: &'static [Line],
+}
+
+/// A column with the texts of its rows: for each line, for each row.
+struct Column {
+    head: String,
+    side: Side,
+    texts: Vec<Vec<String>>,
+}
+
+const WIDE: &[&[Block]] = &[&[Block::Numbers, Block::Reads, Block::Busy]];
+const SPLIT: &[&[Block]] = &[&[Block::Numbers], &[Block::Reads, Block::Busy]];
+const NARROW: &[&[Block]] = &[&[Block::Numbers], &[Block::Reads], &[Block::Busy]];
+const RANGES: &[Line] = &[Line::Median, Line::Range];
+const EXTREMES: &[Line] = &[Line::Median, Line::Min, Line::Max];
+
+impl<'a> Layout<'a> {
+    /// The best of those that fit; the narrowest where none does.
+    pub fn fitting(group: &'a Group<'a>, rows: &[Row], screen: &Screen) -> Self {
+        let choices =
+            [(WIDE, RANGES), (SPLIT, RANGES), (WIDE, EXTREMES), (SPLIT, EXTREMES), (NARROW, EXTREMES)];
+        let room = screen.width.saturating_sub(INDENT.len());
+        let layouts = choices.map(|(tables, lines)| Self { group, tables, lines });
+        let fits = |layout: &Self| {
+            layout.tables.iter().all(|blocks| layout.table(blocks, rows, false).0.width() <= room)
+        };
+        let narrowest = Self { group, tables: NARROW, lines: EXTREMES };
+        layouts.into_iter().find(fits).unwrap_or(narrowest)
+    }
+
+    pub fn print(&self, rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        for (index, blocks) in self.tables.iter().enumerate() {
+            let (table, heights) = self.table(blocks, rows, screen.color);
+            let mut lines = table.lines().into_iter();
+            let head: usize = lines.len() - heights.iter().sum::<usize>();
+            lines.by_ref().take(head).try_for_each(|line| writeln!(out, "{INDENT}{line}"))?;
+            for (row, height) in rows.iter().zip(heights) {
+                lines.by_ref().take(height).try_for_each(|line| writeln!(out, "{INDENT}{line}"))?;
+                if index == 0 {
+                    below(row, screen, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A table, and how many lines each row takes in it.
+    fn table(&self, blocks: &[Block], rows: &[Row], color: bool) -> (Table, Vec<usize>) {
+        let measured: Vec<_> = self.group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
+        let columns: Vec<Column> =
+            blocks.iter().flat_map(|&block| columns(block, &measured, self.lines)).collect();
+        // Heads have two lines; what needs one stands in the lower.
+        let label = format!("\n{}", self.group.axes.join(", "));
+        let heads: Vec<_> = std::iter::once((label.as_str(), Side::Left))
+            .chain(columns.iter().map(|column| (column.head.as_str(), column.side)))
+            .collect();
+        let mut table = Table::new(&heads, color);
+        let mut heights = Vec::new();
+        for (at, row) in rows.iter().enumerate() {
+            let texts = |line: usize| columns.iter().map(move |column| column.texts[line][at].clone());
+            table.row(std::iter::once(row.label.clone()).chain(texts(0)));
+            let mut height = 1;
+            for (line, kind) in self.lines.iter().enumerate().skip(1) {
+                if texts(line).all(|text| text.trim().is_empty()) {
+                    continue;
+                }
+                let label = match kind {
+                    Line::Min => "  min",
+                    Line::Max => "  max",
+                    Line::Median | Line::Range => "",
+                };
+                table.faint_row(std::iter::once(label.to_owned()).chain(texts(line)));
+                height += 1;
+            }
+            heights.push(height);
+        }
+        (table, heights)
+    }
+}
+
+/// What became of trials without a result stands below their row, as wide as the screen.
+fn below(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    for (text, paint) in &row.below {
+        let indent = INDENT.repeat(2);
+        for line in words::wrapped(text, screen.width.saturating_sub(indent.len()), INDENT) {
+            writeln!(out, "{indent}{}", screen.paint(&line, *paint))?;
+        }
+    }
+    Ok(())
+}
+
+fn columns(block: Block, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
+    match block {
+        Block::Numbers => numbers(measured, lines),
+        Block::Reads => vec![disks("reads, %", measured, lines, |disk| disk.read_share)],
+        Block::Busy => vec![disks("busy, %", measured, lines, |disk| Some(disk.utilisation))],
+    }
+}
+
+fn numbers(measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
+    let (unit, ns) = unit(measured);
+    let column = |head: &str, scale: f64, value: &dyn Fn(&Measured) -> Option<Spread>| {
+        let spread = |it: Option<&Measured>| it.and_then(value);
+        let text =
+            |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, words::digits)).collect();
+        Column {
+            head: head.to_owned(),
+            side: Side::Right,
+            texts: lines.iter().map(|&line| text(line)).collect(),
+        }
+    };
+    vec![
+        column("\nIOPS", 1.0, &|it| Some(it.iops)),
+        column("\nMiB/s", MIB, &|it| Some(it.bw_bytes)),
+        column(&format!("mean\n{unit}"), ns, &|it| Some(it.lat_mean_ns)),
+        column(&format!("p50\n{unit}"), ns, &|it| it.p50_ns),
+        column(&format!("p99\n{unit}"), ns, &|it| it.p99_ns),
+        column(&format!("p99.9\n{unit}"), ns, &|it| it.p99_9_ns),
+    ]
+}
+
+/// The unit in which the shortest of a group's times has a whole digit, so that all can be compared at a glance.
+fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
+    let times = measured.iter().flatten().flat_map(|it| [Some(it.lat_mean_ns), it.p50_ns]).flatten();
+    let shortest = times.map(|spread| spread.median).filter(|&time| time > 0.0).fold(f64::INFINITY, f64::min);
+    if shortest.is_infinite() {
+        return TIMES[2];
+    }
+    TIMES.into_iter().rev().find(|&(_, ns)| shortest >= ns).unwrap_or(TIMES[0])
+}
+
+/// One column with a number for each disk, each below the disk's name.
+fn disks(
+    head: &str,
+    measured: &[Option<&Measured>],
+    lines: &[Line],
+    value: fn(&super::super::merge::Disk) -> Option<Spread>,
+) -> Column {
+    let longest = measured.iter().flatten().max_by_key(|it| it.disks.len());
+    let names: Vec<&str> = longest.iter().flat_map(|it| &it.disks).map(|disk| disk.name.as_str()).collect();
+    // By line, row and disk.
+    let texts: Vec<Vec<Vec<String>>> = lines
+        .iter()
+        .map(|&line| {
+            let row = |it: Option<&Measured>| -> Vec<String> {
+                let disks = it.iter().flat_map(|it| &it.disks);
+                disks.map(|disk| told(value(disk), 0.01, line, |percent| format!("{percent:.0}"))).collect()
+            };
+            measured.iter().copied().map(row).collect()
+        })
+        .collect();
+    let width = |disk: usize| {
+        let texts = texts.iter().flatten().filter_map(|row| row.get(disk)).map(String::len);
+        texts.chain([names[disk].len()]).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..names.len()).map(width).collect();
+    let joined = |parts: &[String]| {
+        let padded = parts.iter().zip(&widths).map(|(part, &width)| format!("{part:>width$}"));
+        padded.collect::<Vec<_>>().join(" ")
+    };
+    let names: Vec<String> = names.into_iter().map(str::to_owned).collect();
+    Column {
+        head: format!("{head}\n{}", joined(&names)),
+        side: Side::Left,
+        texts: texts.iter().map(|rows| rows.iter().map(|row| joined(row)).collect()).collect(),
+    }
+}
+
+/// A number in units of `scale`; but for the median, nothing where all seeds look the same.
+fn told(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String) -> String {
+    let Some(Spread { min, median, max }) = spread else {
+        return if line == Line::Median { "-".to_owned() } else { String::new() };
+    };
+    let [min, median, max] = [min, median, max].map(|value| print(value / scale));
+    match line {
+        Line::Median => median,
+        _ if min == max => String::new(),
+        Line::Range => format!("{min}..{max}"),
+        Line::Min => min,
+        Line::Max => max,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::merge::{CellRow, Disk};
+    use super::*;
+    use crate::screen::When;
+
+    fn spread(median: f64) -> Spread {
+        Spread { min: median * 0.9, median, max: median * 1.1 }
+    }
+
+    fn cell(disks: u8, time: f64) -> CellRow<'static> {
+        let disk = |index: u8| Disk {
+            name: format!("vd{}", char::from(b'a' + index)),
+            device: None,
+            read_share: Some(spread(0.5)),
+            utilisation: spread(0.9),
+        };
+        let measured = Measured {
+            seeds: 3,
+            iops: spread(71_234.0),
+            bw_bytes: spread(278.0 * MIB),
+            lat_mean_ns: spread(time),
+            p50_ns: Some(spread(time)),
+            p99_ns: Some(spread(time * 10.0)),
+            p99_9_ns: None,
+            disks: (0..disks).map(disk).collect(),
+        };
+        CellRow::of(vec!["round-robin:4096".to_owned()], measured)
+    }
+
+    fn group(disks: u8, time: f64) -> Group<'static> {
+        Group { head: Vec::new(), axes: vec!["policy".to_owned()], cells: vec![cell(disks, time)] }
+    }
+
+    fn printed(group: &Group, width: usize, below: &str) -> String {
+        let mut screen = Screen::new(false, When::Never);
+        screen.width = width;
+        let below = vec![(below.to_owned(), Paint::Bad)];
+        let rows = [Row { label: "round-robin:4096 [1]".to_owned(), below }];
+        let mut out = Vec::new();
+        Layout::fitting(group, &rows, &screen).print(&rows, &screen, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn every_width_shows_every_number_once() {
+        let reason =
+            "seed 1 failed: for a reason of many words that does not fit into one line of a narrow screen";
+        for disks in [1, 2, 4, 8] {
+            for width in 80..200 {
+                let text = printed(&group(disks, 8.4e6), width, reason);
+                assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+                let numbers = ["71234", "84.0", "64111", "78357", "seed 1"];
+                for (number, times) in numbers.map(|number| (number, 1)).into_iter().chain([("8.40", 2)]) {
+                    assert_eq!(text.matches(number).count(), times, "{number} at {width}:\n{text}");
+                }
+                let halves = text.split_whitespace().filter(|word| *word == "50").count();
+                assert_eq!(halves, usize::from(disks), "{width}:\n{text}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_wide_screen_has_one_table_and_a_narrow_one_several() {
+        let heads = |width| printed(&group(8, 8.4e6), width, "").matches("policy").count();
+        assert_eq!([240, 180, 130, 80].map(heads), [1, 2, 1, 3]);
+        let ranges = |width| printed(&group(8, 8.4e6), width, "").contains("64111..78357");
+        assert_eq!([240, 180, 130, 80].map(ranges), [true, true, false, false]);
+    }
+
+    #[test]
+    fn times_are_in_the_unit_that_fits_the_shortest() {
+        for (time, unit) in [(90.0, "ns"), (92_000.0, "us"), (8.4e6, "ms"), (2e9, "s")] {
+            let text = printed(&group(2, time), 150, "");
+            let head = text.lines().nth(1).unwrap();
+            assert_eq!(head.split_whitespace().filter(|word| *word == unit).count(), 4, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_measured_is_a_dash() {
+        let mut group = group(2, 8.4e6);
+        group.cells[0].measured = None;
+        let text = printed(&group, 120, "");
+        let row: Vec<_> = text.lines().nth(3).unwrap().split_whitespace().collect();
+        assert_eq!(row, ["round-robin:4096", "[1]", "-", "-", "-", "-", "-", "-"], "{text}");
+    }
+}

@@ -1,0 +1,248 @@
+//! A record's trials merged over their seeds: cells, in the suite's order, grouped by array and workload.
+
+use std::collections::BTreeMap;
+
+use disklab_collect::{Remark, Sample};
+use disklab_spec::Suite;
+use disklab_store::manifest::Manifest;
+use disklab_store::{Outcome, Record, Status};
+use serde::Serialize;
+
+use super::spread::Spread;
+use crate::question::read_suite;
+use crate::records::{self, Tally};
+
+/// The axes that a group's head names. The others are its rows.
+const HEAD: [&str; 2] = ["array", "workload"];
+
+#[derive(Debug, Serialize)]
+pub struct Report<'a> {
+    /// As a later command would name it.
+    pub record: String,
+    pub suite: String,
+    pub question: Option<String>,
+    /// What the command line changed in the suite.
+    pub set: Vec<String>,
+    pub created: String,
+    pub kernels: Vec<KernelUsed>,
+    pub tools: BTreeMap<String, String>,
+    pub trials: Tally,
+    pub groups: Vec<Group<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct KernelUsed {
+    pub name: String,
+    pub version: String,
+}
+
+/// Cells that are compared with one another.
+#[derive(Debug, Serialize)]
+pub struct Group<'a> {
+    /// Axis and value.
+    pub head: Vec<(String, String)>,
+    /// The axes of the rows.
+    pub axes: Vec<String>,
+    pub cells: Vec<CellRow<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct CellRow<'a> {
+    /// Of each of the group's axes.
+    pub values: Vec<String>,
+    /// Of trials that are ok; `None` when none is.
+    pub measured: Option<Measured>,
+    /// In the order of their seeds.
+    pub trials: Vec<TrialRow<'a>>,
+    /// Of trials that are ok.
+    #[serde(skip)]
+    samples: Vec<&'a Sample>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct TrialRow<'a> {
+    pub trial: &'a str,
+    pub seed_index: Option<u32>,
+    /// `None`: it has not run.
+    pub status: Option<Status>,
+    pub reason: Option<&'a str>,
+    pub remarks: &'a [Remark],
+}
+
+/// What the trials of a cell measured. Latencies in ns.
+#[derive(Debug, Serialize)]
+pub struct Measured {
+    pub seeds: usize,
+    pub iops: Spread,
+    /// Bytes a second.
+    pub bw_bytes: Spread,
+    pub lat_mean_ns: Spread,
+    pub p50_ns: Option<Spread>,
+    pub p99_ns: Option<Spread>,
+    pub p99_9_ns: Option<Spread>,
+    pub disks: Vec<Disk>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Disk {
+    /// As the guest's kernel calls it.
+    pub name: String,
+    /// The lab's name of what it is a model of.
+    pub device: Option<String>,
+    /// Of all disks' reads, 0 to 1.
+    pub read_share: Option<Spread>,
+    /// The part of the time, 0 to 1, in which it had a request.
+    pub utilisation: Spread,
+}
+
+impl<'a> Report<'a> {
+    pub fn of(record: &'a Record) -> Self {
+        let manifest = record.manifest();
+        // A record of another disklab may have a suite that this one does not understand; it has its trials all the same.
+        let suite = read_suite(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
+        let axes = axes(suite.as_ref(), record);
+        Self {
+            record: records::name_of(record.folder()),
+            suite: manifest.suite.name.clone(),
+            question: suite.map(|suite| suite.question),
+            set: manifest.suite.set.clone(),
+            created: manifest.created.clone(),
+            kernels: kernels(manifest),
+            tools: manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())).collect(),
+            trials: Tally::of(record),
+            groups: groups(&axes, record),
+        }
+    }
+}
+
+fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
+    let used = |kernel: &disklab_store::manifest::Kernel| KernelUsed {
+        name: kernel.name.clone(),
+        version: kernel.version.clone(),
+    };
+    manifest.kernels.iter().map(used).collect()
+}
+
+/// The axes of the cells, in order.
+fn axes(suite: Option<&Suite>, record: &Record) -> Vec<String> {
+    let of_suite = |suite: &Suite| {
+        let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
+        crossed.map(|axis| axis.axis.to_string()).collect()
+    };
+    let of_cell = || {
+        let cell = record.lines().first().map(|outcome| &outcome.cell.0);
+        cell.into_iter().flatten().map(|(axis, _)| axis.clone()).collect()
+    };
+    suite.map_or_else(of_cell, of_suite)
+}
+
+/// Trials that have not run have no cell in the record, but their ids are made of its values.
+fn values_of(trial: &str, axes: &[String], outcome: Option<&Outcome>) -> Vec<String> {
+    if let Some(outcome) = outcome {
+        let value = |axis: &String| outcome.cell.value(axis).unwrap_or_default().to_owned();
+        return axes.iter().map(value).collect();
+    }
+    let mut parts = trial.split('+').map(|part| part.replace('=', ":"));
+    axes.iter().map(|_| parts.next().unwrap_or_default()).collect()
+}
+
+fn groups<'a>(axes: &[String], record: &'a Record) -> Vec<Group<'a>> {
+    let (mut head_axes, mut row_axes): (Vec<_>, Vec<_>) =
+        axes.iter().cloned().partition(|axis| HEAD.contains(&axis.as_str()));
+    if row_axes.is_empty() {
+        // Only arrays and workloads vary: the last of them is what is compared.
+        row_axes.extend(head_axes.pop());
+    }
+    let mut groups: Vec<Group> = Vec::new();
+    for (trial, outcome) in record.outcomes() {
+        let values = values_of(trial, axes, outcome);
+        let of = |wanted: &[String]| -> Vec<String> {
+            let pairs = axes.iter().zip(&values).filter(|(axis, _)| wanted.contains(axis));
+            pairs.map(|(_, value)| value.clone()).collect()
+        };
+        let head: Vec<_> = head_axes.iter().cloned().zip(of(&head_axes)).collect();
+        let group = find_or_add(
+            &mut groups,
+            |group| group.head == head,
+            || Group { head: head.clone(), axes: row_axes.clone(), cells: Vec::new() },
+        );
+        let values = of(&row_axes);
+        let cell = find_or_add(
+            &mut group.cells,
+            |cell| cell.values == values,
+            || CellRow { values: values.clone(), measured: None, trials: Vec::new(), samples: Vec::new() },
+        );
+        cell.trials.push(TrialRow::of(trial, outcome));
+        let ok = outcome.filter(|outcome| outcome.status == Status::Ok);
+        cell.samples.extend(ok.and_then(|outcome| outcome.sample.as_ref()));
+    }
+    for cell in groups.iter_mut().flat_map(|group| &mut group.cells) {
+        cell.measured = Measured::of(&cell.samples);
+    }
+    groups
+}
+
+fn find_or_add<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+    let at = all.iter().position(is).unwrap_or_else(|| {
+        all.push(new());
+        all.len() - 1
+    });
+    &mut all[at]
+}
+
+#[cfg(test)]
+impl CellRow<'_> {
+    pub fn of(values: Vec<String>, measured: Measured) -> Self {
+        Self { values, measured: Some(measured), trials: Vec::new(), samples: Vec::new() }
+    }
+}
+
+impl<'a> TrialRow<'a> {
+    fn of(trial: &'a str, outcome: Option<&'a Outcome>) -> Self {
+        let of_id = || trial.rsplit_once("+s").and_then(|(_, index)| index.parse().ok());
+        Self {
+            trial,
+            seed_index: outcome.map(|outcome| outcome.seed_index).or_else(of_id),
+            status: outcome.map(|outcome| outcome.status),
+            reason: outcome.and_then(|outcome| outcome.reason.as_deref()),
+            remarks: outcome.map_or(&[], |outcome| &outcome.remarks),
+        }
+    }
+}
+
+impl Measured {
+    fn of(samples: &[&Sample]) -> Option<Self> {
+        let over = |value: fn(&Sample) -> f64| Spread::of(samples.iter().map(|sample| value(sample)));
+        // A percentile that one seed lacks would be a median of others.
+        let percentile = |value: fn(&Sample) -> Option<disklab_units::Nanos>| {
+            let values: Option<Vec<f64>> =
+                samples.iter().map(|sample| Some(value(sample)?.0 as f64)).collect();
+            values.and_then(Spread::of)
+        };
+        Some(Self {
+            seeds: samples.len(),
+            iops: over(|sample| sample.iops)?,
+            bw_bytes: over(|sample| sample.bw_bytes as f64)?,
+            lat_mean_ns: over(|sample| sample.lat_mean_ns)?,
+            p50_ns: percentile(|sample| sample.p50_ns),
+            p99_ns: percentile(|sample| sample.p99_ns),
+            p99_9_ns: percentile(|sample| sample.p99_9_ns),
+            disks: disks(samples),
+        })
+    }
+}
+
+/// The disks of the first sample; all trials of a cell have the same.
+fn disks(samples: &[&Sample]) -> Vec<Disk> {
+    let Some(first) = samples.first() else { return Vec::new() };
+    let disk = |(index, disk): (usize, &disklab_collect::sample::DeviceSample)| {
+        let all = || samples.iter().filter_map(|sample| sample.devices.get(index));
+        Some(Disk {
+            name: disk.name.clone(),
+            device: disk.device.clone(),
+            read_share: Spread::of(all().filter_map(|disk| disk.read_share)),
+            utilisation: Spread::of(all().map(|disk| disk.utilisation))?,
+        })
+    };
+    first.devices.iter().enumerate().filter_map(disk).collect()
+}

@@ -1,0 +1,296 @@
+//! Everything about one trial: its numbers, what its guest did and read back, what its disks did, where its raw output is.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use disklab_collect::closing::{self, Closing, Phase};
+use disklab_collect::{Sample, sample::LatencyKind};
+use disklab_guest::names;
+use disklab_store::{Outcome, Record, Status};
+use disklab_units::{Bytes, Nanos, Rate};
+use serde_json::{Value, json};
+
+use crate::exit::Failure;
+use crate::home::from_here;
+use crate::records;
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+use crate::words;
+
+/// So many of a failed guest's last words are shown.
+const LAST_WORDS: usize = 12;
+
+/// What a trial left, as far as it can be read.
+struct Left {
+    /// What the guest's first process did, in order.
+    steps: Vec<Value>,
+    closing: Result<Closing, String>,
+    /// The end of the guest's console.
+    console: Vec<String>,
+}
+
+pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), Failure> {
+    let raw = record.raw(outcome);
+    let left = raw.as_deref().map(Left::read);
+    if screen.json {
+        return screen.json(&as_json(outcome, raw.as_deref(), left.as_ref()));
+    }
+    let mut out = screen.out();
+    head(outcome, screen, &mut out)?;
+    if let Some(sample) = &outcome.sample {
+        numbers(sample, screen, &mut out)?;
+    }
+    for remark in &outcome.remarks {
+        writeln!(out, "remark: {remark}")?;
+    }
+    if let Some(left) = &left {
+        left.settings(screen, &mut out)?;
+        left.commands(screen, &mut out)?;
+        left.phases(screen, &mut out)?;
+        if outcome.status != Status::Ok {
+            left.last_words(screen, &mut out)?;
+        }
+    }
+    if let Some(raw) = &raw {
+        files(raw, screen, &mut out)?;
+        let run = records::name_of(record.folder());
+        if raw.join(names::REQUESTS).is_file() {
+            writeln!(out, "every request: disklab show {run} {} --requests", outcome.trial)?;
+        }
+    }
+    Ok(out.flush()?)
+}
+
+fn section(title: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out)?;
+    Ok(writeln!(out, "{}", screen.paint(title, Paint::Strong))?)
+}
+
+fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let paint = if outcome.status == Status::Ok { Paint::Good } else { Paint::Bad };
+    let status = screen.paint(&outcome.status.to_string(), paint);
+    writeln!(out, "{} {status}", screen.paint(&outcome.trial, Paint::Strong))?;
+    if let Some(reason) = &outcome.reason {
+        writeln!(out, "reason: {reason}")?;
+    }
+    for (axis, value) in &outcome.cell.0 {
+        writeln!(out, "{axis}: {value}")?;
+    }
+    writeln!(out, "seed: s{}, {}", outcome.seed_index, outcome.seed)?;
+    let wall = words::wall(Duration::from_millis(outcome.wall_ms));
+    let time = match outcome.virtual_ns {
+        Some(time) => format!("{time} of virtual time from the guest's boot to its end"),
+        None => "none in the guest, whose clock never moved".to_owned(),
+    };
+    Ok(writeln!(out, "time: {time}, {wall} here")?)
+}
+
+fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    section("measured by fio", screen, out)?;
+    let rate = Rate(sample.bw_bytes);
+    writeln!(out, "{} requests, {} IOPS, {rate}", sample.requests, words::digits(sample.iops))?;
+    let mean = Nanos(sample.lat_mean_ns.round() as u64);
+    let percentiles = [("p50", sample.p50_ns), ("p99", sample.p99_ns), ("p99.9", sample.p99_9_ns)];
+    let told = percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
+    let of = match sample.percentiles_of {
+        Some(LatencyKind::Clat) => " (percentiles of clat)",
+        Some(LatencyKind::Lat) | None => "",
+    };
+    writeln!(out, "latency: mean {mean}{}{of}", told.collect::<String>())?;
+    Ok(())
+}
+
+impl Left {
+    fn read(raw: &Path) -> Self {
+        let text = |name: &str| {
+            let bytes = fs::read(raw.join(name)).unwrap_or_default();
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        // A guest that died may have left half a line.
+        let steps = text(names::STEPS).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let closing = fs::read(raw.join(names::CLOSING))
+            .map_err(|error| format!("{}: {error}", names::CLOSING))
+            .and_then(|bytes| closing::parse(&bytes).map_err(|error| error.to_string()));
+        let console = text(names::CONSOLE);
+        let lines: Vec<&str> = console.lines().collect();
+        let last = lines[lines.len().saturating_sub(LAST_WORDS)..].iter();
+        // A console may hold anything; a terminal gets only what can be seen.
+        let console = last.map(|line| line.chars().filter(|c| !c.is_control()).collect()).collect();
+        Self { steps, closing, console }
+    }
+
+    fn settings(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        let set: Vec<_> = self.steps.iter().filter(|step| step["step"] == "set").collect();
+        if set.is_empty() {
+            return Ok(());
+        }
+        section("settings, as the guest read them back", screen, out)?;
+        let columns = [("file", Side::Left), ("written", Side::Left), ("read back", Side::Left)];
+        let mut table = Table::new(&columns, screen.color);
+        for step in set {
+            table.row([word(&step["path"]), word(&step["value"]), word(&step["says"])]);
+        }
+        table.print(screen, "", out)
+    }
+
+    fn commands(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        for step in self.steps.iter().filter(|step| step["command"].is_array()) {
+            section(&format!("{}: {}", word(&step["step"]), word(&step["status"])), screen, out)?;
+            let words: Vec<_> = step["command"].as_array().into_iter().flatten().map(word).collect();
+            let lines = words::wrapped(&words.join(" "), screen.width, "  ");
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            let said = word(&step["said"]);
+            said.lines().try_for_each(|line| writeln!(out, "  says: {line}"))?;
+        }
+        for step in self.steps.iter().filter(|step| step["step"] == "failed") {
+            section("failed", screen, out)?;
+            writeln!(out, "{}", word(&step["error"]))?;
+        }
+        Ok(())
+    }
+
+    fn phases(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        let closing = match &self.closing {
+            Ok(closing) => closing,
+            Err(error) => {
+                section("disks", screen, out)?;
+                return Ok(writeln!(out, "{error}")?);
+            }
+        };
+        for phase in &closing.phases {
+            let length = phase.length();
+            section(
+                &format!("disks in phase {} ({} to {}: {length})", phase.name, phase.begin, phase.end),
+                screen,
+                out,
+            )?;
+            phase_table(closing, phase, screen).print(screen, "", out)?;
+            for (disk, counts) in phase.devices.iter().map(|disk| (&disk.name, model_counts(&disk.model))) {
+                if !counts.is_empty() {
+                    writeln!(out, "{disk}: {}", counts.join(", "))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn last_words(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        if self.console.is_empty() {
+            return Ok(());
+        }
+        section("the end of the guest's console", screen, out)?;
+        self.console.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        Ok(())
+    }
+}
+
+fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
+    use Side::{Left, Right};
+    let columns = [
+        ("disk", Left),
+        ("device", Left),
+        ("reads", Right),
+        ("of all, %", Right),
+        ("read", Right),
+        ("writes", Right),
+        ("written", Right),
+        ("flushes", Right),
+        ("busy, %", Right),
+        ("mean wait", Right),
+        ("mean service", Right),
+    ];
+    let mut table = Table::new(&columns, screen.color);
+    let reads: u64 = phase.devices.iter().map(|disk| disk.reads).fold(0, u64::saturating_add);
+    let length = phase.length().0;
+    for (index, disk) in phase.devices.iter().enumerate() {
+        let requests =
+            [disk.reads, disk.writes, disk.flushes, disk.discards].into_iter().fold(0, u64::saturating_add);
+        let mean = |sum: Nanos| {
+            sum.0.checked_div(requests).map_or_else(|| "-".to_owned(), |mean| Nanos(mean).to_string())
+        };
+        table.row([
+            disk.name.clone(),
+            closing.devices.get(index).cloned().unwrap_or_default(),
+            disk.reads.to_string(),
+            percent(disk.reads, reads),
+            Bytes(disk.read_bytes).to_string(),
+            disk.writes.to_string(),
+            Bytes(disk.write_bytes).to_string(),
+            disk.flushes.to_string(),
+            percent(disk.busy.0, length),
+            mean(disk.wait),
+            mean(disk.service),
+        ]);
+    }
+    table
+}
+
+fn percent(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.1}", part as f64 * 100.0 / whole as f64) }
+}
+
+/// `seeks 118, cache.hits 7`: what only this kind of model counts, where it counted any.
+fn model_counts(model: &Value) -> Vec<String> {
+    fn collect(prefix: &str, value: &Value, into: &mut Vec<String>) {
+        match value {
+            Value::Object(entries) => entries.iter().for_each(|(name, value)| {
+                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                collect(&name, value, into);
+            }),
+            Value::Null => {}
+            value if value.as_u64() == Some(0) => {}
+            value => into.push(format!("{prefix} {value}")),
+        }
+    }
+    let mut counts = Vec::new();
+    collect("", model, &mut counts);
+    counts
+}
+
+fn files(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    section("raw output", screen, out)?;
+    writeln!(out, "{}", from_here(raw).display())?;
+    let entries = fs::read_dir(raw).into_iter().flatten().flatten();
+    let mut files: Vec<_> = entries
+        .filter_map(|entry| {
+            Some((entry.file_name().into_string().ok()?, Bytes(entry.metadata().ok()?.len())))
+        })
+        .collect();
+    files.sort_unstable();
+    let told: Vec<_> = files.iter().map(|(name, size)| format!("{name} ({size})")).collect();
+    words::wrapped(&told.join(", "), screen.width, "").iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    Ok(())
+}
+
+/// A value as text: a string without its quotes.
+fn word(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>) -> Value {
+    let phases = left.and_then(|left| left.closing.as_ref().ok()).map(|closing| {
+        let device = |index: usize| closing.devices.get(index);
+        let disk = |(index, disk): (usize, &closing::Device)| {
+            json!({
+                "name": disk.name, "device": device(index), "reads": disk.reads, "writes": disk.writes,
+                "flushes": disk.flushes, "discards": disk.discards, "read_bytes": disk.read_bytes,
+                "write_bytes": disk.write_bytes, "busy_ns": disk.busy, "wait_ns": disk.wait,
+                "service_ns": disk.service, "model": disk.model,
+            })
+        };
+        let phase = |phase: &Phase| {
+            let disks: Vec<_> = phase.devices.iter().enumerate().map(disk).collect();
+            json!({ "name": phase.name, "begin_ns": phase.begin, "end_ns": phase.end, "disks": disks })
+        };
+        closing.phases.iter().map(phase).collect::<Vec<_>>()
+    });
+    json!({
+        "outcome": outcome,
+        "raw": raw,
+        "steps": left.map(|left| &left.steps),
+        "phases": phases,
+        "console_end": left.map(|left| &left.console),
+    })
+}

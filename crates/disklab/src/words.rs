@@ -1,0 +1,125 @@
+//! Numbers and amounts as people read them.
+
+use std::time::Duration;
+
+use disklab_units::Nanos;
+
+/// `1 trial`, `36 trials`.
+pub fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Wall time, to two units at most: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn wall(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round() as u64;
+    match seconds {
+        0 => format!("{} ms", time.as_millis()),
+        1..60 => format!("{seconds} s"),
+        60..3600 => two(seconds / 60, "min", seconds % 60, "s"),
+        _ => two(seconds / 3600, "h", seconds % 3600 / 60, "min"),
+    }
+}
+
+/// Virtual time of whole runs, where minutes are easier to grasp than 1440 s.
+pub fn virtual_time(time: Nanos) -> String {
+    if time < Nanos::from_secs(60) { time.to_string() } else { wall(Duration::from_nanos(time.0)) }
+}
+
+fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
+    if small == 0 {
+        format!("{large} {large_unit}")
+    } else {
+        format!("{large} {large_unit} {small} {small_unit}")
+    }
+}
+
+/// Three digits that count, and every whole one: `8.47`, `71.2`, `71234`.
+pub fn digits(value: f64) -> String {
+    let places = match value.abs() {
+        // Rounded to that many places they still have three digits, or just one more.
+        ..0.0995 => 3,
+        ..9.995 => 2,
+        ..99.95 => 1,
+        _ => 0,
+    };
+    format!("{value:.places$}")
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub fn listed(items: &[String]) -> String {
+    match items {
+        [] => String::new(),
+        [only] => only.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+/// Breaks at blanks so that no line is longer than `width`, unless one word is; further lines get `indent`.
+pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("one line at least");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if line.chars().count() + 1 + word.chars().count() <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(format!("{indent}{word}"));
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wall_time_has_two_units_at_most() {
+        for (millis, text) in [
+            (350, "350 ms"),
+            (1_400, "1 s"),
+            (59_700, "1 min"),
+            (200_000, "3 min 20 s"),
+            (7_500_000, "2 h 5 min"),
+            (7_200_000, "2 h"),
+        ] {
+            assert_eq!(wall(Duration::from_millis(millis)), text);
+        }
+        assert_eq!(virtual_time(Nanos::from_millis(300)), "300 ms");
+        assert_eq!(virtual_time(Nanos::from_secs(1440)), "24 min");
+    }
+
+    #[test]
+    fn three_digits_count() {
+        for (value, text) in [
+            (0.0, "0.000"),
+            (0.46, "0.46"),
+            (0.049, "0.049"),
+            (9.994, "9.99"),
+            (9.996, "10.0"),
+            (99.96, "100"),
+            (71_234.4, "71234"),
+        ] {
+            assert_eq!(digits(value), text);
+        }
+    }
+
+    #[test]
+    fn lists_read_like_prose() {
+        let items = ["a", "b", "c"].map(str::to_owned);
+        assert_eq!(listed(&items[..1]), "a");
+        assert_eq!(listed(&items[..2]), "a and b");
+        assert_eq!(listed(&items), "a, b and c");
+        assert_eq!(count(1, "trial"), "1 trial");
+        assert_eq!(count(0, "trial"), "0 trials");
+    }
+
+    #[test]
+    fn long_text_is_broken_at_blanks() {
+        assert_eq!(wrapped("one two three", 8, "  "), ["one two", "  three"]);
+        assert_eq!(wrapped("averylongword b", 4, ""), ["averylongword", "b"]);
+        assert_eq!(wrapped("", 4, ""), [""]);
+    }
+}

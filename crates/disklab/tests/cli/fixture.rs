@@ -1,0 +1,189 @@
+//! A small record with one of each fate a trial can have, made without any guest.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use disklab_collect::digest::sha256_hex;
+use disklab_collect::sample::{DeviceSample, LatencyKind};
+use disklab_collect::{Remark, Sample};
+use disklab_guest::trace::{self, Served};
+use disklab_store::manifest::{Fact, Kernel, Suite};
+use disklab_store::outcome::Cell;
+use disklab_store::{Manifest, Outcome, Record, Status, Writer};
+use disklab_units::{Nanos, Seed};
+
+pub const NAME: &str = "quick-20261121-210000";
+
+const SUITE: &str = r#"
+question = "Which policy serves which disks?"
+seeds = 2
+memory = "256 MiB"
+runtime = { rotational = "20s", solid_state = "300ms" }
+kernel = "newest"
+
+[axes]
+array = ["hdd-raid1", "ssd-raid10"]
+workload = ["randread-4k-qd1"]
+policy = ["pid", "round-robin:4k", "devid"]
+"#;
+
+/// The values of the cells, in the order of the suite.
+const CELLS: [[&str; 3]; 6] = [
+    ["hdd-raid1", "randread-4k-qd1", "pid"],
+    ["hdd-raid1", "randread-4k-qd1", "round-robin:4096"],
+    ["hdd-raid1", "randread-4k-qd1", "devid"],
+    ["ssd-raid10", "randread-4k-qd1", "pid"],
+    ["ssd-raid10", "randread-4k-qd1", "round-robin:4096"],
+    ["ssd-raid10", "randread-4k-qd1", "devid"],
+];
+
+fn id(cell: [&str; 3], seed: u32) -> String {
+    format!("{}+s{seed}", cell.join("+").replace(':', "="))
+}
+
+/// In `here/records`: all of it, except that one trial failed, one could not be run and two never began.
+pub fn record(here: &Path) -> PathBuf {
+    let writer = begin(here, NAME);
+    for (number, id) in writer.remaining().iter().enumerate() {
+        let cell = CELLS[number % CELLS.len()];
+        let seed = number as u32 / CELLS.len() as u32 + 1;
+        let mut outcome = outcome(cell, seed);
+        match (cell[0], cell[2], seed) {
+            ("hdd-raid1", "devid", 1) => {
+                outcome.status = Status::Failed;
+                outcome.reason = Some("the guest kernel panicked: sysrq triggered crash".to_owned());
+                outcome.sample = None;
+            }
+            ("ssd-raid10", "round-robin:4096", 1) => {
+                outcome.status = Status::Skipped;
+                outcome.reason = Some("no room".to_owned());
+                outcome.sample = None;
+                writer.note(outcome).expect("a recorded trial");
+                continue;
+            }
+            ("ssd-raid10", "devid", _) => continue,
+            ("ssd-raid10", "pid", 1) => outcome.remarks.push(Remark::FewRequests { requests: 431 }),
+            _ => {}
+        }
+        finish(&writer, id, outcome, 0);
+    }
+    writer.folder().to_owned()
+}
+
+/// One trial, whose one request begins at `sector`.
+pub fn small_record(here: &Path, name: &str, sector: u64) -> PathBuf {
+    let writer = begin(here, name);
+    finish(&writer, &id(CELLS[0], 1), outcome(CELLS[0], 1), sector);
+    writer.folder().to_owned()
+}
+
+fn begin(here: &Path, name: &str) -> Writer {
+    let trials = (1..=2).flat_map(|seed| CELLS.map(|cell| id(cell, seed))).collect();
+    let suite = Suite::new("quick", SUITE, vec!["kernel=7.3".to_owned()]);
+    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), "2026-11-21T21:00:00Z", suite, trials);
+    manifest.kernels.push(Kernel {
+        name: "7.3".to_owned(),
+        version: "7.3.4".to_owned(),
+        key: "7.3.4-abc".to_owned(),
+        sha256: "1".repeat(64),
+        config_sha256: "2".repeat(64),
+    });
+    manifest.tools.push(Fact::new("fio", "fio-3.39, sha256 0123456789abcdef"));
+    Record::create(&here.join("records"), name, &manifest).expect("a record")
+}
+
+fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
+    let axes = ["array", "workload", "policy"];
+    let pairs = axes.iter().zip(cell).map(|(axis, value)| ((*axis).to_owned(), value.to_owned()));
+    Outcome {
+        trial: id(cell, seed),
+        cell: Cell(pairs.collect()),
+        seed_index: seed,
+        seed: Seed(u64::from(seed)),
+        status: Status::Ok,
+        reason: None,
+        virtual_ns: Some(Nanos(20_300_000_000)),
+        wall_ms: 1400,
+        sample: Some(sample(cell, seed)),
+        remarks: Vec::new(),
+        raw: None,
+    }
+}
+
+/// The luck of `pid` is its seed's; round-robin is a little better on hard disks, whatever the seed.
+fn sample(cell: [&str; 3], seed: u32) -> Sample {
+    let seeded = f64::from(seed);
+    let (disks, device, latency) = match cell[0] {
+        "hdd-raid1" => (2, "nas-4tb", 8_400_000.0),
+        _ => (4, "sata-ssd-1tb", 92_000.0),
+    };
+    let (latency, even) = match cell[2] {
+        "pid" => (latency + seeded * 100_000.0, false),
+        _ => (latency, true),
+    };
+    let time = |factor: f64| Some(Nanos((latency * factor) as u64));
+    let disk = |index: u32| DeviceSample {
+        name: format!("vd{}", char::from(b'a' + index as u8)),
+        device: Some(device.to_owned()),
+        reads: 100,
+        writes: 0,
+        read_share: Some(if even { 1.0 / f64::from(disks) } else { f64::from(u8::from(index + 1 == seed)) }),
+        utilisation: if even { 0.5 } else { 0.97 },
+    };
+    Sample {
+        iops: 1e9 / latency,
+        bw_bytes: (4096e9 / latency) as u64,
+        requests: 2380,
+        lat_mean_ns: latency,
+        percentiles_of: Some(LatencyKind::Clat),
+        p50_ns: time(0.98),
+        p99_ns: time(1.9),
+        p99_9_ns: time(2.04),
+        devices: (0..disks).map(disk).collect(),
+    }
+}
+
+fn finish(writer: &Writer, trial: &str, outcome: Outcome, sector: u64) {
+    let raw = writer.begin(trial).expect("a folder");
+    let write = |name: &str, text: &[u8]| fs::write(raw.path().join(name), text).expect("raw output");
+    write("fio.json", b"{}\n");
+    write("console.log", b"disklab: hello\n\x1b[31mred\n");
+    write("guest.jsonl", STEPS.as_bytes());
+    write("disks.json", format!("{CLOSING}\nsha256 {}\n", sha256_hex(CLOSING.as_bytes())).as_bytes());
+    write("requests.trace", &requests(sector));
+    writer.finish(raw, outcome).expect("a recorded trial");
+}
+
+fn requests(sector: u64) -> Vec<u8> {
+    let mut writer = trace::Writer::new(2);
+    writer.mark(5, "begin measure 0");
+    for (number, sector) in [64, sector].into_iter().enumerate() {
+        let submitted = 10 + number as u64 * 100;
+        writer.served(&Served {
+            disk: number,
+            op: disklab_disks::Op::Read,
+            fua: false,
+            sector,
+            sectors: 8,
+            submitted,
+            started: submitted + 1,
+            ended: submitted + 90,
+        });
+    }
+    writer.pending().to_vec()
+}
+
+const STEPS: &str = r#"{"step":"set","path":"/sys/block/vda/queue/scheduler","value":"none","says":"[none] mq-deadline"}
+{"step":"mounted","filesystem":"btrfs"}
+{"step":"measure","command":["fio","--name=a"],"status":"exit status: 0","said":"a warning"}
+{"step":"finished"}
+{"step":"cut o"#;
+
+const CLOSING: &str = concat!(
+    r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":2,"devices":["nas-4tb","nas-4tb"],"#,
+    r#""phases":[{"name":"measure","begin_ns":1000,"end_ns":9000,"devices":[{"name":"vda","reads":3,"writes":1,"#,
+    r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"wait_ns":50000,"service_ns":4000,"#,
+    r#""model":{"seeks":2,"cache":{"hits":1,"misses":0}}},{"name":"vdb","reads":1,"writes":0,"flushes":0,"discards":0,"#,
+    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"model":null}]}],"#,
+    r#""trace_sha256":null}"#
+);

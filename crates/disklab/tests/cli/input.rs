@@ -1,0 +1,110 @@
+//! Mistaken input: exit status 2, and a message that says what was probably meant.
+
+use std::fs;
+
+use crate::{Done, fixture, run};
+
+/// Its message, after checks that hold for all of them.
+fn mistake(arguments: &[&str]) -> String {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::small_record(here.path(), "quick-1", 0);
+    refused(run(here.path(), arguments))
+}
+
+fn refused(Done { status, out, err }: Done) -> String {
+    assert_eq!((status, out.as_str()), (Some(2), ""), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
+    err
+}
+
+#[test]
+fn the_nearest_name_is_suggested() {
+    for (arguments, expected) in [
+        (
+            &["plan", "read-policy-quik"][..],
+            "there is no suite `read-policy-quik`; did you mean `read-policy-quick`?",
+        ),
+        (
+            &["plan", "smoke", "--set", "polcy=pid"],
+            "--set: polcy: there is no axis `polcy`; did you mean `policy`?",
+        ),
+        (&["plan", "smoke", "--set", "policy=pdi"], "there is no policy `pdi`; did you mean `pid`?"),
+        (&["run", "smoke", "--set", "array=constant-raid2"], "did you mean `constant-raid1`?"),
+        (&["run", "smoke", "--set", "kernel=7.9"], "there is no kernel `7.9`"),
+        (&["kernel", "build", "--kernel", "7.9"], "there is no kernel `7.9`"),
+        (&["kernel", "path", "newst"], "did you mean `newest`?"),
+        (&["show", "quick-2"], "did you mean `quick-1`?"),
+        (&["show", "xyz"], "there is no run `xyz` in ./records; the latest: quick-1"),
+        (
+            &["show", "quick-1", "hdd-raid1+randread-4k-qd1+pdi+s1"],
+            "did you mean `hdd-raid1+randread-4k-qd1+pid+s1`?",
+        ),
+        (&["show", "./nowhere"], "there is no folder ./nowhere"),
+        (&["run", "--resume", "quick-9"], "did you mean `quick-1`?"),
+        (&["lst"], "list"),
+    ] {
+        let message = mistake(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    for (arguments, expected) in [
+        (&["plan", "smoke", "--set", "policy"][..], "axis=value"),
+        (&["plan", "smoke", "--set", "policy="], "a value is empty"),
+        (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),
+        (&["plan", "smoke", "--seeds", "0"], "--seeds: 0 is not sensible"),
+        (&["plan", "smoke", "--jobs", "0"], "--jobs"),
+        (&["plan", "smoke", "--set", "array=single-constant"], "nothing uses this axis"),
+        (&["run"], "<SUITE>"),
+        (&["run", "smoke", "--resume", "quick-1"], "cannot be used with"),
+        (&["show", "quick-1", "--requests"], "<TRIAL>"),
+        (&["show", "quick-1", "ssd-raid10+randread-4k-qd1+devid+s2"], "has not run"),
+        (&["kernel", "build", "--source", "/nowhere/linux"], "/nowhere/linux"),
+        (&["kernel", "build", "--sha256", "00"], "--source"),
+    ] {
+        let message = mistake(arguments);
+        assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+#[test]
+fn all_mistakes_of_a_suite_are_told_with_their_lines() {
+    let here = tempfile::tempdir().expect("a folder");
+    let suite = "question = \"?\"\nseeds = 0\nmemry = \"1 GiB\"\nruntime = { rotational = \"1s\", solid_state = \"1s\" }\n\
+                 array = \"constant-raid1\"\nworkload = \"smoke-randread\"\n";
+    fs::write(here.path().join("mine.toml"), suite).expect("a file");
+    for verb in ["plan", "run"] {
+        let message = refused(run(here.path(), &[verb, "mine.toml"]));
+        assert!(message.contains("mine.toml:2:9: seeds: "), "{message}");
+        assert!(message.contains("mine.toml:3:1: memry: unknown key; did you mean `memory`?"), "{message}");
+        assert!(!here.path().join("records").exists(), "nothing was begun");
+    }
+}
+
+#[test]
+fn a_record_that_was_tampered_with_is_an_error_and_no_panic() {
+    let here = tempfile::tempdir().expect("a folder");
+    let folder = fixture::small_record(here.path(), "quick-1", 0);
+    let trial = "hdd-raid1+randread-4k-qd1+pid+s1";
+    let raw = folder.join("raw").join(trial);
+    fs::write(raw.join("requests.trace"), b"DLT1\xff\xff").expect("a file");
+    let Done { status, err, .. } = run(here.path(), &["show", "quick-1", trial, "--requests"]);
+    assert_eq!(status, Some(2));
+    assert!(err.contains("requests.trace: not a trace of requests, or a damaged one"), "{err}");
+
+    fs::write(raw.join("disks.json"), "{}").expect("a file");
+    fs::write(raw.join("guest.jsonl"), b"\xff\xfe{").expect("a file");
+    let Done { status, out, .. } = run(here.path(), &["show", "quick-1", trial]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("closing record of its disks is cut off"), "{out}");
+
+    fs::write(folder.join("trials.jsonl"), "nonsense\n").expect("a file");
+    assert!(refused(run(here.path(), &["show", "quick-1"])).contains("trials.jsonl, line 1"));
+    fs::write(folder.join("manifest.toml"), "nonsense").expect("a file");
+    assert!(refused(run(here.path(), &["show", "quick-1"])).contains("manifest.toml"));
+    let listed = run(here.path(), &["list", "runs"]);
+    assert_eq!(listed.status, Some(0));
+    assert!(listed.out.contains("quick-1") && listed.out.contains("manifest.toml"), "{}", listed.out);
+}

@@ -1,0 +1,46 @@
+//! The program as its users meet it: run as a process, on the real lab, with records made here. No guest is started.
+
+mod fixture;
+mod input;
+mod manners;
+mod planning;
+mod showing;
+mod tidying;
+
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+/// The program, in `here`, with this work tree's lab and an empty cache.
+fn disklab(here: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_disklab"));
+    command
+        .current_dir(here)
+        .env_remove("NO_COLOR")
+        .env("TERM", "xterm")
+        .env("DISKLAB_HOME", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env("XDG_CACHE_HOME", here.join("cache"))
+        .stdin(Stdio::null());
+    command
+}
+
+/// What it did: exit status, standard output, standard error.
+struct Done {
+    status: Option<i32>,
+    out: String,
+    err: String,
+}
+
+fn run(here: &Path, arguments: &[&str]) -> Done {
+    done(disklab(here).args(arguments).output().expect("it starts"))
+}
+
+fn done(output: Output) -> Done {
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    Done { status: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn json(here: &Path, arguments: &[&str]) -> serde_json::Value {
+    let done = run(here, arguments);
+    assert_eq!(done.err, "");
+    serde_json::from_str(&done.out).expect("one JSON document")
+}

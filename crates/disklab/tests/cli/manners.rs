@@ -1,0 +1,115 @@
+//! What every verb owes to its surroundings: help, exit statuses, pipes, colours.
+
+use std::process::Stdio;
+
+use crate::{disklab, done, fixture, run};
+
+const VERBS: [&str; 10] =
+    ["doctor", "kernel", "list", "plan", "run", "show", "same", "clean", "completions", "man"];
+
+#[test]
+fn every_verb_has_help_and_a_page() {
+    let here = tempfile::tempdir().expect("a folder");
+    let help = run(here.path(), &["--help"]);
+    assert_eq!(help.status, Some(0));
+    assert_eq!(run(here.path(), &["man", "pages"]).status, Some(0));
+    for verb in VERBS {
+        assert!(help.out.contains(&format!("\n  {verb} ")), "{verb}");
+        let own = run(here.path(), &[verb, "--help"]);
+        assert_eq!(own.status, Some(0));
+        assert!(own.out.contains("Usage: disklab") && own.out.len() > 200, "{}", own.out);
+        assert!(here.path().join(format!("pages/disklab-{verb}.1")).is_file(), "{verb}");
+    }
+    assert!(run(here.path(), &["man"]).out.contains(".TH disklab 1"));
+    for shell in ["bash", "zsh", "fish"] {
+        assert!(run(here.path(), &["completions", shell]).out.contains("disklab"), "{shell}");
+    }
+    assert_eq!(run(here.path(), &[]).status, Some(2));
+}
+
+#[test]
+fn a_reader_that_leaves_is_no_error() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    for arguments in [
+        &["list"][..],
+        &["list", "--json"],
+        &["plan", "read-policy-quick"],
+        &["show", fixture::NAME],
+        &["show", fixture::NAME, "--json"],
+        &["show", fixture::NAME, "hdd-raid1+randread-4k-qd1+pid+s1", "--requests"],
+        &["man"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let mut child = disklab(here.path())
+            .args(arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        let done = done(child.wait_with_output().expect("it ends"));
+        assert_eq!((done.status, done.err.as_str()), (Some(0), ""), "{arguments:?}");
+    }
+}
+
+#[test]
+fn a_full_disk_is_an_error() {
+    let here = tempfile::tempdir().expect("a folder");
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
+    let done = done(disklab(here.path()).args(["list", "devices"]).stdout(full).output().expect("it starts"));
+    assert_eq!(done.status, Some(5));
+    assert!(done.err.contains("cannot write to standard output"), "{}", done.err);
+}
+
+#[test]
+fn colours_come_only_when_they_are_asked_for() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let show = |arguments: &[&str], no_color: Option<&str>| {
+        let mut command = disklab(here.path());
+        command.args(["show", fixture::NAME]).args(arguments);
+        no_color.map(|value| command.env("NO_COLOR", value));
+        done(command.output().expect("it starts")).out
+    };
+    assert!(!show(&[], None).contains('\x1b'), "a pipe is no terminal");
+    assert!(!show(&["--color", "never"], None).contains('\x1b'));
+    assert!(show(&["--color", "always"], None).contains("\x1b["));
+    assert!(
+        show(&["--color=always"], Some("1")).contains("\x1b["),
+        "what is typed goes before the environment"
+    );
+}
+
+#[test]
+fn without_a_kernel_a_run_says_how_to_get_one() {
+    let here = tempfile::tempdir().expect("a folder");
+    let done = run(here.path(), &["run", "smoke"]);
+    assert_eq!((done.status, done.out.as_str()), (Some(5), ""));
+    assert!(done.err.contains("`disklab kernel build`"), "{}", done.err);
+    assert!(!here.path().join("records").exists(), "nothing was begun");
+    let path = run(here.path(), &["kernel", "path"]);
+    assert_eq!(path.status, Some(5));
+    assert!(path.err.contains("`disklab kernel build`"), "{}", path.err);
+}
+
+#[test]
+fn a_lab_that_is_not_there_is_said_to_be_missing() {
+    let here = tempfile::tempdir().expect("a folder");
+    let done =
+        done(disklab(here.path()).arg("list").env("DISKLAB_HOME", "/nowhere").output().expect("it starts"));
+    assert_eq!(done.status, Some(2));
+    assert!(done.err.contains("DISKLAB_HOME=/nowhere"), "{}", done.err);
+    let doctor = run(here.path(), &["doctor", "--json"]);
+    assert_eq!(doctor.status, Some(5), "there is no kernel: {}", doctor.out);
+    let checks: serde_json::Value = serde_json::from_str(&doctor.out).expect("JSON");
+    let kernel = checks.as_array().into_iter().flatten().find(|check| check["name"] == "guest kernel");
+    assert_eq!(kernel.expect("a check")["remedy"], "disklab kernel build");
+}
+
+#[test]
+fn only_a_guests_first_process_is_one() {
+    let here = tempfile::tempdir().expect("a folder");
+    assert_eq!(run(here.path(), &["guest-init"]).status, Some(2), "it has another process id than 1");
+}

@@ -1,0 +1,123 @@
+//! `show` and `same`, on records made here.
+
+use std::fs;
+
+use crate::{fixture, json, run};
+
+const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
+
+#[test]
+fn the_table_of_a_record() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let show = run(here.path(), &["show", fixture::NAME]);
+    assert_eq!((show.status, show.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(show.out);
+}
+
+#[test]
+fn cells_are_merged_over_their_seeds() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let report = json(here.path(), &["show", fixture::NAME, "--json"]);
+    assert_eq!(
+        report["trials"],
+        serde_json::json!({
+            "ok": 8, "failed": 1, "skipped": 1, "interrupted": 0, "not_run": 2
+        })
+    );
+    let pid = &report["groups"][0]["cells"][0];
+    assert_eq!(pid["values"], serde_json::json!(["pid"]));
+    assert_eq!(
+        pid["measured"]["lat_mean_ns"],
+        serde_json::json!({"min": 8.5e6, "median": 8.55e6, "max": 8.6e6})
+    );
+    assert_eq!(
+        pid["measured"]["disks"][1]["read_share"],
+        serde_json::json!({"min": 0.0, "median": 0.5, "max": 1.0})
+    );
+    let devid = &report["groups"][0]["cells"][2];
+    assert_eq!((&devid["measured"]["seeds"], &devid["trials"][0]["status"]), (&1.into(), &"failed".into()));
+    let never = &report["groups"][1]["cells"][2];
+    assert!(never["measured"].is_null() && never["trials"][1]["status"].is_null(), "{never}");
+}
+
+#[test]
+fn everything_about_a_trial() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let show = run(here.path(), &["show", fixture::NAME, TRIAL]);
+    assert_eq!((show.status, show.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(show.out);
+}
+
+#[test]
+fn a_failed_trial_shows_its_guests_last_words() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let show = run(here.path(), &["show", fixture::NAME, "hdd-raid1+randread-4k-qd1+devid+s1"]);
+    assert_eq!(show.status, Some(0));
+    assert!(show.out.contains("reason: the guest kernel panicked: sysrq triggered crash"), "{}", show.out);
+    assert!(show.out.contains("disklab: hello\n[31mred\n"), "no escapes of the guest: {}", show.out);
+}
+
+#[test]
+fn requests_are_csv() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let show = run(here.path(), &["show", fixture::NAME, TRIAL, "--requests"]);
+    let expected = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,mark\n\
+                    ,mark,,,,5,,,begin measure 0\n\
+                    vda,read,0,64,8,10,11,100,\n\
+                    vdb,read,0,0,8,110,111,200,\n";
+    assert_eq!((show.status, show.out.as_str()), (Some(0), expected));
+}
+
+#[test]
+fn a_record_can_be_named_by_its_path() {
+    let here = tempfile::tempdir().expect("a folder");
+    let folder = fixture::record(here.path());
+    let path = folder.display().to_string();
+    let by_path = run(here.path(), &["show", &path]);
+    assert_eq!(by_path.status, Some(0));
+    assert!(by_path.out.contains(&format!("disklab show {path} ")), "{}", by_path.out);
+}
+
+#[test]
+fn equal_records_are_the_same() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::small_record(here.path(), "a", 7);
+    fixture::small_record(here.path(), "b", 7);
+    let same = run(here.path(), &["same", "a", "b"]);
+    assert_eq!((same.status, same.err.as_str()), (Some(0), ""));
+    assert!(same.out.starts_with("the same: 12 trials, fingerprint "), "{}", same.out);
+}
+
+#[test]
+fn the_first_request_that_differs_is_shown() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::small_record(here.path(), "a", 7);
+    fixture::small_record(here.path(), "b", 8);
+    let same = run(here.path(), &["same", "a", "b"]);
+    assert_eq!(same.status, Some(1));
+    for expected in [
+        "1 difference\n",
+        "requests.trace: differs at byte ",
+        "first:  entry 3: vdb,read,0,7,8,110,111,200,\n",
+        "second: entry 3: vdb,read,0,8,8,110,111,200,\n",
+    ] {
+        assert!(same.out.contains(expected), "{expected} in {}", same.out);
+    }
+}
+
+#[test]
+fn text_that_differs_is_shown_by_its_line() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::small_record(here.path(), "a", 7);
+    let other = fixture::small_record(here.path(), "b", 7).join("raw").join(TRIAL).join("guest.jsonl");
+    let text = fs::read_to_string(&other).expect("steps").replace("a warning", "a Warning");
+    fs::write(&other, text).expect("room");
+    let same = run(here.path(), &["same", "a", "b"]);
+    assert_eq!(same.status, Some(1));
+    assert!(same.out.contains("second: line 3: ") && same.out.contains("a Warning"), "{}", same.out);
+}
