@@ -78,13 +78,19 @@ impl Port {
     /// When the next command may be taken; `None` while there is none or it must wait for others to complete.
     pub fn next_command(&self) -> Option<Nanos> {
         let next = self.arriving.front()?;
-        if self.alone || self.in_service >= self.speed.depth.max(1) {
+        if self.alone {
             return None;
         }
-        if !self.goes_alone(next.request) {
-            return Some(next.decoded.max(self.alone_until));
+        if self.goes_alone(next.request) {
+            return (self.in_service == 0).then(|| next.decoded.max(self.last_completion));
         }
-        (self.in_service == 0).then(|| next.decoded.max(self.last_completion))
+        // A command holds its place until its completion time, which may be known before.
+        let held = self.in_service as usize + self.outbox.len();
+        let free = match held.checked_sub(self.speed.depth.max(1) as usize) {
+            None => Nanos::ZERO,
+            Some(before) => self.outbox.get(before)?.at,
+        };
+        Some(next.decoded.max(self.alone_until).max(free))
     }
 
     /// Takes the command that [`Port::next_command`] told of.

@@ -6,7 +6,9 @@ use disklab_des::Random;
 use disklab_disks::build;
 use disklab_spec::device::{Hdd, Model};
 use disklab_units::{Bytes, Nanos, Rate, Seed};
-use drive::{Served, assert_near, closed_loop, hdd, iops, mean_latency, open, read, serve, throughput};
+use drive::{
+    Served, assert_near, closed_loop, hdd, iops, mean_latency, open, open_loop, read, serve, throughput,
+};
 
 const HDDS: [&str; 8] = [
     "nas-4tb",
@@ -132,6 +134,27 @@ fn a_read_half_in_the_cache_waits_for_the_other_half() {
     let turn = model.revolution();
     assert!(done - now < turn + turn / 4, "{}", done - now);
     assert_eq!(disk.counters().media_read_sectors, 1_500);
+}
+
+/// Also where a change of track makes a command further on a little nearer than the next.
+#[test]
+fn a_sequential_stream_is_served_in_order() {
+    for name in HDDS {
+        let (mut disk, _) = open(name, 1);
+        let served = closed_loop(disk.as_mut(), Nanos(0), 16, 1_000, |i| read(i as u64 * 2048, 2048));
+        assert!(served.is_sorted_by_key(|served| served.request.sector), "{name}");
+    }
+}
+
+#[test]
+fn data_is_read_once_for_all_who_wait_for_it() {
+    let (mut disk, _) = open("nas-4tb", 1);
+    let requests = [read(4_000_000_000, 8), read(0, 8), read(0, 8), read(4, 8)];
+    let served = open_loop(disk.as_mut(), requests.map(|request| (Nanos(0), request)));
+    let near = |served: &&Served| served.request.sector < 8;
+    let (first, last) = (served.iter().find(near).unwrap(), served.iter().rfind(near).unwrap());
+    assert!(last.at - first.at < Nanos::from_micros(200), "{} and {}", first.at, last.at);
+    assert_eq!(served.len(), 4);
 }
 
 /// With requests always near, a far one waits: until it is overdue, and no longer.

@@ -136,6 +136,26 @@ mod tests {
         assert!(longest - shortest > nominal / 1_000, "they spread over the tolerance");
     }
 
+    /// A command that goes on where the last one ended finds its sector just arriving, also across tracks and
+    /// cylinders, and also a write, which must settle first.
+    #[test]
+    fn going_on_in_sequence_loses_no_turn() {
+        let mechanics = mechanics(1);
+        let geometry = &mechanics.geometry;
+        let (mut surfaces, mut cylinders) = (0, 0);
+        for sector in 1..80_000 {
+            let (end, next) = (geometry.end_place(sector), geometry.place(sector));
+            for write in [false, true] {
+                let reach =
+                    mechanics.reach(end.arm(), geometry.angle(end.tape), &mechanics.target(next, write));
+                assert_eq!(reach, next.tape - end.tape, "to sector {sector}");
+            }
+            surfaces += u32::from(end.surface != next.surface);
+            cylinders += u32::from(end.cylinder != next.cylinder);
+        }
+        assert!(surfaces > 10 && cylinders > 0, "{surfaces} changes of surface, {cylinders} of cylinder");
+    }
+
     /// What a lone random read waits for the platters, by its latency less all that is not waiting: as often any part
     /// of a turn as any other (Kolmogorov and Smirnov's distance, at one per cent).
     #[test]

@@ -256,24 +256,22 @@ impl HddDisk {
     pub(super) fn keep_ahead(&mut self, at: Nanos, segment: usize, end: u64) {
         let limit = end + self.look_ahead;
         let geometry = &self.mechanics.geometry;
-        let held = self.segments.range(segment).end;
-        match &mut self.activity {
-            Activity::Ahead(stream) if at < stream.stop() => {
-                // Another stream is left to finish: going to and fro between two would serve neither.
+        if let Activity::Ahead(stream) = &mut self.activity {
+            if at < stream.stop() {
+                // Another segment's stream is left to finish: going to and fro between two would serve neither.
                 if stream.segment == segment {
                     stream.extend(limit, geometry);
                 }
+                return;
             }
-            Activity::Idle | Activity::Ahead(_)
-                if self.queue.is_empty()
-                    && !self.buffer.has_waiting()
-                    && held.saturating_sub(end) * 2 < self.look_ahead
-                    && held < geometry.sectors() =>
-            {
-                self.stop_ahead(at);
-                self.begin_ahead(at, segment, held, limit);
-            }
-            _ => {}
+        } else if !matches!(self.activity, Activity::Idle) {
+            return;
+        }
+        let held = self.segments.range(segment).end;
+        let half_used = held.saturating_sub(end) * 2 < self.look_ahead && held < geometry.sectors();
+        if half_used && self.queue.is_empty() && !self.buffer.has_waiting() {
+            self.stop_ahead(at);
+            self.begin_ahead(at, segment, held, limit);
         }
     }
 
