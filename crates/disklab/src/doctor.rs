@@ -30,7 +30,7 @@ pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if let (true, Ok(cache), Ok(installation)) = (complete, cache, installation) {
         checks.push(match self_test::boot(cache, installation) {
             Ok(detail) => good("a guest", detail),
-            Err(reason) => missing("a guest", reason, "disklab kernel build"),
+            Err(reason) => missing("a guest", reason, "disklab run smoke    # its record tells more"),
         });
     }
     if screen.json {

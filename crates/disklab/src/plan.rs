@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use disklab_exec::estimate;
 use disklab_kernels::Cache;
-use disklab_spec::suite::Axis;
 use disklab_spec::{Join, Trial};
+use disklab_store::outcome::Cell;
 use disklab_units::{Bytes, Nanos};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
@@ -58,9 +58,11 @@ struct Plan {
     jobs: usize,
     virtual_ns: Nanos,
     /// An estimate, with `jobs` guests at a time.
-    wall_ms: u128,
+    #[serde(rename = "wall_ms", serialize_with = "millis")]
+    wall: Duration,
     /// The same, for disks that are not in the cache yet.
-    preparing_ms: u128,
+    #[serde(rename = "preparing_ms", serialize_with = "millis")]
+    preparing: Duration,
     kernels: Vec<PlannedKernel>,
     room: Vec<Room>,
 }
@@ -70,15 +72,17 @@ struct Planned {
     id: String,
     seed_index: u32,
     virtual_ns: Nanos,
-    wall_ms: u128,
+    #[serde(rename = "wall_ms", serialize_with = "millis")]
+    wall: Duration,
 }
 
 #[derive(Debug, Serialize)]
 struct PlannedCell {
-    cell: Vec<(Axis, String)>,
+    cell: Cell,
     trials: usize,
     virtual_ns: Nanos,
-    wall_ms: u128,
+    #[serde(rename = "wall_ms", serialize_with = "millis")]
+    wall: Duration,
 }
 
 #[derive(Debug, Serialize)]
@@ -129,35 +133,24 @@ impl Plan {
     fn of(home: &Home, question: &Question, jobs: usize) -> Self {
         let cache = Cache::open();
         let trials = &question.trials;
-        let mut cells: Vec<PlannedCell> = Vec::new();
-        for trial in trials {
-            let (virtual_ns, wall_ms) = (virtual_time(trial), estimate::wall(trial).as_millis());
-            match cells.iter_mut().find(|cell| cell.cell == trial.cell) {
-                Some(cell) => {
-                    cell.trials += 1;
-                    cell.virtual_ns += virtual_ns;
-                    cell.wall_ms += wall_ms;
-                }
-                None => cells.push(PlannedCell { cell: trial.cell.clone(), trials: 1, virtual_ns, wall_ms }),
-            }
-        }
-        let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
         let planned = |trial: &Trial| Planned {
             id: trial.id.clone(),
             seed_index: trial.seed_index,
             virtual_ns: virtual_time(trial),
-            wall_ms: estimate::wall(trial).as_millis(),
+            wall: estimate::wall(trial),
         };
-        let parallel = jobs.min(trials.len()).max(1) as u128;
+        let planned: Vec<_> = trials.iter().map(planned).collect();
+        let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
+        let parallel = u32::try_from(jobs.min(trials.len()).max(1)).unwrap_or(u32::MAX);
         Self {
             suite: question.suite.name.clone(),
             question: question.suite.question.clone(),
             set: question.set.clone(),
-            virtual_ns: trials.iter().map(virtual_time).sum(),
-            wall_ms: cells.iter().map(|cell| cell.wall_ms).sum::<u128>() / parallel,
-            preparing_ms: preparing.as_millis() / parallel,
-            trials: trials.iter().map(planned).collect(),
-            cells,
+            virtual_ns: planned.iter().map(|trial| trial.virtual_ns).sum(),
+            wall: planned.iter().map(|trial| trial.wall).sum::<Duration>() / parallel,
+            preparing: preparing / parallel,
+            cells: cells(trials, &planned),
+            trials: planned,
             jobs,
             kernels: kernels(cache.as_ref(), home, trials),
             room: room(cache.as_ref()),
@@ -181,9 +174,9 @@ impl Plan {
         writeln!(
             out,
             "wall time: about {} with {} at a time; preparing disks that are not in the cache: about {}",
-            words::wall(millis(self.wall_ms)),
+            words::wall(self.wall),
             words::count(self.jobs, "guest"),
-            words::wall(millis(self.preparing_ms))
+            words::wall(self.preparing)
         )?;
         self.kernels.iter().try_for_each(|kernel| writeln!(out, "kernel: {kernel}"))?;
         for Room { what, folder, free } in &self.room {
@@ -195,31 +188,41 @@ impl Plan {
 
     /// A value that is the same as in the row above is not repeated, as long as those before it are not either.
     fn table(&self, color: bool) -> Table {
-        let axes: Vec<Axis> = self
-            .cells
-            .first()
-            .map(|cell| cell.cell.iter().map(|(axis, _)| *axis).collect())
-            .unwrap_or_default();
-        let mut columns: Vec<_> = axes.iter().map(|axis| (axis.as_str(), Side::Left)).collect();
+        let axes = self.cells.iter().take(1).flat_map(|cell| &cell.cell.0);
+        let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Side::Left)).collect();
         columns.extend([("trials", Side::Right), ("virtual", Side::Right), ("wall, about", Side::Right)]);
         let mut table = Table::new(&columns, color);
-        let mut above: &[(Axis, String)] = &[];
-        for PlannedCell { cell, trials, virtual_ns, wall_ms } in &self.cells {
+        let mut above: &[(String, String)] = &[];
+        for PlannedCell { cell: Cell(cell), trials, virtual_ns, wall } in &self.cells {
             let same = above.iter().zip(cell).take_while(|(above, here)| above == here).count();
-            let value = |(i, (_, value)): (usize, &(Axis, String))| {
-                if i < same { String::new() } else { value.clone() }
-            };
-            let numbers =
-                [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(millis(*wall_ms))];
-            table.row(cell.iter().enumerate().map(value).chain(numbers));
+            let values = cell.iter().map(|(_, value)| value.clone());
+            let values = values.enumerate().map(|(i, value)| if i < same { String::new() } else { value });
+            let numbers = [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(*wall)];
+            table.row(values.chain(numbers));
             above = cell;
         }
         table
     }
 }
 
-fn millis(count: u128) -> Duration {
-    Duration::from_millis(u64::try_from(count).unwrap_or(u64::MAX))
+/// `planned` are `trials`, one for one.
+fn cells(trials: &[Trial], planned: &[Planned]) -> Vec<PlannedCell> {
+    let mut cells: Vec<PlannedCell> = Vec::new();
+    for (trial, Planned { virtual_ns, wall, .. }) in trials.iter().zip(planned) {
+        let cell = Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect());
+        if let Some(known) = cells.iter_mut().find(|known| known.cell == cell) {
+            known.trials += 1;
+            known.virtual_ns += *virtual_ns;
+            known.wall += *wall;
+        } else {
+            cells.push(PlannedCell { cell, trials: 1, virtual_ns: *virtual_ns, wall: *wall });
+        }
+    }
+    cells
+}
+
+fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
 fn kernels(

@@ -18,7 +18,7 @@ const NAME: &str = "self-test";
 const SUITE: &str = r#"
 question = "Does a guest start, serve requests and end?"
 seeds = 1
-memory = "128 MiB"
+memory = "256 MiB"
 runtime = { rotational = "5 ms", solid_state = "5 ms" }
 array = "single-constant"
 workload = "smoke-randread"

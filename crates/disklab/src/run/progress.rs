@@ -23,6 +23,7 @@ pub struct Progress {
     bar: Option<ProgressBar>,
     start: Instant,
     jobs: usize,
+    trials: usize,
     state: Mutex<State>,
 }
 
@@ -108,6 +109,7 @@ impl Progress {
             bar,
             start: Instant::now(),
             jobs: jobs.clamp(1, trials.len().max(1)),
+            trials: trials.len(),
             state: Mutex::new(state),
         }
     }
@@ -157,11 +159,11 @@ impl Progress {
         let Some(bar) = &self.bar else { return };
         let moved: Nanos = state.running.values().map(|running| running.moved).sum();
         let (ended, running) = (state.ended.len(), state.running.len());
-        let all = ended + running + state.waiting.len();
         bar.set_position((state.virtual_time + moved).0);
         let failed = if state.failed > 0 { format!(", {} failed", state.failed) } else { String::new() };
         let left = words::wall(state.left(self.start.elapsed(), self.jobs));
-        bar.set_message(format!("{ended} of {all} trials{failed}, {running} running, about {left} left"));
+        let trials = self.trials;
+        bar.set_message(format!("{ended} of {trials} trials{failed}, {running} running, about {left} left"));
     }
 
     fn message(&self, text: &str) {

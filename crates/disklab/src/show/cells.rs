@@ -18,6 +18,9 @@ use layout::{Layout, Row};
 const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
                         the disks shows here; what it costs itself does not.";
 
+const MEDIANS: &str = "Each number is the median over its row's seeds; below it is their range, where they differ \
+                       (percents: by more than one).";
+
 pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     head(report, screen, out)?;
     let mut notes = Notes::default();
@@ -36,18 +39,14 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
     }
     writeln!(out)?;
     notes.print(screen, out)?;
-    if report.groups.iter().flat_map(|group| &group.cells).any(several_seeds) {
-        lines(
-            "Each number is the median over its row's seeds; below it is their range, where they differ.",
-            "",
-            screen,
-            out,
-        )?;
+    let cells = || report.groups.iter().flat_map(|group| &group.cells);
+    if cells().any(several_seeds) {
+        lines(MEDIANS, "", screen, out)?;
     }
     lines(VALIDITY, "", screen, out)?;
-    if let Some(trial) =
-        report.groups.iter().flat_map(|group| &group.cells).flat_map(|cell| &cell.trials).next()
-    {
+    let trials = || cells().flat_map(|cell| &cell.trials);
+    let failed = trials().find(|trial| trial.status == Some(Status::Failed));
+    if let Some(trial) = failed.or_else(|| trials().next()) {
         writeln!(out, "One trial: disklab show {} {}", report.record, trial.trial)?;
     }
     Ok(())
@@ -62,12 +61,14 @@ fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Fai
     let fio = report.tools.get("fio").and_then(|fio| fio.split(',').next());
     facts.extend(fio.map(str::to_owned));
     facts.push(report.trials.to_string());
-    facts.extend(report.set.iter().map(|set| format!("with {set}")));
+    if !report.set.is_empty() {
+        facts.push(format!("with {}", report.set.join(" ")));
+    }
     Ok(writeln!(out, "{}; begun {}", facts.join(", "), report.created)?)
 }
 
 fn title(group: &Group) -> String {
-    let values: Vec<_> = group.head.iter().map(|(_, value)| value.clone()).collect();
+    let values: Vec<_> = group.head.0.iter().map(|(_, value)| value.clone()).collect();
     values.join(", ")
 }
 

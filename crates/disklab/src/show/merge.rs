@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use disklab_collect::{Remark, Sample};
 use disklab_spec::Suite;
 use disklab_store::manifest::Manifest;
+use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Record, Status};
 use serde::Serialize;
 
@@ -40,7 +41,7 @@ pub struct KernelUsed {
 #[derive(Debug, Serialize)]
 pub struct Group<'a> {
     /// Axis and value.
-    pub head: Vec<(String, String)>,
+    pub head: Cell,
     /// The axes of the rows.
     pub axes: Vec<String>,
     pub cells: Vec<CellRow<'a>>,
@@ -160,7 +161,7 @@ fn groups<'a>(axes: &[String], record: &'a Record) -> Vec<Group<'a>> {
             let pairs = axes.iter().zip(&values).filter(|(axis, _)| wanted.contains(axis));
             pairs.map(|(_, value)| value.clone()).collect()
         };
-        let head: Vec<_> = head_axes.iter().cloned().zip(of(&head_axes)).collect();
+        let head = Cell(head_axes.iter().cloned().zip(of(&head_axes)).collect());
         let group = find_or_add(
             &mut groups,
             |group| group.head == head,

@@ -190,7 +190,7 @@ fn disks(
         .map(|&line| {
             let row = |it: Option<&Measured>| -> Vec<String> {
                 let disks = it.iter().flat_map(|it| &it.disks);
-                disks.map(|disk| told(value(disk), 0.01, line, |percent| format!("{percent:.0}"))).collect()
+                disks.map(|disk| percent(value(disk), line)).collect()
             };
             measured.iter().copied().map(row).collect()
         })
@@ -212,6 +212,16 @@ fn disks(
     }
 }
 
+/// Of a part of one. A difference of one percent is not worth a line.
+fn percent(spread: Option<Spread>, line: Line) -> String {
+    let wide = spread.is_some_and(|spread| spread.max - spread.min > 0.01);
+    if line == Line::Median || wide {
+        told(spread, 0.01, line, |percent| format!("{percent:.0}"))
+    } else {
+        String::new()
+    }
+}
+
 /// A number in units of `scale`; but for the median, nothing where all seeds look the same.
 fn told(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String) -> String {
     let Some(Spread { min, median, max }) = spread else {
@@ -229,6 +239,8 @@ fn told(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String
 
 #[cfg(test)]
 mod tests {
+    use disklab_store::outcome::Cell;
+
     use super::super::super::merge::{CellRow, Disk};
     use super::*;
     use crate::screen::When;
@@ -258,7 +270,7 @@ mod tests {
     }
 
     fn group(disks: u8, time: f64) -> Group<'static> {
-        Group { head: Vec::new(), axes: vec!["policy".to_owned()], cells: vec![cell(disks, time)] }
+        Group { head: Cell::default(), axes: vec!["policy".to_owned()], cells: vec![cell(disks, time)] }
     }
 
     fn printed(group: &Group, width: usize, below: &str) -> String {
