@@ -181,7 +181,8 @@ fn a_write_larger_than_the_buffer_passes_through() {
 #[test]
 fn reads_do_not_shut_out_a_stalled_write() {
     let mut disk = build_with(|model| (model.channels, model.dies_per_channel) = (1, 1));
-    let fill = 32 * 1024 * 1024 / 131_072;
+    // The buffer, and more than the die programs meanwhile.
+    let fill = 32 * 1024 * 1024 / 131_072 + 40;
     let next = |i: usize| if i <= fill { write(i as u64 * 256, 256) } else { read(0, 8) };
     let served = closed_loop(disk.as_mut(), Nanos(0), 8, 20_000, next);
     let longest = |op| {

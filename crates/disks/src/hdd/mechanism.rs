@@ -170,8 +170,9 @@ impl HddDisk {
             return Some(Choice::Command(index, self.queue.reach(index, &self.mechanics, self.arm, angle)));
         }
         let (index, reach) = self.queue.nearest(&self.mechanics, self.arm, angle)?;
-        match extent().filter(|_| stalled.is_some()) {
-            Some(Choice::Extent(age, nearer)) if nearer < reach => Some(Choice::Extent(age, nearer)),
+        let rival = if stalled.is_some() { extent() } else { None };
+        match rival {
+            Some(Choice::Extent(_, nearer)) if nearer < reach => rival,
             _ => Some(Choice::Command(index, reach)),
         }
     }
