@@ -247,7 +247,10 @@ fn kernels(
             Ok(kernel) => PlannedKernel {
                 version: Some(kernel.version.to_string()),
                 path: Some(kernel.path.display().to_string()),
-                lacks: lacking(&kernel, trials.iter().filter(|trial| trial.kernel == name)),
+                lacks: lacking(
+                    |option| kernel.has_option(option),
+                    trials.iter().filter(|trial| trial.kernel == name),
+                ),
                 ..blank
             },
             Err(missing) => PlannedKernel { missing: Some(missing), ..blank },
@@ -256,13 +259,10 @@ fn kernels(
     names.into_iter().map(look).collect()
 }
 
-/// Options that these trials need and `kernel` was built without.
-pub fn lacking<'a>(
-    kernel: &disklab_kernels::Kernel,
-    trials: impl IntoIterator<Item = &'a Trial>,
-) -> Vec<String> {
+/// Options that these trials need and a kernel does not have.
+pub fn lacking<'a>(has: impl Fn(&str) -> bool, trials: impl IntoIterator<Item = &'a Trial>) -> Vec<String> {
     let needed: BTreeSet<&String> = trials.into_iter().flat_map(|trial| &trial.needs).collect();
-    needed.into_iter().filter(|need| !kernel.has_option(need)).cloned().collect()
+    needed.into_iter().filter(|need| !has(need)).cloned().collect()
 }
 
 fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {

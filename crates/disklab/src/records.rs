@@ -18,12 +18,14 @@ const NAMED: usize = 5;
 /// The folder of a record, by its name in `./records` or by its path.
 pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let path = Path::new(run);
-    if run.contains('/') || is_record(path) {
-        return if path.is_dir() {
-            Ok(path.to_owned())
-        } else {
-            Err(Failure::mistaken(format!("there is no folder {run}")))
-        };
+    if path.is_dir() && (run.contains('/') || is_record(path)) {
+        return Ok(path.to_owned());
+    }
+    // Shells complete names to this.
+    let run = run.strip_prefix("./").unwrap_or(run);
+    let run = run.strip_prefix(FOLDER).map_or(run, |name| name.trim_matches('/'));
+    if run.contains('/') {
+        return Err(Failure::mistaken(format!("there is no folder {}", path.display())));
     }
     let path = Path::new(FOLDER).join(run);
     if !run.is_empty() && path.is_dir() {

@@ -94,10 +94,8 @@ fn open(folder: Option<PathBuf>, manifest: &Manifest, retry: Retry) -> Result<(W
 fn say_tidied(tidied: &Tidied, screen: &Screen) {
     let again = tidied.unfinished.len() + tidied.unrecorded.len();
     if again > 0 {
-        screen.remark(&format!(
-            "{} had not ended when this record was left; it is run again",
-            words::count(again, "trial")
-        ));
+        let trials = words::count(again, "trial");
+        screen.remark(&format!("run again, because it had not ended when this record was left: {trials}"));
     }
     if tidied.torn_bytes > 0 {
         screen.remark(

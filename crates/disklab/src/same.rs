@@ -37,9 +37,13 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let [first, second] = &records;
     let differences = compare(first.folder(), second.folder())?;
     let fingerprint = fingerprint(first.folder())?;
-    // What should make no difference, and what explains one.
-    let settings: Vec<_> =
-        first.manifest().mismatches(second.manifest()).iter().map(ToString::to_string).collect();
+    // What explains a difference, or should have made one.
+    let settings: Vec<_> = first
+        .manifest()
+        .mismatches(second.manifest())
+        .into_iter()
+        .map(|it| format!("{}: first {}, second {}", it.what, it.recorded, it.now))
+        .collect();
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Failed };
     if screen.json {
         let told: Vec<_> = differences.iter().map(ToString::to_string).collect();

@@ -27,25 +27,46 @@ pub fn check(home: &Home, trials: &[Trial], jobs: usize, stop: &'static AtomicBo
     Ok(Run { kernels, installation, cache, patience: Patience::default(), jobs, stop })
 }
 
-/// Every option that is lacking, and one trial for each that needs it.
 fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<(), Failure> {
-    let own = || trials.iter().filter(|trial| trial.kernel == name);
-    let lacking = plan::lacking(kernel, own());
+    let own: Vec<&Trial> = trials.iter().filter(|trial| trial.kernel == name).collect();
+    let lacking = plan::lacking(|option| kernel.has_option(option), own.iter().copied());
     if lacking.is_empty() {
         return Ok(());
     }
-    let lines: Vec<_> = lacking
-        .iter()
-        .map(|option| {
-            let who = own().find(|trial| trial.needs.contains(option)).map_or("", |trial| trial.id.as_str());
-            format!("  CONFIG_{option}, which {who} needs")
-        })
-        .collect();
-    Err(Failure::mistaken(format!(
-        "kernel {name} (Linux {}, {}) was built without\n{}\nWhat to do: build a kernel that has it, or leave out what \
-         needs it (--set)",
-        kernel.version,
-        kernel.path.display(),
-        lines.join("\n")
-    )))
+    let kernel = format!("kernel {name} (Linux {}, {})", kernel.version, kernel.path.display());
+    Err(Failure::mistaken(without(&kernel, &lacking, &own)))
+}
+
+/// Every option that is lacking, and one trial for each that needs it.
+fn without(kernel: &str, lacking: &[String], trials: &[&Trial]) -> String {
+    let line = |option: &String| {
+        let who = trials.iter().find(|trial| trial.needs.contains(option));
+        format!("  CONFIG_{option}, which {} needs\n", who.map_or("nobody", |trial| trial.id.as_str()))
+    };
+    format!(
+        "{kernel} was built without\n{}What to do: build a kernel that has it, or leave out what needs it (--set)",
+        lacking.iter().map(line).collect::<String>()
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use disklab_spec::Lab;
+
+    use super::*;
+
+    #[test]
+    fn an_option_that_a_kernel_lacks_is_named_with_who_needs_it() {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
+        let trials = lab.suite("smoke").unwrap().trials(&lab).unwrap();
+        let lacking = plan::lacking(|option| option != "BTRFS_EXPERIMENTAL", &trials);
+        assert_eq!(lacking, ["BTRFS_EXPERIMENTAL"]);
+        let text = without("kernel 7.3", &lacking, &trials.iter().collect::<Vec<_>>());
+        let expected = "kernel 7.3 was built without\n  CONFIG_BTRFS_EXPERIMENTAL, which \
+                        constant-raid1+smoke-randread+round-robin=4096+s1 needs\n";
+        assert!(text.starts_with(expected), "{text}");
+        assert_eq!(plan::lacking(|_| true, &trials), [""; 0]);
+    }
 }

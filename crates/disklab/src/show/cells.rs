@@ -54,7 +54,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
 
 fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let question = report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
-    writeln!(out, "{}{question}", screen.paint(&report.suite, Paint::Strong))?;
+    lines(&format!("{}{question}", report.suite), "", screen, out)?;
     let mut facts: Vec<String> = Vec::new();
     facts.extend(report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version)));
     // A tool's version comes first in its fact.
@@ -64,7 +64,7 @@ fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Fai
     if !report.set.is_empty() {
         facts.push(format!("with {}", report.set.join(" ")));
     }
-    Ok(writeln!(out, "{}; begun {}", facts.join(", "), report.created)?)
+    lines(&format!("{}; begun {}", facts.join(", "), report.created), "", screen, out)
 }
 
 fn title(group: &Group) -> String {

@@ -39,7 +39,8 @@ fn the_nearest_name_is_suggested() {
             &["show", "quick-1", "hdd-raid1+randread-4k-qd1+pdi+s1"],
             "did you mean `hdd-raid1+randread-4k-qd1+pid+s1`?",
         ),
-        (&["show", "./nowhere"], "there is no folder ./nowhere"),
+        (&["show", "./far/away"], "there is no folder ./far/away"),
+        (&["show", "records/quick-2/"], "did you mean `quick-1`?"),
         (&["run", "--resume", "quick-9"], "did you mean `quick-1`?"),
         (&["lst"], "list"),
     ] {

@@ -1,6 +1,11 @@
 //! What every verb owes to its surroundings: help, exit statuses, pipes, colours.
 
+use std::fs::File;
+use std::io::Read;
 use std::process::Stdio;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::{disklab, done, fixture, run};
 
@@ -80,6 +85,45 @@ fn colours_come_only_when_they_are_asked_for() {
         show(&["--color=always"], Some("1")).contains("\x1b["),
         "what is typed goes before the environment"
     );
+}
+
+#[test]
+fn a_terminal_gets_colours_unless_it_does_not_want_them_and_tables_as_wide_as_it_is() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let show = |columns: u16, environment: &[(&str, &str)]| {
+        let mut command = disklab(here.path());
+        command.args(["show", fixture::NAME]).envs(environment.iter().copied());
+        on_terminal(command, columns)
+    };
+    assert!(show(100, &[]).contains("\x1b["));
+    for plain in [("NO_COLOR", "1"), ("TERM", "dumb")] {
+        assert!(!show(100, &[plain]).contains('\x1b'), "{plain:?}");
+    }
+    for columns in [80, 100, 140] {
+        let text = show(columns, &[("NO_COLOR", "1")]);
+        let numbers = text.lines().take_while(|line| !line.starts_with("One trial"));
+        let longest = numbers.map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
+        assert!(longest > usize::from(columns) / 2 && longest <= usize::from(columns), "{longest}:\n{text}");
+    }
+}
+
+/// What a command prints on a terminal of so many columns.
+fn on_terminal(mut command: std::process::Command, columns: u16) -> String {
+    let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal");
+    let name = ptsname(&terminal, Vec::new()).expect("its name").into_string().expect("a plain one");
+    let screen = File::options().read(true).write(true).open(name).expect("its other end");
+    let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+    tcsetwinsize(&screen, size).expect("a size");
+    let mut child = command.stdout(screen).stderr(Stdio::null()).spawn().expect("it starts");
+    // The command holds the other end too.
+    drop(command);
+    let mut text = Vec::new();
+    // When the last one lets go of the other end, reading fails.
+    let _ = File::from(terminal).read_to_end(&mut text);
+    assert!(child.wait().expect("it ends").success());
+    String::from_utf8(text).expect("text")
 }
 
 #[test]

@@ -214,7 +214,8 @@ fn disks(
 
 /// Of a part of one. A difference of one percent is not worth a line.
 fn percent(spread: Option<Spread>, line: Line) -> String {
-    let wide = spread.is_some_and(|spread| spread.max - spread.min > 0.01);
+    let whole = |part: f64| (part * 100.0).round();
+    let wide = spread.is_some_and(|spread| whole(spread.max) - whole(spread.min) > 1.0);
     if line == Line::Median || wide {
         told(spread, 0.01, line, |percent| format!("{percent:.0}"))
     } else {
