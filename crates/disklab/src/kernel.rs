@@ -3,6 +3,7 @@
 mod progress;
 
 use std::io::Write;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
-use crate::plan::Jobs;
+use crate::plan::or_processors;
 use crate::screen::Screen;
 use crate::table::{Side, Table};
 use crate::{signals, words};
@@ -49,8 +50,9 @@ struct BuildArgs {
     #[arg(long, value_name = "HEX", requires = "source")]
     sha256: Option<String>,
 
-    #[command(flatten)]
-    jobs: Jobs,
+    /// Compilers at a time; as many as there are processors unless said.
+    #[arg(long, value_name = "N")]
+    jobs: Option<NonZeroUsize>,
 }
 
 /// Print where a built kernel is.
@@ -77,7 +79,7 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let source = args.source.map(|path| source(&path, args.sha256)).transpose()?;
     let cache = &Cache::open()?;
-    let maker = Build { cache, share, jobs: args.jobs.get(), stop: signals::watch()? };
+    let maker = Build { cache, share, jobs: or_processors(args.jobs), stop: signals::watch()? };
     let mut progress = progress::Progress::new(screen);
     let report = &mut |step| progress.step(step);
     let built = match source {
@@ -88,18 +90,15 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     progress.end();
     let built = built?;
     let kernel = &built.kernel;
-    let mut out = screen.out();
     if screen.json {
-        drop(out);
         screen.json(&as_json(kernel, share)?)?;
-    } else if built.fresh {
-        let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
-        writeln!(out, "Linux {} was built in {took}: {}", kernel.version, kernel.path.display())?;
-        out.flush()?;
-    } else {
-        writeln!(out, "Linux {} is there already: {}", kernel.version, kernel.path.display())?;
-        out.flush()?;
+        return Ok(Exit::Ok);
     }
+    let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
+    let how = if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
+    let mut out = screen.out();
+    writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
+    out.flush()?;
     Ok(Exit::Ok)
 }
 

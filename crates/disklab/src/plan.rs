@@ -42,9 +42,14 @@ pub struct Jobs {
 
 impl Jobs {
     pub fn get(self) -> usize {
-        let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        self.jobs.map_or_else(processors, NonZeroUsize::get)
+        or_processors(self.jobs)
     }
+}
+
+/// As many as were asked for, or else as there are processors.
+pub fn or_processors(asked: Option<NonZeroUsize>) -> usize {
+    let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    asked.map_or_else(processors, NonZeroUsize::get)
 }
 
 #[derive(Debug, Serialize)]
