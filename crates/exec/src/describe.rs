@@ -88,8 +88,7 @@ pub fn plan(trial: &Trial) -> Plan {
         mount: (!bare).then(|| mount(trial)),
         mount_settings: policy.into_iter().collect(),
         files: Vec::new(),
-        touch: (!bare && trial.metadata == Metadata::Warm)
-            .then(|| Touch { name: TEST_FILE.to_owned(), every: CHECKSUM_LEAF }),
+        touch: touch(trial),
         measure: Some(Measure {
             command: fio(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
@@ -97,6 +96,12 @@ pub fn plan(trial: &Trial) -> Plan {
         }),
         unmount: false,
     }
+}
+
+/// What brings the filesystem's metadata into memory, if that is wanted.
+pub fn touch(trial: &Trial) -> Option<Touch> {
+    let wanted = trial.array.join != Join::Single && trial.metadata == Metadata::Warm;
+    wanted.then(|| Touch { name: TEST_FILE.to_owned(), every: CHECKSUM_LEAF })
 }
 
 fn scheduler(trial: &Trial, index: usize) -> Setting {

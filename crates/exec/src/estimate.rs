@@ -4,6 +4,7 @@
 //! will serve, and the order of magnitude of that is in its model. After the first trials, progress is the better guide.
 
 use disklab_spec::{Model, Trial};
+use disklab_units::{Bytes, Nanos};
 use std::time::Duration;
 
 /// Boot, fio's start, the copy of the disks, the record on disk.
@@ -20,7 +21,24 @@ pub fn wall(trial: &Trial) -> Duration {
     let block = trial.workload.bs.0 as f64;
     let depth = f64::from(trial.workload.iodepth * trial.workload.numjobs);
     let requests = seconds * trial.devices.iter().map(|d| rate(&d.model, block, depth)).sum::<f64>();
-    START + REQUEST.mul_f64(requests) + MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20))
+    let moved = MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20));
+    START + REQUEST.mul_f64(requests + touched(trial) as f64) + moved
+}
+
+/// The guest's clock at the end of a trial.
+pub fn virtual_time(trial: &Trial) -> Nanos {
+    let slowest = trial.devices.iter().map(|d| 1.0 / rate(&d.model, 4096.0, 1.0)).fold(0.0, f64::max);
+    trial.ramp + trial.runtime + Nanos::from_secs_f64(slowest * touched(trial) as f64)
+}
+
+/// What preparing the disks of a trial takes at most on the host.
+pub fn room(trial: &Trial) -> Bytes {
+    crate::prepared::room(trial)
+}
+
+/// Blocks read beforehand, each with a look at its checksum.
+fn touched(trial: &Trial) -> u64 {
+    crate::describe::touch(trial).map_or(0, |touch| 2 * trial.workload.file_size.0 / touch.every.0)
 }
 
 /// Preparing the disks of a trial on one processor, if they are not in the cache.

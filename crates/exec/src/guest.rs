@@ -6,6 +6,7 @@ use disklab_guest::names;
 use disklab_units::{Bytes, Nanos};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use std::fs::File;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -105,16 +106,18 @@ impl Guest<'_> {
         Command::new(self.kernel)
             .arg(format!("mem={}K", self.memory.0 >> 10))
             .args(["rootfstype=hostfs", "rootflags=/", "ro", "quiet", "con=null", "con0=null,fd:1", "uml_dir=uml/"])
-            .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=on"])
+            .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=auto"])
             // A guest that panics ends.
             .arg("panic=-1")
-            .arg(format!("init={}", self.installation.init.display()))
+            .arg(format!("init=\"{}\"", self.installation.init.display()))
             .args(["--", disklab_guest::init::ARGUMENT])
             .env_clear()
             .env("DISKLAB_LIBRARY", &self.installation.library)
             .env("DISKLAB_STARTER", std::process::id().to_string())
             .env("TMPDIR", memory_folder(self.folder, self.memory))
             .current_dir(self.folder)
+            // A terminal's Ctrl-C is for the one who watches, not for the guest.
+            .process_group(0)
             .stdin(Stdio::null())
             .stdout(console)
             .stderr(both)
@@ -160,8 +163,10 @@ impl Guest<'_> {
     }
 }
 
-/// Where the guest's memory is a file: in memory if there is room, else beside the trial.
+/// Where the guest's memory is a file: in memory if there is room for all guests of a run, else beside the trial. The
+/// file grows as the guest uses its memory, and what does not fit then kills it.
 fn memory_folder(trial: &Path, memory: Bytes) -> PathBuf {
     let shm = Path::new("/dev/shm");
-    if crate::image::check_room("", shm, memory).is_ok() { shm.to_owned() } else { trial.to_owned() }
+    let all = memory.saturating_mul(crate::cpus::allowed().len() as u64);
+    if crate::image::check_room("", shm, all).is_ok() { shm.to_owned() } else { trial.to_owned() }
 }

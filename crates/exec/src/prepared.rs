@@ -9,7 +9,7 @@ use crate::{evidence, image};
 use disklab_guest::machine::MachineDisk;
 use disklab_guest::names;
 use disklab_guest::plan::Plan;
-use disklab_kernels::{Claim, Kernel};
+use disklab_kernels::{Claim, Kernel, Step};
 use disklab_spec::{Join, Trial};
 use disklab_units::{Bytes, Nanos};
 use serde::Serialize;
@@ -20,6 +20,8 @@ use std::path::{Path, PathBuf};
 const FORMAT: u32 = 1;
 /// To write 50 GiB takes a virtual minute or two at a microsecond a request.
 const LIMIT: Nanos = Nanos::from_secs(7200);
+/// The same for all, since what is prepared must not depend on which trial came first.
+const MEMORY: Bytes = Bytes::mib(512);
 /// A filesystem takes this much of each disk before anything is in it.
 const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
 /// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its extents beside them.
@@ -68,10 +70,10 @@ pub fn key(trial: &Trial, kernel: &Kernel, mkfs: &str) -> Result<Option<String>>
     Ok(Some(disklab_collect::digest::sha256_hex(&text)[..16].to_owned()))
 }
 
-/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, waits.
-pub fn get(run: &Run, trial: &Trial, kernel: &Kernel, key: &str) -> Result<Prepared> {
+/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and waits.
+pub fn get(run: &Run, trial: &Trial, kernel: &Kernel, key: &str, waiting: &mut dyn FnMut(Step)) -> Result<Prepared> {
     let (parent, stop) = (run.cache.disks(), run.stop);
-    let claim = Claim::take(&parent, key, stop, &mut |_| ())?;
+    let claim = Claim::take(&parent, key, stop, waiting)?;
     let folder = parent.join(key);
     if folder.join(names::CLOSING).is_file() {
         return Ok(Prepared { folder, fresh: false });
@@ -102,7 +104,7 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
     fs::create_dir(&disks).map_err(Error::io("create", &disks))?;
     write_json(&folder.join(names::MACHINE), &describe::preparing_machine(trial))?;
     write_json(&folder.join(names::PLAN), &plan)?;
-    let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: trial.memory };
+    let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: MEMORY };
     let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
     if matches!(end, crate::guest::End::Stopped) {
         return Err(Error::Interrupted);

@@ -33,6 +33,8 @@ pub struct Run {
 pub enum Event<'a> {
     /// The disks of an array are being prepared, or looked for in the cache.
     Preparing { array: &'a str },
+    /// Another disklab is preparing them; this one waits for it.
+    Waiting { array: &'a str },
     Prepared { array: &'a str, fresh: bool },
     Began { trial: &'a Trial },
     /// Virtual time since the guest's boot, and whether what counts has begun.
@@ -101,7 +103,8 @@ impl Run {
             let (key, trial) = distinct[i];
             let array = &trial.array.name;
             events(Event::Preparing { array });
-            let prepared = match prepared::get(self, trial, self.kernel(trial), key) {
+            let waiting = &mut |_| events(Event::Waiting { array });
+            let prepared = match prepared::get(self, trial, self.kernel(trial), key, waiting) {
                 Err(Error::Interrupted | Error::Cache(disklab_kernels::Error::Interrupted)) => Err("interrupted".to_owned()),
                 other => other.map_err(|error| error.to_string()),
             };

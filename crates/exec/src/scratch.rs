@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 const LOCK: &str = "lock";
 
@@ -15,9 +16,11 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// A new folder in `parent`, called after this process and `name`.
-    pub fn create(parent: &Path, name: &str) -> Result<Self> {
-        let path = parent.join(format!("{}-{name}", std::process::id()));
+    /// A new folder in `parent`, named by this process and a number.
+    pub fn create(parent: &Path) -> Result<Self> {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = parent.join(format!("{}-{number}", std::process::id()));
         fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
         let lock = path.join(LOCK);
         let lock = File::create(&lock).map_err(Error::io("create", &lock))?;
@@ -66,7 +69,7 @@ mod tests {
     #[test]
     fn only_what_is_abandoned_is_swept() {
         let parent = tempfile::tempdir().unwrap();
-        let used = Scratch::create(parent.path(), "used").unwrap();
+        let used = Scratch::create(parent.path()).unwrap();
         let left = parent.path().join("1-left");
         fs::create_dir(&left).unwrap();
         fs::write(left.join(LOCK), "").unwrap();

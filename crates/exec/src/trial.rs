@@ -6,7 +6,7 @@ use crate::guest::{End, Guest};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::evidence;
+use crate::{estimate, evidence};
 use disklab_collect::sample::{self, Asked};
 use disklab_collect::{Remark, Sample, fio};
 use disklab_guest::heartbeat::Beat;
@@ -19,6 +19,7 @@ use disklab_store::{Outcome, Status};
 use disklab_units::Nanos;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's own failure is an
@@ -32,7 +33,7 @@ pub fn carry_out(
     seen: &mut dyn FnMut(Beat),
 ) -> Result<Outcome> {
     let started = Instant::now();
-    let scratch = Scratch::create(&run.trials_folder(), &trial.id)?;
+    let scratch = Scratch::create(&run.trials_folder())?;
     if let Some(prepared) = disks {
         prepared.copy(trial, scratch.path())?;
     }
@@ -42,13 +43,13 @@ pub fn carry_out(
     prepared::write_json(&folder.join(names::MACHINE), &describe::machine(trial))?;
     prepared::write_json(&folder.join(names::PLAN), &describe::plan(trial))?;
 
-    let limit = Nanos(trial.ramp.0 + trial.runtime.0 + run.patience.overtime.0);
+    let limit = Nanos(estimate::virtual_time(trial).0 * 2 + run.patience.overtime.0);
     let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: trial.memory };
     let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
     let virtual_ns = evidence::virtual_time(folder);
     for clutter in [DISKS, names::HEARTBEAT] {
-        let clutter = folder.join(clutter);
-        fs::remove_file(&clutter).map_err(Error::io("remove", &clutter))?;
+        // A guest that ended at once has made no heartbeat.
+        let _ = fs::remove_file(folder.join(clutter));
     }
     let mut outcome = blank(trial);
     outcome.virtual_ns = virtual_ns;
@@ -59,7 +60,9 @@ pub fn carry_out(
             (outcome.sample, outcome.remarks) = (Some(sample), remarks);
         }
         Err(reason) => {
-            outcome.status = if matches!(end, End::Stopped) { Status::Interrupted } else { Status::Failed };
+            // A guest that a signal reached before us ended in its own way.
+            let stopped = matches!(end, End::Stopped) || run.stop.load(Ordering::Relaxed);
+            outcome.status = if stopped { Status::Interrupted } else { Status::Failed };
             outcome.reason = Some(reason);
         }
     }

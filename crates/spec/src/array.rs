@@ -33,6 +33,8 @@ pub struct Array {
 /// Devices as they were read; `None` where the file was there and had mistakes.
 pub type Devices = BTreeMap<String, Option<Device>>;
 
+/// As many as the guest's driver takes (`disklab_guest::machine::MOST_DISKS`).
+const DEVICES_MAX: usize = 128;
 /// mkfs.btrfs refuses smaller devices (its own limit is 109 MiB or more, by profile).
 const SMALLEST_FOR_BTRFS: Bytes = Bytes::mib(128);
 
@@ -48,6 +50,9 @@ impl Array {
         }
         if let Some(join) = join {
             check_count(table, join, devices.len());
+        }
+        if devices.len() > DEVICES_MAX {
+            table.wrong("devices", format!("{} are more than a guest can have: {DEVICES_MAX}", devices.len()));
         }
         let array = Self {
             name: name.to_owned(),

@@ -118,6 +118,9 @@ impl Progress {
         let mut state = self.state();
         match event {
             Event::Preparing { array } => self.message(&format!("preparing the disks of {array}")),
+            Event::Waiting { array } => {
+                self.say(&format!("another disklab is preparing the disks of {array}; waiting for it"));
+            }
             Event::Prepared { .. } => {
                 let took = state.preparing.pop().unwrap_or_default();
                 state.behind += took;
@@ -141,7 +144,7 @@ impl Progress {
                 }
             }
         }
-        if !matches!(event, Event::Preparing { .. }) {
+        if !matches!(event, Event::Preparing { .. } | Event::Waiting { .. }) {
             self.draw(&state);
         }
     }

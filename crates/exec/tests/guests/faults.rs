@@ -8,7 +8,7 @@ use disklab_units::{Bytes, Nanos};
 use libtest_mimic::Trial;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 pub fn tests() -> Vec<Trial> {
     vec![
@@ -87,7 +87,8 @@ fn signalled(signal: &'static str) -> String {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let steps = path.join(names::REQUESTS);
-            while !steps.exists() {
+            let asked = Instant::now();
+            while !steps.exists() && asked.elapsed() < Duration::from_secs(10) {
                 std::thread::sleep(Duration::from_millis(10));
             }
             std::thread::sleep(Duration::from_millis(300));

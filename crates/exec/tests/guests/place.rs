@@ -129,8 +129,19 @@ impl Place {
         measured["said"].as_str().unwrap().to_owned()
     }
 
-    /// Processes of this machine that run in the guest's folder.
+    /// Processes that still run in the guest's folder. Its programs die with its kernel, but not in the same instant:
+    /// they get some seconds.
     pub fn processes(&self) -> Vec<String> {
+        for _ in 0..100 {
+            if self.processes_now().is_empty() {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        self.processes_now()
+    }
+
+    fn processes_now(&self) -> Vec<String> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
             let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());

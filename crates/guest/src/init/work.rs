@@ -128,6 +128,8 @@ fn run(command: &[String], step: &str, steps: &mut Steps) -> Result<(), Failure>
         .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("HOME", "/tmp")
         .env("LC_ALL", "C")
+        // Else the host's /etc/localtime would show in fio's report.
+        .env("TZ", "UTC")
         .current_dir(TRIAL)
         .stdin(Stdio::null())
         .stdout(out)

@@ -106,7 +106,7 @@ fn id(cell: &[(Axis, String)], seed_index: u32) -> String {
     let mut id = String::new();
     for (_, value) in cell {
         // Names have neither `=` nor `+`, so that ids stay unique. A `:` is a drive or a host to some tools.
-        id.push_str(&value.replace(':', "="));
+        id.push_str(&value.replace(':', "=").replace('/', "%"));
         id.push('+');
     }
     id + "s" + &seed_index.to_string()
@@ -163,7 +163,9 @@ impl<'a> Resolved<'a> {
             }
             Axis::Kernel => {
                 let known = || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
-                if !known().any(|known| known == value) {
+                let version_of = |series: &str| value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
+                // A path is a kernel that the user built; whether there is one is not for the lab to know.
+                if !value.contains('/') && !known().any(|known| known == value || version_of(known)) {
                     return Err(unknown("kernel", value, known()));
                 }
             }

@@ -89,6 +89,11 @@ pub struct Baseline {
     pub value: String,
 }
 
+/// Options that mount(8) makes flags of and no filesystem knows.
+const MOUNT_FLAGS: [&str; 12] = [
+    "defaults", "ro", "rw", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync", "nosuid", "nodev",
+    "noexec",
+];
 const SEEDS: RangeInclusive<u32> = 1..=1000;
 /// A kernel and fio need the first, and hosts have seldom more than the second.
 const MEMORY: RangeInclusive<Bytes> = Bytes::mib(64)..=Bytes::gib(256);
@@ -255,6 +260,8 @@ fn read_mount_options(table: &Table<'_, '_>) -> Vec<String> {
     for Located { value, place } in &options {
         if value.is_empty() || value.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control()) {
             table.wrong_at(place, format!("`{}` is not one mount option", value.escape_debug()));
+        } else if MOUNT_FLAGS.contains(&value.as_str()) {
+            table.wrong_at(place, format!("`{value}` is not for measuring; of the general options only noatime is taken"));
         }
     }
     options.into_iter().map(|option| option.value).collect()

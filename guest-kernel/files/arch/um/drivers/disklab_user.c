@@ -20,8 +20,13 @@ static int starts_again(void)
 {
 	int now = personality(0xffffffff);
 
-	if (now < 0 || now & ADDR_NO_RANDOMIZE || personality(now | ADDR_NO_RANDOMIZE) < 0)
+	if (now >= 0 && now & ADDR_NO_RANDOMIZE)
 		return 0;
+	if (now < 0 || personality(now | ADDR_NO_RANDOMIZE) < 0) {
+		fprintf(stderr, "disklab: address randomisation cannot be turned off here (personality(2) is forbidden, "
+			"as in some containers); results would not repeat\n");
+		exit(1);
+	}
 	personality(now);
 	return 1;
 }
