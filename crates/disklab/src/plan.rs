@@ -68,6 +68,8 @@ struct Plan {
     /// The same, for disks that are not in the cache yet.
     #[serde(rename = "preparing_ms", serialize_with = "millis")]
     preparing: Duration,
+    /// What the prepared disks take at most.
+    prepared: Bytes,
     kernels: Vec<PlannedKernel>,
     room: Vec<Room>,
 }
@@ -159,6 +161,7 @@ impl Plan {
             jobs,
             kernels: kernels(cache.as_ref(), home, trials),
             room: room(cache.as_ref()),
+            prepared: prepared_once(trials).into_iter().map(estimate::room).sum(),
         }
     }
 
@@ -183,6 +186,7 @@ impl Plan {
             words::count(self.jobs, "guest"),
             words::wall(self.preparing)
         )?;
+        writeln!(out, "prepared disks take up to {} in the cache", self.prepared)?;
         self.kernels.iter().try_for_each(|kernel| writeln!(out, "kernel: {kernel}"))?;
         for Room { what, folder, free } in &self.room {
             let free = free.map_or_else(|| "unknown".to_owned(), |free| free.to_string());

@@ -15,6 +15,10 @@ use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::Screen;
 
+/// Every result of the kernel executor carries this.
+const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
+                        the disks shows here; what it costs itself does not.";
+
 /// Show the results of a run, or everything about one of its trials.
 #[derive(Debug, clap::Args)]
 pub struct Args {

@@ -141,20 +141,18 @@ fn remaining(elapsed: Duration, done: u32, total: u32) -> Option<Duration> {
     (done >= ENOUGH).then(|| elapsed / done * total.saturating_sub(done))
 }
 
-/// The lines of a log that tell what went wrong, or its last ones.
+/// The lines of a log around the first that tells of an error, or its last ones. The first error is the cause, what
+/// follows often its consequence; some tools name the cause just before make tells that they failed.
 fn last_words(log: &str) -> Vec<String> {
-    let tells = |line: &&str| {
-        ["error:", "Error ", "*** ", "undefined reference", "No space left"]
-            .iter()
-            .any(|word| line.contains(word))
+    const BEFORE: usize = 3;
+    let lines: Vec<&str> = log.lines().collect();
+    let tells =
+        |line: &&str| ["error:", "*** ", "undefined reference"].iter().any(|word| line.contains(word));
+    let start = match lines.iter().position(tells) {
+        Some(first) => first.saturating_sub(BEFORE),
+        None => lines.len().saturating_sub(SHOWN),
     };
-    // Of the errors the first is the cause and what follows often its consequence.
-    let mut shown: Vec<&str> = log.lines().filter(tells).take(SHOWN).collect();
-    if shown.is_empty() {
-        shown = log.lines().rev().take(SHOWN).collect();
-        shown.reverse();
-    }
-    shown.into_iter().map(str::to_owned).collect()
+    lines[start..].iter().take(SHOWN).map(|&line| line.to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -169,11 +167,16 @@ mod tests {
     }
 
     #[test]
-    fn errors_are_found_among_thousands_of_lines() {
+    fn the_first_error_is_found_among_thousands_of_lines() {
         let mut log = "  CC      a.o\n".repeat(5000);
-        log.push_str("a.c:3:1: error: unknown type\nmake[2]: *** [a.o] Error 1\n");
+        log.push_str("Kconfig:1: can't open file\nmake[2]: *** [conf] Error 1\n");
         log.push_str(&"  CC      b.o\n".repeat(50));
-        assert_eq!(last_words(&log), ["a.c:3:1: error: unknown type", "make[2]: *** [a.o] Error 1"]);
+        let shown = last_words(&log);
+        assert_eq!(shown.len(), SHOWN);
+        assert_eq!(
+            shown[2..5],
+            ["Kconfig:1: can't open file", "make[2]: *** [conf] Error 1", "  CC      b.o"]
+        );
         assert_eq!(last_words("one\ntwo\n"), ["one", "two"]);
     }
 }

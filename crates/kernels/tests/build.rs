@@ -249,7 +249,7 @@ fn a_failed_build_shows_its_errors_and_keeps_its_log() {
     place.write("tree/build.sh", "echo 'fs/x.c:1:2: error: what is this' >&2; exit 1\n");
     let (result, _) = place.build(&place.tree());
     let Err(Error::Make { log, tail, .. }) = result else { panic!("{result:?}") };
-    assert_eq!(tail[0], "fs/x.c:1:2: error: what is this");
+    assert!(tail.contains(&"fs/x.c:1:2: error: what is this".to_owned()), "{tail:?}");
     assert!(fs::read_to_string(&log).unwrap().contains("what is this"));
     assert!(!place.kernels().iter().any(|name| name.starts_with('.')), "{:?}", place.kernels());
 }

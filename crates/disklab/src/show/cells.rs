@@ -11,12 +11,9 @@ use disklab_store::Status;
 use super::merge::{CellRow, Group, Report, TrialRow};
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
+use super::VALIDITY;
 use crate::words;
 use layout::{Layout, Row};
-
-/// Every result of the kernel executor carries this.
-const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
-                        the disks shows here; what it costs itself does not.";
 
 const MEDIANS: &str = "Each number is the median over its row's seeds; below it is their range, where they differ \
                        (percents: by more than one).";

@@ -28,6 +28,8 @@ pub struct Report<'a> {
     pub kernels: Vec<KernelUsed>,
     pub tools: BTreeMap<String, String>,
     pub trials: Tally,
+    /// What the numbers do not say.
+    pub validity: &'static str,
     pub groups: Vec<Group<'a>>,
 }
 
@@ -111,6 +113,7 @@ impl<'a> Report<'a> {
             kernels: kernels(manifest),
             tools: manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())).collect(),
             trials: Tally::of(record),
+            validity: super::VALIDITY,
             groups: groups(&axes, record),
         }
     }

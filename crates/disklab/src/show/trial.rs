@@ -12,6 +12,7 @@ use disklab_store::{Outcome, Record, Status};
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
+use super::VALIDITY;
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -53,6 +54,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             left.last_words(screen, &mut out)?;
         }
     }
+    writeln!(out, "{VALIDITY}")?;
     if let Some(raw) = &raw {
         files(raw, screen, &mut out)?;
         let run = records::name_of(record.folder());
@@ -288,6 +290,7 @@ fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>) -> Value 
     });
     json!({
         "outcome": outcome,
+        "validity": VALIDITY,
         "raw": raw,
         "steps": left.map(|left| &left.steps),
         "phases": phases,
