@@ -56,9 +56,8 @@ fn whole_blocks(bytes: Bytes) -> Bytes {
 /// What prepares the trial's disks; none for bare disks, which are zeroes to begin with.
 pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     let Join::Btrfs(profile) = trial.array.join else { return None };
-    let mut mkfs: Vec<String> = ["mkfs.btrfs", "-q", "-f", "-d", profile.as_str(), "-m", profile.as_str()]
-        .map(str::to_owned)
-        .into();
+    let mut mkfs: Vec<String> =
+        ["mkfs.btrfs", "-q", "-f", "-d", profile.as_str(), "-m", profile.as_str()].map(str::to_owned).into();
     mkfs.extend(device_paths(&trial.devices));
     Some(Plan {
         burn_pids: 0,

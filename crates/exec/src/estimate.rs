@@ -54,7 +54,8 @@ fn rate(model: &Model, block: f64, depth: f64) -> f64 {
             (depth.sqrt() / access).min(hdd.rate_outer.0 as f64 / block)
         }
         Model::Ssd(ssd) => {
-            let read = ssd.read_page.iter().map(|t| t.as_secs_f64()).sum::<f64>() / ssd.read_page.len().max(1) as f64;
+            let read = ssd.read_page.iter().map(|t| t.as_secs_f64()).sum::<f64>()
+                / ssd.read_page.len().max(1) as f64;
             (depth / (read + ssd.command_overhead.as_secs_f64())).min(ssd.link.0 as f64 / block)
         }
         Model::Constant(c) => depth.min(f64::from(c.servers)) / c.latency.as_secs_f64(),

@@ -19,14 +19,19 @@ pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
     let status = match end {
         End::Stopped => return Err("interrupted".to_owned()),
         End::Silent(silence) => {
-            return Err(explained(folder, &format!(
-                "the guest hangs: neither its clock nor a request moved for {} s", silence.as_secs()
-            )));
+            return Err(explained(
+                folder,
+                &format!(
+                    "the guest hangs: neither its clock nor a request moved for {} s",
+                    silence.as_secs()
+                ),
+            ));
         }
         End::PastTime(limit) => {
-            return Err(explained(folder, &format!(
-                "the guest never ends: its clock is past {limit}, far beyond what the trial takes"
-            )));
+            return Err(explained(
+                folder,
+                &format!("the guest never ends: its clock is past {limit}, far beyond what the trial takes"),
+            ));
         }
         End::Talkative => return Err(explained(folder, "the guest's console filled up; it has gone wrong")),
         End::Exited(status) => status,
@@ -116,14 +121,18 @@ mod tests {
 
     #[test]
     fn the_nearest_cause_is_told() {
-        let failed = (names::STEPS, "{\"step\":\"mounted\"}\n{\"step\":\"failed\",\"error\":\"measure: fio failed\"}\n");
+        let failed = (
+            names::STEPS,
+            "{\"step\":\"mounted\"}\n{\"step\":\"failed\",\"error\":\"measure: fio failed\"}\n",
+        );
         assert_eq!(reason(&[failed], &exited(0)), "measure: fio failed");
         let full = (names::CONSOLE, "disklab: write of disks/0.img: No space left on device\n");
         assert_eq!(
             reason(&[failed, full], &exited(0)),
             "write of disks/0.img: No space left on device; in the guest: measure: fio failed"
         );
-        let panicked = (names::CONSOLE, "[ 1.0] Kernel panic - not syncing: sysrq triggered crash\n[ 1.0] CPU: 0\n");
+        let panicked =
+            (names::CONSOLE, "[ 1.0] Kernel panic - not syncing: sysrq triggered crash\n[ 1.0] CPU: 0\n");
         assert_eq!(reason(&[panicked], &exited(1)), "the guest kernel panicked: sysrq triggered crash");
         let killed = End::Exited(ExitStatus::from_raw(11));
         assert!(reason(&[], &killed).starts_with("the guest's process died (signal: 11"));
@@ -134,7 +143,10 @@ mod tests {
     fn a_guest_that_was_given_up_says_where() {
         let steps = (names::STEPS, "{\"step\":\"mounted\",\"filesystem\":\"btrfs\"}\n");
         let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
-        assert!(text.contains("hangs") && text.contains("60 s") && text.contains("finished: mounted"), "{text}");
+        assert!(
+            text.contains("hangs") && text.contains("60 s") && text.contains("finished: mounted"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -37,7 +37,8 @@ impl Installation {
         // Cargo always writes the one in `deps`, and the one beside the program only when it is asked for the library;
         // a program that is a test is in `deps` itself.
         let places = ["deps", "", "../lib/disklab"].map(|place| folder.join(place).join(name));
-        let library = places.iter().find(|place| place.is_file()).ok_or_else(|| Error::NoLibrary(places[1].clone()))?;
+        let library =
+            places.iter().find(|place| place.is_file()).ok_or_else(|| Error::NoLibrary(places[1].clone()))?;
         let library = library.canonicalize().map_err(Error::io("find", library))?;
         Ok(Self { library, init })
     }
@@ -84,7 +85,13 @@ pub struct Guest<'a> {
 
 impl Guest<'_> {
     /// Runs it to its end. `limit` is when virtual time is past what can be right.
-    pub fn run(&self, silence: Duration, limit: Nanos, stop: &AtomicBool, seen: &mut dyn FnMut(Beat)) -> Result<End> {
+    pub fn run(
+        &self,
+        silence: Duration,
+        limit: Nanos,
+        stop: &AtomicBool,
+        seen: &mut dyn FnMut(Beat),
+    ) -> Result<End> {
         let mut child = self.start()?;
         let end = self.watch(&mut child, silence, limit, stop, seen);
         if !matches!(end, Ok(End::Exited(_))) {
@@ -105,7 +112,15 @@ impl Guest<'_> {
         let both = console.try_clone().map_err(Error::io("create", &path))?;
         Command::new(self.kernel)
             .arg(format!("mem={}K", self.memory.0 >> 10))
-            .args(["rootfstype=hostfs", "rootflags=/", "ro", "quiet", "con=null", "con0=null,fd:1", "uml_dir=uml/"])
+            .args([
+                "rootfstype=hostfs",
+                "rootflags=/",
+                "ro",
+                "quiet",
+                "con=null",
+                "con0=null,fd:1",
+                "uml_dir=uml/",
+            ])
             .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=auto"])
             // A guest that panics ends.
             .arg("panic=-1")

@@ -85,7 +85,12 @@ mod tests {
     fn too_little_room_says_how_much() {
         let folder = tempfile::tempdir().unwrap();
         let error = check_room("a copy", folder.path(), Bytes(1 << 60)).unwrap_err().to_string();
-        assert!(error.contains("a copy needs about 1024 PiB") || error.contains("a copy needs about 1 EiB") || error.contains("needs about"), "{error}");
+        assert!(
+            error.contains("a copy needs about 1024 PiB")
+                || error.contains("a copy needs about 1 EiB")
+                || error.contains("needs about"),
+            "{error}"
+        );
         check_room("a copy", folder.path(), Bytes(1)).unwrap();
     }
 }

@@ -50,10 +50,11 @@ impl Prepared {
     pub fn copy(&self, trial: &Trial, target: &Path) -> Result<()> {
         let mut needed = Bytes::mib(64);
         for i in 0..trial.devices.len() {
-            needed = needed + image::allocated(&self.disk(i))?;
+            needed += image::allocated(&self.disk(i))?;
         }
         image::check_room(&format!("a copy of the disks of {}", trial.array.name), target, needed)?;
-        (0..trial.devices.len()).try_for_each(|i| image::copy(&self.disk(i), &target.join(format!("{i}.img"))))
+        (0..trial.devices.len())
+            .try_for_each(|i| image::copy(&self.disk(i), &target.join(format!("{i}.img"))))
     }
 
     fn disk(&self, index: usize) -> PathBuf {
@@ -66,12 +67,19 @@ pub fn key(trial: &Trial, kernel: &Kernel, mkfs: &str) -> Result<Option<String>>
     let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
     let machine = describe::preparing_machine(trial);
     let all = Ingredients { format: FORMAT, kernel: &kernel.key, mkfs, disks: &machine.disks, plan: &plan };
-    let text = serde_json::to_vec(&all).map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
+    let text =
+        serde_json::to_vec(&all).map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
     Ok(Some(disklab_collect::digest::sha256_hex(&text)[..16].to_owned()))
 }
 
 /// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and waits.
-pub fn get(run: &Run, trial: &Trial, kernel: &Kernel, key: &str, waiting: &mut dyn FnMut(Step)) -> Result<Prepared> {
+pub fn get(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    key: &str,
+    waiting: &mut dyn FnMut(Step),
+) -> Result<Prepared> {
     let (parent, stop) = (run.cache.disks(), run.stop);
     let claim = Claim::take(&parent, key, stop, waiting)?;
     let folder = parent.join(key);

@@ -32,14 +32,29 @@ pub struct Run {
 #[derive(Debug)]
 pub enum Event<'a> {
     /// The disks of an array are being prepared, or looked for in the cache.
-    Preparing { array: &'a str },
+    Preparing {
+        array: &'a str,
+    },
     /// Another disklab is preparing them; this one waits for it.
-    Waiting { array: &'a str },
-    Prepared { array: &'a str, fresh: bool },
-    Began { trial: &'a Trial },
+    Waiting {
+        array: &'a str,
+    },
+    Prepared {
+        array: &'a str,
+        fresh: bool,
+    },
+    Began {
+        trial: &'a Trial,
+    },
     /// Virtual time since the guest's boot, and whether what counts has begun.
-    Moved { trial: &'a Trial, now: Nanos, measured: bool },
-    Ended { outcome: &'a Outcome },
+    Moved {
+        trial: &'a Trial,
+        now: Nanos,
+        measured: bool,
+    },
+    Ended {
+        outcome: &'a Outcome,
+    },
 }
 
 /// How a run's trials ended.
@@ -60,8 +75,10 @@ impl Run {
         let remaining = writer.remaining();
         let trials: Vec<&Trial> = trials.iter().filter(|trial| remaining.contains(&trial.id)).collect();
         let mkfs = facts::mkfs()?;
-        let keys: Vec<Option<String>> =
-            trials.iter().map(|trial| prepared::key(trial, self.kernel(trial), &mkfs)).collect::<Result<_>>()?;
+        let keys: Vec<Option<String>> = trials
+            .iter()
+            .map(|trial| prepared::key(trial, self.kernel(trial), &mkfs))
+            .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
         let summary = Mutex::new(Summary::default());
         self.share(trials.len(), &|i| {
@@ -105,7 +122,9 @@ impl Run {
             events(Event::Preparing { array });
             let waiting = &mut |_| events(Event::Waiting { array });
             let prepared = match prepared::get(self, trial, self.kernel(trial), key, waiting) {
-                Err(Error::Interrupted | Error::Cache(disklab_kernels::Error::Interrupted)) => Err("interrupted".to_owned()),
+                Err(Error::Interrupted | Error::Cache(disklab_kernels::Error::Interrupted)) => {
+                    Err("interrupted".to_owned())
+                }
                 other => other.map_err(|error| error.to_string()),
             };
             if let Ok(Prepared { fresh, .. }) = prepared {

@@ -24,7 +24,8 @@ impl Scratch {
         fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
         let lock = path.join(LOCK);
         let lock = File::create(&lock).map_err(Error::io("create", &lock))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(|e| Error::io("lock", &path)(e.into()))?;
+        flock(&lock, FlockOperation::NonBlockingLockExclusive)
+            .map_err(|e| Error::io("lock", &path)(e.into()))?;
         Ok(Self { path, _lock: lock })
     }
 
@@ -52,7 +53,10 @@ pub fn sweep(parent: &Path) -> Result<usize> {
         let free = match File::open(entry.path().join(LOCK)) {
             Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
             // Killed before it had made its lock; or it is about to: leave what is younger than a minute.
-            Err(_) => entry.metadata().and_then(|m| m.modified()).is_ok_and(|t| t.elapsed().is_ok_and(|age| age.as_secs() > 60)),
+            Err(_) => entry
+                .metadata()
+                .and_then(|m| m.modified())
+                .is_ok_and(|t| t.elapsed().is_ok_and(|age| age.as_secs() > 60)),
         };
         if free {
             fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;

@@ -96,7 +96,10 @@ fn sleeping_takes_its_time() {
         let start = Instant::now();
         std::thread::sleep(asked);
         let took = start.elapsed();
-        check!(took >= asked && took < asked + Duration::from_millis(1), "slept {took:?} instead of {asked:?}");
+        check!(
+            took >= asked && took < asked + Duration::from_millis(1),
+            "slept {took:?} instead of {asked:?}"
+        );
     }
 }
 
@@ -104,7 +107,10 @@ fn resolutions_are_right() {
     for (clocks, expected) in [(&MOVING[..], 1), (&COARSE[..], 10_000_000)] {
         for &clock in clocks {
             let mut time = libc::timespec { tv_sec: 9, tv_nsec: 9 };
-            check!(unsafe { libc::clock_getres(clock, &raw mut time) } == 0, "clock {clock} has no resolution");
+            check!(
+                unsafe { libc::clock_getres(clock, &raw mut time) } == 0,
+                "clock {clock} has no resolution"
+            );
             check!(ns(&time) == expected, "clock {clock} has a resolution of {} ns", ns(&time));
         }
     }
@@ -114,7 +120,10 @@ fn the_other_calls_agree() {
     for _ in 0..100 {
         move_time();
         let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
-        check!(unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) } == 0, "gettimeofday failed");
+        check!(
+            unsafe { libc::gettimeofday(&raw mut time, std::ptr::null_mut()) } == 0,
+            "gettimeofday failed"
+        );
         let day = slow(libc::CLOCK_REALTIME);
         check!((time.tv_sec * 1_000_000 + time.tv_usec) == day / 1000, "gettimeofday differs");
         let seconds = unsafe { libc::time(std::ptr::null_mut()) };
@@ -148,7 +157,10 @@ fn others_see_the_same() {
         exit(i32::from(now <= before || now != slow(libc::CLOCK_MONOTONIC)));
     }
     let mut status = -1;
-    check!(unsafe { libc::waitpid(child, &raw mut status, 0) } == child && status == 0, "a child saw another time");
+    check!(
+        unsafe { libc::waitpid(child, &raw mut status, 0) } == child && status == 0,
+        "a child saw another time"
+    );
     check!(quick(libc::CLOCK_MONOTONIC) > before, "the child's time is not ours");
 }
 
@@ -161,7 +173,11 @@ fn signals_do_not_disturb() {
     unsafe {
         libc::signal(libc::SIGALRM, handler as extern "C" fn(i32) as libc::sighandler_t);
         let every = libc::timeval { tv_sec: 0, tv_usec: 200 };
-        libc::setitimer(libc::ITIMER_REAL, &libc::itimerval { it_interval: every, it_value: every }, std::ptr::null_mut());
+        libc::setitimer(
+            libc::ITIMER_REAL,
+            &libc::itimerval { it_interval: every, it_value: every },
+            std::ptr::null_mut(),
+        );
     }
     let mut last = 0;
     for _ in 0..200_000 {
@@ -173,7 +189,11 @@ fn signals_do_not_disturb() {
     check!(read > 0 && read <= last, "the handler read {read}, the program {last}");
     let off = libc::timeval { tv_sec: 0, tv_usec: 0 };
     unsafe {
-        libc::setitimer(libc::ITIMER_REAL, &libc::itimerval { it_interval: off, it_value: off }, std::ptr::null_mut());
+        libc::setitimer(
+            libc::ITIMER_REAL,
+            &libc::itimerval { it_interval: off, it_value: off },
+            std::ptr::null_mut(),
+        );
     }
 }
 
@@ -181,7 +201,10 @@ fn setting_the_clock_shows_at_once() {
     let before = quick(libc::CLOCK_REALTIME);
     let monotonic = quick(libc::CLOCK_MONOTONIC);
     let later = libc::timespec { tv_sec: before / 1_000_000_000 + 1000, tv_nsec: 0 };
-    check!(unsafe { libc::clock_settime(libc::CLOCK_REALTIME, &raw const later) } == 0, "the clock cannot be set");
+    check!(
+        unsafe { libc::clock_settime(libc::CLOCK_REALTIME, &raw const later) } == 0,
+        "the clock cannot be set"
+    );
     let now = quick(libc::CLOCK_REALTIME);
     check!(now >= ns(&later) && now < ns(&later) + 1_000_000, "set to {}, it says {now}", ns(&later));
     check!(quick(libc::CLOCK_MONOTONIC) < monotonic + 1_000_000, "setting one clock moved another");

@@ -94,7 +94,9 @@ impl Data {
     pub fn read(&self, at: u64, pieces: &mut [IoSliceMut]) -> io::Result<()> {
         let length: u64 = pieces.iter().map(|p| p.len() as u64).sum();
         if !self.written.overlaps(at, at + length) {
-            pieces.iter_mut().for_each(|p| p.fill(0));
+            for piece in pieces {
+                piece.fill(0);
+            }
             return Ok(());
         }
         let mut done = 0;

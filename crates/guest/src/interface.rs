@@ -173,7 +173,13 @@ extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
 }
 
 extern "C" fn submit(
-    disk: c_uint, tag: c_uint, code: c_uint, fua: c_uint, sector: c_ulonglong, sectors: c_uint, now: c_ulonglong,
+    disk: c_uint,
+    tag: c_uint,
+    code: c_uint,
+    fua: c_uint,
+    sector: c_ulonglong,
+    sectors: c_uint,
+    now: c_ulonglong,
 ) -> c_ulonglong {
     let library = library();
     let arrival = Arrival { disk: disk as usize, tag, op: op(code), fua: fua != 0, sector, sectors };
@@ -197,17 +203,24 @@ extern "C" fn advance(now: c_ulonglong, done: *mut CDone, room: c_uint, count: &
 }
 
 extern "C" fn transfer(
-    disk: c_uint, code: c_uint, pieces: *const CPiece, count: c_uint, sector: c_ulonglong, sectors: c_uint,
+    disk: c_uint,
+    code: c_uint,
+    pieces: *const CPiece,
+    count: c_uint,
+    sector: c_ulonglong,
+    sectors: c_uint,
 ) -> c_int {
     let (library, disk, count) = (library(), disk as usize, count as usize);
     // IoSlice and IoSliceMut are struct iovec by their documentation, and so is CPiece.
     match op(code) {
         Op::Read => {
-            let pieces = unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count) };
+            let pieces =
+                unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count) };
             library.read(disk, sector, pieces)
         }
         Op::Write => {
-            let pieces = unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count) };
+            let pieces =
+                unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count) };
             library.write(disk, sector, pieces)
         }
         Op::Discard | Op::WriteZeroes => library.zero(disk, sector, sectors),
@@ -239,9 +252,15 @@ mod tests {
     /// As gcc lays out the structures of disklab.h on x86-64.
     #[test]
     fn structures_are_laid_out_as_in_c() {
-        assert_eq!((size_of::<CDisk>(), offset_of!(CDisk, discard_granularity), offset_of!(CDisk, rotational)), (40, 28, 32));
+        assert_eq!(
+            (size_of::<CDisk>(), offset_of!(CDisk, discard_granularity), offset_of!(CDisk, rotational)),
+            (40, 28, 32)
+        );
         assert_eq!((size_of::<CDone>(), offset_of!(CDone, error)), (12, 8));
         assert_eq!(size_of::<CPiece>(), size_of::<IoSlice>());
-        assert_eq!((size_of::<CLibrary>(), offset_of!(CLibrary, heartbeat), offset_of!(CLibrary, close)), (72, 8, 64));
+        assert_eq!(
+            (size_of::<CLibrary>(), offset_of!(CLibrary, heartbeat), offset_of!(CLibrary, close)),
+            (72, 8, 64)
+        );
     }
 }

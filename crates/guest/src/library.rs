@@ -99,7 +99,9 @@ pub enum OpenError {
     Build(String),
     #[error("{0} disks; a guest can have {most}", most = crate::machine::MOST_DISKS)]
     TooMany(usize),
-    #[error("{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, one at least")]
+    #[error(
+        "{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, one at least"
+    )]
     Size { disk: String, bytes: u64 },
 }
 
@@ -117,7 +119,8 @@ impl Library {
             return Err(OpenError::TooMany(machine.disks.len()));
         }
         let disks = machine.disks.iter().enumerate();
-        let disks: Vec<_> = disks.map(|(i, d)| Running::open(folder, &machine, i, d)).collect::<Result<_, _>>()?;
+        let disks: Vec<_> =
+            disks.map(|(i, d)| Running::open(folder, &machine, i, d)).collect::<Result<_, _>>()?;
         let trace = if machine.trace {
             let path = at(names::REQUESTS);
             let file = File::create(&path).map_err(|e| OpenError::File(path, e))?;
@@ -156,12 +159,17 @@ impl Library {
         };
         match running.present.get_mut(arrival.tag as usize) {
             Some(slot @ None) => *slot = Some((arrival, now.0)),
-            Some(Some(_)) => return Err(format!("a second request with tag {} while the first runs", arrival.tag)),
+            Some(Some(_)) => {
+                return Err(format!("a second request with tag {} while the first runs", arrival.tag));
+            }
             None => return Err(format!("a request with tag {} of {}", arrival.tag, running.present.len())),
         }
         let end = arrival.sector.checked_add(u64::from(arrival.sectors));
         if end.is_none_or(|end| end > running.bytes / 512) {
-            return Err(format!("{} sectors at sector {} of disk {}", arrival.sectors, arrival.sector, arrival.disk));
+            return Err(format!(
+                "{} sectors at sector {} of disk {}",
+                arrival.sectors, arrival.sector, arrival.disk
+            ));
         }
         let Arrival { tag: id, op, fua, sector, sectors, .. } = arrival;
         running.disk.submit(now, Request { id, op, sector, sectors, fua });
@@ -198,7 +206,10 @@ impl Library {
 
     fn served(&mut self, disk: usize, completion: Completion) {
         let Some((arrival, submitted)) = self.disks[disk].present[completion.id as usize].take() else {
-            self.fault(&format!("{}: a model ended a request that was not there", self.machine.disks[disk].device));
+            self.fault(&format!(
+                "{}: a model ended a request that was not there",
+                self.machine.disks[disk].device
+            ));
             return;
         };
         let Arrival { op, fua, sector, sectors, .. } = arrival;

@@ -44,10 +44,19 @@ pub struct Phase {
 enum State {
     Idle,
     /// A phase was announced; no request yet.
-    Announced { name: String, after: u64 },
+    Announced {
+        name: String,
+        after: u64,
+    },
     /// A request has come: counting begins at `begin`.
-    Waiting { name: String, begin: u64 },
-    Counting { phase: Phase, models: Vec<Value> },
+    Waiting {
+        name: String,
+        begin: u64,
+    },
+    Counting {
+        phase: Phase,
+        models: Vec<Value>,
+    },
 }
 
 /// Counts.
@@ -128,7 +137,8 @@ impl Meter {
 
     /// The phase is over. `models` are the models' counters now. True if there was one that had begun.
     pub fn end(&mut self, models: &[Value]) -> bool {
-        let State::Counting { mut phase, models: before } = std::mem::replace(&mut self.state, State::Idle) else {
+        let State::Counting { mut phase, models: before } = std::mem::replace(&mut self.state, State::Idle)
+        else {
             return false;
         };
         for (i, device) in phase.devices.iter_mut().enumerate() {
@@ -156,9 +166,9 @@ impl Meter {
 /// Number by number, `end - begin`.
 fn difference(begin: &Value, end: &Value) -> Value {
     match (begin, end) {
-        (Value::Object(b), Value::Object(e)) => {
-            Value::Object(e.iter().map(|(k, v)| (k.clone(), difference(b.get(k).unwrap_or(&Value::Null), v))).collect())
-        }
+        (Value::Object(b), Value::Object(e)) => Value::Object(
+            e.iter().map(|(k, v)| (k.clone(), difference(b.get(k).unwrap_or(&Value::Null), v))).collect(),
+        ),
         (Value::Number(b), Value::Number(e)) => match (b.as_u64(), e.as_u64()) {
             (Some(b), Some(e)) => e.saturating_sub(b).into(),
             _ => end.clone(),
@@ -210,7 +220,10 @@ mod tests {
         meter.ended(&served(0, 120, 120, 180), || model(0));
         assert!(meter.end(&model(0)));
         let phase = &meter.phases()[0];
-        assert_eq!((phase.begin_ns, phase.end_ns, phase.devices[0].reads, phase.devices[0].busy_ns), (150, 180, 1, 30));
+        assert_eq!(
+            (phase.begin_ns, phase.end_ns, phase.devices[0].reads, phase.devices[0].busy_ns),
+            (150, 180, 1, 30)
+        );
     }
 
     #[test]

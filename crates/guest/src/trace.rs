@@ -89,8 +89,8 @@ impl Writer {
     }
 
     fn difference(&mut self, value: u64, before: u64) {
-        let d = value.wrapping_sub(before) as i64;
-        self.number(((d << 1) ^ (d >> 63)) as u64);
+        let d = value.wrapping_sub(before).cast_signed();
+        self.number(((d << 1) ^ (d >> 63)).cast_unsigned());
     }
 
     fn number(&mut self, mut value: u64) {
@@ -216,7 +216,16 @@ mod tests {
     use proptest::prelude::*;
 
     fn any_entry() -> impl Strategy<Value = Entry> {
-        let served = (0..8usize, 0..5u8, any::<bool>(), 0..1u64 << 40, 0..1u32 << 16, 0..1u64 << 50, 0..1u64 << 40, 0..1u64 << 40)
+        let served = (
+            0..8usize,
+            0..5u8,
+            any::<bool>(),
+            0..1u64 << 40,
+            0..1u32 << 16,
+            0..1u64 << 50,
+            0..1u64 << 40,
+            0..1u64 << 40,
+        )
             .prop_map(|(disk, op, fua, sector, sectors, submitted, wait, service)| {
                 let op = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::WriteZeroes][op as usize];
                 let (started, ended) = (submitted + wait, submitted + wait + service);

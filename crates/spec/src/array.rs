@@ -52,7 +52,8 @@ impl Array {
             check_count(table, join, devices.len());
         }
         if devices.len() > DEVICES_MAX {
-            table.wrong("devices", format!("{} are more than a guest can have: {DEVICES_MAX}", devices.len()));
+            table
+                .wrong("devices", format!("{} are more than a guest can have: {DEVICES_MAX}", devices.len()));
         }
         let array = Self {
             name: name.to_owned(),

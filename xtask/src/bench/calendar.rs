@@ -13,5 +13,8 @@ pub fn run(_: &Place) -> anyhow::Result<Vec<Figure>> {
         format!("cargo bench --package disklab-des said: {text}{}", String::from_utf8_lossy(&out.stderr))
     })?;
     let millions = rate / 1e6;
-    Ok(vec![Figure::new("calendar, million events a second", format!("{millions:.1}")).at_least(millions, 5.0, "")])
+    Ok(vec![
+        Figure::new("calendar, million events a second", format!("{millions:.1}"))
+            .at_least(millions, 5.0, ""),
+    ])
 }

@@ -28,12 +28,18 @@ impl Place {
     pub fn find() -> anyhow::Result<Self> {
         let share = Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
         let cache = Cache::open()?;
-        let kernel = disklab_kernels::find(&cache, &share, "newest").context("run `disklab kernel build` first")?;
+        let kernel =
+            disklab_kernels::find(&cache, &share, "newest").context("run `disklab kernel build` first")?;
         Ok(Self { share, cache, kernel, installation: Installation::find()? })
     }
 
     /// Runs `command` in a guest; how long the whole took.
-    pub fn run(&self, command: &[String], trace: bool, seen: &mut dyn FnMut(Beat)) -> anyhow::Result<Duration> {
+    pub fn run(
+        &self,
+        command: &[String],
+        trace: bool,
+        seen: &mut dyn FnMut(Beat),
+    ) -> anyhow::Result<Duration> {
         let folder = tempfile::tempdir()?;
         let latency = Nanos::from_micros(50);
         let model = Model::Constant(Constant { latency, servers: 32, rotational: false, queue_depth: 32 });

@@ -13,7 +13,10 @@ use std::time::Duration;
 
 pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
     let trials = trials(place, "read-policy-quick")?;
-    let trial = trials.iter().find(|trial| trial.id.contains("hdd-8-mixed+randread-4k-qd32")).context("no such trial")?;
+    let trial = trials
+        .iter()
+        .find(|trial| trial.id.contains("hdd-8-mixed+randread-4k-qd32"))
+        .context("no such trial")?;
     let mut figures = Vec::new();
     for size in [Bytes::gib(1), Bytes::gib(50)] {
         let mut trial = trial.clone();

@@ -17,7 +17,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
         let rate = |file: &str, trace: bool| -> anyhow::Result<f64> {
             let time = |reads: u64| place.run(&fio(engine, depth, file, reads), trace, &mut |_| ());
             let (few, many) = (time(FEW)?, time(MANY)?);
-            Ok((MANY - FEW) as f64 / (many - few).as_secs_f64())
+            Ok((MANY - FEW) as f64 / (many.as_secs_f64() - few.as_secs_f64()))
         };
         let (mut limit, mut ours, mut untraced) = (Vec::new(), Vec::new(), Vec::new());
         for _ in 0..TURNS {
@@ -28,10 +28,22 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
         let part = |a: &[f64], b: &[f64]| 100.0 * median(a.iter().zip(b).map(|(a, b)| a / b).collect());
         let (of_limit, cost) = (part(&ours, &limit), 100.0 - part(&ours, &untraced));
         let name = format!("{engine}, depth {depth}");
-        figures.push(Figure::new(format!("{name}: requests a second, null_blk"), format!("{:.0}", median(limit))));
-        figures.push(Figure::new(format!("{name}: requests a second, 50 us disk"), format!("{:.0}", median(ours))));
-        figures.push(Figure::new(format!("{name}: of the limit"), format!("{of_limit:.0} %")).at_least(of_limit, 75.0, " %"));
-        figures.push(Figure::new(format!("{name}: cost of the trace"), format!("{cost:.1} %")).at_most(cost, 5.0, " %"));
+        figures.push(Figure::new(
+            format!("{name}: requests a second, null_blk"),
+            format!("{:.0}", median(limit)),
+        ));
+        figures.push(Figure::new(
+            format!("{name}: requests a second, 50 us disk"),
+            format!("{:.0}", median(ours)),
+        ));
+        figures.push(
+            Figure::new(format!("{name}: of the limit"), format!("{of_limit:.0} %"))
+                .at_least(of_limit, 75.0, " %"),
+        );
+        figures.push(
+            Figure::new(format!("{name}: cost of the trace"), format!("{cost:.1} %"))
+                .at_most(cost, 5.0, " %"),
+        );
     }
     Ok(figures)
 }
@@ -43,6 +55,10 @@ fn fio(engine: &str, depth: u32, file: &str, reads: u64) -> Vec<String> {
     ];
     let mut command: Vec<String> = words.join(" ").split(' ').map(str::to_owned).collect();
     command.extend([format!("--ioengine={engine}"), format!("--iodepth={depth}")]);
-    command.extend([format!("--filename={file}"), format!("--number_ios={reads}"), "--io_size=1T".to_owned()]);
+    command.extend([
+        format!("--filename={file}"),
+        format!("--number_ios={reads}"),
+        "--io_size=1T".to_owned(),
+    ]);
     command
 }

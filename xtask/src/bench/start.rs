@@ -16,14 +16,20 @@ const TURNS: usize = 7;
 
 pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
     let trials = trials(place, "read-policy-quick")?;
-    let hdd = trials.iter().find(|trial| trial.id.starts_with("hdd-8-mixed")).context("the suite has no hdd-8-mixed")?;
+    let hdd = trials
+        .iter()
+        .find(|trial| trial.id.starts_with("hdd-8-mixed"))
+        .context("the suite has no hdd-8-mixed")?;
     let mut seconds = Vec::new();
     for turn in 0..=TURNS {
         let start = Instant::now();
         let first = Mutex::new(None);
         carry_out(place, std::slice::from_ref(hdd), 1, &|event| {
             if let Event::Moved { measured: true, .. } = event {
-                first.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get_or_insert_with(|| start.elapsed());
+                first
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner)
+                    .get_or_insert_with(|| start.elapsed());
             }
         })?;
         let first: Option<Duration> = first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -8,10 +8,10 @@ use std::mem::discriminant;
 use disklab_collect::Remark;
 use disklab_store::Status;
 
+use super::VALIDITY;
 use super::merge::{CellRow, Group, Report, TrialRow};
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
-use super::VALIDITY;
 use crate::words;
 use layout::{Layout, Row};
 

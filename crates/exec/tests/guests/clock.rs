@@ -10,7 +10,9 @@ pub fn tests() -> Vec<Trial> {
 fn clocks_agree() {
     let here = std::env::current_exe().unwrap();
     let check = here.parent().unwrap().join("../examples/clock_check").canonicalize();
-    let check = check.expect("crates/guest/examples/clock_check is not built: test the whole workspace, as `make test` does");
+    let check = check.expect(
+        "crates/guest/examples/clock_check is not built: test the whole workspace, as `make test` does",
+    );
     let place = Place::shell(check.to_str().unwrap());
     place.run().unwrap_or_else(|reason| panic!("{reason}; {}", place.said()));
     assert_eq!(place.said(), "all clocks agree");

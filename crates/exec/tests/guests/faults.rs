@@ -37,7 +37,10 @@ fn reason(place: &Place) -> String {
 }
 
 fn a_panic() {
-    assert_eq!(reason(&Place::shell("echo c > /proc/sysrq-trigger")), "the guest kernel panicked: sysrq triggered crash");
+    assert_eq!(
+        reason(&Place::shell("echo c > /proc/sysrq-trigger")),
+        "the guest kernel panicked: sysrq triggered crash"
+    );
 }
 
 fn a_hang() {
@@ -115,7 +118,8 @@ fn a_guest_that_writes_over_itself() {
 }
 
 fn a_console_that_overflows() {
-    let reason = reason(&Place::shell("while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done"));
+    let reason =
+        reason(&Place::shell("while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done"));
     assert!(reason.contains("console filled up"), "{reason}");
 }
 
@@ -124,7 +128,8 @@ fn a_full_host_disk() {
     let mut place = Place::shell("dd if=/dev/urandom of=/dev/vda bs=1M count=32 oflag=direct");
     let small = place.path("small");
     std::fs::create_dir(&small).unwrap();
-    let mounted = Command::new("mount").args(["-t", "tmpfs", "-o", "size=8M", "none"]).arg(&small).output().unwrap();
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=8M", "none"]).arg(&small).output().unwrap();
     if !mounted.status.success() {
         println!("skipped: a full disk needs a small filesystem, and only root can mount one here");
         return;

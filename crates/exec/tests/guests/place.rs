@@ -108,7 +108,9 @@ impl Place {
     }
 
     pub fn run_until(&self, stop: &AtomicBool) -> End {
-        let json = |name: &str, text: serde_json::Result<Vec<u8>>| std::fs::write(self.path(name), text.unwrap()).unwrap();
+        let json = |name: &str, text: serde_json::Result<Vec<u8>>| {
+            std::fs::write(self.path(name), text.unwrap()).unwrap()
+        };
         json(names::MACHINE, serde_json::to_vec(&self.machine));
         json(names::PLAN, serde_json::to_vec(&self.plan));
         let (kernel, installation) = (kernel(), Installation::find().unwrap());
@@ -144,8 +146,10 @@ impl Place {
     fn processes_now(&self) -> Vec<String> {
         let mut found = Vec::new();
         for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
-            let alive = std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+            let here =
+                std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
+            let alive =
+                std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
             if here && alive {
                 found.push(entry.file_name().to_string_lossy().into_owned());
             }

@@ -61,7 +61,8 @@ refill_buffers = true
 fn trials(suite: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in [("read", READ), ("write", WRITE)] {
-        let workload = Reader::new(name, text).read(|table| disklab_spec::Workload::read(name, table)).unwrap();
+        let workload =
+            Reader::new(name, text).read(|table| disklab_spec::Workload::read(name, table)).unwrap();
         lab.workloads.insert(name.to_owned(), workload);
     }
     let suite = Reader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
@@ -70,7 +71,8 @@ fn trials(suite: &str) -> Vec<Trial> {
 
 fn run(trials: &[Trial], records: &Path, jobs: usize) -> PathBuf {
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
-    let manifest = Manifest::new("test", "2026-01-01T00:00:00Z", manifest::Suite::new("suite", "", vec![]), ids);
+    let manifest =
+        Manifest::new("test", "2026-01-01T00:00:00Z", manifest::Suite::new("suite", "", vec![]), ids);
     let writer = Record::create(records, "run", &manifest).unwrap();
     let run = Run {
         kernels: [("newest".to_owned(), place::kernel())].into(),
@@ -95,7 +97,8 @@ fn two_runs_are_equal() {
     assert_eq!(trials.len(), 16);
     let first = run(&trials, short.path(), 1);
     // The second time in a place with a long name, two at a time, on a loaded machine.
-    let place = long.path().join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
+    let place =
+        long.path().join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
     let load = AtomicBool::new(true);
     let second = std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -105,14 +108,16 @@ fn two_runs_are_equal() {
         load.store(false, Ordering::Relaxed);
         second
     });
-    let differences: Vec<String> = compare(&first, &second).unwrap().iter().map(ToString::to_string).collect();
+    let differences: Vec<String> =
+        compare(&first, &second).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(differences, Vec::<String>::new());
 }
 
 /// Distinct seeds give distinct sequences of requests and distinct times on a disk that turns.
 fn seeds_are_repeats_not_copies() {
     let records = tempfile::tempdir().unwrap();
-    let suite = SUITE.replace("seeds = 2", "seeds = 4").replace(", \"ssd-raid10\"", "").replace(", \"write\"", "");
+    let suite =
+        SUITE.replace("seeds = 2", "seeds = 4").replace(", \"ssd-raid10\"", "").replace(", \"write\"", "");
     let trials = trials(&suite.replace(", \"round-robin:4k\"", ""));
     let record = Record::open(&run(&trials, records.path(), 2)).unwrap();
     let (mut sectors, mut times, mut busiest) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());

@@ -25,7 +25,8 @@ fn find(path: &str) -> Result<PathBuf, Failure> {
     let Some((before, after)) = path.split_once('*') else { return Ok(path.into()) };
     let after = after.trim_start_matches('/');
     let folders = fs::read_dir(before).map_err(|e| format!("{before}: {e}"))?;
-    let mut found: Vec<PathBuf> = folders.flatten().map(|f| f.path().join(after)).filter(|p| p.exists()).collect();
+    let mut found: Vec<PathBuf> =
+        folders.flatten().map(|f| f.path().join(after)).filter(|p| p.exists()).collect();
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(format!("{path}: this kernel has no such file")),

@@ -71,7 +71,7 @@ fn write_zeroes(file: &ZeroFile) -> Result<(), Failure> {
     let path = Path::new(POOL).join(&file.name);
     let failed = |e| format!("writing {} of zeroes to {}: {e}", file.bytes, path.display());
     let mut options = OpenOptions::new();
-    options.write(true).create_new(true).custom_flags(OFlags::DIRECT.bits() as i32);
+    options.write(true).create_new(true).custom_flags(OFlags::DIRECT.bits().cast_signed());
     let mut out = options.open(&path).map_err(failed)?;
     let mut buffer = vec![0; LENGTH + BLOCK];
     let zeroes = aligned(&mut buffer, LENGTH);
@@ -89,7 +89,7 @@ fn touch(touch: &Touch) -> Result<u64, Failure> {
     let path = Path::new(POOL).join(&touch.name);
     let failed = |e| format!("reading {}: {e}", path.display());
     let mut options = OpenOptions::new();
-    options.read(true).custom_flags(OFlags::DIRECT.bits() as i32);
+    options.read(true).custom_flags(OFlags::DIRECT.bits().cast_signed());
     let file = options.open(&path).map_err(failed)?;
     let blocks = file.metadata().map_err(failed)?.len() / touch.every.0.max(BLOCK as u64);
     let mut buffer = vec![0; 2 * BLOCK];

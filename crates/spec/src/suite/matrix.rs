@@ -163,7 +163,8 @@ impl<'a> Resolved<'a> {
             }
             Axis::Kernel => {
                 let known = || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
-                let version_of = |series: &str| value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
+                let version_of =
+                    |series: &str| value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
                 // A path is a kernel that the user built; whether there is one is not for the lab to know.
                 if !value.contains('/') && !known().any(|known| known == value || version_of(known)) {
                     return Err(unknown("kernel", value, known()));

@@ -91,7 +91,17 @@ pub struct Baseline {
 
 /// Options that mount(8) makes flags of and no filesystem knows.
 const MOUNT_FLAGS: [&str; 12] = [
-    "defaults", "ro", "rw", "relatime", "strictatime", "nodiratime", "lazytime", "sync", "dirsync", "nosuid", "nodev",
+    "defaults",
+    "ro",
+    "rw",
+    "relatime",
+    "strictatime",
+    "nodiratime",
+    "lazytime",
+    "sync",
+    "dirsync",
+    "nosuid",
+    "nodev",
     "noexec",
 ];
 const SEEDS: RangeInclusive<u32> = 1..=1000;
@@ -261,7 +271,10 @@ fn read_mount_options(table: &Table<'_, '_>) -> Vec<String> {
         if value.is_empty() || value.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control()) {
             table.wrong_at(place, format!("`{}` is not one mount option", value.escape_debug()));
         } else if MOUNT_FLAGS.contains(&value.as_str()) {
-            table.wrong_at(place, format!("`{value}` is not for measuring; of the general options only noatime is taken"));
+            table.wrong_at(
+                place,
+                format!("`{value}` is not for measuring; of the general options only noatime is taken"),
+            );
         }
     }
     options.into_iter().map(|option| option.value).collect()
