@@ -18,7 +18,7 @@ use crate::exit::Failure;
 
 const TEMPORARY: &str = ".tmp-";
 /// A folder in `trials` without a lock is about to get it, or will not get it any more.
-const YOUNG: Duration = Duration::from_mins(1);
+const YOUNG: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]

@@ -134,7 +134,7 @@ fn a_full_host_disk() {
         println!("skipped: a full disk needs a small filesystem, and only root can mount one here");
         return;
     }
-    place.machine.disks[0].image = "small/0.img".to_owned();
+    "small/0.img".clone_into(&mut place.machine.disks[0].image);
     let result = place.run();
     assert!(Command::new("umount").arg(&small).status().unwrap().success());
     let reason = result.expect_err("a full disk is no result");
@@ -143,7 +143,7 @@ fn a_full_host_disk() {
 
 fn another_build() {
     let mut place = Place::shell("true");
-    place.machine.build = "0123".to_owned();
+    "0123".clone_into(&mut place.machine.build);
     let reason = reason(&place);
     assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
 }

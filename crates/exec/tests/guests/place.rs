@@ -109,7 +109,7 @@ impl Place {
 
     pub fn run_until(&self, stop: &AtomicBool) -> End {
         let json = |name: &str, text: serde_json::Result<Vec<u8>>| {
-            std::fs::write(self.path(name), text.unwrap()).unwrap()
+            std::fs::write(self.path(name), text.unwrap()).unwrap();
         };
         json(names::MACHINE, serde_json::to_vec(&self.machine));
         json(names::PLAN, serde_json::to_vec(&self.plan));

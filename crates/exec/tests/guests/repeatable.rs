@@ -102,7 +102,11 @@ fn two_runs_are_equal() {
     let load = AtomicBool::new(true);
     let second = std::thread::scope(|scope| {
         for _ in 0..4 {
-            scope.spawn(|| while load.load(Ordering::Relaxed) {});
+            scope.spawn(|| {
+                while load.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
         }
         let second = run(&trials, &place, 2);
         load.store(false, Ordering::Relaxed);
