@@ -24,7 +24,7 @@ fn cramped(name: &str) -> (Model, Bytes) {
         Model::Ssd(ssd) => {
             ssd.write_buffer = Bytes::kib(64);
             ssd.queue_depth = 6;
-            ssd.queued_flush = name.len() % 2 == 0;
+            ssd.queued_flush = name.len().is_multiple_of(2);
             ssd.read_page = [50, 80, 110].map(Nanos::from_micros).to_vec();
         }
         Model::Constant(_) => {}
