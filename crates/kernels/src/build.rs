@@ -108,6 +108,8 @@ impl Build<'_> {
         };
         let place = folder.join(format!("{version}-{}", key.short()));
         finish(&compilation, made, &scratch.path().join("result"), &place)?;
+        report(Step::Preparing { what: "removing what was unpacked".to_owned() });
+        drop(scratch);
         Ok(Built { kernel: Kernel::open(&place)?, fresh: true })
     }
 

@@ -24,7 +24,7 @@ pub enum Step {
         done: Bytes,
         total: Bytes,
     },
-    /// Hashing, unpacking or copying a source.
+    /// Work on files that takes a while: hashing, unpacking or copying a source, removing it again.
     Preparing {
         what: String,
     },
