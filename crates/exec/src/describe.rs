@@ -145,7 +145,9 @@ fn fio(trial: &Trial) -> Vec<String> {
         "--eta=never".to_owned(),
         "--output-format=json+".to_owned(),
         format!("--output={TRIAL}/{}", disklab_guest::names::FIO),
-        // fio reads it as a number of at most 63 bits.
+        // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it as a number of
+        // at most 63 bits.
+        "--randrepeat=0".to_owned(),
         format!("--randseed={}", trial.seed.derive("fio").0 >> 1),
         // Percentiles of the same latency that the mean is of.
         "--lat_percentiles=1".to_owned(),
