@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use disklab_guest::names;
 use disklab_guest::trace::{Entry, entries};
-use disklab_store::{Difference, Record, compare, fingerprint};
+use disklab_store::{Difference, Record, Status, compare, fingerprint};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -44,6 +44,11 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         .into_iter()
         .map(|it| format!("{}: first {}, second {}", it.what, it.recorded, it.now))
         .collect();
+    let compared = first.lines().iter().filter(|line| line.status == Status::Ok).count();
+    if compared == 0 && differences.is_empty() {
+        screen.remark("no trial of either record is ok: there is nothing to compare");
+        return Ok(Exit::Failed);
+    }
     let exit = if differences.is_empty() { Exit::Ok } else { Exit::Failed };
     if screen.json {
         let told: Vec<_> = differences.iter().map(ToString::to_string).collect();

@@ -8,10 +8,10 @@ use disklab_units::{Bytes, Nanos};
 use std::time::Duration;
 
 /// Boot, fio's start, the copy of the disks, the record on disk.
-const START: Duration = Duration::from_millis(700);
+const START: Duration = Duration::from_millis(400);
 /// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine with 2 cores.
-const REQUEST: Duration = Duration::from_micros(40);
-const MEBIBYTE: Duration = Duration::from_micros(700);
+const REQUEST: Duration = Duration::from_micros(20);
+const MEBIBYTE: Duration = Duration::from_micros(300);
 /// Wall time to write a GiB of a test file, which is zeroes.
 const PREPARE_GIBIBYTE: Duration = Duration::from_millis(700);
 

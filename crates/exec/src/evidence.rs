@@ -2,6 +2,7 @@
 
 use crate::guest::End;
 use disklab_collect::closing::{self, Closing};
+use disklab_collect::digest::sha256_hex;
 use disklab_guest::names;
 use disklab_units::Nanos;
 use std::fs::File;
@@ -59,7 +60,20 @@ pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
     if !tail(&folder.join(names::STEPS)).lines().last().is_some_and(|line| line.contains("\"finished\"")) {
         return Err("the guest ended before its plan did; see its console".to_owned());
     }
+    check_trace(folder, &closing)?;
     Ok(closing)
+}
+
+/// The trace must be the one that the library wrote.
+fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
+    let Some(expected) = &closing.trace_sha256 else { return Ok(()) };
+    let trace = std::fs::read(folder.join(names::REQUESTS))
+        .map_err(|error| format!("{}: {error}", names::REQUESTS))?;
+    if sha256_hex(&trace) == *expected {
+        Ok(())
+    } else {
+        Err(format!("{} is not what the disk library wrote: its SHA-256 differs", names::REQUESTS))
+    }
 }
 
 /// When the guest's clock stopped, if it got so far.
@@ -81,8 +95,10 @@ fn failed_step(steps: &str) -> Option<String> {
 }
 
 /// The first thing of ours on a console: what follows is often its consequence.
+/// A library whose memory was written over says in which line it noticed.
 fn said(console: &str) -> Option<&str> {
-    console.lines().find_map(|line| line.strip_prefix(OURS))
+    let ours = console.lines().find_map(|line| line.strip_prefix(OURS));
+    ours.or_else(|| console.lines().find(|line| line.contains(" panicked at ")))
 }
 
 fn tail(path: &Path) -> String {

@@ -81,6 +81,8 @@ pub struct Guest<'a> {
     /// Holds `machine.json` and `plan.json`; the guest's output goes there.
     pub folder: &'a Path,
     pub memory: Bytes,
+    /// How many run at a time: their memory has to fit together.
+    pub guests: usize,
 }
 
 impl Guest<'_> {
@@ -124,12 +126,12 @@ impl Guest<'_> {
             .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=auto"])
             // A guest that panics ends.
             .arg("panic=-1")
-            .arg(format!("init=\"{}\"", self.installation.init.display()))
+            .args(first_process(&self.installation.init))
             .args(["--", disklab_guest::init::ARGUMENT])
             .env_clear()
             .env("DISKLAB_LIBRARY", &self.installation.library)
             .env("DISKLAB_STARTER", std::process::id().to_string())
-            .env("TMPDIR", memory_folder(self.folder, self.memory))
+            .env("TMPDIR", memory_folder(self.folder, self.memory, self.guests))
             .current_dir(self.folder)
             // A terminal's Ctrl-C is for the one who watches, not for the guest.
             .process_group(0)
@@ -178,10 +180,20 @@ impl Guest<'_> {
     }
 }
 
+/// The kernel's parameters that name the first process, as long for one path as for another: the kernel keeps copies of
+/// its command line, and where they end is where other memory begins.
+fn first_process(path: &Path) -> [String; 2] {
+    const LENGTH: usize = 512;
+    let path = path.display().to_string();
+    let rest = LENGTH.saturating_sub(path.len());
+    // A name with a dot is a module's parameter, which the kernel does not pass on to the first process.
+    [format!("init=\"{path}\""), format!("disklab.rest={}", "-".repeat(rest))]
+}
+
 /// Where the guest's memory is a file: in memory if there is room for all guests of a run, else beside the trial. The
 /// file grows as the guest uses its memory, and what does not fit then kills it.
-fn memory_folder(trial: &Path, memory: Bytes) -> PathBuf {
+fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> PathBuf {
     let shm = Path::new("/dev/shm");
-    let all = memory.saturating_mul(crate::cpus::allowed().len() as u64);
+    let all = memory.saturating_mul(guests as u64);
     if crate::image::check_room("", shm, all).is_ok() { shm.to_owned() } else { trial.to_owned() }
 }

@@ -112,7 +112,13 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
     fs::create_dir(&disks).map_err(Error::io("create", &disks))?;
     write_json(&folder.join(names::MACHINE), &describe::preparing_machine(trial))?;
     write_json(&folder.join(names::PLAN), &plan)?;
-    let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: MEMORY };
+    let guest = Guest {
+        kernel: &kernel.path,
+        installation: &run.installation,
+        folder,
+        memory: MEMORY,
+        guests: run.jobs,
+    };
     let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
     if matches!(end, crate::guest::End::Stopped) {
         return Err(Error::Interrupted);

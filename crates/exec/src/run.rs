@@ -9,10 +9,15 @@ use disklab_kernels::{Cache, Kernel};
 use disklab_spec::Trial;
 use disklab_store::{Outcome, RawFolder, Status, Writer};
 use disklab_units::Nanos;
+use rustix::fs::{FlockOperation, flock};
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+
+/// In the cache: a file that every run locks, together with the others.
+pub const IN_USE: &str = "in-use";
 
 /// What a run needs besides its trials.
 #[derive(Debug)]
@@ -71,6 +76,7 @@ type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 impl Run {
     /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded stays.
     pub fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+        let _in_use = self.hold_cache()?;
         scratch::sweep(&self.trials_folder())?;
         let remaining = writer.remaining();
         let trials: Vec<&Trial> = trials.iter().filter(|trial| remaining.contains(&trial.id)).collect();
@@ -90,6 +96,14 @@ impl Run {
             Ok(())
         })?;
         Ok(summary.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// As long as this is held, nobody takes prepared disks away (`disklab clean` asks for it alone).
+    fn hold_cache(&self) -> Result<File> {
+        let path = self.cache.root().join(IN_USE);
+        let file = File::create(&path).map_err(Error::io("create", &path))?;
+        flock(&file, FlockOperation::LockShared).map_err(|e| Error::io("lock", &path)(e.into()))?;
+        Ok(file)
     }
 
     /// Where trials have their disks: in the cache, so that copies can share what they do not change.

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -19,14 +20,22 @@ impl Scratch {
     /// A new folder in `parent`, named by this process and a number.
     pub fn create(parent: &Path) -> Result<Self> {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let path = parent.join(format!("{}-{number}", std::process::id()));
-        fs::create_dir_all(&path).map_err(Error::io("create", &path))?;
-        let lock = path.join(LOCK);
-        let lock = File::create(&lock).map_err(Error::io("create", &lock))?;
-        flock(&lock, FlockOperation::NonBlockingLockExclusive)
-            .map_err(|e| Error::io("lock", &path)(e.into()))?;
-        Ok(Self { path, _lock: lock })
+        fs::create_dir_all(parent).map_err(Error::io("create", parent))?;
+        loop {
+            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!("{}-{number}", std::process::id()));
+            match fs::create_dir(&path) {
+                // Left by a process of the same number, here or in a container that shares the cache.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
+                other => other.map_err(Error::io("create", &path))?,
+            }
+            // Locked before it has its name, so that no sweep finds it unlocked.
+            let (unnamed, named) = (path.join(".lock"), path.join(LOCK));
+            let lock = File::create(&unnamed).map_err(Error::io("create", &unnamed))?;
+            let locked = flock(&lock, FlockOperation::NonBlockingLockExclusive).map_err(Into::into);
+            locked.and_then(|()| fs::rename(&unnamed, &named)).map_err(Error::io("lock", &path))?;
+            return Ok(Self { path, _lock: lock });
+        }
     }
 
     pub fn path(&self) -> &Path {
@@ -45,22 +54,28 @@ impl Drop for Scratch {
 pub fn sweep(parent: &Path) -> Result<usize> {
     let entries = match fs::read_dir(parent) {
         Ok(entries) => entries,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(0),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(0),
         Err(error) => return Err(Error::io("read", parent)(error)),
     };
     let mut swept = 0;
     for entry in entries.flatten() {
-        let free = match File::open(entry.path().join(LOCK)) {
-            Ok(lock) => flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+        let lock = File::open(entry.path().join(LOCK));
+        // Held until the folder is gone: another sweep may be at it.
+        let free = match &lock {
+            Ok(lock) => flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
             // Killed before it had made its lock; or it is about to: leave what is younger than a minute.
-            Err(_) => entry
-                .metadata()
-                .and_then(|m| m.modified())
-                .is_ok_and(|t| t.elapsed().is_ok_and(|age| age.as_secs() > 60)),
+            Err(_) => {
+                let made = entry.metadata().and_then(|meta| meta.modified());
+                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60))
+            }
         };
         if free {
-            fs::remove_dir_all(entry.path()).map_err(Error::io("remove", &entry.path()))?;
-            swept += 1;
+            match fs::remove_dir_all(entry.path()) {
+                Err(error) if error.kind() != ErrorKind::NotFound => {
+                    return Err(Error::io("remove", &entry.path())(error));
+                }
+                _ => swept += 1,
+            }
         }
     }
     Ok(swept)

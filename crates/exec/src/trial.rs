@@ -44,7 +44,13 @@ pub fn carry_out(
     prepared::write_json(&folder.join(names::PLAN), &describe::plan(trial))?;
 
     let limit = Nanos(estimate::virtual_time(trial).0 * 2 + run.patience.overtime.0);
-    let guest = Guest { kernel: &kernel.path, installation: &run.installation, folder, memory: trial.memory };
+    let guest = Guest {
+        kernel: &kernel.path,
+        installation: &run.installation,
+        folder,
+        memory: trial.memory,
+        guests: run.jobs,
+    };
     let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
     let virtual_ns = evidence::virtual_time(folder);
     for clutter in [DISKS, names::HEARTBEAT] {

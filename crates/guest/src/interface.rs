@@ -211,6 +211,16 @@ extern "C" fn transfer(
     sectors: c_uint,
 ) -> c_int {
     let (library, disk, count) = (library(), disk as usize, count as usize);
+    let listed: &[CPiece] =
+        if pieces.is_null() { &[] } else { unsafe { std::slice::from_raw_parts(pieces, count) } };
+    let bytes = if listed.is_empty() {
+        u64::from(sectors) * 512
+    } else {
+        listed.iter().fold(0, |sum: u64, piece| sum.saturating_add(piece.bytes))
+    };
+    if !library.holds(disk, sector, bytes) {
+        give_up(&format!("a transfer of {bytes} bytes at sector {sector} of disk {disk}"));
+    }
     // IoSlice and IoSliceMut are struct iovec by their documentation, and so is CPiece.
     match op(code) {
         Op::Read => {

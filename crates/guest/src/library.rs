@@ -226,6 +226,12 @@ impl Library {
         self.done.push_back(Done { disk: disk as u32, tag: completion.id, error: 0 });
     }
 
+    /// Whether a transfer stays on its disk; a kernel in its right mind asks for no other.
+    pub fn holds(&self, disk: usize, sector: u64, bytes: u64) -> bool {
+        let end = sector.checked_mul(512).and_then(|at| at.checked_add(bytes));
+        self.disks.get(disk).is_some_and(|disk| end.is_some_and(|end| end <= disk.bytes))
+    }
+
     /// Fills `pieces` with what disk `disk` holds from `sector` on; an error is -errno.
     pub fn read(&mut self, disk: usize, sector: u64, pieces: &mut [IoSliceMut]) -> i32 {
         let result = self.disks[disk].data.read(sector * 512, pieces);

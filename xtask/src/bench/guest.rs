@@ -65,6 +65,7 @@ impl Place {
             installation: &self.installation,
             folder: folder.path(),
             memory: Bytes::mib(256),
+            guests: 1,
         };
         let start = Instant::now();
         let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, seen)?;

@@ -9,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use disklab_exec::run;
 use disklab_kernels::Cache;
 use disklab_units::Bytes;
 use rustix::fs::{FlockOperation, flock};
@@ -78,11 +79,18 @@ pub struct Contents {
     pub items: Vec<Item>,
     /// Somebody prepares disks or runs trials.
     pub in_use: bool,
+    /// Keeps runs from beginning while what they use is taken away.
+    _alone: Option<File>,
 }
 
 impl Contents {
     pub fn of(cache: &Cache) -> Result<Self, Failure> {
-        let mut contents = Self { items: Vec::new(), in_use: false };
+        let (in_use, alone) = match lock(&cache.root().join(run::IN_USE))? {
+            Lock::Held => (true, None),
+            Lock::Taken(file) => (false, Some(file)),
+            Lock::Absent => (false, None),
+        };
+        let mut contents = Self { items: Vec::new(), in_use, _alone: alone };
         for (kind, folder) in
             [(Kind::Kernel, cache.kernels()), (Kind::Disks, cache.disks()), (Kind::Source, cache.sources())]
         {

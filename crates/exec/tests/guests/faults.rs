@@ -2,10 +2,11 @@
 
 use crate::place::{Place, constant};
 use disklab_exec::guest::End;
-use disklab_guest::names;
+use disklab_guest::heartbeat::Beat;
 use disklab_guest::plan::{Mount, Setting};
 use disklab_units::{Bytes, Nanos};
 use libtest_mimic::Trial;
+use std::os::unix::fs::FileExt;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -82,23 +83,21 @@ fn a_setting_that_is_refused() {
     assert!(reason.contains("writing \"cfq\" to /sys/block/vda/queue/scheduler"), "{reason}");
 }
 
-/// Kills the guest's process from outside when the guest has come to its program.
-fn signalled(signal: &'static str) -> String {
-    let mut place = Place::shell("while :; do :; done");
-    place.silence = Duration::from_secs(60);
+/// Does `harm` to the guest's process when the guest reads its disk, over and over; the reason of its end.
+fn harmed(harm: impl Fn(&str) + Send) -> String {
+    let place = Place::shell("while dd if=/dev/vda of=/dev/null bs=4k count=1000 iflag=direct; do :; done");
     let path = place.folder.path().to_owned();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let steps = path.join(names::REQUESTS);
             let asked = Instant::now();
-            while !steps.exists() && asked.elapsed() < Duration::from_secs(10) {
+            let running = || Beat::read(&path).is_ok_and(|beat| beat.requests > 100);
+            while !running() && asked.elapsed() < Duration::from_secs(10) {
                 std::thread::sleep(Duration::from_millis(10));
             }
-            std::thread::sleep(Duration::from_millis(300));
             let all = Command::new("pgrep").args(["-f", "time-travel=inf-cpu"]).output().unwrap();
             for pid in String::from_utf8(all.stdout).unwrap().lines() {
                 if std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == path) {
-                    assert!(Command::new("kill").args([signal, pid]).status().unwrap().success());
+                    harm(pid);
                 }
             }
         });
@@ -107,14 +106,26 @@ fn signalled(signal: &'static str) -> String {
 }
 
 fn a_guest_that_is_killed() {
-    let reason = signalled("-KILL");
+    let reason = harmed(|pid| assert!(Command::new("kill").args(["-KILL", pid]).status().unwrap().success()));
     assert!(reason.starts_with("the guest's process died (signal: 9"), "{reason}");
 }
 
-/// What a write through a wild pointer of the kernel comes to.
+/// All that the disk library can write to is overwritten, as by a wild pointer of the kernel.
 fn a_guest_that_writes_over_itself() {
-    let reason = signalled("-ABRT");
-    assert!(reason.contains("died (signal: 6") || reason.contains("panicked"), "{reason}");
+    let reason = harmed(|pid| {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+        let memory = std::fs::File::options().write(true).open(format!("/proc/{pid}/mem")).unwrap();
+        for line in
+            maps.lines().filter(|line| line.contains(" rw-p ") && line.contains("libdisklab_guest.so"))
+        {
+            let (from, to) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+            let [from, to] = [from, to].map(|end| u64::from_str_radix(end, 16).unwrap());
+            let junk = vec![0xa5; usize::try_from(to - from).unwrap()];
+            // The process may be gone in the middle of it.
+            let _ = memory.write_all_at(&junk, from);
+        }
+    });
+    assert!(reason.contains("died") || reason.contains("panicked") || reason.contains("hangs"), "{reason}");
 }
 
 fn a_console_that_overflows() {

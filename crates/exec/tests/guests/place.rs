@@ -119,6 +119,7 @@ impl Place {
             installation: &installation,
             folder: self.folder.path(),
             memory: Bytes::mib(256),
+            guests: 2,
         };
         guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
     }

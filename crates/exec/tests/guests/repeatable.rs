@@ -4,6 +4,7 @@ use crate::place;
 use disklab_exec::run::{Run, Summary};
 use disklab_exec::{Installation, Patience};
 use disklab_guest::trace::{self, Entry};
+use disklab_kernels::Cache;
 use disklab_spec::read::Reader;
 use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::manifest::{self, Manifest};
@@ -33,7 +34,7 @@ runtime = { rotational = "3s", solid_state = "10ms" }
 kernel = "newest"
 [axes]
 array = ["hdd-raid1", "ssd-raid10"]
-workload = ["read", "write"]
+workload = ["read", "write", "buffered"]
 policy = ["pid", "round-robin:4k"]
 "#;
 const READ: &str = r#"
@@ -57,10 +58,20 @@ direct = true
 refill_buffers = true
 "#;
 
-/// The trials of a suite on this repository's lab with two workloads more.
+const BUFFERED: &str = r#"
+summary = "reads and writes through the page cache, from several threads"
+rw = "randrw"
+bs = "8k"
+filesize = "128 MiB"
+ioengine = "io_uring"
+iodepth = 4
+numjobs = 4
+"#;
+
+/// The trials of a suite on this repository's lab with three workloads more.
 fn trials(suite: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
-    for (name, text) in [("read", READ), ("write", WRITE)] {
+    for (name, text) in [("read", READ), ("write", WRITE), ("buffered", BUFFERED)] {
         let workload =
             Reader::new(name, text).read(|table| disklab_spec::Workload::read(name, table)).unwrap();
         lab.workloads.insert(name.to_owned(), workload);
@@ -70,14 +81,24 @@ fn trials(suite: &str) -> Vec<Trial> {
 }
 
 fn run(trials: &[Trial], records: &Path, jobs: usize) -> PathBuf {
+    run_with(&Installation::find().unwrap(), &place::cache(), trials, records, jobs)
+}
+
+fn run_with(
+    installation: &Installation,
+    cache: &Cache,
+    trials: &[Trial],
+    records: &Path,
+    jobs: usize,
+) -> PathBuf {
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
     let manifest =
         Manifest::new("test", "2026-01-01T00:00:00Z", manifest::Suite::new("suite", "", vec![]), ids);
     let writer = Record::create(records, "run", &manifest).unwrap();
     let run = Run {
         kernels: [("newest".to_owned(), place::kernel())].into(),
-        installation: Installation::find().unwrap(),
-        cache: place::cache(),
+        installation: installation.clone(),
+        cache: cache.clone(),
         patience: Patience::default(),
         jobs,
         stop: &STOP,
@@ -94,11 +115,17 @@ fn run(trials: &[Trial], records: &Path, jobs: usize) -> PathBuf {
 fn two_runs_are_equal() {
     let (short, long) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let trials = trials(SUITE);
-    assert_eq!(trials.len(), 16);
+    assert_eq!(trials.len(), 24);
     let first = run(&trials, short.path(), 1);
-    // The second time in a place with a long name, two at a time, on a loaded machine.
+    // The second time in a place with a long name, with another cache and another copy of the program, two at a time,
+    // on a loaded machine.
     let place =
         long.path().join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
+    let cache = Cache::at(&place.join("cache")).unwrap();
+    let mut installation = Installation::find().unwrap();
+    let copy = place.join("program");
+    std::fs::copy(&installation.init, &copy).unwrap();
+    installation.init = copy;
     let load = AtomicBool::new(true);
     let second = std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -108,7 +135,7 @@ fn two_runs_are_equal() {
                 }
             });
         }
-        let second = run(&trials, &place, 2);
+        let second = run_with(&installation, &cache, &trials, &place, 2);
         load.store(false, Ordering::Relaxed);
         second
     });
@@ -120,7 +147,7 @@ fn two_runs_are_equal() {
 /// Distinct seeds ask for distinct blocks, whatever the disks; and with `pid` they differ in which mirror they load.
 fn seeds_are_repeats_not_copies() {
     let records = tempfile::tempdir().unwrap();
-    let suite = SUITE.replace("seeds = 2", "seeds = 4").replace(", \"write\"", "");
+    let suite = SUITE.replace("seeds = 2", "seeds = 4").replace(", \"write\", \"buffered\"", "");
     let trials = trials(&suite.replace(", \"round-robin:4k\"", ""));
     let record = Record::open(&run(&trials, records.path(), 2)).unwrap();
     for array in ["hdd-raid1", "ssd-raid10"] {
@@ -167,7 +194,7 @@ fn blocks_of(trace: &Path) -> BTreeSet<u64> {
 /// Both want the same disks, which are not prepared yet.
 fn two_runs_share_a_cache() {
     let suite = SUITE.replace("seeds = 2", "seeds = 1").replace("\"hdd-raid1\", ", "");
-    let mut trials = trials(&suite.replace(", \"write\"", ""));
+    let mut trials = trials(&suite.replace(", \"write\", \"buffered\"", ""));
     for trial in &mut trials {
         // A size that no other test prepares.
         trial.workload.file_size.0 += 4096;
@@ -188,7 +215,8 @@ fn two_runs_share_a_cache() {
 /// As the seeds' 50 GiB: zeroes are holes, what is left is btrfs's checksums.
 fn a_large_test_file_is_small_on_the_host() {
     use std::os::unix::fs::MetadataExt;
-    let mut trials = trials(&SUITE.replace("seeds = 2", "seeds = 1").replace(", \"write\"", ""));
+    let mut trials =
+        trials(&SUITE.replace("seeds = 2", "seeds = 1").replace(", \"write\", \"buffered\"", ""));
     trials.truncate(1);
     trials[0].workload.file_size = disklab_units::Bytes::gib(8);
     let before = disks();

@@ -106,7 +106,7 @@ const MOUNT_FLAGS: [&str; 12] = [
 ];
 const SEEDS: RangeInclusive<u32> = 1..=1000;
 /// A kernel and fio need the first, and hosts have seldom more than the second.
-const MEMORY: RangeInclusive<Bytes> = Bytes::mib(64)..=Bytes::gib(256);
+const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
 const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 const RAMP: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
 
