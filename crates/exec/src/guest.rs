@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use disklab_guest::heartbeat::Beat;
 use disklab_guest::names;
 use disklab_units::{Bytes, Nanos};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
 use std::fs::File;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -97,10 +97,11 @@ impl Guest<'_> {
         let mut child = self.start()?;
         let end = self.watch(&mut child, silence, limit, stop, seen);
         if !matches!(end, Ok(End::Exited(_))) {
-            // The programs of the guest are children of its kernel's process and die with it.
             let _ = child.kill();
             let _ = child.wait();
         }
+        // The programs of the guest die with its kernel's process, but for one that was just being started.
+        let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         // The kernel's own folder, named by `uml_dir`, of no use to anybody.
         let _ = std::fs::remove_dir_all(self.folder.join("uml"));
         end
@@ -195,5 +196,10 @@ fn first_process(path: &Path) -> [String; 2] {
 fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> PathBuf {
     let shm = Path::new("/dev/shm");
     let all = memory.saturating_mul(guests as u64);
-    if crate::image::check_room("", shm, all).is_ok() { shm.to_owned() } else { trial.to_owned() }
+    if crate::image::check_room("", shm, all).is_ok() {
+        shm.to_owned()
+    } else {
+        // The guest's process looks for it from the trial's folder.
+        std::path::absolute(trial).unwrap_or_else(|_| trial.to_owned())
+    }
 }

@@ -1,12 +1,14 @@
 //! Copies of prepared disks: a reflink where the filesystem can, else the parts that are not holes.
 
 use crate::error::{Error, Result};
+use disklab_collect::digest::hex;
 use disklab_units::Bytes;
 use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek, statvfs};
 use rustix::io::Errno;
+use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 /// Copies `from` to `to`, which must not exist.
@@ -36,6 +38,36 @@ fn copy_sparse(source: &File, target: &File) -> io::Result<()> {
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
         }
+    }
+}
+
+/// A digest of what a sparse file holds: of each part of [`GRAIN`] bytes that is not all zeroes, with its place.
+pub fn digest(path: &Path) -> Result<String> {
+    let file = File::open(path).map_err(Error::io("open", path))?;
+    digest_sparse(&file).map_err(Error::io("read", path))
+}
+
+const GRAIN: u64 = 64 << 10;
+
+fn digest_sparse(file: &File) -> io::Result<String> {
+    let mut digest = Sha256::new();
+    let length = file.metadata()?.len();
+    digest.update(length.to_le_bytes());
+    let mut buffer = vec![0; GRAIN as usize];
+    let mut at = 0;
+    loop {
+        at = match seek(file, SeekFrom::Data(at)) {
+            Ok(data) => data / GRAIN * GRAIN,
+            Err(Errno::NXIO) => return Ok(hex(&digest.finalize())),
+            Err(error) => return Err(error.into()),
+        };
+        let part = &mut buffer[..GRAIN.min(length - at) as usize];
+        file.read_exact_at(part, at)?;
+        if part.iter().any(|&byte| byte != 0) {
+            digest.update(at.to_le_bytes());
+            digest.update(&part);
+        }
+        at += GRAIN;
     }
 }
 

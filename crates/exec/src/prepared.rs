@@ -18,6 +18,8 @@ use std::path::{Path, PathBuf};
 
 /// Part of every key: what was prepared by an older format is not used.
 const FORMAT: u32 = 1;
+/// Beside prepared disks: their digests, written last.
+const DIGESTS: &str = "disks.sha256";
 /// To write 50 GiB takes a virtual minute or two at a microsecond a request.
 const LIMIT: Nanos = Nanos::from_secs(7200);
 /// The same for all, since what is prepared must not depend on which trial came first.
@@ -83,8 +85,17 @@ pub fn get(
     let (parent, stop) = (run.cache.disks(), run.stop);
     let claim = Claim::take(&parent, key, stop, waiting)?;
     let folder = parent.join(key);
-    if folder.join(names::CLOSING).is_file() {
+    if let Ok(expected) = fs::read_to_string(folder.join(DIGESTS))
+        && digests(&folder, trial.devices.len()).is_ok_and(|found| found == expected)
+    {
         return Ok(Prepared { folder, fresh: false });
+    }
+    // Damaged, or of an older format: a trial that began on it would give a wrong result.
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::io("remove", &folder)(error));
+        }
+        _ => {}
     }
     image::check_room(&format!("preparing the disks of {}", trial.array.name), &parent, room(trial))?;
     let scratch = claim.scratch()?;
@@ -100,9 +111,17 @@ pub fn get(
         File::open(&to).and_then(|disk| disk.sync_all()).map_err(Error::io("sync", &to))?;
     }
     let _ = fs::remove_dir(path.join(DISKS));
+    let (list, text) = (path.join(DIGESTS), digests(path, trial.devices.len())?);
+    fs::write(&list, text).map_err(Error::io("write", &list))?;
     fs::rename(path, &folder).map_err(Error::io("move the disks to", &folder))?;
     File::open(&parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &parent))?;
     Ok(Prepared { folder, fresh: true })
+}
+
+/// What the disks hold, one digest a line.
+fn digests(folder: &Path, disks: usize) -> Result<String> {
+    let digest = |i| image::digest(&folder.join(format!("{i}.img"))).map(|digest| digest + "\n");
+    (0..disks).map(digest).collect()
 }
 
 /// Runs the guest that prepares; the inner error is why there are no disks.

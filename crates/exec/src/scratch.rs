@@ -61,13 +61,12 @@ pub fn sweep(parent: &Path) -> Result<usize> {
     for entry in entries.flatten() {
         let lock = File::open(entry.path().join(LOCK));
         // Held until the folder is gone: another sweep may be at it.
-        let free = match &lock {
-            Ok(lock) => flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
+        let free = if let Ok(lock) = &lock {
+            flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok()
+        } else {
             // Killed before it had made its lock; or it is about to: leave what is younger than a minute.
-            Err(_) => {
-                let made = entry.metadata().and_then(|meta| meta.modified());
-                made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60))
-            }
+            let made = entry.metadata().and_then(|meta| meta.modified());
+            made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60))
         };
         if free {
             match fs::remove_dir_all(entry.path()) {

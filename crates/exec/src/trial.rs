@@ -6,7 +6,7 @@ use crate::guest::{End, Guest};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::{estimate, evidence};
+use crate::{estimate, evidence, image};
 use disklab_collect::sample::{self, Asked};
 use disklab_collect::{Remark, Sample, fio};
 use disklab_guest::heartbeat::Beat;
@@ -16,11 +16,14 @@ use disklab_spec::Trial;
 use disklab_spec::workload::Ioengine;
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Status};
-use disklab_units::Nanos;
+use disklab_units::{Bytes, Nanos};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
+
+/// Less than this, and a full disk would cut off even the account of what went wrong.
+const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
 /// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's own failure is an
 /// outcome.
@@ -33,6 +36,7 @@ pub fn carry_out(
     seen: &mut dyn FnMut(Beat),
 ) -> Result<Outcome> {
     let started = Instant::now();
+    image::check_room("the raw output of a trial", folder, RAW_OUTPUT)?;
     let scratch = Scratch::create(&run.trials_folder())?;
     if let Some(prepared) = disks {
         prepared.copy(trial, scratch.path())?;

@@ -85,6 +85,8 @@ impl Workload {
         let ioengine = table.required("ioengine");
         let iodepth = table.within_or("iodepth", 1..=4096, 1);
         let numjobs = table.within_or("numjobs", 1..=256, 1);
+        let [direct, norandommap, refill_buffers] =
+            ["direct", "norandommap", "refill_buffers"].map(|key| table.or(key, false));
         let workload = Self {
             name: name.to_owned(),
             summary: summary?,
@@ -94,9 +96,9 @@ impl Workload {
             iodepth: iodepth?,
             ioengine: ioengine?,
             numjobs: numjobs?,
-            direct: table.or("direct", false),
-            norandommap: table.or("norandommap", false),
-            refill_buffers: table.or("refill_buffers", false),
+            direct,
+            norandommap,
+            refill_buffers,
         };
         workload.check(table);
         Some(workload)

@@ -19,6 +19,7 @@ pub fn tests() -> Vec<Test> {
         crate::test("two_runs_are_equal", two_runs_are_equal),
         crate::test("seeds_are_repeats_not_copies", seeds_are_repeats_not_copies),
         crate::test("two_runs_share_a_cache", two_runs_share_a_cache),
+        crate::test("damaged_disks_are_made_again", damaged_disks_are_made_again),
         crate::test("a_large_test_file_is_small_on_the_host", a_large_test_file_is_small_on_the_host),
     ]
 }
@@ -210,6 +211,29 @@ fn two_runs_share_a_cache() {
         runs.into_iter().map(|run| run.join().unwrap()).collect()
     });
     assert!(compare(&folders[0], &folders[1]).unwrap().is_empty());
+}
+
+/// A byte of a prepared disk that has changed is noticed, and the disks are made again, the same.
+fn damaged_disks_are_made_again() {
+    use std::os::unix::fs::FileExt;
+    let records = tempfile::tempdir().unwrap();
+    let cache = Cache::at(&records.path().join("cache")).unwrap();
+    let installation = Installation::find().unwrap();
+    let mut trials = trials(&SUITE.replace("seeds = 2", "seeds = 1"));
+    trials.truncate(1);
+    let run = || run_with(&installation, &cache, &trials, records.path(), 1);
+    let first = run();
+    let folder =
+        std::fs::read_dir(cache.disks()).unwrap().flatten().find(|entry| entry.path().is_dir()).unwrap();
+    let disk = std::fs::File::options().write(true).open(folder.path().join("1.img")).unwrap();
+    disk.write_all_at(&[0x5a], 64 << 10).unwrap();
+    drop(disk);
+    let second = run();
+    assert!(compare(&first, &second).unwrap().is_empty());
+    let disk = std::fs::File::open(folder.path().join("1.img")).unwrap();
+    let mut byte = [0];
+    disk.read_exact_at(&mut byte, 64 << 10).unwrap();
+    assert_ne!(byte, [0x5a], "the damaged disk is still there");
 }
 
 /// As the seeds' 50 GiB: zeroes are holes, what is left is btrfs's checksums.

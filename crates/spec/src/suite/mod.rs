@@ -119,6 +119,7 @@ impl Suite {
         let runtime = table.required_table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
         let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &RAMP));
         let mount_options = read_mount_options(table);
+        let metadata = table.or("metadata", Metadata::default());
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
         Some(Self {
@@ -131,7 +132,7 @@ impl Suite {
             runtime: runtime??,
             ramp: ramp.unwrap_or(Some(Span::default()))?,
             mount_options,
-            metadata: table.or("metadata", Metadata::default()),
+            metadata,
         })
     }
 
