@@ -201,7 +201,7 @@ fn suites_by_themselves() {
     for (from, to, message) in [
         ("seeds = 2", "seeds = 0", "2:9: seeds: 0 is not sensible: from 1 to 1000 is"),
         ("seeds = 2", "seed = 2", "2:1: seed: unknown key; did you mean `seeds`?"),
-        ("\"256 MiB\"", "\"1 KiB\"", "3:10: memory: 1 KiB is not sensible: from 64 MiB to 256 GiB is"),
+        ("\"256 MiB\"", "\"1 KiB\"", "3:10: memory: 1 KiB is not sensible: from 192 MiB to 256 GiB is"),
         ("\"20s\"", "\"0\"", "4:26: runtime.rotational: 0 ns is not sensible: from 1 ms to 86400 s is"),
         (
             "\"300ms\"",
