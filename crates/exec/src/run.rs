@@ -158,11 +158,11 @@ impl Run {
         events: Events,
     ) -> Result<Outcome> {
         if self.stop.load(Ordering::Relaxed) {
-            return self.note(writer, trial::not_run(trial, Status::Interrupted, "interrupted".to_owned()));
+            return Self::note(writer, trial::not_run(trial, Status::Interrupted, "interrupted".to_owned()));
         }
         let disks = match disks {
             Some(Err(reason)) => {
-                return self.note(writer, trial::not_run(trial, Status::Failed, reason.clone()));
+                return Self::note(writer, trial::not_run(trial, Status::Failed, reason.clone()));
             }
             Some(Ok(disks)) => Some(disks),
             None => None,
@@ -173,15 +173,14 @@ impl Run {
             events(Event::Moved { trial, now: Nanos(beat.now), measured: beat.measured });
         };
         match trial::carry_out(self, trial, self.kernel(trial), disks, raw.path(), moved) {
-            Ok(outcome) if outcome.status == Status::Interrupted => self.note(writer, outcome),
+            Ok(outcome) if outcome.status == Status::Interrupted => Self::note(writer, outcome),
             Ok(outcome) => Self::keep(writer, raw, outcome),
             // The host has no room or no program: this trial cannot be, the next one may.
             Err(error) => Self::keep(writer, raw, trial::not_run(trial, Status::Failed, error.to_string())),
         }
     }
 
-    #[expect(clippy::unused_self, reason = "beside keep")]
-    fn note(&self, writer: &Writer, outcome: Outcome) -> Result<Outcome> {
+    fn note(writer: &Writer, outcome: Outcome) -> Result<Outcome> {
         writer.note(outcome.clone())?;
         Ok(outcome)
     }

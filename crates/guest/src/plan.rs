@@ -8,8 +8,8 @@ pub const POOL: &str = "/mnt/pool";
 /// Where the guest sees the trial's folder.
 pub const TRIAL: &str = "/mnt/trial";
 
-/// The steps, in the order of the fields.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// The steps, in the order of the fields. The default is to do nothing.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
     /// So many process ids are used up first: the luck of policies that choose by pid.

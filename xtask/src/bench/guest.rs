@@ -48,15 +48,8 @@ impl Place {
         let build = disklab_guest::BUILD.to_owned();
         let machine = Machine { build, seed: Seed(1), disks: vec![disk], trace };
         let plan = Plan {
-            burn_pids: 0,
-            device_settings: Vec::new(),
-            mkfs: None,
-            mount: None,
-            mount_settings: Vec::new(),
-            files: Vec::new(),
-            touch: None,
             measure: Some(Measure { command: command.to_vec(), phase: "measure".to_owned(), ramp_ns: 0 }),
-            unmount: false,
+            ..Plan::default()
         };
         std::fs::write(folder.path().join(names::MACHINE), serde_json::to_vec(&machine)?)?;
         std::fs::write(folder.path().join(names::PLAN), serde_json::to_vec(&plan)?)?;

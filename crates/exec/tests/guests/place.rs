@@ -63,19 +63,12 @@ impl Place {
     /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
     pub fn new(command: &[&str]) -> Self {
         let plan = Plan {
-            burn_pids: 0,
-            device_settings: Vec::new(),
-            mkfs: None,
-            mount: None,
-            mount_settings: Vec::new(),
-            files: Vec::new(),
-            touch: None,
             measure: Some(Measure {
                 command: command.iter().map(|&word| word.to_owned()).collect(),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
             }),
-            unmount: false,
+            ..Plan::default()
         };
         Self {
             folder: tempfile::tempdir().unwrap(),
