@@ -21,12 +21,6 @@ static const struct read_policy *const read_policies[] = {
 
 #define READ_POLICIES	(sizeof(read_policies) / sizeof(read_policies[0]))
 
-/* A policy with the values of its parameters. */
-struct read_choice {
-	const struct read_policy *policy;
-	u64 values[READ_PARAMETERS_MAX];
-};
-
 /* Sets `choice` to a policy with its defaults. */
 static inline void read_choice_default(struct read_choice *choice, const struct read_policy *policy)
 {

@@ -120,6 +120,12 @@ struct read_policy {
 	s32 (*age)(s32 age, bool chosen, const u64 *values);
 };
 
+/* A policy with the values of its parameters. */
+struct read_choice {
+	const struct read_policy *policy;
+	u64 values[READ_PARAMETERS_MAX];
+};
+
 /*
  * Ageing. A device that is passed over for so many decisions in a row gets a checkpoint: its recent statistics start
  * anew, and it stays in the window of age < 0 for at most so many more decisions, or until it is chosen.

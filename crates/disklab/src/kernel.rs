@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
-use disklab_kernels::{Build, Cache, Error, Kernel, Share, Source, find, list};
+use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Share, Source, find, list};
 use disklab_spec::kernel::NEWEST;
 use disklab_spec::read::unknown;
 use serde_json::{Value, json};
@@ -50,6 +50,10 @@ struct BuildArgs {
     #[arg(long, value_name = "HEX", requires = "source")]
     sha256: Option<String>,
 
+    /// With the kernel's own btrfs, without the policies of read-policies/.
+    #[arg(long)]
+    mainline_btrfs: bool,
+
     /// Compilers at a time; as many as there are processors unless said.
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -61,6 +65,10 @@ struct PathArgs {
     /// A series such as 7.3, a version such as 7.3.4, or newest.
     #[arg(default_value = NEWEST)]
     kernel: String,
+
+    /// One that was built with --mainline-btrfs.
+    #[arg(long)]
+    mainline_btrfs: bool,
 }
 
 pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
@@ -79,7 +87,8 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let source = args.source.map(|path| source(&path, args.sha256)).transpose()?;
     let cache = &Cache::open()?;
-    let maker = Build { cache, share, jobs: or_processors(args.jobs), stop: signals::watch()? };
+    let (btrfs, jobs) = (btrfs(args.mainline_btrfs), or_processors(args.jobs));
+    let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
     let mut progress = progress::Progress::new(screen);
     let report = &mut |step| progress.step(step);
     let built = match source {
@@ -100,6 +109,10 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
     out.flush()?;
     Ok(Exit::Ok)
+}
+
+fn btrfs(mainline: bool) -> Btrfs {
+    if mainline { Btrfs::Mainline } else { Btrfs::Policies }
 }
 
 fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Failure> {
@@ -134,7 +147,11 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
             [("version", Side::Left), ("state", Side::Left), ("source", Side::Left), ("folder", Side::Left)];
         let mut table = Table::new(&columns, screen.color);
         for kernel in &listing.kernels {
-            let state = if kernel.is_current(&share)? { "ready" } else { "of another disklab" };
+            let state = match kernel.btrfs(&share)? {
+                Some(Btrfs::Policies) => "ready",
+                Some(Btrfs::Mainline) => "ready, mainline btrfs",
+                None => "of another disklab",
+            };
             let folder = kernel.folder.display().to_string();
             table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), folder]);
         }
@@ -147,7 +164,7 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
 
 fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
-    let kernel = match find(&Cache::open()?, &home.share, &args.kernel) {
+    let kernel = match find(&Cache::open()?, &home.share, btrfs(args.mainline_btrfs), &args.kernel) {
         Ok(kernel) => kernel,
         Err(Error::NoKernel { .. }) if !could_be(&home, &args.kernel) => {
             return Err(unknown_kernel(&home, &args.kernel));
@@ -181,7 +198,8 @@ fn as_json(kernel: &Kernel, share: &Share) -> Result<Value, Failure> {
     Ok(json!({
         "version": kernel.version.to_string(),
         "series": kernel.series,
-        "ready": kernel.is_current(share)?,
+        "ready": kernel.btrfs(share)?.is_some(),
+        "mainline_btrfs": kernel.btrfs(share)? == Some(Btrfs::Mainline),
         "path": kernel.path,
         "sha256": kernel.sha256,
         "config_sha256": kernel.config_sha256,

@@ -148,8 +148,9 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         What::Kernels => {
             let cache = Cache::open().ok();
             let built = |series: &str| {
-                let found =
-                    cache.as_ref().and_then(|cache| disklab_kernels::find(cache, &home.share, series).ok());
+                let found = cache.as_ref().and_then(|cache| {
+                    disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, series).ok()
+                });
                 found.map_or_else(|| "no".to_owned(), |kernel| kernel.version.to_string())
             };
             let kernel = |kernel: &disklab_spec::Kernel| Thing {

@@ -36,6 +36,7 @@ pub use cache::Cache;
 pub use claim::{Claim, Scratch};
 pub use error::{Error, Result};
 pub use kernel::{Kernel, Listing, find, list};
+pub use recipe::Btrfs;
 pub use share::Share;
 pub use source::{Provenance, Series, Source};
 pub use step::Step;
