@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Written from the names of the C files beside it by `cargo test -p disklab-read-policies`: do not edit. */
+/*
+ * Written from the names of the C files beside it by `cargo test -p disklab-read-policies`:
+ * do not edit.
+ */
 READ_POLICY(pid)
 READ_POLICY(round_robin)
 READ_POLICY(devid)

@@ -5,10 +5,11 @@
 #include "policy.h"
 
 /*
- * How many reads a device gets in the window after a checkpoint is not known of the original: its author speaks of "a
- * read probe" in one place and of an age of -100 that counts up in another. Both can be had: a device that is chosen in
- * the window leaves it `burst` decisions earlier than it would otherwise, so that 1 is the whole window for one read
- * (as read_age() has it) and 100 is a read for each step of it.
+ * How many reads a device gets in the window after a checkpoint is not known of the original: its
+ * author speaks of "a read probe" in one place and of an age of -100 that counts up in another.
+ * Both can be had: a device that is chosen in the window leaves it `burst` decisions earlier than
+ * it would otherwise, so that 1 is the whole window for one read (as read_age() has it) and 100 is
+ * a read for each step of it.
  */
 static inline s32 read_age_with_burst(s32 age, bool chosen, u64 burst)
 {
