@@ -8,16 +8,7 @@
 
 #include "policy.h"
 
-#define READ_POLICY(file) extern const struct read_policy read_policy_##file;
 #include "registry.h"
-#undef READ_POLICY
-
-/* Every policy; mainline's come first and in mainline's order, pid at their head. */
-static const struct read_policy *const read_policies[] = {
-#define READ_POLICY(file) &read_policy_##file,
-#include "registry.h"
-#undef READ_POLICY
-};
 
 #define READ_POLICIES	(sizeof(read_policies) / sizeof(read_policies[0]))
 

@@ -13,6 +13,7 @@ static u32 choose(const struct read_request *read, const u64 *values)
 {
 	u64 best = U64_MAX;
 	u32 members = 0;
+	u64 limit;
 
 	for (u32 i = 0; i < read->count; i++) {
 		u64 latency = read_latency(&read->mirrors[i]);
@@ -20,12 +21,12 @@ static u32 choose(const struct read_request *read, const u64 *values)
 		if (read->mirrors[i].live && latency < best)
 			best = latency;
 	}
+	limit = div64_u64(best * values[MARGIN], 100);
 	/* While one of them is unknown (0), nothing is known to be worse than it. */
 	for (u32 i = 0; i < read->count; i++) {
 		const struct read_mirror *mirror = &read->mirrors[i];
 
-		if (mirror->live &&
-		    (!best || read_latency(mirror) <= div64_u64(best * values[MARGIN], 100)))
+		if (mirror->live && (!best || read_latency(mirror) <= limit))
 			members |= 1u << i;
 	}
 	return members ? read_in_turn(read, members, values[BYTES]) : read->count;
@@ -46,7 +47,7 @@ const struct read_policy read_policy_latency_rr = {
 			.key = "margin", .kind = READ_NUMBER,
 			.least = 100, .most = 1000, .value = 125,
 			.summary =
-				"per cent of the best mean up to which a mirror takes part; 120 in an early version",
+				"per cent of the best mean up to which a mirror takes part",
 		},
 		[BYTES] = {
 			.key = "bytes", .kind = READ_BYTES,

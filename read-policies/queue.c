@@ -48,7 +48,7 @@ const struct read_policy read_policy_queue = {
 			.key = "ties", .kind = READ_WORD,
 			.words = "first spread", .value = TIES_FIRST,
 			.summary =
-				"of equal mirrors the first, or by regions of 2 MiB; unknown of the original",
+				"of equal mirrors the first, or by regions of 2 MiB; unknown",
 		},
 	},
 	.choose = choose,
