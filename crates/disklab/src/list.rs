@@ -91,7 +91,7 @@ fn print(what: What, home: &Home, screen: &Screen, indent: &str, out: &mut dyn W
         What::Arrays => &[("join", Left), ("disks", Right), ("holds", Right)],
         What::Devices => &[("kind", Left), ("size", Right)],
         What::Workloads => &[("rw", Left), ("bs", Right), ("iodepth", Right), ("file", Right)],
-        What::Policies => &[("argument", Left)],
+        What::Policies => &[("parameters", Left)],
         What::Kernels => &[("preference", Right), ("built", Right)],
         What::Runs => &[],
     };
@@ -140,8 +140,9 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         }
         What::Policies => {
             let policy = |policy: &disklab_spec::Policy| {
-                let argument = policy.argument.map_or_else(|| "none".to_owned(), |it| it.to_string());
-                Thing { name: policy.name.clone(), facts: vec![argument], summary: policy.summary.clone() }
+                let keys: Vec<_> = policy.parameters.iter().map(|it| it.key.as_str()).collect();
+                let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+                Thing { name: policy.name.clone(), facts: vec![keys], summary: policy.summary.clone() }
             };
             lab.policies.values().map(policy).collect()
         }
