@@ -1,5 +1,6 @@
 //! `disklab kernel`: guest kernels, built once and kept.
 
+mod patch;
 mod progress;
 
 use std::io::Write;
@@ -32,6 +33,7 @@ enum Verb {
     Build(BuildArgs),
     /// List the kernels that are built.
     List,
+    Patch(patch::Args),
     Path(PathArgs),
 }
 
@@ -75,6 +77,7 @@ pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
     match args.verb {
         Verb::Build(args) => build(args, screen),
         Verb::List => list_built(screen),
+        Verb::Patch(args) => patch::patch(args, screen),
         Verb::Path(args) => path(&args, screen),
     }
 }

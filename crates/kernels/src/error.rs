@@ -33,6 +33,9 @@ pub enum Error {
     )]
     NoShare { tried: Vec<String> },
 
+    #[error("{} holds something already; name a folder that is new or empty", path.display())]
+    NotEmpty { path: PathBuf },
+
     #[error("{} is not a Linux kernel source: {why}; give a kernel tree or a tarball of one", path.display())]
     NotASource { path: PathBuf, why: String },
 

@@ -148,7 +148,19 @@ impl Insertion {
         self.files.iter().map(|(path, insert)| (path.as_path(), insert.contents.as_slice()))
     }
 
-    fn insert(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
+    /// The folders of the files that its patches change.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let patches = self.patches.values().chain(self.series.values().flat_map(BTreeMap::values));
+        let text: String = patches.map(|text| String::from_utf8_lossy(text)).collect();
+        let changed = text.lines().filter_map(|line| line.strip_prefix("+++ b/"));
+        let mut folders: Vec<_> = changed.filter_map(|path| Some(Path::new(path).parent()?.into())).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
+    }
+
+    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
+    pub fn insert(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
         for (path, insert) in &self.files {
             let target = tree.join(path);
             if target.symlink_metadata().is_ok() {
@@ -161,11 +173,6 @@ impl Insertion {
             fs::set_permissions(&target, fs::Permissions::from_mode(mode))
                 .map_err(Error::io("set the mode of", &target))?;
         }
-        self.apply(tree, version, scratch, runner)
-    }
-
-    /// Applies the patches alone.
-    pub fn apply(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
         file::create_folder(scratch)?;
         for (name, (origin, text)) in self.patches_for(version) {
             let copy = scratch.join(name);
