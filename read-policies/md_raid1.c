@@ -35,10 +35,10 @@ static u32 choose(const struct read_request *read, const u64 *values)
 		u64 distance = mirror->head > mirror->physical ? mirror->head - mirror->physical :
 								 mirror->physical - mirror->head;
 
-		/* md counts all flash of the array, so a missing one's too. */
-		flash |= !mirror->rotational;
+		/* As md, which does not count the flash of a disk that is gone. */
 		if (!mirror->live)
 			continue;
+		flash |= !mirror->rotational;
 		if (sequential(mirror)) {
 			if (!long_enough(mirror))
 				return i;

@@ -7,9 +7,9 @@
 /*
  * How many reads a device gets in the window after a checkpoint is not known of the original: its
  * author speaks of "a read probe" in one place and of an age of -100 that counts up in another.
- * Both can be had: the window holds `burst` reads. Each takes its part of the window's steps: all of
- * them at once where it is the only one (as read_age() has it), one where there are 100. A decision
- * for another device takes one step.
+ * Both can be had: the window holds `burst` reads. Each takes its part of the window's steps: all
+ * at once where it is the only one (as read_age() has it), one where there are 100. A decision for
+ * another device takes one step.
  */
 static inline s32 read_age_with_burst(s32 age, bool chosen, u64 burst)
 {

@@ -17,18 +17,12 @@ pub fn name(policy: &Policy) -> String {
 
 /// Its text.
 pub fn text(policy: &Policy) -> String {
-    let mut text = format!(
-        "{HEADER}{} by `cargo test -p disklab-read-policies`: do not edit.\nsummary = {:?}\n",
-        policy.file(),
-        policy.summary
-    );
-    if let Some(option) = need(policy) {
-        text += &format!("needs = [{option:?}]\n");
-    }
-    for parameter in &policy.parameters {
-        text += &format!("\n[[parameter]]\n{}", lines(parameter));
-    }
-    text
+    let header =
+        format!("{HEADER}{} by `cargo test -p disklab-read-policies`: do not edit.\n", policy.file());
+    let summary = format!("summary = {:?}\n", policy.summary);
+    let needs = need(policy).map(|option| format!("needs = [{option:?}]\n")).unwrap_or_default();
+    let parameters: Vec<_> = policy.parameters.iter().map(lines).collect();
+    header + &summary + &needs + &parameters.concat()
 }
 
 fn need(policy: &Policy) -> Option<&'static str> {
@@ -39,6 +33,7 @@ fn need(policy: &Policy) -> Option<&'static str> {
     }
 }
 
+/// Its table, with an empty line before it.
 fn lines(parameter: &Parameter) -> String {
     let range = |kind: &str, least: String, most: String, default: String| {
         format!("kind = {kind:?}\nleast = {least}\nmost = {most}\ndefault = {default}\n")
@@ -54,7 +49,7 @@ fn lines(parameter: &Parameter) -> String {
             format!("kind = \"word\"\nwords = {words:?}\ndefault = {default:?}\n")
         }
     };
-    format!("key = {:?}\n{kind}summary = {:?}\n", parameter.key, parameter.summary)
+    format!("\n[[parameter]]\nkey = {:?}\n{kind}summary = {:?}\n", parameter.key, parameter.summary)
 }
 
 /// In the largest unit that it is a whole number of.

@@ -25,8 +25,10 @@ pub fn policies(folder: &Path) -> io::Result<Vec<String>> {
 
 /// The text of `registry.h` for these policies.
 pub fn header(policies: &[String]) -> String {
-    let lines = |before: &str, after: &str| -> String {
-        policies.iter().map(|name| format!("{before}read_policy_{name}{after}\n")).collect()
+    let lines = |before: &str, after: &str| {
+        let lines: Vec<_> =
+            policies.iter().map(|name| format!("{before}read_policy_{name}{after}\n")).collect();
+        lines.concat()
     };
     format!(
         "\

@@ -159,8 +159,13 @@ fn md_raid1_on_disks() {
         (request(&[missing(near), missing(far)]), 0, "none is live"),
         (
             request(&[busy(near, 2), busy(far, 1), missing(at(flash(3), 100, 0))]),
+            0,
+            "a missing one is no flash",
+        ),
+        (
+            request(&[busy(near, 2), busy(far, 1), busy(at(flash(3), 100, 0), 3)]),
             1,
-            "md counts all flash of the array: the shorter queue",
+            "flash: the shorter queue",
         ),
     ];
     check("md-raid1", &cases);

@@ -83,7 +83,8 @@ fn text_of(policy: &'static Policy) -> BoxedStrategy<String> {
             for (place, index) in some.into_iter().enumerate() {
                 text.push(if place == 0 { ':' } else { ',' });
                 if !(keyless && place == 0 && index == 0) {
-                    text += &format!("{}=", policy.parameters[index].key);
+                    text.push_str(policy.parameters[index].key);
+                    text.push('=');
                 }
                 text += &values[index];
             }

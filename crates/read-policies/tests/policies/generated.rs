@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_read_policies::{lab, policies, registry};
+use disklab_read_policies::{Policy, lab, policies, registry};
 
 use crate::repository;
 
@@ -31,7 +31,7 @@ fn the_registry_lists_every_c_file() {
 
 #[test]
 fn a_policy_is_named_as_its_file() {
-    let files: Vec<String> = policies().iter().map(|policy| policy.file()).collect();
+    let files: Vec<String> = policies().iter().map(Policy::file).collect();
     let names = registry::policies(&repository("read-policies")).unwrap();
     assert_eq!(files, names.iter().map(|name| format!("{name}.c")).collect::<Vec<_>>());
 }

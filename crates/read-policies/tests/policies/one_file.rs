@@ -50,14 +50,14 @@ fn write_registry(folder: &Path) -> Vec<String> {
 
 /// What a program of all policies in the folder answers; `None` where it does not know the policy.
 fn ask(folder: &Path, policy: &str) -> Option<String> {
-    let built = tempfile::tempdir().unwrap();
-    let (source, program) = (built.path().join("ask.c"), built.path().join("ask"));
+    let scratch = tempfile::tempdir().unwrap();
+    let (source, program) = (scratch.path().join("ask.c"), scratch.path().join("ask"));
     fs::write(&source, ASK).unwrap();
     let policies = registry::policies(folder).unwrap().into_iter().map(|name| folder.join(name + ".c"));
     let mut compiler = Command::new("cc");
     compiler.args(["-std=gnu11", "-Wall", "-Werror", "-I"]).arg(folder).arg("-o").arg(&program).arg(&source);
-    let compiled = compiler.args(policies).output().unwrap();
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let built = compiler.args(policies).output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
     let ran = Command::new(program).arg(policy).output().unwrap();
     ran.status.success().then(|| String::from_utf8(ran.stdout).unwrap())
 }

@@ -87,13 +87,13 @@ impl Parameter {
         match &self.kind {
             Kind::Number { least, most, .. } => {
                 let value = number(text)?;
-                within(value, least, most)?;
+                within(&value, least, most)?;
                 Ok(value.to_string())
             }
             Kind::Bytes { least, most, .. } => {
                 let value: Bytes = text.parse().map_err(|error| format!("{error}"))?;
                 // Less than a sector is rounded up to one.
-                within(value, &Bytes(least.0.max(SECTOR)), most)?;
+                within(&value, &Bytes(least.0.max(SECTOR)), most)?;
                 if !value.0.is_multiple_of(SECTOR) {
                     return Err(format!(
                         "{} bytes are not a multiple of {SECTOR}; the kernel would round them up",
@@ -133,8 +133,8 @@ fn number(text: &str) -> Result<u64, String> {
     value.ok_or_else(|| format!("`{}` is not a whole number", text.escape_debug()))
 }
 
-fn within<T: PartialOrd + Display>(value: T, least: &T, most: &T) -> Result<(), String> {
-    if value < *least || value > *most {
+fn within<T: PartialOrd + Display>(value: &T, least: &T, most: &T) -> Result<(), String> {
+    if value < least || value > most {
         return Err(format!("{value} is not sensible: from {least} to {most} is"));
     }
     Ok(())
@@ -145,7 +145,7 @@ fn range<T: FromToml + PartialOrd + Display + Copy>(table: &Table<'_, '_>) -> Op
     let (least, most) = (table.required::<T>("least"), table.required::<T>("most"));
     let default = table.required::<T>("default");
     let (least, most, default) = (least?, most?, default?);
-    if let Err(message) = within(default, &least, &most) {
+    if let Err(message) = within(&default, &least, &most) {
         table.wrong("default", message);
     }
     Some((least, most, default))
