@@ -153,11 +153,35 @@ fn a_killed_run_is_continued() {
     let kept = Record::open(&record).expect("a record");
     let ran: BTreeSet<&str> = kept.lines().iter().map(|line| line.trial.as_str()).collect();
     assert_eq!((ran.len(), kept.lines().len()), (TRIALS, TRIALS), "a trial was lost or ran twice");
-    assert!(kept.lines().iter().all(|line| line.status == Status::Ok));
+    for line in kept.lines() {
+        assert_eq!((line.status, line.disks.len(), line.files.len()), (Status::Ok, 2, 4), "{line:?}");
+        assert_eq!(disklab_store::changed(&kept, line).expect("it can be read"), [""; 0]);
+    }
     assert_eq!(names(&record.join("raw")), ran.iter().map(|&trial| trial.to_owned()).collect());
     assert_eq!(names(&here.join("cache/disklab/trials")).len(), 0, "copies of disks are left");
     let disks = names(&here.join("cache/disklab/disks"));
     assert_eq!(disks.iter().filter(|name| name.starts_with(".tmp-")).count(), 0, "{disks:?}");
+}
+
+/// The kernel's command line has no way to write a quotation mark; everything else that a path may have it takes.
+#[test]
+fn paths_of_all_kinds() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    for (name, status) in [("with a space, a $ and 'marks' \\ #", 0), ("with a \" mark", 5)] {
+        let folder = here.join(name);
+        fs::create_dir(&folder).expect("a folder");
+        let program = folder.join("disklab");
+        fs::copy(env!("CARGO_BIN_EXE_disklab"), &program).expect("a copy");
+        let library = Path::new(env!("CARGO_BIN_EXE_disklab")).with_file_name("deps");
+        symlink(library, folder.join("deps")).expect("a link");
+        let mut command = std::process::Command::new(&program);
+        command.current_dir(&folder).env("DISKLAB_HOME", HOME).env("XDG_CACHE_HOME", here.join("cache"));
+        command.args(["run", "../mine.toml", "--seeds", "1", "--out", "record"]);
+        let ended = done(command.output().expect("it starts"));
+        assert_eq!(ended.status, Some(status), "{name}: {}{}", ended.out, ended.err);
+        assert_eq!(ended.err.contains("quotation mark"), status == 5, "{}", ended.err);
+    }
 }
 
 /// Both want disks that are not there yet: one makes them, the other waits.
