@@ -4,7 +4,6 @@ mod patch;
 mod progress;
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
-use crate::plan::or_processors;
+use crate::limits::AtATime;
 use crate::screen::Screen;
 use crate::table::{Side, Table};
 use crate::{signals, words};
@@ -58,7 +57,7 @@ struct BuildArgs {
 
     /// Compilers at a time; as many as there are processors unless said.
     #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    jobs: Option<AtATime>,
 }
 
 /// Print where a built kernel is.
@@ -90,7 +89,7 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let source = args.source.map(|path| source(&path, args.sha256)).transpose()?;
     let cache = &Cache::open()?;
-    let (btrfs, jobs) = (btrfs(args.mainline_btrfs), or_processors(args.jobs));
+    let (btrfs, jobs) = (btrfs(args.mainline_btrfs), args.jobs.unwrap_or_default().get());
     let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
     let mut progress = progress::Progress::new(screen);
     let report = &mut |step| progress.step(step);
@@ -110,6 +109,10 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let how = if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
     let mut out = screen.out();
     writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
+    let newest = find(cache, share, Btrfs::Policies, NEWEST).is_ok_and(|newest| newest.folder == kernel.folder);
+    if !newest {
+        writeln!(out, "to use it: disklab run SUITE {}", selection(cache, share, kernel))?;
+    }
     out.flush()?;
     Ok(Exit::Ok)
 }
@@ -146,8 +149,12 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     if listing.kernels.is_empty() {
         writeln!(out, "no kernel is built; `disklab kernel build` builds the newest")?;
     } else {
-        let columns =
-            [("version", Side::Left), ("state", Side::Left), ("source", Side::Left), ("folder", Side::Left)];
+        let columns = [
+            ("version", Side::Left),
+            ("state", Side::Left),
+            ("source", Side::Left),
+            ("to select it", Side::Left),
+        ];
         let mut table = Table::new(&columns, screen.color);
         for kernel in &listing.kernels {
             let state = match kernel.btrfs(&share)? {
@@ -155,14 +162,22 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
                 Some(Btrfs::Mainline) => "ready, mainline btrfs",
                 None => "of another disklab",
             };
-            let folder = kernel.folder.display().to_string();
-            table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), folder]);
+            let set = selection(&cache, &share, kernel);
+            table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), set]);
         }
         table.print(screen, "", &mut out)?;
     }
     out.flush()?;
     listing.damaged.iter().for_each(|damage| screen.complain(&damage.to_string()));
     Ok(Exit::Ok)
+}
+
+/// What to type after `run SUITE` so that it is this kernel: its version where that finds it, else its folder, as for
+/// one of the user's own beside a packaged one of the same version.
+fn selection(cache: &Cache, share: &Share, kernel: &Kernel) -> String {
+    let version = kernel.version.to_string();
+    let found = find(cache, share, Btrfs::Policies, &version).is_ok_and(|found| found.folder == kernel.folder);
+    format!("--set kernel={}", if found { version } else { kernel.folder.display().to_string() })
 }
 
 fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {

@@ -99,6 +99,13 @@ pub enum Error {
     #[error("the kernel in {} is damaged: {why}; `disklab kernel build` makes it anew", path.display())]
     Damaged { path: PathBuf, why: String },
 
+    #[error(
+        "there is no built kernel at {}: it has no kernel.toml; give the folder that `disklab kernel build` made, or \
+         the program in it (`disklab kernel list` shows all of them)",
+        path.display()
+    )]
+    NotAKernel { path: PathBuf },
+
     #[error("no built kernel answers to {asked:?} ({why}); {}", built(have))]
     NoKernel { asked: String, why: String, have: Vec<String> },
 }

@@ -204,6 +204,9 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
     if value.contains('/') {
         let path = Path::new(value);
         let folder = if path.is_file() { path.parent().unwrap_or(path) } else { path };
+        if !folder.join(RECORD).is_file() {
+            return Err(Error::NotAKernel { path: path.to_path_buf() });
+        }
         return Kernel::open(folder);
     }
     let listing = list(cache)?;

@@ -49,7 +49,16 @@ impl Source {
     /// A folder is a tree, a file a tarball.
     pub fn at(path: &Path) -> Result<Self> {
         let path = path.canonicalize().map_err(Error::io("find the kernel source", path))?;
-        Ok(if path.is_dir() { Self::Tree(path) } else { Self::Tarball { path, sha256: None } })
+        if path.is_dir() {
+            return Ok(Self::Tree(path));
+        }
+        if !path.is_file() {
+            return Err(Error::NotASource { path, why: "it is neither a folder nor a file".into() });
+        }
+        if !tarball::is_one(&path)? {
+            return Err(Error::NotASource { path, why: "it does not begin as a tarball does".into() });
+        }
+        Ok(Self::Tarball { path, sha256: None })
     }
 
     /// The package of a series, as in `kernel build 7.2`.

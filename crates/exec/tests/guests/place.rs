@@ -47,6 +47,7 @@ pub struct Place {
     pub folder: tempfile::TempDir,
     pub machine: Machine,
     pub plan: Plan,
+    pub installation: Installation,
     /// Given up after so long without a sign of life.
     pub silence: Duration,
     /// Given up at this virtual time.
@@ -80,6 +81,7 @@ impl Place {
                 trace: true,
             },
             plan,
+            installation: Installation::find().unwrap(),
             silence: Duration::from_secs(30),
             limit: Nanos::from_secs(600),
         }
@@ -107,10 +109,10 @@ impl Place {
         };
         json(names::MACHINE, serde_json::to_vec(&self.machine));
         json(names::PLAN, serde_json::to_vec(&self.plan));
-        let (kernel, installation) = (kernel(), Installation::find().unwrap());
+        let kernel = kernel();
         let guest = Guest {
             kernel: &kernel.path,
-            installation: &installation,
+            installation: &self.installation,
             folder: self.folder.path(),
             memory: Bytes::mib(256),
             guests: 2,
@@ -126,29 +128,32 @@ impl Place {
         measured["said"].as_str().unwrap().to_owned()
     }
 
-    /// Processes that still run in the guest's folder. Its programs die with its kernel, but not in the same instant:
-    /// they get some seconds.
     pub fn processes(&self) -> Vec<String> {
-        for _ in 0..100 {
-            if self.processes_now().is_empty() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        self.processes_now()
+        processes(self.folder.path())
     }
+}
 
-    fn processes_now(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let here =
-                std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
-            let alive =
-                std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
-            if here && alive {
-                found.push(entry.file_name().to_string_lossy().into_owned());
-            }
+/// Processes that still run in a guest's folder. Its programs die with its kernel, but not in the same instant: they
+/// get some seconds.
+pub fn processes(folder: &Path) -> Vec<String> {
+    for _ in 0..100 {
+        if processes_now(folder).is_empty() {
+            break;
         }
-        found
+        std::thread::sleep(Duration::from_millis(50));
     }
+    processes_now(folder)
+}
+
+fn processes_now(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder);
+        let alive =
+            std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+        if here && alive {
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
 }
