@@ -7,9 +7,9 @@ fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
         // A guest of a bench starts this program as its first process.
         Some(disklab_guest::init::ARGUMENT) if std::process::id() == 1 => disklab_guest::init::main(),
-        Some("bench") => bench::run(),
+        Some("bench") => bench::run(&std::env::args().nth(2).unwrap_or_default()),
         _ => {
-            eprintln!("usage: cargo xtask bench");
+            eprintln!("usage: cargo xtask bench [NAME]");
             std::process::exit(2);
         }
     }
