@@ -247,7 +247,8 @@ fn kernels(
             lacks: Vec::new(),
         };
         let found = match cache {
-            Ok(cache) => disklab_kernels::find(cache, &home.share, name).map_err(|error| error.to_string()),
+            Ok(cache) => disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, name)
+                .map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         match found {

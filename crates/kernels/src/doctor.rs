@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::kernel;
+use crate::recipe::Btrfs;
 use crate::share::Share;
 
 /// One line a thing: `command package what for`.
@@ -97,7 +98,7 @@ pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> 
 }
 
 fn kernel(cache: &Cache, share: &Share) -> Check {
-    match kernel::find(cache, share, "newest") {
+    match kernel::find(cache, share, Btrfs::Policies, "newest") {
         Ok(kernel) => {
             Check::good("guest kernel", format!("{}, built from {}", kernel.version, kernel.source))
         }

@@ -169,6 +169,18 @@ impl Material {
         }
     }
 
+    /// Unpacks or copies the top Makefile and what is below `folders` into the new folder `target`; returns the tree's root
+    /// in it.
+    pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
+        match &self.form {
+            Form::Tarball(path) => tarball::excerpt(path, folders, target, runner),
+            Form::Tree(tree) => {
+                tree.excerpt(folders, target, runner)?;
+                Ok(target.to_path_buf())
+            }
+        }
+    }
+
     /// What the source is called in messages.
     pub fn path(&self) -> &Path {
         match &self.form {

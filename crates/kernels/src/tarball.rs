@@ -63,10 +63,24 @@ pub(crate) fn is_one(path: &Path) -> Result<bool> {
 
 /// Unpacks into the new folder `target` and returns the folder in it that holds the kernel's top Makefile.
 pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<PathBuf> {
+    let all_but = LEFT_OUT.map(|pattern| format!("--exclude={pattern}"));
+    extract(tarball, target, &all_but, runner)
+}
+
+/// Unpacks Makefiles and what is below `folders`, as [`unpack`] does.
+pub(crate) fn excerpt(tarball: &Path, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
+    // Whether there is a top folder, and its name, is not known: a member may begin below any.
+    let mut members = ["--wildcards", "--no-anchored", "Makefile"].map(str::to_owned).to_vec();
+    members.extend(folders.iter().map(|folder| format!("{}/*", folder.display())));
+    extract(tarball, target, &members, runner)
+}
+
+/// `what` are arguments of tar.
+fn extract(tarball: &Path, target: &Path, what: &[String], runner: Runner) -> Result<PathBuf> {
     file::create_folder(target)?;
     let mut command = Command::new("tar");
-    command.args(LEFT_OUT.map(|pattern| format!("--exclude={pattern}")));
     command.args(["--extract", "--no-same-owner", "--file"]).arg(tarball).arg("--directory").arg(target);
+    command.args(what);
     // Debian's tarballs are made of blocks that xz unpacks on all cores.
     runner.output(command.env("XZ_OPT", "-T0").env("LC_ALL", "C"))?;
     let top = file::names(target)?;

@@ -31,7 +31,8 @@ pub fn empty_cache() {
 
 /// From the user's cache: the tests build none.
 pub fn kernel() -> Kernel {
-    disklab_kernels::find(&Cache::open().unwrap(), &share(), "newest").unwrap()
+    disklab_kernels::find(&Cache::open().unwrap(), &share(), disklab_kernels::Btrfs::Policies, "newest")
+        .unwrap()
 }
 
 /// Why tests with guests cannot run here.

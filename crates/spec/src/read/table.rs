@@ -190,6 +190,23 @@ impl<'r, 's> Table<'r, 's> {
         Some(Table::new(self.reader, entries, value.span(), prefix))
     }
 
+    /// Tables of one name, each under a `[[key]]` of its own; none where there is none.
+    pub fn tables(&self, key: &str) -> Vec<Table<'r, 's>> {
+        let Some(value) = self.ask(key, None) else { return Vec::new() };
+        let mut tables = Vec::new();
+        let elements = if let DeValue::Array(elements) = value.get_ref() { Some(elements) } else { None };
+        for element in elements.into_iter().flatten() {
+            if let DeValue::Table(entries) = element.get_ref() {
+                let prefix = format!("{}{key}.", self.prefix);
+                tables.push(Table::new(self.reader, entries, element.span(), prefix));
+            }
+        }
+        if elements.is_none_or(|elements| elements.len() != tables.len()) {
+            self.wrong(key, format!("expected tables, each under a `[[{}{key}]]` of its own", self.prefix));
+        }
+        tables
+    }
+
     /// Whether the key is there. It is then known, as if its value had been asked for.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key, None).is_some()

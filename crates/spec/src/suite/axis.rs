@@ -1,4 +1,4 @@
-use crate::policy::PolicyChoice;
+use crate::policy::Wanted;
 use crate::read::{Located, Mistake, choices};
 use crate::scheduler::Scheduler;
 
@@ -24,10 +24,10 @@ pub struct Values {
 }
 
 impl Axis {
-    /// The one spelling of a value: `round-robin:4k` is `round-robin:4096`. Whether the value exists is not asked.
+    /// The spelling of a value as far as it can be told without a lab. Whether the value exists is not asked.
     pub fn canonical(self, text: &str) -> Result<String, String> {
         match self {
-            Self::Policy => Ok(text.parse::<PolicyChoice>()?.to_string()),
+            Self::Policy => Ok(text.parse::<Wanted>()?.to_string()),
             Self::Scheduler => Ok(text.parse::<Scheduler>()?.to_string()),
             Self::Array | Self::Workload | Self::Kernel => Ok(text.to_owned()),
         }

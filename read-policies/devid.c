@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/* btrfs_read_preferred() of fs/btrfs/volumes.c, since 6.13. */
+#include "policy.h"
+
+enum { DEVICE };
+
+static u32 choose(const struct read_request *read, const u64 *values)
+{
+	for (u32 i = 0; i < read->count; i++) {
+		if (read->mirrors[i].devid == values[DEVICE])
+			return i;
+	}
+	return 0;
+}
+
+const struct read_policy read_policy_devid = {
+	.name = "devid",
+	.summary = "always the same device, where it holds a mirror; the first mirror elsewhere",
+	.mainline = true,
+	.parameters = {
+		[DEVICE] = {
+			.key = "device", .kind = READ_DEVICE,
+			.summary = "the device's id; the device that was mounted last unless said",
+		},
+	},
+	.choose = choose,
+};

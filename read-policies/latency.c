@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: GPL-2.0-only OR MIT
+/*
+ * Kai Krakow's "latency" for 6.12 (github.com/kakra/linux, pull request 36): the lowest mean of
+ * recent reads. The mean is over all reads since the last checkpoint, so it is slow to see a
+ * change; ageing gives a device that was passed over for 10000 decisions another chance.
+ */
+#include "rehabilitation.h"
+
+enum { BURST };
+
+static u32 choose(const struct read_request *read, const u64 *values)
+{
+	u32 best = read->count;
+	u64 least = 0;
+
+	for (u32 i = 0; i < read->count; i++) {
+		u64 latency = read_latency(&read->mirrors[i]);
+
+		if (!read->mirrors[i].live)
+			continue;
+		if (best == read->count || latency < least) {
+			best = i;
+			least = latency;
+		}
+	}
+	return best;
+}
+
+static s32 age(s32 age, bool chosen, const u64 *values)
+{
+	return read_age_with_burst(age, chosen, values[BURST]);
+}
+
+const struct read_policy read_policy_latency = {
+	.name = "latency",
+	.summary =
+		"the mirror whose recent reads were fastest; a new chance for those passed over",
+	.parameters = {
+		[BURST] = READ_BURST_PARAMETER,
+	},
+	.choose = choose,
+	.age = age,
+};
