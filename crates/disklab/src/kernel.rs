@@ -109,7 +109,8 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let how = if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
     let mut out = screen.out();
     writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
-    let newest = find(cache, share, Btrfs::Policies, NEWEST).is_ok_and(|newest| newest.folder == kernel.folder);
+    let newest =
+        find(cache, share, Btrfs::Policies, NEWEST).is_ok_and(|newest| newest.folder == kernel.folder);
     if !newest {
         writeln!(out, "to use it: disklab run SUITE {}", selection(cache, share, kernel))?;
     }
@@ -176,7 +177,8 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
 /// one of the user's own beside a packaged one of the same version.
 fn selection(cache: &Cache, share: &Share, kernel: &Kernel) -> String {
     let version = kernel.version.to_string();
-    let found = find(cache, share, Btrfs::Policies, &version).is_ok_and(|found| found.folder == kernel.folder);
+    let found =
+        find(cache, share, Btrfs::Policies, &version).is_ok_and(|found| found.folder == kernel.folder);
     format!("--set kernel={}", if found { version } else { kernel.folder.display().to_string() })
 }
 

@@ -152,6 +152,9 @@ mod tests {
         let lines: Vec<&str> = mail.text.lines().collect();
         assert_eq!(lines[1..6], ["From: A B <a@b>", "Subject: [PATCH 2/3] btrfs: a seam", "", "Why.", ""]);
         assert_eq!(lines[6..9], ["Signed-off-by: A B <a@b>", "---", "diff --git a/a/b.c b/a/b.c"]);
-        assert_eq!(lines[9..15], ["new file mode 100644", "--- /dev/null", "+++ b/a/b.c", "@@ -0,0 +1,2 @@", "+one", "+two"]);
+        assert_eq!(
+            lines[9..15],
+            ["new file mode 100644", "--- /dev/null", "+++ b/a/b.c", "@@ -0,0 +1,2 @@", "+one", "+two"]
+        );
     }
 }

@@ -68,12 +68,7 @@ pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<Pa
 }
 
 /// Unpacks Makefiles and what is below `folders`, as [`unpack`] does.
-pub(crate) fn excerpt(
-    tarball: &Path,
-    folders: &[PathBuf],
-    target: &Path,
-    runner: Runner,
-) -> Result<PathBuf> {
+pub(crate) fn excerpt(tarball: &Path, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
     // Whether there is a top folder, and its name, is not known: a member may begin below any.
     let mut members = ["--wildcards", "--no-anchored", "Makefile"].map(str::to_owned).to_vec();
     members.extend(folders.iter().map(|folder| format!("{}/*", folder.display())));

@@ -71,9 +71,8 @@ impl Tree {
 
     /// Copies the top Makefile and what is below `folders`.
     pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<()> {
-        let wanted = |path: &Path| {
-            path == "Makefile" || folders.iter().any(|folder| path.starts_with(folder))
-        };
+        let wanted =
+            |path: &Path| path == "Makefile" || folders.iter().any(|folder| path.starts_with(folder));
         self.copy_some(&wanted, target, runner)
     }
 

@@ -75,7 +75,9 @@ fn check(author: &str) -> Result<String, Failure> {
         !name.trim().is_empty() && mail.contains('@') && mail.find('>') == Some(mail.len() - 1)
     });
     if !sound || author.chars().any(char::is_control) {
-        return Err(Failure::mistaken(format!("--author {author:?} is not of the form \"Name <mail@host>\"")));
+        return Err(Failure::mistaken(format!(
+            "--author {author:?} is not of the form \"Name <mail@host>\""
+        )));
     }
     Ok(author.to_owned())
 }

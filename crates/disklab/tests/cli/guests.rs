@@ -30,7 +30,8 @@ workload = ["smoke-randread"]
 /// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there is no kernel.
 fn place() -> Option<tempfile::TempDir> {
     let share = Share::at(Path::new(HOME)).expect("this work tree");
-    let kernel = Cache::open().and_then(|cache| find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest"));
+    let kernel =
+        Cache::open().and_then(|cache| find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest"));
     let missing = kernel.as_ref().err().map(ToString::to_string);
     let missing = missing.or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()));
     if let Some(reason) = missing {

@@ -116,6 +116,7 @@ impl Place {
             folder: self.folder.path(),
             memory: Bytes::mib(256),
             guests: 2,
+            parameters: &[],
         };
         guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
     }
