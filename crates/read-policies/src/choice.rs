@@ -39,6 +39,18 @@ impl Choice {
         Self { policy, values: choice.values }
     }
 
+    /// A policy with values that somebody else's [`Self::parse`] made: a kernel's trace. `None` if they are not as many as
+    /// the C code has room for, or out of their range.
+    pub fn with_values(policy: &'static Policy, values: &[u64]) -> Option<Self> {
+        let choice = Self { policy, values: values.try_into().ok()? };
+        let sound = policy.parameters.iter().zip(values).all(|(parameter, &value)| match &parameter.kind {
+            Kind::Word { words, .. } => (value as usize) < words.len(),
+            Kind::Number { range, .. } | Kind::Bytes { range, .. } => range.contains(&value),
+            Kind::Device => true,
+        });
+        sound.then_some(choice)
+    }
+
     pub fn policy(&self) -> &'static Policy {
         self.policy
     }

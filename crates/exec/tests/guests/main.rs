@@ -6,6 +6,7 @@ mod clock;
 mod faults;
 mod no_room;
 mod place;
+mod read_policies;
 mod repeatable;
 mod seeds;
 
@@ -23,7 +24,7 @@ fn main() {
     let mut arguments = Arguments::from_args();
     // Each guest wants a processor, and some tests start several.
     arguments.test_threads.get_or_insert(2);
-    let tests = [clock::tests(), faults::tests(), no_room::tests(), repeatable::tests(), seeds::tests()];
+    let tests = [clock::tests(), faults::tests(), no_room::tests(), read_policies::tests(), repeatable::tests(), seeds::tests()];
     let tests: Vec<Trial> = tests.into_iter().flatten().collect();
     let tests = match place::missing() {
         None => tests,

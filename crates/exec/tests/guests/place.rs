@@ -7,7 +7,7 @@ use disklab_exec::guest::{End, Guest};
 use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::names;
 use disklab_guest::plan::{Measure, Plan};
-use disklab_kernels::{Cache, Kernel, Share};
+use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
 use disklab_spec::device::{Constant, Model};
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::{Path, PathBuf};
@@ -31,14 +31,25 @@ pub fn empty_cache() {
 
 /// From the user's cache: the tests build none.
 pub fn kernel() -> Kernel {
-    disklab_kernels::find(&Cache::open().unwrap(), &share(), disklab_kernels::Btrfs::Policies, "newest")
+    disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest")
         .unwrap()
+}
+
+/// One of each series that is built with our btrfs, the newest first: a suite must do on all of them.
+pub fn kernels() -> Vec<Kernel> {
+    let mut kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
+    kernels.retain(|kernel| {
+        kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+            && matches!(kernel.source, Provenance::Package { .. })
+    });
+    kernels.dedup_by(|a, b| a.series == b.series);
+    kernels
 }
 
 /// Why tests with guests cannot run here.
 pub fn missing() -> Option<String> {
     let cache = Cache::open().map_err(|error| error.to_string());
-    let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), disklab_kernels::Btrfs::Policies, "newest").map_err(|e| e.to_string()));
+    let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), Btrfs::Policies, "newest").map_err(|e| e.to_string()));
     kernel.err().or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()))
 }
 
@@ -47,6 +58,9 @@ pub struct Place {
     pub folder: tempfile::TempDir,
     pub machine: Machine,
     pub plan: Plan,
+    pub kernel: Kernel,
+    /// More of the kernel's parameters.
+    pub parameters: Vec<String>,
     pub installation: Installation,
     /// Given up after so long without a sign of life.
     pub silence: Duration,
@@ -81,6 +95,8 @@ impl Place {
                 trace: true,
             },
             plan,
+            kernel: kernel(),
+            parameters: Vec::new(),
             installation: Installation::find().unwrap(),
             silence: Duration::from_secs(30),
             limit: Nanos::from_secs(600),
@@ -109,14 +125,14 @@ impl Place {
         };
         json(names::MACHINE, serde_json::to_vec(&self.machine));
         json(names::PLAN, serde_json::to_vec(&self.plan));
-        let kernel = kernel();
+        let parameters: Vec<&str> = self.parameters.iter().map(String::as_str).collect();
         let guest = Guest {
-            kernel: &kernel.path,
+            kernel: &self.kernel.path,
             installation: &self.installation,
             folder: self.folder.path(),
             memory: Bytes::mib(256),
             guests: 2,
-            parameters: &[],
+            parameters: &parameters,
         };
         guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
     }

@@ -1,0 +1,373 @@
+//! The read policies in a real btrfs: what sysfs takes, what they decide, what becomes of missing devices.
+
+use std::collections::BTreeMap;
+
+use crate::place::{self, Place, constant};
+use disklab_kernels::Kernel;
+use disklab_read_policies::{Choice, Mirror, Request, policies};
+use disklab_units::Bytes;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        crate::test("sysfs_takes_policies_and_nothing_else", sysfs_takes_policies_and_nothing_else),
+        crate::test("decisions_are_the_native_ones", decisions_are_the_native_ones),
+        crate::test("read_stats_count_and_start_anew", read_stats_count_and_start_anew),
+        crate::test("a_device_passed_over_is_tried_again", a_device_passed_over_is_tried_again),
+        crate::test("missing_and_replaced_devices", missing_and_replaced_devices),
+        crate::test("policies_change_under_load", policies_change_under_load),
+        crate::test("the_command_line_sets_a_policy", the_command_line_sets_a_policy),
+    ]
+}
+
+/// Four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and `$sys`, the filesystem in sysfs.
+fn pool(script: &str) -> Place {
+    let functions = "set -e
+        pool() {
+            profile=$1; shift
+            mkfs.btrfs -q -f -d $profile -m $profile \"$@\" > /mnt/trial/mkfs.txt 2>&1
+            mkdir -p /mnt/p; mount $1 /mnt/p
+            sys=$(echo /sys/fs/btrfs/*-*)
+        }
+        files() {
+            head -c 40M /dev/urandom > /mnt/p/a; sync; echo 3 > /proc/sys/vm/drop_caches
+        }
+        load() {
+            fio --name=load --filename=/mnt/p/a --size=40M --rw=$1 --bs=$2 --iodepth=8 --numjobs=2 --direct=1 \
+                --ioengine=libaio --number_ios=$3 --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+        }";
+    let mut place = Place::new(&["sh", "-c", &format!("{functions}\n{script}")]);
+    place.machine.disks = (0..4).map(|disk| constant(Bytes::mib(300), 50 + 20 * disk)).collect();
+    for (index, disk) in place.machine.disks.iter_mut().enumerate() {
+        disk.image = format!("{index}.img");
+    }
+    place
+}
+
+/// What the script said, line by line; it has to end well.
+fn said(place: &Place) -> Vec<String> {
+    place.run().unwrap_or_else(|reason| panic!("{reason}\n{}", place.said()));
+    place.said().lines().map(str::to_owned).collect()
+}
+
+/// xfstests' btrfs/329 and common/sysfs for each policy, on every kernel that is built.
+fn sysfs_takes_policies_and_nothing_else() {
+    for kernel in place::kernels() {
+        println!("on Linux {}", kernel.version);
+        for policy in policies() {
+            sysfs_takes(&kernel, &wrong_and_right(policy.name));
+        }
+    }
+}
+
+fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
+    let script = format!(
+        "pool raid1 /dev/vda /dev/vdb
+         try() {{
+             if printf '%s' \"$1\" > $sys/read_policy 2>/dev/null; then echo \"$1 = $(cat $sys/read_policy)\"
+             else echo \"$1 is refused\"; fi
+         }}
+         {}
+         echo queue > $sys/read_policy; cat $sys/read_policy",
+        texts.iter().map(|text| format!("try '{text}'\n")).collect::<String>()
+    );
+    let mut place = pool(&script);
+    place.kernel = kernel.clone();
+    let said = said(&place);
+    assert_eq!(said.len(), texts.len() + 1, "{said:?}");
+    for (text, line) in texts.iter().zip(&said) {
+        check_sysfs(text, line, kernel);
+    }
+    assert!(said[texts.len()].contains(" [queue:all,ties=first] "), "{said:?}");
+}
+
+/// The kernel says what the native parser says, and shows what it would show.
+fn check_sysfs(text: &str, line: &str, kernel: &Kernel) {
+    // Which devices there are is known to the filesystem only.
+    let there = !text.contains("devid:9");
+    match Choice::parse(text, 12).filter(|_| there) {
+        None => assert_eq!(line, format!("{text} is refused"), "{}", kernel.version),
+        Some(choice) => {
+            let mut shown = choice.to_string();
+            if shown == "devid" {
+                shown.push_str(":1");
+            }
+            let active = line.split_once(" = ").and_then(|(_, list)| {
+                let (_, rest) = list.split_once('[')?;
+                Some(rest.split_once(']')?.0)
+            });
+            assert_eq!(active, Some(shown.as_str()), "{line}");
+            let names = line.split_once(" = ").unwrap().1.split(' ').count();
+            assert_eq!(names, policies().len(), "{line}");
+        }
+    }
+}
+
+fn wrong_and_right(name: &str) -> Vec<String> {
+    let mut texts = vec![
+        format!("{name} {name}"),
+        format!("{name} t"),
+        " ".to_owned(),
+        format!("n {name}"),
+        format!(" {name}"),
+        format!("{name} "),
+        format!("_{name}"),
+        format!("{name}_"),
+        format!("_{name}_"),
+        format!("{name}:"),
+        format!("{name},"),
+        "j".repeat(200),
+        name.to_owned(),
+    ];
+    let values = match name {
+        "round-robin" => ["4096", "1m"],
+        "devid" => ["1", "9"],
+        "latency" => ["100", "burst=2"],
+        "latency-rr" => ["120", "margin=130,burst=100"],
+        "queue" => ["reads", "all,ties=spread"],
+        _ => ["1", "none"],
+    };
+    for value in values {
+        texts.push(format!("{name}:{value}"));
+        for wrong in
+            [format!(": {value}"), format!(":{value} "), format!(":{value} typo"), format!(":{value}typo")]
+        {
+            texts.push(format!("{name}{wrong}"));
+        }
+        texts.push(format!("{name} :{value}"));
+        texts.push(format!("{name}:{value},{value}"));
+    }
+    texts
+}
+
+/// Every policy on two, three and four mirrors and on RAID10, reading and writing: each decision that the kernel traced
+/// is made again by the same C code in this program.
+fn decisions_are_the_native_ones() {
+    let mut decisions = BTreeMap::<String, usize>::new();
+    for profile in ["raid1 /dev/vda /dev/vdb", "raid1c3 /dev/vda /dev/vdb /dev/vdc", RAID1C4, RAID10] {
+        let place = pool(&format!(
+            "mkdir -p /mnt/t; mount -t tracefs t /mnt/t
+             pool {profile}; files
+             echo 60000 > /mnt/t/buffer_size_kb
+             echo 1 > /mnt/t/events/btrfs_read_policy/enable
+             for policy in {}; do
+                 echo $policy > $sys/read_policy
+                 load randrw 4k 150; load read 64k 60
+             done
+             echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat /mnt/t/per_cpu/cpu0/stats",
+            CHOICES.join(" ")
+        ));
+        let said = said(&place);
+        assert!(said.iter().any(|line| line == "overrun: 0"), "the trace's buffer was too small: {said:?}");
+        let trace = std::fs::read_to_string(place.path("trace.txt")).unwrap();
+        for line in trace.lines().filter(|line| line.contains("btrfs_read_decision:")) {
+            let name = replay(line).unwrap_or_else(|| panic!("this is no decision: {line}"));
+            *decisions.entry(name).or_default() += 1;
+        }
+    }
+    println!("decisions replayed: {decisions:?}");
+    let all: Vec<&str> = policies().iter().map(|policy| policy.name).collect();
+    let seen: Vec<&str> = all.iter().copied().filter(|name| decisions.get(*name) > Some(&500)).collect();
+    assert_eq!(seen, all, "{decisions:?}");
+}
+
+const RAID1C4: &str = "raid1c4 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
+const RAID10: &str = "raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
+
+const CHOICES: [&str; 13] = [
+    "pid",
+    "round-robin",
+    "round-robin:4k",
+    "devid",
+    "devid:2",
+    "latency",
+    "latency:burst=100",
+    "latency-rr:margin=120,bytes=16k",
+    "queue",
+    "queue:reads,ties=spread",
+    "md-raid1",
+    "zfs-mirror",
+    "latency-rr",
+];
+
+/// Makes a traced decision again and compares; the policy's name, or `None` if the line is not to be read.
+fn replay(line: &str) -> Option<String> {
+    let field = |name: &str| {
+        let rest = line.split_once(&format!(" {name}="))?.1;
+        Some(rest.split(' ').next().unwrap_or(rest))
+    };
+    let number = |name: &str| field(name)?.parse::<u64>().ok();
+    let numbers = |name: &str| {
+        let list = field(name)?.strip_prefix('{')?.strip_suffix('}')?;
+        list.split(',').map(|hex| u64::from_str_radix(hex.strip_prefix("0x")?, 16).ok()).collect::<Option<Vec<u64>>>()
+    };
+    let name = field("policy")?;
+    let values: Vec<u64> = numbers("values")?;
+    let mirrors: Vec<u64> = numbers("mirrors")?;
+    let (mirrors, []) = mirrors.as_chunks::<14>() else { return None };
+    let mirrors: Vec<Mirror> = mirrors.iter().map(mirror).collect();
+    let small = |name: &str| u32::try_from(number(name)?).ok();
+    let request = Request::new(&mirrors, small("block_bits")?)?
+        .at(number("logical")?, number("length")?)
+        .by(small("pid")?)
+        .after(small("blocks_read")?);
+    let policy = policies().iter().find(|policy| policy.name == name)?;
+    let choice = Choice::with_values(policy, &values)?;
+    assert_eq!(choice.decide(&request) as u64, number("answer")?, "{choice}: {line}");
+    Some(name.to_owned())
+}
+
+/// In the order of the trace event.
+fn mirror(numbers: &[u64; 14]) -> Mirror {
+    let [
+        devid,
+        physical,
+        next_read,
+        run_start,
+        sent,
+        head,
+        optimal_io,
+        ios,
+        wait,
+        recent_ios,
+        recent_wait,
+        in_flight,
+        age,
+        flags,
+    ] = *numbers;
+    Mirror {
+        devid,
+        physical,
+        next_read,
+        run_start,
+        sent,
+        head,
+        optimal_io,
+        ios,
+        wait,
+        recent_ios,
+        recent_wait,
+        reads_in_flight: (in_flight >> 32) as u32,
+        writes_in_flight: in_flight as u32,
+        age: age as u32 as i32,
+        rotational: flags & 1 != 0,
+        live: flags & 2 != 0,
+    }
+}
+
+/// Constant disks of 50 and 70 us: the sums are known to the nanosecond.
+fn read_stats_count_and_start_anew() {
+    let place = pool(
+        "pool raid1 /dev/vda /dev/vdb; files
+         stats() { for i in 1 2; do cat $sys/devinfo/$i/read_stats; done; }
+         for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
+         echo devid:1 > $sys/read_policy
+         stats
+         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 --ioengine=psync --randrepeat=0 \
+             --number_ios=500 --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+         stats
+         echo x > $sys/devinfo/1/read_stats
+         stats",
+    );
+    let said = said(&place);
+    let zero = "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age 0 count 0 ignored 0";
+    assert_eq!(said[..2], [zero, zero]);
+    // 500 of the file, and a few of btrfs's own.
+    let words: Vec<i64> = said[2].split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [ios, wait, avg, recent_ios, recent_wait, recent_avg, age, count, ignored] = words[..] else {
+        panic!("{said:?}");
+    };
+    assert!((500..600).contains(&ios), "{said:?}");
+    assert_eq!((wait, avg), (ios * 50_000, 50_000), "{said:?}");
+    assert_eq!((recent_ios, recent_wait, recent_avg), (ios, wait, avg));
+    assert_eq!((age, count, ignored), (0, 0, -ios), "{said:?}");
+    assert_eq!(
+        said[3],
+        format!("cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age {ios} count 0 ignored {ios}")
+    );
+    assert_eq!(said[4], zero);
+}
+
+/// `latency` leaves the slow device alone, until 10000 decisions have passed it over; then one read goes there.
+fn a_device_passed_over_is_tried_again() {
+    let place = pool(
+        "pool raid1 /dev/vda /dev/vdb; files
+         echo latency > $sys/read_policy
+         for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
+         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 --ioengine=psync --randrepeat=0 \
+             --norandommap --io_size=100M --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+         cat $sys/devinfo/2/read_stats",
+    );
+    let said = said(&place);
+    let words: Vec<i64> = said[0].split(' ').filter_map(|word| word.parse().ok()).collect();
+    // 25600 decisions: some reads before the fast device is known, and one after each of two checkpoints.
+    assert_eq!((words[3], words[7]), (1, 2), "{said:?}");
+    assert!((3..6).contains(&words[0]) && (5000..6000).contains(&words[6]), "{said:?}");
+}
+
+/// Degraded mounts of every profile are read under every policy, as is a device that is being replaced.
+fn missing_and_replaced_devices() {
+    let names: Vec<&str> = policies().iter().map(|policy| policy.name).collect();
+    let place = pool(&format!(
+        "all() {{
+             for policy in {}; do
+                 echo $policy > $sys/read_policy
+                 echo 3 > /proc/sys/vm/drop_caches
+                 test \"$(md5sum < /mnt/p/a)\" = \"$sum\" || echo \"$policy read something else\"
+             done
+         }}
+         for profile in 'raid1 /dev/vda /dev/vdb' 'raid1c3 /dev/vda /dev/vdb /dev/vdc' '{RAID10}'; do
+             pool $profile; files; sum=$(md5sum < /mnt/p/a)
+             all
+             umount /mnt/p
+             btrfs device scan --forget
+             dd if=/dev/zero of=/dev/vdb bs=4k seek=16 count=1 conv=notrunc status=none
+             btrfs device scan /dev/vdc /dev/vdd > /mnt/trial/scan.txt 2>&1 || true
+             mount -o degraded /dev/vda /mnt/p; sys=$(echo /sys/fs/btrfs/*-*)
+             all
+             echo \"$profile: $(cat $sys/devinfo/2/missing) $(cat $sys/devinfo/2/read_stats)\"
+             umount /mnt/p; btrfs device scan --forget
+         done
+         pool raid1 /dev/vda /dev/vdb; files; sum=$(md5sum < /mnt/p/a)
+         for r in '' -r; do
+             set -- /dev/vdb /dev/vdc; if [ -n \"$r\" ]; then set -- /dev/vdc /dev/vdb; fi
+             btrfs replace start -f -B $r 2 $2 /mnt/p & all; wait $!
+             all
+         done
+         echo replaced",
+        names.join(" ")
+    ));
+    let said = said(&place);
+    let wrong: Vec<_> = said.iter().filter(|line| line.contains("something else")).collect();
+    assert!(wrong.is_empty(), "{said:?}");
+    let missing: Vec<_> = said.iter().filter(|line| line.contains(": 1 cumulative ios 0 ")).collect();
+    assert_eq!(missing.len(), 3, "{said:?}");
+    assert_eq!(said.last().map(String::as_str), Some("replaced"));
+}
+
+/// Readers and writers on, a policy every millisecond: nobody sees an error, and the kernel says nothing.
+fn policies_change_under_load() {
+    let place = pool(&format!(
+        "pool {RAID10}; files
+         load randrw 4k 20000 & reader=$!
+         changes=0
+         while kill -0 $reader 2>/dev/null; do
+             for policy in {}; do echo $policy > $sys/read_policy; sleep 0.001; changes=$((changes + 1)); done
+             echo 0 > $sys/devinfo/1/read_stats
+         done
+         wait $reader; echo changes $changes
+         dmesg | grep -v -i -e 'debug' | grep -i -e warning -e bug -e error -e oops || true",
+        CHOICES.join(" ")
+    ));
+    let said = said(&place);
+    let changes: u32 = said[0].strip_prefix("changes ").unwrap().parse().unwrap();
+    assert!(changes > 100, "{said:?}");
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
+fn the_command_line_sets_a_policy() {
+    let mut place = pool("pool raid1 /dev/vda /dev/vdb; cat $sys/read_policy");
+    place.parameters = vec!["btrfs.read_policy=latency-rr:120,burst=100".to_owned()];
+    let said = said(&place);
+    assert!(said[0].contains("[latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
+}
