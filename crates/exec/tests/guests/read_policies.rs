@@ -1,9 +1,12 @@
 //! The read policies in a real btrfs: what sysfs takes, what they decide, what becomes of missing devices.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use crate::place::{self, Place, constant};
-use disklab_kernels::Kernel;
+use crate::repeatable::{SUITE, run_on, trials};
+use disklab_exec::Installation;
+use disklab_kernels::{Btrfs, Cache, Kernel};
 use disklab_read_policies::{Choice, Mirror, Request, policies};
 use disklab_units::Bytes;
 use libtest_mimic::Trial;
@@ -17,6 +20,7 @@ pub fn tests() -> Vec<Trial> {
         crate::test("missing_and_replaced_devices", missing_and_replaced_devices),
         crate::test("policies_change_under_load", policies_change_under_load),
         crate::test("the_command_line_sets_a_policy", the_command_line_sets_a_policy),
+        crate::test("mainline_btrfs_gives_the_same_bytes", mainline_btrfs_gives_the_same_bytes),
     ]
 }
 
@@ -370,4 +374,31 @@ fn the_command_line_sets_a_policy() {
     place.parameters = vec!["btrfs.read_policy=latency-rr:120,burst=100".to_owned()];
     let said = said(&place);
     assert!(said[0].contains("[latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
+}
+
+/// The hook costs nothing that shows: with the policies that mainline has, a kernel whose btrfs is untouched gives the same
+/// bytes, requests and latencies alike.
+fn mainline_btrfs_gives_the_same_bytes() {
+    let cache = Cache::open().unwrap();
+    let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Mainline, "newest")
+        .expect("`disklab kernel build --mainline-btrfs` builds it");
+    let ours = place::kernel();
+    assert_eq!(ours.version, mainline.version);
+    let suite = SUITE.replace("seeds = 2", "seeds = 1").replace(
+        r#"policy = ["pid", "round-robin:4k"]"#,
+        r#"policy = ["pid", "round-robin", "round-robin:4k", "devid:2"]"#,
+    );
+    let trials = trials(&suite);
+    assert_eq!(trials.len(), 24);
+    let records = tempfile::tempdir().unwrap();
+    let installation = Installation::find().unwrap();
+    let [ours, mainline] = [("ours", ours), ("mainline", mainline)].map(|(name, kernel)| {
+        run_on(kernel, &installation, &place::cache(), &trials, &records.path().join(name), 2)
+    });
+    for trial in &trials {
+        for file in ["fio.json", "disks.json", "requests.trace"] {
+            let read = |record: &Path| std::fs::read(record.join("raw").join(&trial.id).join(file)).unwrap();
+            assert!(read(&ours) == read(&mainline), "{file} of {} differs", trial.id);
+        }
+    }
 }

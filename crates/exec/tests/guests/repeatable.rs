@@ -4,7 +4,7 @@ use crate::place;
 use disklab_exec::run::{Run, Summary};
 use disklab_exec::{Installation, Patience};
 use disklab_guest::trace::{self, Entry};
-use disklab_kernels::Cache;
+use disklab_kernels::{Cache, Kernel};
 use disklab_spec::read::Reader;
 use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::manifest::{self, Manifest};
@@ -92,12 +92,23 @@ fn run_with(
     records: &Path,
     jobs: usize,
 ) -> PathBuf {
+    run_on(place::kernel(), installation, cache, trials, records, jobs)
+}
+
+pub fn run_on(
+    kernel: Kernel,
+    installation: &Installation,
+    cache: &Cache,
+    trials: &[Trial],
+    records: &Path,
+    jobs: usize,
+) -> PathBuf {
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
     let manifest =
         Manifest::new("test", "2026-01-01T00:00:00Z", manifest::Suite::new("suite", "", vec![]), ids);
     let writer = Record::create(records, "run", &manifest).unwrap();
     let run = Run {
-        kernels: [("newest".to_owned(), place::kernel())].into(),
+        kernels: [("newest".to_owned(), kernel)].into(),
         installation: installation.clone(),
         cache: cache.clone(),
         patience: Patience::default(),
