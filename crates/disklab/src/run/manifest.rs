@@ -31,7 +31,10 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
             config_sha256: kernel.config_sha256.clone(),
         })
         .collect();
-    manifest.tools = facts::tools()?;
+    let backgrounds = question.trials.iter().filter_map(|trial| trial.background.as_ref());
+    let processes = backgrounds.flat_map(|background| &background.processes);
+    manifest.tools =
+        facts::tools(&processes.filter_map(|it| it.command.first().map(String::as_str)).collect())?;
     // The disk models are in there: other models, other results.
     manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
     manifest.inputs = inputs(home, question)?;
@@ -46,6 +49,7 @@ fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
         files.insert(("arrays", trial.array.name.as_str()));
         files.insert(("workloads", trial.workload.name.as_str()));
         files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
+        files.extend(trial.background.iter().map(|background| ("backgrounds", background.name.as_str())));
         files.extend(trial.policy.iter().map(|policy| ("policies", policy.policy.as_str())));
     }
     let fact = |(kind, name): (&str, &str)| {

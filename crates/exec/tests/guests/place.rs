@@ -10,6 +10,7 @@ use disklab_guest::plan::{Measure, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
 use disklab_spec::device::{Constant, Model};
 use disklab_units::{Bytes, Nanos, Seed};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -38,7 +39,7 @@ pub fn kernel() -> Kernel {
 pub fn missing() -> Option<String> {
     let cache = Cache::open().map_err(|error| error.to_string());
     let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), "newest").map_err(|e| e.to_string()));
-    kernel.err().or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()))
+    kernel.err().or_else(|| disklab_exec::facts::tools(&BTreeSet::new()).err().map(|error| error.to_string()))
 }
 
 /// A guest's folder and what it is to be.
@@ -67,6 +68,7 @@ impl Place {
                 command: command.iter().map(|&word| word.to_owned()).collect(),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
+                gate: None,
             }),
             ..Plan::default()
         };
