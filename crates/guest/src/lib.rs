@@ -11,6 +11,7 @@ pub mod interface;
 pub mod library;
 pub mod machine;
 pub mod meter;
+pub mod order;
 pub mod plan;
 pub mod trace;
 
