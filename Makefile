@@ -33,6 +33,6 @@ install:
 	@test -x $(DISKLAB) || { echo "make: $(DISKLAB) is not there; run 'make build' first" >&2; false; }
 	install -D $(DISKLAB) $(DESTDIR)$(PREFIX)/bin/disklab
 	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so $(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
-	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel
+	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel $(SHARE)/read-policies
 	mkdir -p $(SHARE)
-	cp -r lab guest-kernel $(SHARE)/
+	cp -r lab guest-kernel read-policies $(SHARE)/

@@ -1,31 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
 /*
- * The text of /sys/fs/btrfs/<fsid>/read_policy: "queue", "latency-rr:120", "latency-rr:margin=120,burst=100". Included
- * once by btrfs and once by disklab's tests.
+ * The text of /sys/fs/btrfs/<fsid>/read_policy: "queue", "latency-rr:120",
+ * "latency-rr:margin=120,burst=100". Included once by btrfs and once by disklab's tests.
  */
 #ifndef BTRFS_READ_POLICIES_CHOICE_H
 #define BTRFS_READ_POLICIES_CHOICE_H
 
 #include "policy.h"
 
-#define READ_POLICY(file) extern const struct read_policy read_policy_##file;
 #include "registry.h"
-#undef READ_POLICY
-
-/* Every policy; mainline's come first and in mainline's order, pid at their head. */
-static const struct read_policy *const read_policies[] = {
-#define READ_POLICY(file) &read_policy_##file,
-#include "registry.h"
-#undef READ_POLICY
-};
 
 #define READ_POLICIES	(sizeof(read_policies) / sizeof(read_policies[0]))
-
-/* A policy with the values of its parameters. */
-struct read_choice {
-	const struct read_policy *policy;
-	u64 values[READ_PARAMETERS_MAX];
-};
 
 /* Sets `choice` to a policy with its defaults. */
 static inline void read_choice_default(struct read_choice *choice, const struct read_policy *policy)
@@ -113,8 +98,8 @@ static inline int read_word_index(struct read_word word, const char *words, u64 
 	return -EINVAL;
 }
 
-static inline int read_parameter_parse(const struct read_parameter *parameter, struct read_word word,
-				       u32 block_bits, u64 *value)
+static inline int read_parameter_parse(const struct read_parameter *parameter,
+				       struct read_word word, u32 block_bits, u64 *value)
 {
 	u64 block = (u64)1 << block_bits;
 	int ret;
@@ -134,15 +119,16 @@ static inline int read_parameter_parse(const struct read_parameter *parameter, s
 	return 0;
 }
 
-static inline int read_choice_parse_value(struct read_choice *choice, struct read_word word, u32 position,
-					  u32 block_bits, u32 *seen)
+static inline int read_choice_parse_value(struct read_choice *choice, struct read_word word,
+					  u32 position, u32 block_bits, u32 *seen)
 {
 	const struct read_parameter *parameters = choice->policy->parameters;
 	struct read_word key;
 	u32 i = 0;
 
 	if (read_word_cut(&(struct read_word){ word.start, word.length }, '=', &key)) {
-		while (i < READ_PARAMETERS_MAX && parameters[i].kind && !read_word_is(key, parameters[i].key))
+		while (i < READ_PARAMETERS_MAX && parameters[i].kind &&
+		       !read_word_is(key, parameters[i].key))
 			i++;
 		word.start += key.length + 1;
 		word.length -= key.length + 1;
@@ -157,10 +143,12 @@ static inline int read_choice_parse_value(struct read_choice *choice, struct rea
 }
 
 /*
- * Reads `length` bytes of text; what it does not name has its default. 0, or -EINVAL for an unknown name, a value out of
- * range, anything before or after, also a space. One newline at the end is what echo(1) writes.
+ * Reads `length` bytes of text; what it does not name has its default. 0, or -EINVAL for an unknown
+ * name, a value out of range, anything before or after, also a space. One newline at the end is
+ * what echo(1) writes.
  */
-static inline int read_choice_parse(const char *text, u32 length, u32 block_bits, struct read_choice *choice)
+static inline int read_choice_parse(const char *text, u32 length, u32 block_bits,
+				    struct read_choice *choice)
 {
 	struct read_word rest = { text, length };
 	struct read_word front;

@@ -8,8 +8,9 @@
 #define READ_TURN_BYTES		(256 * 1024)
 
 /*
- * The mirrors of `members` (a bit each, at least one) in turn, so many bytes each, by ascending devid. There is one turn
- * for the whole filesystem: whatever anybody reads moves it. As btrfs_read_rr() of fs/btrfs/volumes.c.
+ * The mirrors of `members` (a bit each, at least one) in turn, so many bytes each, by ascending
+ * devid. There is one turn for the whole filesystem: whatever anybody reads moves it. As
+ * btrfs_read_rr() of fs/btrfs/volumes.c.
  */
 static inline u32 read_in_turn(const struct read_request *read, u32 members, u64 bytes)
 {

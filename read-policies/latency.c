@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Kai Krakow's "latency" for 6.12 (github.com/kakra/linux, pull request 36): the lowest mean of recent reads. The mean is
- * over all reads since the last checkpoint, so it is slow to see a change; ageing gives a device that was passed over
- * for 10000 decisions another chance.
+ * Kai Krakow's "latency" for 6.12 (github.com/kakra/linux, pull request 36): the lowest mean of
+ * recent reads. The mean is over all reads since the last checkpoint, so it is slow to see a
+ * change; ageing gives a device that was passed over for 10000 decisions another chance.
  */
 #include "rehabilitation.h"
 
@@ -33,7 +33,8 @@ static s32 age(s32 age, bool chosen, const u64 *values)
 
 const struct read_policy read_policy_latency = {
 	.name = "latency",
-	.summary = "the mirror whose recent reads were fastest in the mean, with a new chance for those passed over",
+	.summary =
+		"the mirror whose recent reads were fastest; a new chance for those passed over",
 	.parameters = {
 		[BURST] = READ_BURST_PARAMETER,
 	},

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Kai Krakow's "latency-rr" for 6.12 (github.com/kakra/linux, pull request 36): in turn among the mirrors whose recent
- * mean is near the best. The margin was 120 % in an early comment and 125 % in the final text.
+ * Kai Krakow's "latency-rr" for 6.12 (github.com/kakra/linux, pull request 36): in turn among the
+ * mirrors whose recent mean is near the best. The margin was 120 % in an early comment and 125 % in
+ * the final text.
  */
 #include "in_turn.h"
 #include "rehabilitation.h"
@@ -12,6 +13,7 @@ static u32 choose(const struct read_request *read, const u64 *values)
 {
 	u64 best = U64_MAX;
 	u32 members = 0;
+	u64 limit;
 
 	for (u32 i = 0; i < read->count; i++) {
 		u64 latency = read_latency(&read->mirrors[i]);
@@ -19,11 +21,12 @@ static u32 choose(const struct read_request *read, const u64 *values)
 		if (read->mirrors[i].live && latency < best)
 			best = latency;
 	}
+	limit = div64_u64(best * values[MARGIN], 100);
 	/* While one of them is unknown (0), nothing is known to be worse than it. */
 	for (u32 i = 0; i < read->count; i++) {
 		const struct read_mirror *mirror = &read->mirrors[i];
 
-		if (mirror->live && (!best || read_latency(mirror) <= div64_u64(best * values[MARGIN], 100)))
+		if (mirror->live && (!best || read_latency(mirror) <= limit))
 			members |= 1u << i;
 	}
 	return members ? read_in_turn(read, members, values[BYTES]) : read->count;
@@ -36,15 +39,19 @@ static s32 age(s32 age, bool chosen, const u64 *values)
 
 const struct read_policy read_policy_latency_rr = {
 	.name = "latency-rr",
-	.summary = "in turn among the mirrors whose recent reads were about as fast as the fastest's",
+	.summary =
+		"in turn among the mirrors whose recent reads were about as fast as the fastest's",
 	.needs = READ_NEEDS_BLOCKS_READ,
 	.parameters = {
 		[MARGIN] = {
-			.key = "margin", .kind = READ_NUMBER, .least = 100, .most = 1000, .value = 125,
-			.summary = "per cent of the best mean up to which a mirror takes part; 120 in an early version",
+			.key = "margin", .kind = READ_NUMBER,
+			.least = 100, .most = 1000, .value = 125,
+			.summary =
+				"per cent of the best mean up to which a mirror takes part",
 		},
 		[BYTES] = {
-			.key = "bytes", .kind = READ_BYTES, .least = 1, .most = 1 << 30, .value = READ_TURN_BYTES,
+			.key = "bytes", .kind = READ_BYTES,
+			.least = 1, .most = 1 << 30, .value = READ_TURN_BYTES,
 			.summary = "read from one mirror before the next has its turn",
 		},
 		[BURST] = READ_BURST_PARAMETER,

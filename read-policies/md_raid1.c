@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The choice of md's RAID1 (choose_best_rdev() of drivers/md/raid1.c, 6.12 to 7.3): a disk that the read continues on
- * keeps it; else an idle disk, or with any flash among them the one with the fewest requests; else the nearest head.
- * md's own notions of faulty, write-mostly and bad blocks have no counterpart in btrfs.
+ * The choice of md's RAID1 (choose_best_rdev() of drivers/md/raid1.c, 6.12 to 7.3): a disk that the
+ * read continues on keeps it; else an idle disk, or with any flash among them the one with the
+ * fewest requests; else the nearest head. md's own notions of faulty, write-mostly and bad blocks
+ * have no counterpart in btrfs.
  */
 #include "policy.h"
 
@@ -14,7 +15,8 @@ static bool sequential(const struct read_mirror *mirror)
 /* A run on flash that is longer than the device's optimal size may go on elsewhere. */
 static bool long_enough(const struct read_mirror *mirror)
 {
-	return !mirror->rotational && mirror->optimal_io && mirror->next_read > mirror->optimal_io &&
+	return !mirror->rotational && mirror->optimal_io &&
+	       mirror->next_read > mirror->optimal_io &&
 	       mirror->next_read - mirror->optimal_io >= mirror->run_start;
 }
 
@@ -33,10 +35,10 @@ static u32 choose(const struct read_request *read, const u64 *values)
 		u64 distance = mirror->head > mirror->physical ? mirror->head - mirror->physical :
 								 mirror->physical - mirror->head;
 
-		/* md counts all flash of the array, so a missing one's too. */
-		flash |= !mirror->rotational;
+		/* As md, which does not count the flash of a disk that is gone. */
 		if (!mirror->live)
 			continue;
+		flash |= !mirror->rotational;
 		if (sequential(mirror)) {
 			if (!long_enough(mirror))
 				return i;
@@ -59,7 +61,8 @@ static u32 choose(const struct read_request *read, const u64 *values)
 
 const struct read_policy read_policy_md_raid1 = {
 	.name = "md-raid1",
-	.summary = "as md's RAID1: stay on a sequential run, else an idle disk, else the nearest head",
+	.summary =
+		"as md's RAID1: stay on a sequential run, else an idle disk, else the nearest head",
 	.needs = READ_NEEDS_IN_FLIGHT,
 	.choose = choose,
 };

@@ -2,9 +2,9 @@
 /*
  * What a read policy is: given the mirrors that hold the wanted data, it answers which one to read.
  *
- * A policy is one C file that defines one `const struct read_policy`. The same file is compiled into btrfs and, natively,
- * into disklab. So it uses no floating point, allocates nothing, sleeps never, and divides 64-bit numbers only through
- * div64_u64().
+ * A policy is one C file that defines one `const struct read_policy`. The same file is compiled
+ * into btrfs and, natively, into disklab. So it uses no floating point, allocates nothing, sleeps
+ * never, and divides 64-bit numbers only through div64_u64().
  */
 #ifndef BTRFS_READ_POLICIES_POLICY_H
 #define BTRFS_READ_POLICIES_POLICY_H
@@ -24,14 +24,18 @@
 #define READ_PARAMETERS_MAX	4
 
 /*
- * One device that holds the data. Positions are bytes from the device's start. "Sent" and "completed" speak of this
- * filesystem's requests only; requests in flight are everybody's, as the block layer counts them.
+ * One device that holds the data. Positions are bytes from the device's start. "Sent" and
+ * "completed" speak of this filesystem's requests only; requests in flight are everybody's, as the
+ * block layer counts them.
  */
 struct read_mirror {
 	u64 devid;
 	/* Where this read would begin. */
 	u64 physical;
-	/* Where the last read that was decided for this device ends, and where the run of adjoining reads before it began. */
+	/*
+	 * Where the last read that was decided for this device ends, and where the run of adjoining
+	 * reads before it began.
+	 */
 	u64 next_read;
 	u64 run_start;
 	/* Where the last request sent, read or write, ends. */
@@ -40,7 +44,10 @@ struct read_mirror {
 	u64 head;
 	/* Bytes that the device likes in one request; 0 if it does not say. */
 	u64 optimal_io;
-	/* Reads completed since the mount (or since the statistics were reset), and the ns they took, summed. */
+	/*
+	 * Reads completed since the mount (or since the statistics were reset), and the ns they
+	 * took, summed.
+	 */
 	u64 ios;
 	u64 wait;
 	/* The same since the last checkpoint. */
@@ -48,7 +55,10 @@ struct read_mirror {
 	u64 recent_wait;
 	u32 reads_in_flight;
 	u32 writes_in_flight;
-	/* Decisions since one was for this device; below 0 in the window after a checkpoint. See read_age(). */
+	/*
+	 * Decisions since one was for this device; below 0 in the window after a checkpoint. See
+	 * read_age().
+	 */
 	s32 age;
 	bool rotational;
 	/* False if the device is missing, or is being replaced and should be left alone. */
@@ -60,7 +70,10 @@ struct read_request {
 	u64 logical;
 	/* Bytes wanted; the chunk may hold fewer of them. */
 	u64 length;
-	/* Blocks that the whole filesystem has read so far, modulo 2^32; 0 unless the policy needs it. */
+	/*
+	 * Blocks that the whole filesystem has read so far, modulo 2^32; 0 unless the policy needs
+	 * it.
+	 */
 	u32 blocks_read;
 	u32 block_bits;
 	/* Of the thread that sends the read. */
@@ -80,13 +93,18 @@ enum read_parameter_kind {
 	READ_NUMBER,
 	/* K, M and G are understood; rounded up to whole blocks of the filesystem. */
 	READ_BYTES,
-	/* The id of a device of the filesystem. The default 0 stands for the one that was mounted last. */
+	/*
+	 * The id of a device of the filesystem. The default 0 stands for the one that was mounted
+	 * last.
+	 */
 	READ_DEVICE,
 	/* One of the words; its value is the word's index. */
 	READ_WORD,
 };
 
-/* One value that can be set: "name:value" for the first of a policy, "name:...,key=value" for any. */
+/*
+ * One value that can be set: "name:value" for the first of a policy, "name:...,key=value" for any.
+ */
 struct read_parameter {
 	const char *key;
 	enum read_parameter_kind kind;
@@ -111,8 +129,8 @@ struct read_policy {
 	struct read_parameter parameters[READ_PARAMETERS_MAX];
 
 	/*
-	 * The index of the mirror to read from. `values` are those of `parameters`, in their order. An answer that is not
-	 * live is put right by read_decide().
+	 * The index of the mirror to read from. `values` are those of `parameters`, in their order.
+	 * An answer that is not live is put right by read_decide().
 	 */
 	u32 (*choose)(const struct read_request *read, const u64 *values);
 
@@ -120,9 +138,16 @@ struct read_policy {
 	s32 (*age)(s32 age, bool chosen, const u64 *values);
 };
 
+/* A policy with the values of its parameters. */
+struct read_choice {
+	const struct read_policy *policy;
+	u64 values[READ_PARAMETERS_MAX];
+};
+
 /*
- * Ageing. A device that is passed over for so many decisions in a row gets a checkpoint: its recent statistics start
- * anew, and it stays in the window of age < 0 for at most so many more decisions, or until it is chosen.
+ * Ageing. A device that is passed over for so many decisions in a row gets a checkpoint: its recent
+ * statistics start anew, and it stays in the window of age < 0 for at most so many more decisions,
+ * or until it is chosen.
  */
 #define READ_CHECKPOINT_AGE	10000
 #define READ_WINDOW		100
@@ -142,8 +167,12 @@ static inline u64 read_latency(const struct read_mirror *mirror)
 	return div64_u64(mirror->recent_wait, mirror->recent_ios);
 }
 
-/* The answer of a policy, or the first live mirror if its answer is not live; its answer all the same if none is. */
-static inline u32 read_decide(const struct read_policy *policy, const u64 *values, const struct read_request *read)
+/*
+ * The answer of a policy, or the first live mirror if its answer is not live; its answer all the
+ * same if none is.
+ */
+static inline u32 read_decide(const struct read_policy *policy, const u64 *values,
+			      const struct read_request *read)
 {
 	u32 choice = policy->choose(read, values);
 

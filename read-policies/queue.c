@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * Kai Krakow's "queue" (github.com/kakra/linux, pull request 36): the fewest requests in flight, reads and writes. Its
- * author thought of counting reads only, since writes go to all mirrors. What it does when several are equal is not
- * documented: a strict comparison, from which the first would win, is the likeliest.
+ * Kai Krakow's "queue" (github.com/kakra/linux, pull request 36): the fewest requests in flight,
+ * reads and writes. Its author thought of counting reads only, since writes go to all mirrors. What
+ * it does when several are equal is not documented: a strict comparison, from which the first would
+ * win, is the likeliest.
  */
 #include "policy.h"
 #include "region.h"
@@ -44,8 +45,10 @@ const struct read_policy read_policy_queue = {
 			.summary = "what is counted: reads and writes, or reads",
 		},
 		[TIES] = {
-			.key = "ties", .kind = READ_WORD, .words = "first spread", .value = TIES_FIRST,
-			.summary = "of equal mirrors the first, or by regions of 2 MiB; unknown of the original",
+			.key = "ties", .kind = READ_WORD,
+			.words = "first spread", .value = TIES_FIRST,
+			.summary =
+				"of equal mirrors the first, or by regions of 2 MiB; unknown",
 		},
 	},
 	.choose = choose,

@@ -17,7 +17,10 @@ static inline u32 read_first(const struct read_request *read, u32 members)
 /* Regions of 2 MiB, as vdev_mirror_shift of OpenZFS (module/zfs/vdev_mirror.c). */
 #define READ_REGION_SHIFT	21
 
-/* Of `members` (a bit each), one by the region of the read: neighbours stay together, the whole is spread. */
+/*
+ * Of `members` (a bit each), one by the region of the read: neighbours stay together, the whole is
+ * spread.
+ */
 static inline u32 read_by_region(const struct read_request *read, u32 members)
 {
 	u32 count = 0;

@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR MIT */
-/* Written from the names of the C files beside it by `cargo test -p disklab-read-policies`: do not edit. */
-READ_POLICY(pid)
-READ_POLICY(round_robin)
-READ_POLICY(devid)
-READ_POLICY(latency)
-READ_POLICY(latency_rr)
-READ_POLICY(md_raid1)
-READ_POLICY(queue)
-READ_POLICY(zfs_mirror)
+/*
+ * Written from the names of the C files beside it by `cargo test -p disklab-read-policies`:
+ * do not edit.
+ */
+extern const struct read_policy read_policy_pid;
+extern const struct read_policy read_policy_round_robin;
+extern const struct read_policy read_policy_devid;
+extern const struct read_policy read_policy_latency;
+extern const struct read_policy read_policy_latency_rr;
+extern const struct read_policy read_policy_md_raid1;
+extern const struct read_policy read_policy_queue;
+extern const struct read_policy read_policy_zfs_mirror;
+
+/* Every policy; mainline's come first and in mainline's order, pid at their head. */
+static const struct read_policy *const read_policies[] = {
+	&read_policy_pid,
+	&read_policy_round_robin,
+	&read_policy_devid,
+	&read_policy_latency,
+	&read_policy_latency_rr,
+	&read_policy_md_raid1,
+	&read_policy_queue,
+	&read_policy_zfs_mirror,
+};

@@ -16,7 +16,8 @@ const struct read_policy read_policy_round_robin = {
 	.needs = READ_NEEDS_BLOCKS_READ,
 	.parameters = {
 		[BYTES] = {
-			.key = "bytes", .kind = READ_BYTES, .least = 1, .most = 1 << 30, .value = READ_TURN_BYTES,
+			.key = "bytes", .kind = READ_BYTES,
+			.least = 1, .most = 1 << 30, .value = READ_TURN_BYTES,
 			.summary = "read from one mirror before the next has its turn",
 		},
 	},

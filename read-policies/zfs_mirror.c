@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR MIT
 /*
- * The choice of OpenZFS's mirrors (module/zfs/vdev_mirror.c): the least load, which is the requests in flight and a price
- * for moving away from where the device's last request ended; of equal ones by regions of 2 MiB. The prices are the
- * defaults of zfs_vdev_mirror_{rotating,non_rotating}_* there.
+ * The choice of OpenZFS's mirrors (module/zfs/vdev_mirror.c): the least load, which is the requests
+ * in flight and a price for moving away from where the device's last request ended; of equal ones
+ * by regions of 2 MiB. The prices are the defaults of zfs_vdev_mirror_{rotating,non_rotating}_*
+ * there.
  */
 #include "policy.h"
 #include "region.h"

@@ -26,7 +26,7 @@ pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
         Ok(found) => good("disk library", found.library.display().to_string()),
         Err(error) => missing("disk library", error.to_string(), "cargo build --release"),
     });
-    let complete = checks.iter().all(|check| check.state == State::Good);
+    let complete = checks.iter().all(|check| check.state.will_do());
     if let (true, Ok(cache), Ok(installation)) = (complete, cache, installation) {
         checks.push(match self_test::boot(cache, installation) {
             Ok(detail) => good("a guest", detail),
@@ -38,7 +38,7 @@ pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         print(&checks, screen)?;
     }
-    let complete = checks.iter().all(|check| check.state == State::Good);
+    let complete = checks.iter().all(|check| check.state.will_do());
     Ok(if complete { Exit::Ok } else { Exit::Cannot })
 }
 
@@ -59,6 +59,7 @@ fn print(checks: &[Check], screen: &Screen) -> Result<(), Failure> {
             State::Good => "ok",
             State::Missing => "missing",
             State::Bad => "wrong",
+            State::Unneeded => "not needed",
         };
         table.row([name.as_str(), state, detail]);
     }

@@ -94,6 +94,7 @@ impl From<KernelError> for Failure {
         let exit = match &error {
             KernelError::Interrupted => Exit::Interrupted,
             KernelError::NotASource { .. }
+            | KernelError::NotAKernel { .. }
             | KernelError::WrongDigest { .. }
             | KernelError::UnknownSeries { .. }
             | KernelError::NoShare { .. } => Exit::Mistaken,

@@ -1,21 +1,21 @@
 //! `disklab kernel`: guest kernels, built once and kept.
 
+mod patch;
 mod progress;
 
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
-use disklab_kernels::{Build, Cache, Error, Kernel, Share, Source, find, list};
+use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Share, Source, find, list};
 use disklab_spec::kernel::NEWEST;
 use disklab_spec::read::unknown;
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
-use crate::plan::or_processors;
+use crate::limits::AtATime;
 use crate::screen::Screen;
 use crate::table::{Side, Table};
 use crate::{signals, words};
@@ -32,6 +32,7 @@ enum Verb {
     Build(BuildArgs),
     /// List the kernels that are built.
     List,
+    Patch(patch::Args),
     Path(PathArgs),
 }
 
@@ -50,9 +51,13 @@ struct BuildArgs {
     #[arg(long, value_name = "HEX", requires = "source")]
     sha256: Option<String>,
 
+    /// With the kernel's own btrfs, without the policies of read-policies/.
+    #[arg(long)]
+    mainline_btrfs: bool,
+
     /// Compilers at a time; as many as there are processors unless said.
     #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    jobs: Option<AtATime>,
 }
 
 /// Print where a built kernel is.
@@ -61,12 +66,17 @@ struct PathArgs {
     /// A series such as 7.3, a version such as 7.3.4, or newest.
     #[arg(default_value = NEWEST)]
     kernel: String,
+
+    /// One that was built with --mainline-btrfs.
+    #[arg(long)]
+    mainline_btrfs: bool,
 }
 
 pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
     match args.verb {
         Verb::Build(args) => build(args, screen),
         Verb::List => list_built(screen),
+        Verb::Patch(args) => patch::patch(args, screen),
         Verb::Path(args) => path(&args, screen),
     }
 }
@@ -79,7 +89,8 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     let source = args.source.map(|path| source(&path, args.sha256)).transpose()?;
     let cache = &Cache::open()?;
-    let maker = Build { cache, share, jobs: or_processors(args.jobs), stop: signals::watch()? };
+    let (btrfs, jobs) = (btrfs(args.mainline_btrfs), args.jobs.unwrap_or_default().get());
+    let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
     let mut progress = progress::Progress::new(screen);
     let report = &mut |step| progress.step(step);
     let built = match source {
@@ -98,8 +109,17 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let how = if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
     let mut out = screen.out();
     writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
+    let newest =
+        find(cache, share, Btrfs::Policies, NEWEST).is_ok_and(|newest| newest.folder == kernel.folder);
+    if !newest {
+        writeln!(out, "to use it: disklab run SUITE {}", selection(cache, share, kernel))?;
+    }
     out.flush()?;
     Ok(Exit::Ok)
+}
+
+fn btrfs(mainline: bool) -> Btrfs {
+    if mainline { Btrfs::Mainline } else { Btrfs::Policies }
 }
 
 fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Failure> {
@@ -130,13 +150,21 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     if listing.kernels.is_empty() {
         writeln!(out, "no kernel is built; `disklab kernel build` builds the newest")?;
     } else {
-        let columns =
-            [("version", Side::Left), ("state", Side::Left), ("source", Side::Left), ("folder", Side::Left)];
+        let columns = [
+            ("version", Side::Left),
+            ("state", Side::Left),
+            ("source", Side::Left),
+            ("to select it", Side::Left),
+        ];
         let mut table = Table::new(&columns, screen.color);
         for kernel in &listing.kernels {
-            let state = if kernel.is_current(&share)? { "ready" } else { "of another disklab" };
-            let folder = kernel.folder.display().to_string();
-            table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), folder]);
+            let state = match kernel.btrfs(&share)? {
+                Some(Btrfs::Policies) => "ready",
+                Some(Btrfs::Mainline) => "ready, mainline btrfs",
+                None => "of another disklab",
+            };
+            let set = selection(&cache, &share, kernel);
+            table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), set]);
         }
         table.print(screen, "", &mut out)?;
     }
@@ -145,9 +173,18 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+/// What to type after `run SUITE` so that it is this kernel: its version where that finds it, else its folder, as for
+/// one of the user's own beside a packaged one of the same version.
+fn selection(cache: &Cache, share: &Share, kernel: &Kernel) -> String {
+    let version = kernel.version.to_string();
+    let found =
+        find(cache, share, Btrfs::Policies, &version).is_ok_and(|found| found.folder == kernel.folder);
+    format!("--set kernel={}", if found { version } else { kernel.folder.display().to_string() })
+}
+
 fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
-    let kernel = match find(&Cache::open()?, &home.share, &args.kernel) {
+    let kernel = match find(&Cache::open()?, &home.share, btrfs(args.mainline_btrfs), &args.kernel) {
         Ok(kernel) => kernel,
         Err(Error::NoKernel { .. }) if !could_be(&home, &args.kernel) => {
             return Err(unknown_kernel(&home, &args.kernel));
@@ -181,7 +218,8 @@ fn as_json(kernel: &Kernel, share: &Share) -> Result<Value, Failure> {
     Ok(json!({
         "version": kernel.version.to_string(),
         "series": kernel.series,
-        "ready": kernel.is_current(share)?,
+        "ready": kernel.btrfs(share)?.is_some(),
+        "mainline_btrfs": kernel.btrfs(share)? == Some(Btrfs::Mainline),
         "path": kernel.path,
         "sha256": kernel.sha256,
         "config_sha256": kernel.config_sha256,

@@ -94,7 +94,7 @@ fn print(what: What, home: &Home, screen: &Screen, indent: &str, out: &mut dyn W
         What::Devices => &[("kind", Left), ("size", Right)],
         What::Workloads => &[("rw", Left), ("bs", Right), ("iodepth", Right), ("file", Right)],
         What::Backgrounds => &[("programs", Left), ("trees", Right)],
-        What::Policies => &[("argument", Left)],
+        What::Policies => &[("parameters", Left)],
         What::Kernels => &[("preference", Right), ("built", Right)],
         What::Runs => &[],
     };
@@ -144,16 +144,18 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         What::Backgrounds => lab.backgrounds.values().map(background).collect(),
         What::Policies => {
             let policy = |policy: &disklab_spec::Policy| {
-                let argument = policy.argument.map_or_else(|| "none".to_owned(), |it| it.to_string());
-                Thing { name: policy.name.clone(), facts: vec![argument], summary: policy.summary.clone() }
+                let keys: Vec<_> = policy.parameters.iter().map(|it| it.key.as_str()).collect();
+                let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
+                Thing { name: policy.name.clone(), facts: vec![keys], summary: policy.summary.clone() }
             };
             lab.policies.values().map(policy).collect()
         }
         What::Kernels => {
             let cache = Cache::open().ok();
             let built = |series: &str| {
-                let found =
-                    cache.as_ref().and_then(|cache| disklab_kernels::find(cache, &home.share, series).ok());
+                let found = cache.as_ref().and_then(|cache| {
+                    disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, series).ok()
+                });
                 found.map_or_else(|| "no".to_owned(), |kernel| kernel.version.to_string())
             };
             let kernel = |kernel: &disklab_spec::Kernel| Thing {

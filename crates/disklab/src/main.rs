@@ -7,6 +7,7 @@ mod doctor;
 mod exit;
 mod home;
 mod kernel;
+mod limits;
 mod list;
 mod man;
 mod plan;

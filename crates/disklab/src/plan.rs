@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Duration;
 
@@ -15,6 +14,7 @@ use serde::{Serialize, Serializer};
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
+use crate::limits::AtATime;
 use crate::question::{Overrides, Question};
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
@@ -37,19 +37,13 @@ pub struct Args {
 pub struct Jobs {
     /// Guests at a time; as many as there are processors unless said. Results do not depend on it.
     #[arg(long, value_name = "N")]
-    jobs: Option<NonZeroUsize>,
+    jobs: Option<AtATime>,
 }
 
 impl Jobs {
     pub fn get(self) -> usize {
-        or_processors(self.jobs)
+        self.jobs.unwrap_or_default().get()
     }
-}
-
-/// As many as were asked for, or else as there are processors.
-pub fn or_processors(asked: Option<NonZeroUsize>) -> usize {
-    let processors = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    asked.map_or_else(processors, NonZeroUsize::get)
 }
 
 #[derive(Debug, Serialize)]
@@ -72,6 +66,8 @@ struct Plan {
     prepared: Bytes,
     kernels: Vec<PlannedKernel>,
     room: Vec<Room>,
+    /// What the suite says and some trials cannot do.
+    remarks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -166,6 +162,7 @@ impl Plan {
             jobs,
             kernels: kernels(cache.as_ref(), home, trials),
             room: room(cache.as_ref()),
+            remarks: question.remarks(),
             prepared: prepared_once(trials).into_iter().map(estimate::room).sum(),
         }
     }
@@ -197,6 +194,7 @@ impl Plan {
             let free = free.map_or_else(|| "unknown".to_owned(), |free| free.to_string());
             writeln!(out, "{what}: {free} free in {folder}")?;
         }
+        self.remarks.iter().try_for_each(|remark| writeln!(out, "{remark}"))?;
         Ok(out.flush()?)
     }
 
@@ -254,7 +252,8 @@ fn kernels(
             lacks: Vec::new(),
         };
         let found = match cache {
-            Ok(cache) => disklab_kernels::find(cache, &home.share, name).map_err(|error| error.to_string()),
+            Ok(cache) => disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, name)
+                .map_err(|error| error.to_string()),
             Err(error) => Err(error.to_string()),
         };
         match found {

@@ -1,14 +1,17 @@
 //! A suite, with what the command line changed in it, and the trials that come of it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use disklab_spec::read::Reader;
-use disklab_spec::{Lab, Mistakes, Suite, Trial};
+use disklab_spec::suite::Metadata;
+use disklab_spec::{Join, Lab, Mistakes, Suite, Trial};
 use disklab_store::manifest;
 
 use crate::exit::Failure;
+use crate::limits;
 
 /// What the command line may change in a suite.
 #[derive(Debug, Default, clap::Args)]
@@ -78,8 +81,24 @@ impl Question {
 
     fn of_text(lab: &Lab, name: &str, file: &str, text: String, set: Vec<String>) -> Result<Self, Failure> {
         let suite = read_suite(name, file, &text, &set)?;
+        limits::check_memory(file, suite.memory)?;
         let trials = suite.trials(lab)?;
         Ok(Self { suite, text, set, trials })
+    }
+}
+
+impl Question {
+    /// What the suite says and some of its trials cannot do; they run without it.
+    pub fn remarks(&self) -> Vec<String> {
+        let bare = |trial: &&Trial| trial.metadata == Metadata::Warm && trial.array.join == Join::Single;
+        let bare: BTreeSet<&str> =
+            self.trials.iter().filter(bare).map(|trial| trial.array.name.as_str()).collect();
+        let remark = |array| {
+            format!(
+                "metadata = \"warm\" does nothing on {array}: a bare disk has no filesystem and no metadata"
+            )
+        };
+        bare.into_iter().map(remark).collect()
     }
 }
 

@@ -51,6 +51,10 @@ pub struct Args {
 }
 
 pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(out) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
+        let what = format!("--out: {} is there and is no folder; name a new one", out.display());
+        return Err(Failure::mistaken(what));
+    }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
     let question = match &begun {
@@ -60,6 +64,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?)?;
     let manifest = manifest::describe(&home, &question, &run)?;
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
+    question.remarks().iter().for_each(|remark| screen.remark(remark));
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
     say_tidied(&tidied, screen);
 

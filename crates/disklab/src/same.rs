@@ -44,6 +44,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         .into_iter()
         .map(|it| format!("{}: first {}, second {}", it.what, it.recorded, it.now))
         .collect();
+    let changed = [changed_in("first", first)?, changed_in("second", second)?].concat();
     let compared = first.lines().iter().filter(|line| line.status == Status::Ok).count();
     if compared == 0 && differences.is_empty() {
         screen.remark("no trial of either record is ok: there is nothing to compare");
@@ -57,6 +58,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             "fingerprint": differences.is_empty().then_some(fingerprint),
             "differences": told,
             "made_differently": settings,
+            "changed_since_recorded": changed,
         }))?;
         return Ok(exit);
     }
@@ -84,8 +86,22 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         writeln!(out, "\nthey were made differently:")?;
         settings.iter().try_for_each(|setting| writeln!(out, "  {setting}"))?;
     }
+    if !changed.is_empty() {
+        writeln!(out, "\nraw files were changed or removed after they were recorded:")?;
+        changed.iter().try_for_each(|file| writeln!(out, "  {file}"))?;
+    }
     out.flush()?;
     Ok(exit)
+}
+
+/// Raw files of a record that are not what was recorded.
+fn changed_in(which: &str, record: &Record) -> Result<Vec<String>, Failure> {
+    let mut found = Vec::new();
+    for (trial, outcome) in record.outcomes() {
+        let files = outcome.map(|outcome| disklab_store::changed(record, outcome)).transpose()?;
+        found.extend(files.into_iter().flatten().map(|file| format!("{which}: {trial}/{file}")));
+    }
+    Ok(found)
 }
 
 /// The difference, in the file's own terms.

@@ -78,7 +78,7 @@ pub fn plan(trial: &Trial) -> Plan {
     let bare = trial.array.join == Join::Single;
     let policy = trial.policy.as_ref().map(|policy| Setting {
         path: "/sys/fs/btrfs/*/read_policy".to_owned(),
-        value: policy.to_string(),
+        value: policy.setting(),
         choice: true,
     });
     Plan {

@@ -4,13 +4,15 @@ use crate::guest::End;
 use disklab_collect::closing::{self, Closing};
 use disklab_collect::digest::sha256_hex;
 use disklab_guest::names;
-use disklab_units::Nanos;
+use disklab_units::{Bytes, Nanos};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// So much of the end of a console or of the steps is looked at.
 const TAIL: u64 = 256 << 10;
+/// With less free on the host, what is missing is missing for that.
+const LEAST_ROOM: Bytes = Bytes::mib(1);
 /// What the library and the first process begin their words with.
 const OURS: &str = "disklab: ";
 const PANIC: &str = "Kernel panic - not syncing: ";
@@ -47,7 +49,8 @@ pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
         return Err(cause.map_or(error.clone(), |cause| format!("{cause}; in the guest: {error}")));
     }
     if !status.success() {
-        let last = said(&console).or_else(|| console.lines().last()).unwrap_or("nothing on its console");
+        let last = said(&console).or_else(|| console.lines().last()).map(str::to_owned);
+        let last = last.unwrap_or_else(|| no_words(folder));
         return Err(format!("the guest's process died ({status}): {last}"));
     }
     let closing = std::fs::read(folder.join(names::CLOSING)).map_err(|error| {
@@ -62,6 +65,16 @@ pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
     }
     check_trace(folder, &closing)?;
     Ok(closing)
+}
+
+/// Why a console is empty: on a full disk nothing can be said on it.
+fn no_words(folder: &Path) -> String {
+    match crate::image::check_room("a console", folder, LEAST_ROOM) {
+        Ok(()) => "nothing on its console".to_owned(),
+        Err(_) => {
+            format!("its console could not be written: No space left on device in {}", folder.display())
+        }
+    }
 }
 
 /// The trace must be the one that the library wrote.

@@ -3,28 +3,22 @@
 use crate::error::{Error, Result};
 use disklab_collect::digest::sha256_hex;
 use disklab_store::manifest::Fact;
-use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// Where the guest looks for programs: the host's folders, in the order of its first process.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-/// The programs that run in guests, and the C library that they share: `fio`, `mkfs.btrfs`, those of backgrounds,
-/// `libc`.
-pub fn tools(backgrounds: &BTreeSet<&str>) -> Result<Vec<Fact>> {
+/// The programs that run in guests, and the C library that they share: `fio`, `mkfs.btrfs`, `libc`.
+pub fn tools() -> Result<Vec<Fact>> {
     let libc = Command::new("ldd").arg("--version").output();
     let libc = libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
-    let mut tools = vec![Fact::new("fio", program("fio")?), Fact::new("mkfs.btrfs", mkfs()?)];
-    for name in backgrounds.iter().filter(|name| !tools_of_all(name)) {
-        tools.push(Fact::new(*name, program(name)?));
-    }
-    tools.push(Fact::new("libc", libc));
-    Ok(tools)
+    Ok(vec![Fact::new("fio", program("fio")?), Fact::new("mkfs.btrfs", mkfs()?), Fact::new("libc", libc)])
 }
 
-fn tools_of_all(name: &str) -> bool {
-    ["fio", "mkfs.btrfs"].contains(&name)
+/// A program that runs in guests besides those of [`tools`].
+pub fn tool(name: &str) -> Result<Fact> {
+    Ok(Fact::new(name, program(name)?))
 }
 
 /// Which `mkfs.btrfs` guests use.

@@ -32,6 +32,9 @@ impl Installation {
     /// The running program, and the library beside it or in `../lib/disklab`.
     pub fn find() -> Result<Self> {
         let init = std::env::current_exe().map_err(Error::io("find", Path::new("/proc/self/exe")))?;
+        if init.to_str().is_none_or(|path| path.contains(['"', '\n'])) {
+            return Err(Error::Unsayable(init));
+        }
         let folder = init.parent().unwrap_or(Path::new("/"));
         let name = "libdisklab_guest.so";
         // Cargo always writes the one in `deps`, and the one beside the program only when it is asked for the library;

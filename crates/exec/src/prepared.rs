@@ -47,6 +47,8 @@ pub struct Prepared {
     folder: PathBuf,
     /// False if they were there already.
     pub fresh: bool,
+    /// Of what each disk holds.
+    pub digests: Vec<String>,
 }
 
 impl Prepared {
@@ -90,7 +92,7 @@ pub fn get(
     if let Ok(expected) = fs::read_to_string(folder.join(DIGESTS))
         && digests(&folder, trial.devices.len()).is_ok_and(|found| found == expected)
     {
-        return Ok(Prepared { folder, fresh: false });
+        return Ok(Prepared { folder, fresh: false, digests: lines(&expected) });
     }
     // Damaged, or of an older format: a trial that began on it would give a wrong result.
     match fs::remove_dir_all(&folder) {
@@ -114,10 +116,14 @@ pub fn get(
     }
     let _ = fs::remove_dir(path.join(DISKS));
     let (list, text) = (path.join(DIGESTS), digests(path, trial.devices.len())?);
-    fs::write(&list, text).map_err(Error::io("write", &list))?;
+    fs::write(&list, &text).map_err(Error::io("write", &list))?;
     fs::rename(path, &folder).map_err(Error::io("move the disks to", &folder))?;
     File::open(&parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &parent))?;
-    Ok(Prepared { folder, fresh: true })
+    Ok(Prepared { folder, fresh: true, digests: lines(&text) })
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 /// What the disks hold, one digest a line.

@@ -17,6 +17,7 @@ use disklab_spec::workload::Ioengine;
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Status};
 use disklab_units::{Bytes, Nanos};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -63,6 +64,7 @@ pub fn carry_out(
     }
     let mut outcome = blank(trial);
     outcome.virtual_ns = virtual_ns;
+    outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();
     match results(trial, folder, &end) {
         Ok((sample, remarks)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
@@ -98,6 +100,8 @@ fn blank(trial: &Trial) -> Outcome {
         sample: None,
         remarks: Vec::new(),
         raw: None,
+        files: BTreeMap::new(),
+        disks: Vec::new(),
     }
 }
 

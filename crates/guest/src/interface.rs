@@ -4,6 +4,7 @@
 //! Stacks are 16 KiB. A panic must not unwind into the kernel: release builds abort, and so does `extern "C"`.
 
 use crate::library::{Arrival, Library};
+use crate::lifetime;
 use disklab_disks::Op;
 use disklab_spec::device::Model;
 use disklab_units::Nanos;
@@ -109,7 +110,7 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
         );
         return std::ptr::null();
     }
-    if let Err(error) = die_with_parent() {
+    if let Err(error) = lifetime::bind() {
         eprintln!("disklab: {error}");
         return std::ptr::null();
     }
@@ -134,18 +135,6 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
     };
     let global = unsafe { &mut *GLOBAL.0.get() };
     &raw const global.insert((library, table)).1
-}
-
-/// A guest whose starter was killed must not go on: nobody would look at it, and it holds a core.
-fn die_with_parent() -> Result<(), String> {
-    let failed = |error| format!("the guest cannot be tied to the process that started it: {error}");
-    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL)).map_err(failed)?;
-    let starter = std::env::var("DISKLAB_STARTER").ok().and_then(|pid| pid.parse().ok());
-    if rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get()) == starter {
-        Ok(())
-    } else {
-        Err("the process that started the guest (DISKLAB_STARTER) is gone".to_owned())
-    }
 }
 
 extern "C" fn describe(disk: c_uint, description: &mut CDisk) {

@@ -9,6 +9,7 @@ pub mod heartbeat;
 pub mod init;
 pub mod interface;
 pub mod library;
+mod lifetime;
 pub mod machine;
 pub mod meter;
 pub mod order;

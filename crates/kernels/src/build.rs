@@ -14,7 +14,7 @@ use crate::file;
 use crate::kernel::{self, CONFIG, Kernel, Made, PROGRAM, RECORD, Record};
 use crate::key::{self, Key};
 use crate::process::Runner;
-use crate::recipe::Recipe;
+use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
 use crate::source::{Material, Series, Source};
 use crate::step::{Report, Step};
@@ -30,6 +30,7 @@ const OBJECTS: Bytes = Bytes::mib(300);
 pub struct Build<'a> {
     pub cache: &'a Cache,
     pub share: &'a Share,
+    pub btrfs: Btrfs,
     /// Compilers at once.
     pub jobs: usize,
     /// Set (by a signal handler, say) to end the build: its children are killed and [`Error::Interrupted`] comes back.
@@ -72,7 +73,7 @@ impl Build<'_> {
     }
 
     fn make(&self, material: &Material, report: Report) -> Result<Built> {
-        let recipe = Recipe::read(self.share)?;
+        let recipe = Recipe::read(self.share, self.btrfs)?;
         let compiler = key::compiler(self.runner())?;
         let key = Key::new(&material.digest, &recipe, &compiler);
         let folder = self.cache.kernels();
@@ -96,7 +97,7 @@ impl Build<'_> {
             jobs: self.jobs.max(1),
             runner: self.runner(),
         };
-        compilation.configure(recipe.fragment())?;
+        compilation.configure(&recipe.fragment())?;
         let objects = compilation.compile(self.expected_objects()?, report)?;
         let made = Made {
             key: key.full().to_owned(),

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// `guest-kernel/config`: `CONFIG_NAME=value` lines, comments and blank lines.
+/// A `config` file: `CONFIG_NAME=value` lines, comments and blank lines.
 #[derive(Debug, Clone)]
 pub(crate) struct Fragment {
     text: String,
@@ -45,6 +45,13 @@ pub(crate) fn has_option(config: &str, name: &str) -> bool {
         .lines()
         .filter_map(setting)
         .any(|(key, value)| value == "y" && key.strip_prefix("CONFIG_") == Some(name))
+}
+
+/// One after the other.
+impl<'a> FromIterator<&'a Fragment> for Fragment {
+    fn from_iter<T: IntoIterator<Item = &'a Self>>(fragments: T) -> Self {
+        Self { text: fragments.into_iter().map(|fragment| fragment.text.as_str()).collect() }
+    }
 }
 
 fn setting(line: &str) -> Option<(&str, &str)> {

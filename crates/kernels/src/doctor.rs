@@ -10,10 +10,14 @@ use serde::Serialize;
 use crate::cache::Cache;
 use crate::error::Error;
 use crate::kernel;
+use crate::recipe::Btrfs;
 use crate::share::Share;
 
 /// One line a thing: `command package what for`.
 const PACKAGES: &str = include_str!("../../../install/packages");
+
+/// What trials run. All else that is listed there is for building kernels.
+const OF_TRIALS: [&str; 2] = ["fio", "mkfs.btrfs"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -23,6 +27,15 @@ pub enum State {
     Missing,
     /// There, and not fit for use.
     Bad,
+    /// Not there, and nothing wants it as long as the kernel that is built is used.
+    Unneeded,
+}
+
+impl State {
+    /// Whether disklab can do without anything being done about it.
+    pub fn will_do(self) -> bool {
+        matches!(self, Self::Good | Self::Unneeded)
+    }
 }
 
 /// One thing that disklab needs, as it was found.
@@ -57,8 +70,10 @@ impl Check {
 
 /// Everything there is to check. Takes the errors of opening the cache and the data too, for they are findings.
 pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> Vec<Check> {
+    let kernel = cache.ok().zip(share.ok()).map(|(cache, share)| kernel(cache, share));
+    let built = kernel.as_ref().is_some_and(|kernel| kernel.state == State::Good);
     let mut checks = vec![machine::processor()];
-    checks.extend(tools(&search_path(), rustix::process::geteuid().is_root()));
+    checks.extend(tools(&search_path(), rustix::process::geteuid().is_root(), built));
     checks.extend([
         machine::system_calls(),
         machine::memory(),
@@ -72,20 +87,18 @@ pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> 
     });
     match cache {
         Ok(cache) => {
-            checks.extend([machine::space(cache), machine::copies(cache)]);
-            if let Ok(share) = share {
-                checks.push(kernel(cache, share));
-            }
+            checks.extend([machine::space(cache, built), machine::copies(cache)]);
         }
         Err(error) => {
             checks.push(Check::bad("cache", error.to_string(), "export XDG_CACHE_HOME=/var/tmp/$USER"));
         }
     }
+    checks.extend(kernel);
     checks
 }
 
 fn kernel(cache: &Cache, share: &Share) -> Check {
-    match kernel::find(cache, share, "newest") {
+    match kernel::find(cache, share, Btrfs::Policies, "newest") {
         Ok(kernel) => {
             Check::good("guest kernel", format!("{}, built from {}", kernel.version, kernel.source))
         }
@@ -100,17 +113,23 @@ fn search_path() -> Vec<PathBuf> {
     env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from)).collect()
 }
 
-/// A check a tool; each missing one's remedy is the line that installs them all.
-fn tools(path: &[PathBuf], root: bool) -> Vec<Check> {
+/// A check a tool; each missing one's remedy is the line that installs them all. Where a kernel is built, what builds
+/// kernels may be missing.
+fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
     let place = |tool: &str| path.iter().map(|folder| folder.join(tool)).find(|file| file.is_file());
-    let mut packages: Vec<&str> =
-        needs.iter().filter(|(tool, ..)| place(tool).is_none()).map(|(_, package, _)| *package).collect();
+    let unneeded = |tool: &str| built && !OF_TRIALS.contains(&tool);
+    let lacking = |(tool, ..): &&(&str, &str, &str)| place(tool).is_none() && !unneeded(tool);
+    let mut packages: Vec<&str> = needs.iter().filter(lacking).map(|(_, package, _)| *package).collect();
     packages.dedup();
     let sudo = if root { "" } else { "sudo " };
     let remedy = format!("{sudo}apt-get install {}", packages.join(" "));
     let check = |(tool, _, purpose): &(&str, &str, &str)| match place(tool) {
         Some(file) => Check::good(tool, file.display().to_string()),
+        None if unneeded(tool) => Check {
+            state: State::Unneeded,
+            ..Check::good(tool, format!("needed only {purpose}, and one is built"))
+        },
         None => Check::missing(tool, format!("needed {purpose}"), remedy.clone()),
     };
     needs.iter().map(check).collect()
@@ -136,13 +155,18 @@ mod tests {
                 fs::write(folder.path().join(tool), "").unwrap();
             }
         }
-        let checks = tools(&[folder.path().to_path_buf()], false);
+        let checks = tools(&[folder.path().to_path_buf()], false, false);
         let missing: Vec<&Check> = checks.iter().filter(|check| check.state != State::Good).collect();
         let names: Vec<&str> = missing.iter().map(|check| check.name.as_str()).collect();
         assert_eq!(names, ["flex", "mkfs.btrfs"]);
         for check in missing {
             assert_eq!(check.remedy.as_deref(), Some("sudo apt-get install flex btrfs-progs"));
         }
+        // With a kernel, what builds one is not needed.
+        let checks = tools(&[folder.path().to_path_buf()], false, true);
+        let of = |name: &str| checks.iter().find(|check| check.name == name).unwrap();
+        assert_eq!((of("flex").state, of("flex").remedy.as_deref()), (State::Unneeded, None));
+        assert_eq!(of("mkfs.btrfs").remedy.as_deref(), Some("sudo apt-get install btrfs-progs"));
     }
 
     #[test]

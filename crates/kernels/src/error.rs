@@ -28,10 +28,13 @@ pub enum Error {
     CacheUnusable { path: PathBuf, cause: io::Error },
 
     #[error(
-        "the folders `lab` and `guest-kernel` of disklab were not found (looked {}); \
-         set DISKLAB_HOME to the folder that holds both", tried.join(", ")
+        "the folders `lab`, `guest-kernel` and `read-policies` of disklab were not found (looked {}); \
+         set DISKLAB_HOME to the folder that holds them", tried.join(", ")
     )]
     NoShare { tried: Vec<String> },
+
+    #[error("{} holds something already; name a folder that is new or empty", path.display())]
+    NotEmpty { path: PathBuf },
 
     #[error("{} is not a Linux kernel source: {why}; give a kernel tree or a tarball of one", path.display())]
     NotASource { path: PathBuf, why: String },
@@ -56,24 +59,24 @@ pub enum Error {
     BadFragment { path: PathBuf, line: usize, text: String },
 
     #[error(
-        "Linux {version} does not take these lines of guest-kernel/config:\n{}\nWhat to do: the option was renamed, \
-         dropped, or needs another one; correct guest-kernel/config",
+        "Linux {version} does not take these lines of the config files in guest-kernel:\n{}\nWhat to do: the option \
+         was renamed, dropped, or needs another one; correct the file that has it",
         indented(lines)
     )]
     LostConfig { version: Version, lines: Vec<String> },
 
     #[error(
-        "{} does not fit Linux {version}:\n{}\nWhat to do: put a version of it that fits at \
-         guest-kernel/patches/{}/{} (see guest-kernel/README.md), or build a series that it fits",
-        patch.display(), rejected(rejects), version.series(), file_name(patch)
+        "{} does not fit Linux {version}:\n{}\nWhat to do: put a version of it that fits at {} \
+         (see guest-kernel/README.md), or build a series that it fits",
+        patch.display(), rejected(rejects), of_series(patch, version).display()
     )]
     Patch { patch: PathBuf, version: Version, rejects: Vec<Reject> },
 
     #[error(
-        "guest-kernel/files/{0} would overwrite the {0} that Linux {version} has already; \
-         give the inserted file another name", file.display()
+        "{} would overwrite the {} that Linux {version} has already; give the inserted file another name",
+        folder.join(file).display(), file.display()
     )]
-    WouldOverwrite { file: PathBuf, version: Version },
+    WouldOverwrite { folder: PathBuf, file: PathBuf, version: Version },
 
     #[error("cannot run {program}: {cause}; `disklab doctor` says how to get what is missing")]
     Tool { program: String, cause: io::Error },
@@ -96,6 +99,13 @@ pub enum Error {
     #[error("the kernel in {} is damaged: {why}; `disklab kernel build` makes it anew", path.display())]
     Damaged { path: PathBuf, why: String },
 
+    #[error(
+        "there is no built kernel at {}: it has no kernel.toml; give the folder that `disklab kernel build` made, or \
+         the program in it (`disklab kernel list` shows all of them)",
+        path.display()
+    )]
+    NotAKernel { path: PathBuf },
+
     #[error("no built kernel answers to {asked:?} ({why}); {}", built(have))]
     NoKernel { asked: String, why: String, have: Vec<String> },
 }
@@ -116,8 +126,11 @@ fn rejected(rejects: &[Reject]) -> String {
     indented(&rejects.iter().map(ToString::to_string).collect::<Vec<_>>())
 }
 
-fn file_name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// Where a patch of the same name for one series is kept.
+fn of_series(patch: &Path, version: &Version) -> PathBuf {
+    let (folder, series) = (patch.parent().unwrap_or(patch), version.series());
+    let folder = if folder.ends_with(&series) { folder.to_path_buf() } else { folder.join(series) };
+    folder.join(patch.file_name().unwrap_or_default())
 }
 
 fn built(have: &[String]) -> String {

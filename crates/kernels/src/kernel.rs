@@ -9,7 +9,7 @@ use crate::config;
 use crate::digest;
 use crate::error::{Error, Result};
 use crate::file;
-use crate::recipe::Recipe;
+use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
 use crate::source::Provenance;
 use crate::version::Version;
@@ -160,9 +160,14 @@ impl Kernel {
         config::has_option(&self.config, name)
     }
 
-    /// Whether it was built with the configuration and insertions that this installation has now.
-    pub fn is_current(&self, share: &Share) -> Result<bool> {
-        Ok(self.recipe == Recipe::read(share)?.digest())
+    /// Whose btrfs it has, if it was built with the configuration and insertions that this installation has now.
+    pub fn btrfs(&self, share: &Share) -> Result<Option<Btrfs>> {
+        for btrfs in [Btrfs::Policies, Btrfs::Mainline] {
+            if self.recipe == Recipe::read(share, btrfs)?.digest() {
+                return Ok(Some(btrfs));
+            }
+        }
+        Ok(None)
     }
 
     /// A packaged kernel goes before one of the user's own, then the newer version, then the later build.
@@ -193,16 +198,19 @@ pub fn list(cache: &Cache) -> Result<Listing> {
 pub(crate) const DAMAGED: &str = ".damaged";
 
 /// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a path to a built kernel
-/// (its folder or the program in it). Except by path only kernels with this installation's insertions are found. Among
-/// several a packaged one is preferred, then the newest version, then the latest build.
-pub fn find(cache: &Cache, share: &Share, value: &str) -> Result<Kernel> {
+/// (its folder or the program in it). Except by path only kernels with this installation's insertions and that btrfs are
+/// found. Among several a packaged one is preferred, then the newest version, then the latest build.
+pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<Kernel> {
     if value.contains('/') {
         let path = Path::new(value);
         let folder = if path.is_file() { path.parent().unwrap_or(path) } else { path };
+        if !folder.join(RECORD).is_file() {
+            return Err(Error::NotAKernel { path: path.to_path_buf() });
+        }
         return Kernel::open(folder);
     }
     let listing = list(cache)?;
-    let recipe = Recipe::read(share)?.digest();
+    let recipe = Recipe::read(share, btrfs)?.digest();
     let named = |kernel: &&Kernel| {
         value == "newest" || value == kernel.series || value.parse() == Ok(kernel.version.clone())
     };

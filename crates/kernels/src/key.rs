@@ -46,16 +46,18 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
+    use crate::recipe::Btrfs;
     use crate::share::Share;
 
     #[test]
     fn any_input_changes_the_key() {
         let folder = tempfile::tempdir().unwrap();
         std::fs::create_dir(folder.path().join("lab")).unwrap();
+        std::fs::create_dir(folder.path().join("read-policies")).unwrap();
         std::fs::create_dir(folder.path().join("guest-kernel")).unwrap();
         let recipe = |config: &str| {
             std::fs::write(folder.path().join("guest-kernel/config"), config).unwrap();
-            Recipe::read(&Share::at(folder.path()).unwrap()).unwrap()
+            Recipe::read(&Share::at(folder.path()).unwrap(), Btrfs::Mainline).unwrap()
         };
         let (one, other) = (recipe("CONFIG_A=y\n"), recipe("CONFIG_B=y\n"));
         let key = Key::new("source", &one, "gcc 12");

@@ -1,4 +1,4 @@
-//! Child processes: in a group of their own, watched while they run, and gone when the build is stopped.
+//! Child processes: in a group of their own, watched while they run, and gone when the build is stopped or killed.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -36,10 +36,11 @@ impl Runner<'_> {
         let program = command.get_program().to_string_lossy().into_owned();
         let failed = |cause: io::Error| Error::Tool { program: program.clone(), cause };
         self.check()?;
-        let (output, mut child) = spawn(command).map_err(failed)?;
+        let group = Group::begin().map_err(failed)?;
+        let (output, mut child) = spawn(command, &group).map_err(failed)?;
         let followed = self.follow(output, watch, &failed);
         if followed.is_err() {
-            end_group(&mut child);
+            group.ask_to_leave(&mut child);
         }
         let status = child.wait().map_err(failed)?;
         followed.map(|()| status)
@@ -108,9 +109,46 @@ fn shown(command: &Command) -> String {
         .join(" ")
 }
 
-fn spawn(command: &mut Command) -> io::Result<(OwnedFd, Child)> {
+/// A process group that does not outlive this process, however that ends: its first member waits at a pipe that only
+/// this process holds open, and ends the others when it is closed.
+struct Group {
+    keeper: Child,
+}
+
+impl Group {
+    fn begin() -> io::Result<Self> {
+        let mut keeper = Command::new("sh");
+        keeper.args(["-c", "read -r nothing; kill -KILL 0"]).stdin(Stdio::piped());
+        let keeper = keeper.stdout(Stdio::null()).stderr(Stdio::null()).process_group(0).spawn()?;
+        Ok(Self { keeper })
+    }
+
+    fn id(&self) -> Pid {
+        Pid::from_child(&self.keeper)
+    }
+
+    /// Gives the child time to tidy up after itself.
+    fn ask_to_leave(&self, child: &mut Child) {
+        let asked = Instant::now();
+        let _ = kill_process_group(self.id(), Signal::TERM);
+        while asked.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        let _ = kill_process_group(self.id(), Signal::KILL);
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = kill_process_group(self.id(), Signal::KILL);
+        let _ = self.keeper.wait();
+    }
+}
+
+fn spawn(command: &mut Command, group: &Group) -> io::Result<(OwnedFd, Child)> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    command.stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write).process_group(0);
+    command.stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
+    command.process_group(group.id().as_raw_nonzero().get());
     let child = command.spawn();
     // The command keeps its copies of the write end; without them gone, the end of the output would never come.
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -124,17 +162,6 @@ fn readable(output: &impl AsFd) -> io::Result<bool> {
         Err(rustix::io::Errno::INTR) => Ok(false),
         Err(errno) => Err(errno.into()),
     }
-}
-
-/// Asks the child's whole group to leave, then makes it.
-fn end_group(child: &mut Child) {
-    let group = Pid::from_child(child);
-    let asked = Instant::now();
-    let _ = kill_process_group(group, Signal::TERM);
-    while asked.elapsed() < GRACE && matches!(child.try_wait(), Ok(None)) {
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let _ = kill_process_group(group, Signal::KILL);
 }
 
 #[cfg(test)]

@@ -1,4 +1,7 @@
-//! What is put into a kernel source to make it the guest: `guest-kernel/config`, `files` and `patches`.
+//! What is put into a kernel source to make it the guest: configuration, files and patches, in two insertions.
+//!
+//! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` hangs the policies of `read-policies/` into btrfs;
+//! without it btrfs is mainline's own, byte for byte.
 //!
 //! Everything is read at once, before anything is built, so that the key, the tree and the record speak of the same
 //! bytes even while somebody edits them.
@@ -20,9 +23,28 @@ use crate::version::Version;
 /// By name, and so in the order in which they are applied.
 type Patches = BTreeMap<String, Vec<u8>>;
 
+/// Where the C files of `read-policies/` go in a kernel tree.
+pub(crate) const POLICIES_IN_TREE: &str = "fs/btrfs/read-policies";
+
+/// Whose btrfs a kernel has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Btrfs {
+    /// With the policies of `read-policies/`.
+    #[default]
+    Policies,
+    /// As its source has it.
+    Mainline,
+}
+
 #[derive(Debug)]
 pub(crate) struct Recipe {
-    /// `guest-kernel`, for messages.
+    insertions: Vec<Insertion>,
+}
+
+/// A folder with `config`, `files` and `patches`.
+#[derive(Debug)]
+pub(crate) struct Insertion {
+    /// For messages.
     folder: PathBuf,
     fragment: Fragment,
     /// By path inside the tree.
@@ -39,8 +61,43 @@ struct Insert {
 }
 
 impl Recipe {
-    pub fn read(share: &Share) -> Result<Self> {
-        let folder = share.guest_kernel();
+    pub fn read(share: &Share, btrfs: Btrfs) -> Result<Self> {
+        let mut insertions = vec![Insertion::read(&share.guest_kernel())?];
+        if btrfs == Btrfs::Policies {
+            insertions.push(Insertion::of_read_policies(share)?);
+        }
+        Ok(Self { insertions })
+    }
+
+    /// The lines of all configurations.
+    pub fn fragment(&self) -> Fragment {
+        self.insertions.iter().map(|insertion| &insertion.fragment).collect()
+    }
+
+    /// Stands for every byte of it.
+    pub fn digest(&self) -> String {
+        let mut fields = Fields::of("recipe");
+        for insertion in &self.insertions {
+            insertion.add_to(&mut fields);
+        }
+        fields.finish()
+    }
+
+    /// How many files and patches a kernel of this version gets.
+    pub fn size(&self, version: &Version) -> (usize, usize) {
+        self.insertions.iter().fold((0, 0), |(files, patches), insertion| {
+            (files + insertion.files.len(), patches + insertion.patches_for(version).len())
+        })
+    }
+
+    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
+    pub fn insert(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
+        self.insertions.iter().try_for_each(|insertion| insertion.insert(tree, version, scratch, runner))
+    }
+}
+
+impl Insertion {
+    fn read(folder: &Path) -> Result<Self> {
         let config = folder.join("config");
         let fragment = Fragment::parse(&config, file::text(&config)?)?;
         let mut files = BTreeMap::new();
@@ -55,17 +112,24 @@ impl Recipe {
                 series.insert(name.clone(), read_patches(&place.join(name))?);
             }
         }
-        Ok(Self { folder, fragment, files, patches, series })
+        Ok(Self { folder: folder.to_path_buf(), fragment, files, patches, series })
     }
 
-    pub fn fragment(&self) -> &Fragment {
-        &self.fragment
+    /// The hook in btrfs, and the policies that it asks.
+    pub fn of_read_policies(share: &Share) -> Result<Self> {
+        let mut insertion = Self::read(&share.guest_kernel().join("btrfs"))?;
+        let policies = share.read_policies();
+        for name in file::names(&policies)?.into_iter().filter(|name| is_for_the_kernel(name)) {
+            let path = policies.join(&name);
+            let contents = fs::read(&path).map_err(Error::io("read", &path))?;
+            let place = Path::new(POLICIES_IN_TREE).join(name);
+            insertion.files.insert(place, Insert { contents, executable: false });
+        }
+        Ok(insertion)
     }
 
-    /// Stands for every byte of it.
-    pub fn digest(&self) -> String {
-        let mut fields = Fields::of("recipe");
-        fields.add(self.fragment.text());
+    fn add_to(&self, fields: &mut Fields) {
+        fields.add("insertion").add(self.fragment.text());
         for (path, insert) in &self.files {
             fields.add("file").add(path.as_os_str().as_encoded_bytes());
             fields.add([u8::from(insert.executable)]).add(&insert.contents);
@@ -77,12 +141,22 @@ impl Recipe {
                 fields.add("patch").add(series).add(name).add(text);
             }
         }
-        fields.finish()
     }
 
-    /// How many files and patches a kernel of this version gets.
-    pub fn size(&self, version: &Version) -> (usize, usize) {
-        (self.files.len(), self.patches_for(version).len())
+    /// New files by their path in the tree.
+    pub fn files(&self) -> impl Iterator<Item = (&Path, &[u8])> {
+        self.files.iter().map(|(path, insert)| (path.as_path(), insert.contents.as_slice()))
+    }
+
+    /// The folders of the files that its patches change.
+    pub fn folders(&self) -> Vec<PathBuf> {
+        let patches = self.patches.values().chain(self.series.values().flat_map(BTreeMap::values));
+        let text: String = patches.map(|text| String::from_utf8_lossy(text)).collect();
+        let changed = text.lines().filter_map(|line| line.strip_prefix("+++ b/"));
+        let mut folders: Vec<_> = changed.filter_map(|path| Some(Path::new(path).parent()?.into())).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        folders
     }
 
     /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
@@ -90,7 +164,8 @@ impl Recipe {
         for (path, insert) in &self.files {
             let target = tree.join(path);
             if target.symlink_metadata().is_ok() {
-                return Err(Error::WouldOverwrite { file: path.clone(), version: version.clone() });
+                let folder = self.folder.join("files");
+                return Err(Error::WouldOverwrite { folder, file: path.clone(), version: version.clone() });
             }
             file::create_folder(target.parent().unwrap_or(tree))?;
             fs::write(&target, &insert.contents).map_err(Error::io("write", &target))?;
@@ -111,7 +186,7 @@ impl Recipe {
     }
 
     /// Name, file it came from, contents.
-    fn patches_for(&self, version: &Version) -> BTreeMap<&str, (PathBuf, &[u8])> {
+    pub fn patches_for(&self, version: &Version) -> BTreeMap<&str, (PathBuf, &[u8])> {
         let place = self.folder.join("patches");
         let own = self.series.get_key_value(&version.series());
         let general = self.patches.iter().map(|(name, text)| (name, place.join(name), text));
@@ -121,6 +196,12 @@ impl Recipe {
         });
         general.chain(special).map(|(name, path, text)| (name.as_str(), (path, text.as_slice()))).collect()
     }
+}
+
+/// Everything of `read-policies/` that is C, but for what stands in for the kernel in a program.
+fn is_for_the_kernel(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    matches!(extension, Some("c" | "h")) && name != "native.h"
 }
 
 fn read_files(root: &Path, below: &Path, into: &mut BTreeMap<PathBuf, Insert>) -> Result<()> {
@@ -160,6 +241,7 @@ mod tests {
     fn share(files: &[(&str, &str)]) -> (tempfile::TempDir, Share) {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("lab")).unwrap();
+        fs::create_dir(folder.path().join("read-policies")).unwrap();
         for (path, contents) in [("config", "CONFIG_A=y\n")].iter().chain(files) {
             let path = folder.path().join("guest-kernel").join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -181,7 +263,12 @@ mod tests {
         fs::write(tree.join("f"), "one\n").unwrap();
         let stop = AtomicBool::new(false);
         let version = version.parse().unwrap();
-        Recipe::read(share)?.insert(&tree, &version, &folder.path().join("p"), Runner { stop: &stop })?;
+        Recipe::read(share, Btrfs::Mainline)?.insert(
+            &tree,
+            &version,
+            &folder.path().join("p"),
+            Runner { stop: &stop },
+        )?;
         file::text(&tree.join("f"))
     }
 
@@ -219,7 +306,7 @@ mod tests {
     fn the_digest_stands_for_every_byte_and_name() {
         let digest = |files: &[(&str, &str)]| {
             let (_keep, share) = share(files);
-            Recipe::read(&share).unwrap().digest()
+            Recipe::read(&share, Btrfs::Mainline).unwrap().digest()
         };
         let variants: [&[(&str, &str)]; 8] = [
             &[],

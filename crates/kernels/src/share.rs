@@ -1,11 +1,11 @@
-//! Where this installation keeps its data: the folders `lab` and `guest-kernel`.
+//! Where this installation keeps its data: the folders `lab`, `guest-kernel` and `read-policies`.
 
 use std::env;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// A folder that holds both `lab` and `guest-kernel`.
+/// A folder that holds them.
 #[derive(Debug, Clone)]
 pub struct Share {
     root: PathBuf,
@@ -13,16 +13,16 @@ pub struct Share {
 
 impl Share {
     /// `$DISKLAB_HOME` where it is set, else `../share/disklab` beside the executable's folder, else the nearest folder
-    /// above the executable that has both (a work tree with its `target` in it).
+    /// above the executable that has them (a work tree with its `target` in it).
     pub fn find() -> Result<Self> {
         let home = env::var_os("DISKLAB_HOME").map(PathBuf::from);
         let executable = env::current_exe().ok();
         Self::search(home.as_deref(), executable.as_deref())
     }
 
-    /// Takes the folder `root`, which has to hold both.
+    /// Takes the folder `root`, which has to hold them.
     pub fn at(root: &Path) -> Result<Self> {
-        if root.join("lab").is_dir() && root.join("guest-kernel").is_dir() {
+        if ["lab", "guest-kernel", "read-policies"].iter().all(|folder| root.join(folder).is_dir()) {
             Ok(Self { root: root.to_path_buf() })
         } else {
             Err(Error::NoShare { tried: vec![root.display().to_string()] })
@@ -62,6 +62,10 @@ impl Share {
     pub fn guest_kernel(&self) -> PathBuf {
         self.root.join("guest-kernel")
     }
+
+    pub fn read_policies(&self) -> PathBuf {
+        self.root.join("read-policies")
+    }
 }
 
 #[cfg(test)]
@@ -73,6 +77,7 @@ mod tests {
     fn with_data(root: &Path) {
         fs::create_dir_all(root.join("lab")).unwrap();
         fs::create_dir_all(root.join("guest-kernel")).unwrap();
+        fs::create_dir_all(root.join("read-policies")).unwrap();
     }
 
     #[test]

@@ -49,7 +49,16 @@ impl Source {
     /// A folder is a tree, a file a tarball.
     pub fn at(path: &Path) -> Result<Self> {
         let path = path.canonicalize().map_err(Error::io("find the kernel source", path))?;
-        Ok(if path.is_dir() { Self::Tree(path) } else { Self::Tarball { path, sha256: None } })
+        if path.is_dir() {
+            return Ok(Self::Tree(path));
+        }
+        if !path.is_file() {
+            return Err(Error::NotASource { path, why: "it is neither a folder nor a file".into() });
+        }
+        if !tarball::is_one(&path)? {
+            return Err(Error::NotASource { path, why: "it does not begin as a tarball does".into() });
+        }
+        Ok(Self::Tarball { path, sha256: None })
     }
 
     /// The package of a series, as in `kernel build 7.2`.
@@ -155,6 +164,18 @@ impl Material {
             Form::Tree(tree) => {
                 report(Step::Preparing { what: format!("copying {}", tree.root().display()) });
                 tree.copy(target, runner)?;
+                Ok(target.to_path_buf())
+            }
+        }
+    }
+
+    /// Unpacks or copies the top Makefile and what is below `folders` into the new folder `target`; returns the tree's root
+    /// in it.
+    pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
+        match &self.form {
+            Form::Tarball(path) => tarball::excerpt(path, folders, target, runner),
+            Form::Tree(tree) => {
+                tree.excerpt(folders, target, runner)?;
                 Ok(target.to_path_buf())
             }
         }

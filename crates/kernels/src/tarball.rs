@@ -1,5 +1,7 @@
 //! Unpacking a tarball of a kernel tree, whatever its compression and its top folder's name.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -35,12 +37,50 @@ const LEFT_OUT: [&str; 22] = [
     "tools/testing/*",
 ];
 
+/// How files begin that tar unpacks: gzip, xz, bzip2, zstd, lzip, lz4, lzop, compress.
+const COMPRESSED: [&[u8]; 8] = [
+    &[0x1f, 0x8b],
+    &[0xfd, b'7', b'z', b'X', b'Z'],
+    b"BZh",
+    &[0x28, 0xb5, 0x2f, 0xfd],
+    b"LZIP",
+    &[0x04, 0x22, 0x4d, 0x18],
+    &[0x89, b'L', b'Z', b'O'],
+    &[0x1f, 0x9d],
+];
+/// Where an archive that is not compressed says what it is.
+const USTAR: (usize, &[u8]) = (257, b"ustar");
+
+/// Whether a file can be a tarball, told from its first bytes: better said at once than after a minute.
+pub(crate) fn is_one(path: &Path) -> Result<bool> {
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut begin));
+    read.map_err(Error::io("read", path))?;
+    let (at, ustar) = USTAR;
+    Ok(COMPRESSED.iter().any(|magic| begin.starts_with(magic))
+        || begin.get(at..).is_some_and(|rest| rest.starts_with(ustar)))
+}
+
 /// Unpacks into the new folder `target` and returns the folder in it that holds the kernel's top Makefile.
 pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<PathBuf> {
+    let all_but = LEFT_OUT.map(|pattern| format!("--exclude={pattern}"));
+    extract(tarball, target, &all_but, runner)
+}
+
+/// Unpacks Makefiles and what is below `folders`, as [`unpack`] does.
+pub(crate) fn excerpt(tarball: &Path, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
+    // Whether there is a top folder, and its name, is not known: a member may begin below any.
+    let mut members = ["--wildcards", "--no-anchored", "Makefile"].map(str::to_owned).to_vec();
+    members.extend(folders.iter().map(|folder| format!("{}/*", folder.display())));
+    extract(tarball, target, &members, runner)
+}
+
+/// `what` are arguments of tar.
+fn extract(tarball: &Path, target: &Path, what: &[String], runner: Runner) -> Result<PathBuf> {
     file::create_folder(target)?;
     let mut command = Command::new("tar");
-    command.args(LEFT_OUT.map(|pattern| format!("--exclude={pattern}")));
     command.args(["--extract", "--no-same-owner", "--file"]).arg(tarball).arg("--directory").arg(target);
+    command.args(what);
     // Debian's tarballs are made of blocks that xz unpacks on all cores.
     runner.output(command.env("XZ_OPT", "-T0").env("LC_ALL", "C"))?;
     let top = file::names(target)?;
@@ -132,6 +172,19 @@ mod tests {
             let error = unpacked("x.tar", members).unwrap_err().to_string();
             assert!(error.contains("x.tar is not a Linux kernel source"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_tarball_is_known_by_its_first_bytes() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("other"), "text").unwrap();
+        for name in ["x.tar", "x.tar.gz", "x.tar.xz"] {
+            let mut tar = Command::new("tar");
+            let tarball = folder.path().join(name);
+            RUNNER.output(tar.arg("-C").arg(folder.path()).arg("-caf").arg(&tarball).arg("other")).unwrap();
+            assert!(is_one(&tarball).unwrap(), "{name}");
+        }
+        assert!(!is_one(&folder.path().join("other")).unwrap());
     }
 
     #[test]

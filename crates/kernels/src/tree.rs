@@ -61,9 +61,25 @@ impl Tree {
 
     /// Copies into `target`, sharing blocks where the file system can, and makes sure that the copy is what was hashed.
     pub fn copy(&self, target: &Path, runner: Runner) -> Result<()> {
+        self.copy_some(&|_| true, target, runner)?;
+        if hash(target, &self.paths, runner)? == self.digest {
+            Ok(())
+        } else {
+            Err(Error::SourceChanged { path: self.root.clone() })
+        }
+    }
+
+    /// Copies the top Makefile and what is below `folders`.
+    pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<()> {
+        let wanted =
+            |path: &Path| path == "Makefile" || folders.iter().any(|folder| path.starts_with(folder));
+        self.copy_some(&wanted, target, runner)
+    }
+
+    fn copy_some(&self, wanted: &dyn Fn(&Path) -> bool, target: &Path, runner: Runner) -> Result<()> {
         file::create_folder(target)?;
         let mut folder = PathBuf::new();
-        for path in &self.paths {
+        for path in self.paths.iter().filter(|path| wanted(path)) {
             runner.check()?;
             let parent = path.parent().unwrap_or(Path::new(""));
             if parent != folder {
@@ -77,11 +93,7 @@ impl Tree {
                 file::copy(&from, &to)?;
             }
         }
-        if hash(target, &self.paths, runner)? == self.digest {
-            Ok(())
-        } else {
-            Err(Error::SourceChanged { path: self.root.clone() })
-        }
+        Ok(())
     }
 }
 

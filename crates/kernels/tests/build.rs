@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use disklab_kernels::{Build, Built, Cache, Error, Kernel, Series, Share, Source, Step, find, list};
+use disklab_kernels::{Btrfs, Build, Built, Cache, Error, Kernel, Series, Share, Source, Step, find, list};
 
 static RUN: AtomicBool = AtomicBool::new(false);
 
@@ -46,6 +46,8 @@ impl Place {
             "# a comment\nCONFIG_BTRFS_EXPERIMENTAL=y\nCONFIG_MODULES=n\n",
         );
         place.write("share/guest-kernel/files/inserted", "the disks\n");
+        place.write("share/guest-kernel/btrfs/config", "CONFIG_BTRFS_READ_POLICIES=y\n");
+        place.write("share/read-policies/pid.c", "int pid;\n");
         place
     }
 
@@ -74,7 +76,7 @@ impl Place {
     fn build(&self, source: &Source) -> (Result<Built, Error>, Vec<Step>) {
         let mut steps = Vec::new();
         let (cache, share) = (self.cache(), self.share());
-        let build = Build { cache: &cache, share: &share, jobs: 2, stop: &RUN };
+        let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
         let result = build.from(source, &mut |step| steps.push(step));
         (result, steps)
     }
@@ -164,7 +166,7 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
         damage(&kernel.folder);
         let listing = list(&place.cache()).unwrap();
         assert!(listing.kernels.is_empty() && listing.damaged.len() == 1, "{why}");
-        let error = find(&place.cache(), &place.share(), "newest").unwrap_err().to_string();
+        let error = find(&place.cache(), &place.share(), Btrfs::Policies, "newest").unwrap_err().to_string();
         assert!(error.contains(why) && error.contains("disklab kernel build"), "{error}");
 
         let (built, steps) = place.build(&place.tree());
@@ -183,7 +185,7 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
         &format!("while [ ! -e {} ]; do sleep 0.02; done\n", place.path("go").display()),
     );
     let (cache, share, source) = (place.cache(), place.share(), place.tree());
-    let build = Build { cache: &cache, share: &share, jobs: 1, stop: &RUN };
+    let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 1, stop: &RUN };
     let (compiling, hear_compiling) = mpsc::channel();
     let (waiting, hear_waiting) = mpsc::channel();
     std::thread::scope(|scope| {
@@ -217,7 +219,7 @@ fn a_stopped_build_leaves_nothing_running_and_nothing_behind() {
     place.write("tree/build.sh", &format!("while sleep 0.02; do date >> {}; done\n", alive.display()));
     let stop = AtomicBool::new(false);
     let (cache, share) = (place.cache(), place.share());
-    let build = Build { cache: &cache, share: &share, jobs: 1, stop: &stop };
+    let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 1, stop: &stop };
     let result = std::thread::scope(|scope| {
         let result = scope.spawn(|| build.from(&place.tree(), &mut |_| {}));
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -359,7 +361,8 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
     let old = place.built().kernel;
     place.write("tree/Makefile", &MAKEFILE.replace("SUBLEVEL = 4", "SUBLEVEL = 12"));
     let new = place.built().kernel;
-    let found = |value: &str| find(&place.cache(), &place.share(), value).map(|kernel| kernel.key);
+    let found =
+        |value: &str| find(&place.cache(), &place.share(), Btrfs::Policies, value).map(|kernel| kernel.key);
     for (value, kernel) in [
         ("newest", &new),
         ("7.3", &new),
@@ -378,5 +381,5 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
     let error = found("newest").unwrap_err().to_string();
     assert!(error.contains("7.3.12 was built with another configuration or other insertions"), "{error}");
     assert_eq!(found(old.path.to_str().unwrap()).unwrap(), old.key);
-    assert!(!new.is_current(&place.share()).unwrap());
+    assert_eq!(new.btrfs(&place.share()).unwrap(), None);
 }

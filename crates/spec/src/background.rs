@@ -76,11 +76,11 @@ impl Background {
         let summary = table.required("summary");
         let lead = table.required_table("lead").map(|lead| Span::read(&lead, &TIMES_BEFORE));
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
-        let processes: Vec<_> = table
-            .required_tables("process")
-            .iter()
-            .map(|process| Process::read(process, trees.is_some()))
-            .collect();
+        let processes: Vec<_> =
+            table.tables("process").iter().map(|it| Process::read(it, trees.is_some())).collect();
+        if !table.has("process") {
+            table.wrong("", "a background needs at least one program, each under a [[process]] of its own");
+        }
         if name == NONE {
             table.wrong("", format!("`{NONE}` is the word for no background: name the file otherwise"));
         }

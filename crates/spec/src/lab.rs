@@ -197,6 +197,10 @@ fn read_file(path: &Path) -> Result<File, Mistake> {
     if !is_name(&name) {
         return Err(place.mistake("a name has only lower-case letters, digits, `-`, `_` and `.`, and begins with a letter or a digit"));
     }
+    // To open a pipe would wait for somebody to write.
+    if path.metadata().is_ok_and(|meta| !meta.is_file()) {
+        return Err(place.mistake("is not a file; give a TOML file, or remove this"));
+    }
     match fs::read_to_string(path) {
         Ok(text) => Ok(File { path: path.display().to_string(), name, text }),
         Err(error) => Err(place.mistake(format!("cannot be read: {error}"))),

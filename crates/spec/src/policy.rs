@@ -2,21 +2,32 @@
 //!
 //! ```toml
 //! summary = "mirrors in turn, so many bytes each"
-//! argument = "bytes"                 # or "device"; left out where the policy takes none
 //! needs = ["BTRFS_EXPERIMENTAL"]     # kernel options, may be left out
+//!
+//! [[parameter]]                      # in the kernel's order; may be left out
+//! key = "bytes"
+//! kind = "bytes"                     # or "number", "device", "word"
+//! least = "1 B"                      # not of a device or a word
+//! most = "1 GiB"
+//! default = "256 KiB"                # not of a device
+//! summary = "read from one mirror before the next has its turn"
 //! ```
 //!
-//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. A suite names a policy with or without an
-//! argument: `round-robin`, `round-robin:4k`, `devid:2`.
+//! A word has `words = ["all", "reads"]` in the place of a range.
+//!
+//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. A suite names a policy with or without values,
+//! the first parameter's with or without its key: `round-robin`, `round-robin:4k`, `latency-rr:margin=120,burst=100`.
+//! The files of the policies in `read-policies/` are written from the C code there.
 
-use std::fmt;
-use std::ops::RangeInclusive;
-use std::str::FromStr;
+mod choice;
+mod parameter;
 
-use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::read::{Table, choices};
+pub use choice::{PolicyChoice, PolicyValue, Wanted};
+pub use parameter::{Kind, KindName, Parameter};
+
+use crate::read::Table;
 
 /// A read policy: what may be said to it and what kernel it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,39 +36,16 @@ pub struct Policy {
     pub name: String,
     /// One line for people.
     pub summary: String,
-    /// What may follow its name. Without it, the kernel's default applies.
-    pub argument: Option<Argument>,
+    /// What may follow its name, in the kernel's order.
+    pub parameters: Vec<Parameter>,
     /// Kernel options, without `CONFIG_`.
     pub needs: Vec<String>,
 }
-
-choices! {
-    /// What a policy's argument is.
-    pub enum Argument: "kind of argument" {
-        /// An amount of data, in whole btrfs sectors of 4 KiB.
-        Bytes = "bytes",
-        /// A btrfs device id: the first disk of an array is 1.
-        Device = "device",
-    }
-}
-
-/// A policy as a suite asks for it. Displayed as it is written to sysfs: `round-robin:4096`.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct PolicyChoice {
-    pub policy: String,
-    /// Bytes or a device id.
-    pub argument: Option<u64>,
-}
-
-/// btrfs rounds the argument up to its sector size and keeps it in 32 bits.
-const SECTOR: u64 = 4096;
-const ARGUMENT_BYTES: RangeInclusive<Bytes> = Bytes(SECTOR)..=Bytes::gib(1);
 
 impl Policy {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
-        let argument = table.optional("argument");
         let needs = table.list::<String>("needs");
         for need in &needs {
             let is_option = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
@@ -73,59 +61,22 @@ impl Policy {
             }
         }
         let needs = needs.into_iter().map(|need| need.value).collect();
-        Some(Self { name: name.to_owned(), summary: summary?, argument, needs })
-    }
-
-    /// Whether `choice`, which names this policy, has an argument that it can take on an array of so many devices.
-    pub fn check(&self, choice: &PolicyChoice, devices: usize) -> Result<(), String> {
-        let Some(argument) = choice.argument else { return Ok(()) };
-        match self.argument {
-            None => Err(format!("policy `{}` takes no argument", self.name)),
-            Some(Argument::Bytes) => {
-                let bytes = Bytes(argument);
-                if !ARGUMENT_BYTES.contains(&bytes) {
-                    let (least, most) = (ARGUMENT_BYTES.start(), ARGUMENT_BYTES.end());
-                    return Err(format!("{bytes} is not sensible: from {least} to {most} is"));
-                }
-                if !argument.is_multiple_of(SECTOR) {
-                    return Err(format!(
-                        "{argument} bytes are not a multiple of {SECTOR}; the kernel would round them up"
-                    ));
-                }
-                Ok(())
-            }
-            Some(Argument::Device) => {
-                if argument == 0 || argument > devices as u64 {
-                    return Err(format!("there is no device {argument}: the array's are 1 to {devices}"));
-                }
-                Ok(())
-            }
-        }
+        let parameters = read_parameters(table);
+        Some(Self { name: name.to_owned(), summary: summary?, parameters: parameters?, needs })
     }
 }
 
-impl fmt::Display for PolicyChoice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.argument {
-            None => f.pad(&self.policy),
-            Some(argument) => f.pad(&format!("{}:{argument}", self.policy)),
+/// All of them, or none where one has a mistake.
+fn read_parameters(table: &Table<'_, '_>) -> Option<Vec<Parameter>> {
+    let tables = table.tables("parameter");
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for table in &tables {
+        if let Some(parameter) = Parameter::read(table) {
+            if parameters.iter().any(|known| known.key == parameter.key) {
+                table.wrong("key", format!("`{}` is there twice", parameter.key));
+            }
+            parameters.push(parameter);
         }
     }
-}
-
-/// `name` or `name:argument`, the argument as fio spells sizes. Whether there is such a policy is not asked here.
-impl FromStr for PolicyChoice {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (policy, argument) = match text.split_once(':') {
-            None => (text, None),
-            Some((policy, argument)) => {
-                let argument: Bytes =
-                    argument.parse().map_err(|error| format!("after `{policy}:`, {error}"))?;
-                (policy, Some(argument.0))
-            }
-        };
-        Ok(Self { policy: policy.to_owned(), argument })
-    }
+    (parameters.len() == tables.len()).then_some(parameters)
 }

@@ -13,7 +13,7 @@ use crate::workload::Workload;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s` and the seed's
-    /// index. The `:` of a policy with an argument is a `=` here.
+    /// index. The `:` of a policy with values is a `=` here.
     pub id: String,
     /// The value of each axis, in the suite's order. Trials that differ by seed only have the same cell.
     pub cell: Vec<(Axis, String)>,

@@ -32,9 +32,8 @@ pub enum StoreError {
     Exists { folder: PathBuf },
 
     #[error(
-        "{} cannot be continued, for new trials could not be compared with its own:{}\n\
-         start a new record, or restore what was",
-        folder.display(), listed(differences)
+        "{} cannot be continued, for new trials could not be compared with its own:{}\n{}",
+        folder.display(), listed(differences), way_out(differences)
     )]
     Mismatch { folder: PathBuf, differences: Vec<Mismatch> },
 
@@ -74,6 +73,16 @@ impl StoreError {
 
 fn listed(differences: &[Mismatch]) -> String {
     differences.iter().fold(String::new(), |listed, difference| listed + "\n  " + &difference.to_string())
+}
+
+/// A library of another build is what a developer meets most, and what no file of theirs explains.
+fn way_out(differences: &[Mismatch]) -> &'static str {
+    if differences.iter().any(|difference| difference.what == "tool disk library") {
+        "the disk models are in the disk library, and this one is of another build of disklab: build the sources that \
+         the record was begun with (`cargo build --release --workspace`), or start a new record with `disklab run`"
+    } else {
+        "start a new record with `disklab run`, or restore what was"
+    }
 }
 
 fn advice(source: &io::Error) -> &'static str {

@@ -10,7 +10,7 @@ use disklab_collect::digest;
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
-use crate::outcome::Status;
+use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 
 /// The raw files that the same suite, seed and kernel must give again, in this order.
@@ -33,6 +33,25 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
         }
     }
     Ok(digest::sha256_hex(lines.concat().as_bytes()))
+}
+
+/// SHA-256 of each of [`REPEATABLE`] that is there, by name.
+pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut digests = BTreeMap::new();
+    for file in REPEATABLE {
+        let path = raw.join(file);
+        let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+        digests.extend(sha256.map(|sha256| (file.to_owned(), sha256)));
+    }
+    Ok(digests)
+}
+
+/// The raw files of a trial that are not what its numbers were taken from: changed since it was recorded, or gone.
+pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+    let Some(raw) = record.raw(outcome) else { return Ok(Vec::new()) };
+    let now = digests(&raw)?;
+    let other = |(file, sha256): &(&String, &String)| now.get(*file) != Some(*sha256);
+    Ok(outcome.files.iter().filter(other).map(|(file, _)| file.clone()).collect())
 }
 
 /// Where two records that should be the same are not.

@@ -27,7 +27,7 @@ mod tidy;
 pub mod writer;
 
 pub use error::StoreError;
-pub use fingerprint::{Difference, compare, fingerprint};
+pub use fingerprint::{Difference, changed, compare, fingerprint};
 pub use manifest::Manifest;
 pub use outcome::{Outcome, Status};
 pub use record::Record;

@@ -1,5 +1,6 @@
 //! `trials.jsonl`: what became of each trial, one line of JSON each.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use disklab_collect::{Remark, Sample};
@@ -30,6 +31,12 @@ pub struct Outcome {
     pub remarks: Vec<Remark>,
     /// The folder of its raw output, from the record's. The writer sets it.
     pub raw: Option<String>,
+    /// SHA-256 of the raw files that its numbers come from, by name. The writer sets it; older records have none.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, String>,
+    /// Digests of the prepared disks it began on, in the order of the disks. None for bare disks, and in older records.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub disks: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -175,6 +182,8 @@ mod tests {
             sample: None,
             remarks: vec![Remark::NoPercentiles],
             raw: Some(format!("raw/{trial}")),
+            files: [("fio.json".to_owned(), "1".repeat(64))].into(),
+            disks: vec!["2".repeat(64)],
         }
     }
 
@@ -191,6 +200,15 @@ mod tests {
         assert!(
             text(&["a"]).starts_with(br#"{"schema":1,"trial":"a","cell":{"workload":"rand-4k","array":"#)
         );
+    }
+
+    #[test]
+    fn a_line_without_digests_is_an_older_one() {
+        let mut expected = outcome("a");
+        (expected.files, expected.disks) = (BTreeMap::new(), Vec::new());
+        let line = expected.to_line().expect("plain data");
+        assert!(!line.contains("files") && !line.contains("disks"), "{line}");
+        assert_eq!(parse(line.as_bytes()).expect("a whole line").outcomes, [expected]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
+use crate::fingerprint;
 use crate::lock::Lock;
 use crate::manifest::Manifest;
 use crate::name;
@@ -178,6 +179,7 @@ impl Writer {
         outcome.trial.clone_from(&raw.trial);
         // Outside the lock: this can take long, and concerns nobody else.
         let synced = sync::tree(&raw.part);
+        outcome.files = fingerprint::digests(&raw.part)?;
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
         synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &raw.part, error))?;
@@ -193,6 +195,7 @@ impl Writer {
     /// Records what became of a trial that leaves no raw output.
     pub fn note(&self, mut outcome: Outcome) -> Result<(), StoreError> {
         outcome.raw = None;
+        outcome.files.clear();
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
         self.append(&mut log, &outcome)

@@ -28,8 +28,8 @@ impl Place {
     pub fn find() -> anyhow::Result<Self> {
         let share = Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
         let cache = Cache::open()?;
-        let kernel =
-            disklab_kernels::find(&cache, &share, "newest").context("run `disklab kernel build` first")?;
+        let kernel = disklab_kernels::find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest")
+            .context("run `disklab kernel build` first")?;
         Ok(Self { share, cache, kernel, installation: Installation::find()? })
     }
 

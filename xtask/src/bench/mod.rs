@@ -5,6 +5,7 @@
 
 mod calendar;
 mod cells;
+mod decisions;
 mod guest;
 mod memory;
 mod rate;
@@ -36,31 +37,53 @@ impl Figure {
     }
 }
 
-/// Runs all, and prints a table.
-pub fn run() -> anyhow::Result<()> {
-    let place = guest::Place::find()?;
+type Section = fn(&guest::Place) -> anyhow::Result<Vec<Figure>>;
+
+/// Those that need a kernel.
+const SECTIONS: [(&str, Section); 5] = [
+    ("calendar", calendar::run),
+    ("requests", rate::run),
+    ("start", start::run),
+    ("memory", memory::run),
+    ("cells", cells::run),
+];
+
+/// Runs the section of this name, or all, and prints a table.
+pub fn run(only: Option<&str>) -> anyhow::Result<()> {
+    let wanted = |name: &str| only.is_none_or(|only| only == name);
+    let sections: Vec<_> = SECTIONS.iter().filter(|(name, _)| wanted(name)).collect();
+    let mut figures = Vec::new();
+    if wanted("decisions") {
+        eprintln!("decisions ...");
+        figures.extend(decisions::run());
+    } else if sections.is_empty() {
+        let names = SECTIONS.map(|(name, _)| name).join(", ");
+        anyhow::bail!("there is no section {}; known: decisions, {names}", only.unwrap_or_default());
+    }
+    if !sections.is_empty() {
+        let place = guest::Place::find()?;
+        for (name, bench) in sections {
+            eprintln!("{name} ...");
+            figures.extend(bench(&place)?);
+        }
+    }
+    print(figures);
+    Ok(())
+}
+
+fn print(figures: Vec<Figure>) {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(["what", "figure", "bar", ""]);
-    for (name, bench) in [
-        ("calendar", calendar::run as fn(&guest::Place) -> anyhow::Result<Vec<Figure>>),
-        ("requests", rate::run),
-        ("start", start::run),
-        ("memory", memory::run),
-        ("cells of read-policy-quick", cells::run),
-    ] {
-        eprintln!("{name} ...");
-        for figure in bench(&place)? {
-            let (bar, passed) = figure.bar.map_or_else(Default::default, |(bar, passed)| {
-                (bar, if passed { "ok" } else { "BELOW THE BAR" })
-            });
-            table.add_row([figure.what.as_str(), &figure.value, &bar, passed]);
-        }
+    for figure in figures {
+        let (bar, passed) = figure.bar.map_or_else(Default::default, |(bar, passed)| {
+            (bar, if passed { "ok" } else { "BELOW THE BAR" })
+        });
+        table.add_row([figure.what.as_str(), &figure.value, &bar, passed]);
     }
     if let Some(column) = table.column_mut(1) {
         column.set_cell_alignment(CellAlignment::Right);
     }
     println!("{table}");
-    Ok(())
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

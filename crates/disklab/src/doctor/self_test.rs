@@ -31,7 +31,8 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> 
     let home = Home::open().map_err(|_| "the lab cannot be read".to_owned())?;
     let suite = question::read_suite(NAME, NAME, SUITE, &[]).map_err(|mistakes| mistakes.to_string())?;
     let trials = suite.trials(&home.lab).map_err(|mistakes| mistakes.to_string())?;
-    let kernel = disklab_kernels::find(&cache, &home.share, NEWEST).map_err(|error| error.to_string())?;
+    let kernel = disklab_kernels::find(&cache, &home.share, disklab_kernels::Btrfs::Policies, NEWEST)
+        .map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
     let suite = manifest::Suite::new(NAME, SUITE, Vec::new());

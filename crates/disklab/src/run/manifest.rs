@@ -31,15 +31,24 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
             config_sha256: kernel.config_sha256.clone(),
         })
         .collect();
-    let backgrounds = question.trials.iter().filter_map(|trial| trial.background.as_ref());
-    let processes = backgrounds.flat_map(|background| &background.processes);
-    manifest.tools =
-        facts::tools(&processes.filter_map(|it| it.command.first().map(String::as_str)).collect())?;
+    manifest.tools = facts::tools()?;
+    for program in programs(question) {
+        if manifest.tools.iter().all(|tool| tool.name != program) {
+            manifest.tools.push(facts::tool(program)?);
+        }
+    }
     // The disk models are in there: other models, other results.
     manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
     manifest.inputs = inputs(home, question)?;
     manifest.host = facts::host();
     Ok(manifest)
+}
+
+/// Of the backgrounds.
+fn programs(question: &Question) -> BTreeSet<&str> {
+    let backgrounds = question.trials.iter().filter_map(|trial| trial.background.as_ref());
+    let processes = backgrounds.flat_map(|background| &background.processes);
+    processes.filter_map(|process| process.command.first()).map(String::as_str).collect()
 }
 
 /// The files of the lab that the trials were made of.

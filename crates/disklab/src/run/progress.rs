@@ -1,4 +1,5 @@
-//! How far a run is, over virtual time, and how long it may still take.
+//! How far a run is, over virtual time, and how long it may still take: a bar on a terminal, elsewhere a line now and
+//! then.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -17,13 +18,18 @@ use crate::words;
 
 /// The estimate from the models counts like this much of measured time: the first trials say little about the others.
 const TRUST: Duration = Duration::from_secs(5);
+/// Between two lines, where there is no terminal: at least, when a tenth is done; at most, whatever is done.
+const SELDOM: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 
 #[derive(Debug)]
-pub struct Progress {
+pub struct Progress<'a> {
+    screen: &'a Screen,
     bar: Option<ProgressBar>,
     start: Instant,
     jobs: usize,
     trials: usize,
+    /// Virtual ns of all trials.
+    total: u64,
     state: Mutex<State>,
 }
 
@@ -41,6 +47,26 @@ struct State {
     behind: Duration,
     preparing: Vec<Duration>,
     failed: usize,
+    told: Told,
+}
+
+/// The last line, where lines are printed.
+#[derive(Debug)]
+struct Told {
+    tenths: u64,
+    at: Instant,
+}
+
+impl Told {
+    /// Whether it is time for another line, which is then taken for printed.
+    fn again(&mut self, tenths: u64, now: Instant) -> bool {
+        let since = now.saturating_duration_since(self.at);
+        let due = since >= SELDOM.1 || since >= SELDOM.0 && tenths > self.tenths;
+        if due {
+            *self = Self { tenths, at: now };
+        }
+        due
+    }
 }
 
 /// What a trial is expected to take.
@@ -75,9 +101,9 @@ impl Running {
     }
 }
 
-impl Progress {
+impl<'a> Progress<'a> {
     /// Of those of `trials` that are in `remaining`.
-    pub fn new(screen: &Screen, trials: &[Trial], remaining: &[String], jobs: usize) -> Self {
+    pub fn new(screen: &'a Screen, trials: &[Trial], remaining: &[String], jobs: usize) -> Self {
         let trials: Vec<Trial> =
             trials.iter().filter(|trial| remaining.contains(&trial.id)).cloned().collect();
         let work = |trial: &Trial| Work {
@@ -104,12 +130,15 @@ impl Progress {
             behind: Duration::ZERO,
             preparing,
             failed: 0,
+            told: Told { tenths: 0, at: Instant::now() },
         };
         Self {
+            screen,
             bar,
             start: Instant::now(),
             jobs: jobs.clamp(1, trials.len().max(1)),
             trials: trials.len(),
+            total: total.0.max(1),
             state: Mutex::new(state),
         }
     }
@@ -121,7 +150,10 @@ impl Progress {
             Event::Waiting { array } => {
                 self.say(&format!("another disklab is preparing the disks of {array}; waiting for it"));
             }
-            Event::Prepared { .. } => {
+            Event::Prepared { array, fresh } => {
+                if *fresh && self.bar.is_none() {
+                    self.say(&format!("prepared the disks of {array}"));
+                }
                 let took = state.preparing.pop().unwrap_or_default();
                 state.behind += took;
             }
@@ -145,7 +177,7 @@ impl Progress {
             }
         }
         if !matches!(event, Event::Preparing { .. } | Event::Waiting { .. }) {
-            self.draw(&state);
+            self.draw(&mut state);
         }
     }
 
@@ -158,15 +190,24 @@ impl Progress {
         self.state().ended.clone()
     }
 
-    fn draw(&self, state: &State) {
-        let Some(bar) = &self.bar else { return };
+    fn draw(&self, state: &mut State) {
         let moved: Nanos = state.running.values().map(|running| running.moved).sum();
         let (ended, running) = (state.ended.len(), state.running.len());
-        bar.set_position((state.virtual_time + moved).0);
+        let position = (state.virtual_time + moved).0;
+        let percent = position.saturating_mul(100) / self.total;
+        if let Some(bar) = &self.bar {
+            bar.set_position(position);
+        } else if !state.told.again(percent / 10, Instant::now()) {
+            return;
+        }
         let failed = if state.failed > 0 { format!(", {} failed", state.failed) } else { String::new() };
         let left = words::wall(state.left(self.start.elapsed(), self.jobs));
         let trials = self.trials;
-        bar.set_message(format!("{ended} of {trials} trials{failed}, {running} running, about {left} left"));
+        let text = format!("{ended} of {trials} trials{failed}, {running} running, about {left} left");
+        match &self.bar {
+            Some(bar) => bar.set_message(text),
+            None => self.screen.remark(&format!("{percent} %: {text}")),
+        }
     }
 
     fn message(&self, text: &str) {
@@ -174,7 +215,10 @@ impl Progress {
     }
 
     fn say(&self, text: &str) {
-        self.bar.iter().for_each(|bar| bar.println(text));
+        match &self.bar {
+            Some(bar) => bar.println(text),
+            None => self.screen.remark(text),
+        }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -225,7 +269,22 @@ mod tests {
             behind: Duration::from_secs(behind),
             preparing: Vec::new(),
             failed: 0,
+            told: Told { tenths: 0, at: Instant::now() },
         }
+    }
+
+    #[test]
+    fn lines_are_seldom() {
+        let start = Instant::now();
+        let mut told = Told { tenths: 0, at: start };
+        let lines: Vec<u64> =
+            (0..=120).filter(|&s| told.again(s / 20, start + Duration::from_secs(s))).collect();
+        assert_eq!(lines, [20, 40, 60, 80, 100, 120], "at each tenth");
+        let lines: Vec<u64> =
+            (120..=240).filter(|&s| told.again(6, start + Duration::from_secs(s))).collect();
+        assert_eq!(lines, [150, 180, 210, 240], "where nothing moves, so that one knows it lives");
+        let lines = (240..250).filter(|&s| told.again(s - 230, start + Duration::from_secs(s))).count();
+        assert_eq!(lines, 1, "a quick run says little");
     }
 
     #[test]

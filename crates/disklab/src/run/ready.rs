@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use disklab_exec::run::Run;
 use disklab_exec::{Installation, Patience};
-use disklab_kernels::{Cache, Kernel, find};
+use disklab_kernels::{Btrfs, Cache, Kernel, find};
 use disklab_spec::Trial;
 
 use crate::exit::Failure;
@@ -17,7 +17,7 @@ pub fn check(home: &Home, trials: &[Trial], jobs: usize, stop: &'static AtomicBo
     let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
     for trial in trials {
         if !kernels.contains_key(&trial.kernel) {
-            kernels.insert(trial.kernel.clone(), find(&cache, &home.share, &trial.kernel)?);
+            kernels.insert(trial.kernel.clone(), find(&cache, &home.share, Btrfs::Policies, &trial.kernel)?);
         }
     }
     for (name, kernel) in &kernels {

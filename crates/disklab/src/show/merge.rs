@@ -159,7 +159,7 @@ fn values_of(trial: &str, axes: &[String], outcome: Option<&Outcome>) -> Vec<Str
         let value = |axis: &String| outcome.cell.value(axis).unwrap_or_default().to_owned();
         return axes.iter().map(value).collect();
     }
-    let mut parts = trial.split('+').map(|part| part.replace('=', ":"));
+    let mut parts = trial.split('+').map(|part| part.replacen('=', ":", 1));
     axes.iter().map(|_| parts.next().unwrap_or_default()).collect()
 }
 

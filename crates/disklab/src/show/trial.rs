@@ -37,8 +37,9 @@ struct Left {
 pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), Failure> {
     let raw = record.raw(outcome);
     let left = raw.as_deref().map(Left::read);
+    let changed = disklab_store::changed(record, outcome)?;
     if screen.json {
-        return screen.json(&as_json(outcome, raw.as_deref(), left.as_ref()));
+        return screen.json(&as_json(outcome, raw.as_deref(), left.as_ref(), &changed));
     }
     let mut out = screen.out();
     head(outcome, screen, &mut out)?;
@@ -59,6 +60,10 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     writeln!(out, "{VALIDITY}")?;
     if let Some(raw) = &raw {
         files(raw, screen, &mut out)?;
+        if !changed.is_empty() {
+            let text = format!("changed or gone since the numbers were taken: {}", changed.join(", "));
+            writeln!(out, "{}", screen.paint(&text, Paint::Bad))?;
+        }
         let run = records::name_of(record.folder());
         if raw.join(names::REQUESTS).is_file() {
             writeln!(out, "every request: disklab show {run} {} --requests", outcome.trial)?;
@@ -335,7 +340,7 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>) -> Value {
+fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>, changed: &[String]) -> Value {
     let phases = left.and_then(|left| left.closing.as_ref().ok()).map(|closing| {
         let device = |index: usize| closing.devices.get(index);
         let disk = |(index, disk): (usize, &closing::Device)| {
@@ -360,6 +365,7 @@ fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>) -> Value 
         "outcome": outcome,
         "validity": VALIDITY,
         "raw": raw,
+        "raw_changed": changed,
         "steps": left.map(|left| &left.steps),
         "phases": phases,
         "console_end": left.map(|left| &left.console),

@@ -1,5 +1,6 @@
 //! A small record with one of each fate a trial can have, made without any guest.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -107,6 +108,8 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
         sample: Some(sample(cell, seed)),
         remarks: Vec::new(),
         raw: None,
+        files: BTreeMap::new(),
+        disks: Vec::new(),
     }
 }
 

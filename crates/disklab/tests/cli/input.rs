@@ -1,8 +1,9 @@
 //! Mistaken input: exit status 2, and a message that says what was probably meant.
 
 use std::fs;
+use std::process::Command;
 
-use crate::{Done, fixture, run};
+use crate::{Done, HOME, disklab, done, fixture, run};
 
 /// Its message, after checks that hold for all of them.
 fn mistake(arguments: &[&str]) -> String {
@@ -62,11 +63,83 @@ fn what_makes_no_sense_is_refused() {
         (&["run", "smoke", "--resume", "quick-1"], "cannot be used with"),
         (&["show", "quick-1", "--requests"], "<TRIAL>"),
         (&["show", "quick-1", "ssd-raid10+randread-4k-qd1+devid+s2"], "has not run"),
+        (&["plan", "smoke", "--jobs", "100000"], "each keeps a processor busy, and this machine has "),
+        (&["kernel", "build", "--jobs", "100000"], "at most"),
+        (&["run", "smoke", "--set", "kernel=/nonexistent"], "there is no built kernel at /nonexistent"),
+        (&["run", "smoke", "--out", "/etc/passwd"], "--out: /etc/passwd is there and is no folder"),
+        (&["kernel", "path", "/nonexistent"], "`disklab kernel list`"),
         (&["kernel", "build", "--source", "/nowhere/linux"], "/nowhere/linux"),
+        (&["kernel", "build", "--source", "/etc/passwd"], "/etc/passwd is not a Linux kernel source"),
+        (&["kernel", "build", "--source", "/dev/null"], "it is neither a folder nor a file"),
         (&["kernel", "build", "--sha256", "00"], "--source"),
     ] {
         let message = mistake(arguments);
         assert!(message.contains(expected), "{arguments:?}: {message}");
+    }
+}
+
+/// With a suite that wants more memory than any machine in sight, by both who could act on it.
+#[test]
+fn more_memory_than_there_is_is_refused() {
+    let here = tempfile::tempdir().expect("a folder");
+    fs::write(here.path().join("mine.toml"), SMALL.replace("256 MiB", "256 GiB")).expect("a file");
+    let machine = fs::read_to_string("/proc/meminfo").expect("/proc");
+    let kib = machine.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("MemTotal");
+    if kib >= 256 << 20 {
+        println!("skipped: this machine has {kib} KiB of memory");
+        return;
+    }
+    for verb in ["plan", "run"] {
+        let message = refused(run(here.path(), &[verb, "mine.toml"]));
+        assert!(
+            message.contains("mine.toml: memory: a guest is to have 256 GiB, and this machine has "),
+            "{message}"
+        );
+    }
+}
+
+const SMALL: &str = r#"
+question = "?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "1s", solid_state = "10ms" }
+metadata = "warm"
+array = "single-constant"
+workload = "smoke-randread"
+"#;
+
+#[test]
+fn what_does_nothing_is_said() {
+    let here = tempfile::tempdir().expect("a folder");
+    fs::write(here.path().join("mine.toml"), SMALL).expect("a file");
+    let plan = run(here.path(), &["plan", "mine.toml"]);
+    assert_eq!(plan.status, Some(0), "{}", plan.err);
+    assert!(
+        plan.out.contains("metadata = \"warm\" does nothing on single-constant: a bare disk"),
+        "{}",
+        plan.out
+    );
+}
+
+/// To open one would wait for ever.
+#[test]
+fn a_pipe_in_the_lab_is_no_suite() {
+    let here = tempfile::tempdir().expect("a folder");
+    let home = here.path().join("home");
+    fs::create_dir(&home).expect("a folder");
+    for name in ["lab", "guest-kernel"] {
+        let copied = Command::new("cp").arg("-r").arg(HOME.to_owned() + name).arg(home.join(name)).status();
+        assert!(copied.is_ok_and(|status| status.success()));
+    }
+    let pipe = home.join("lab/suites/pipe.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
+    for arguments in
+        [&["list"][..], &["list", "suites"], &["plan", "pipe"], &["plan", "home/lab/suites/pipe.toml"]]
+    {
+        let Done { out, err, .. } = done(
+            disklab(here.path()).args(arguments).env("DISKLAB_HOME", &home).output().expect("it starts"),
+        );
+        assert!((out + &err).contains("is not a file"), "{arguments:?}");
     }
 }
 

@@ -1,14 +1,19 @@
 //! The program as its users meet it: run as a process, on the real lab, with records made here. No guest is started.
 
 mod fixture;
+mod guests;
 mod input;
 mod manners;
+mod needs;
 mod planning;
 mod showing;
 mod tidying;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+
+/// This work tree.
+const HOME: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../");
 
 /// The program, in `here`, with this work tree's lab and an empty cache.
 fn disklab(here: &Path) -> Command {
@@ -17,7 +22,7 @@ fn disklab(here: &Path) -> Command {
         .current_dir(here)
         .env_remove("NO_COLOR")
         .env("TERM", "xterm")
-        .env("DISKLAB_HOME", concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+        .env("DISKLAB_HOME", HOME)
         .env("XDG_CACHE_HOME", here.join("cache"))
         .stdin(Stdio::null());
     command

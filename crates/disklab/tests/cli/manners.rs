@@ -152,6 +152,38 @@ fn a_lab_that_is_not_there_is_said_to_be_missing() {
     assert_eq!(kernel.expect("a check")["remedy"], "disklab kernel build");
 }
 
+/// `kill -9` while a source is unpacked, which is where a build spends its first minute.
+#[test]
+fn a_killed_build_leaves_no_process() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let here = tempfile::tempdir().expect("a folder");
+    let (tar, pid) = (here.path().join("tar"), here.path().join("pid"));
+    std::fs::write(
+        &tar,
+        format!("#!/bin/sh\necho $$ >'{0}.part'; mv '{0}.part' '{0}'; sleep 1000\n", pid.display()),
+    )
+    .expect("a file");
+    std::fs::set_permissions(&tar, std::fs::Permissions::from_mode(0o755)).expect("a program");
+    std::fs::write(here.path().join("linux.tar.xz"), b"\xfd7zXZ\0").expect("a file");
+    let path = format!("{}:{}", here.path().display(), std::env::var("PATH").expect("a path"));
+    let mut build = disklab(here.path());
+    build.args(["kernel", "build", "--source", "linux.tar.xz"]).env("PATH", path);
+    let mut build = build.stderr(Stdio::null()).spawn().expect("it starts");
+    let wait = |done: &dyn Fn() -> bool| {
+        (0..500).any(|_| {
+            done() || {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                false
+            }
+        })
+    };
+    assert!(wait(&|| pid.exists()), "nothing was unpacked");
+    build.kill().and_then(|()| build.wait()).expect("it can be killed");
+    let pid = std::fs::read_to_string(pid).expect("a number");
+    let process = std::path::Path::new("/proc").join(pid.trim());
+    assert!(wait(&|| !process.exists()), "tar is still there");
+}
+
 #[test]
 fn only_a_guests_first_process_is_one() {
     let here = tempfile::tempdir().expect("a folder");

@@ -120,4 +120,20 @@ fn text_that_differs_is_shown_by_its_line() {
     let same = run(here.path(), &["same", "a", "b"]);
     assert_eq!(same.status, Some(1));
     assert!(same.out.contains("second: line 3: ") && same.out.contains("a Warning"), "{}", same.out);
+    // And which of the two is not what its run left.
+    let expected = format!("after they were recorded:\n  second: {TRIAL}/guest.jsonl\n");
+    assert!(same.out.ends_with(&expected), "{}", same.out);
+}
+
+#[test]
+fn raw_output_that_was_changed_is_told() {
+    let here = tempfile::tempdir().expect("a folder");
+    let raw = fixture::small_record(here.path(), "a", 7).join("raw").join(TRIAL);
+    let show = || json(here.path(), &["show", "a", TRIAL, "--json"]);
+    assert_eq!(show()["raw_changed"], serde_json::json!([]));
+    fs::write(raw.join("fio.json"), "{} ").expect("a file");
+    fs::remove_file(raw.join("disks.json")).expect("it was there");
+    assert_eq!(show()["raw_changed"], serde_json::json!(["disks.json", "fio.json"]));
+    let text = run(here.path(), &["show", "a", TRIAL]).out;
+    assert!(text.contains("changed or gone since the numbers were taken: disks.json, fio.json"), "{text}");
 }

@@ -1,13 +1,18 @@
 //! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left behind.
 
-use crate::place::{Place, constant};
+use crate::place::{self, Place, constant};
+use disklab_exec::Installation;
 use disklab_exec::guest::End;
 use disklab_guest::heartbeat::Beat;
+use disklab_guest::interface::INTERFACE;
 use disklab_guest::plan::{Mount, Setting};
 use disklab_units::{Bytes, Nanos};
 use libtest_mimic::Trial;
+use rustix::process::{Pid, getpgid};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::FileExt;
-use std::process::Command;
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -25,6 +30,8 @@ pub fn tests() -> Vec<Trial> {
         crate::test("a_console_that_overflows", a_console_that_overflows),
         crate::test("a_full_host_disk", a_full_host_disk),
         crate::test("another_build", another_build),
+        crate::test("another_interface", another_interface),
+        crate::test("a_killed_starter", a_killed_starter),
         crate::test("a_stop", a_stop),
         crate::test("an_ordinary_end_leaves_no_process", an_ordinary_end_leaves_no_process),
     ]
@@ -96,7 +103,10 @@ fn harmed(harm: impl Fn(&str) + Send) -> String {
             }
             let all = Command::new("pgrep").args(["-f", "time-travel=inf-cpu"]).output().unwrap();
             for pid in String::from_utf8(all.stdout).unwrap().lines() {
-                if std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == path) {
+                let here = std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == path);
+                // Not its keeper, which is in the same group.
+                let id = pid.parse().ok().and_then(Pid::from_raw);
+                if here && id.is_some() && getpgid(id).ok() == id {
                     harm(pid);
                 }
             }
@@ -157,6 +167,63 @@ fn another_build() {
     "0123".clone_into(&mut place.machine.build);
     let reason = reason(&place);
     assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
+}
+
+/// Between a kernel and this library stands one that says another number, as a library of another time would hear it.
+fn another_interface() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, other) = (folder.path().join("other.c"), folder.path().join("other.so"));
+    let installation = Installation::find().unwrap();
+    let text = format!(
+        "#include <dlfcn.h>\n\
+         const void *disklab_open(unsigned int interface) {{\n\
+         \tvoid *library = dlopen({:?}, RTLD_NOW);\n\
+         \tconst void *(*open)(unsigned int) = dlsym(library, \"disklab_open\");\n\
+         \treturn open(interface + 1);\n}}\n",
+        installation.library
+    );
+    std::fs::write(&source, text).unwrap();
+    let compiled = Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&other).arg(&source).status();
+    assert!(compiled.expect("gcc, which kernels are built with").success());
+    let mut place = Place::shell("true");
+    place.installation = Installation { library: other, ..installation };
+    let reason = reason(&place);
+    let expected =
+        format!("the guest kernel speaks interface {}, this disk library {INTERFACE}", INTERFACE + 1);
+    assert!(reason.contains(&expected) && reason.contains("`disklab kernel build`"), "{reason}");
+}
+
+/// The argument by which this program starts a guest and waits to be killed.
+pub const STARTER: &str = "start-a-guest-and-wait";
+
+/// Says in which folder the guest is that makes one process after the other.
+pub fn start_and_wait() -> ! {
+    let place = Place::shell("while :; do /bin/true; done");
+    println!("{}", place.folder.path().display());
+    let reason = place.run();
+    panic!("the guest ended by itself: {reason:?}");
+}
+
+/// Killed without warning while their guests make processes, at one moment after the other: nobody is left who could
+/// tidy up, and nothing is left to be tidied.
+fn a_killed_starter() {
+    for round in 0..20 {
+        let mut starter = Command::new(std::env::current_exe().unwrap());
+        let mut starter = starter.arg(STARTER).stdout(Stdio::piped()).spawn().unwrap();
+        let mut folder = String::new();
+        BufReader::new(starter.stdout.take().unwrap()).read_line(&mut folder).unwrap();
+        let folder = Path::new(folder.trim());
+        let asked = Instant::now();
+        while !Beat::read(folder).is_ok_and(|beat| beat.measured) {
+            assert!(asked.elapsed() < Duration::from_secs(30), "the guest did not begin");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(50_000 + round * 137));
+        starter.kill().unwrap();
+        starter.wait().unwrap();
+        assert_eq!(place::processes(folder), Vec::<String>::new(), "round {round}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 fn a_stop() {

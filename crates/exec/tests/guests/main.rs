@@ -5,6 +5,7 @@
 mod background;
 mod clock;
 mod faults;
+mod no_room;
 mod place;
 mod repeatable;
 mod seeds;
@@ -16,11 +17,21 @@ fn main() {
     if std::process::id() == 1 && arguments.next().as_deref() == Some(disklab_guest::init::ARGUMENT) {
         disklab_guest::init::main();
     }
+    if std::env::args().nth(1).as_deref() == Some(faults::STARTER) {
+        faults::start_and_wait();
+    }
     place::empty_cache();
     let mut arguments = Arguments::from_args();
     // Each guest wants a processor, and some tests start several.
     arguments.test_threads.get_or_insert(2);
-    let tests = [background::tests(), clock::tests(), faults::tests(), repeatable::tests(), seeds::tests()];
+    let tests = [
+        background::tests(),
+        clock::tests(),
+        faults::tests(),
+        no_room::tests(),
+        repeatable::tests(),
+        seeds::tests(),
+    ];
     let tests: Vec<Trial> = tests.into_iter().flatten().collect();
     let tests = match place::missing() {
         None => tests,

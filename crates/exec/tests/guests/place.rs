@@ -10,7 +10,6 @@ use disklab_guest::plan::{Measure, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
 use disklab_spec::device::{Constant, Model};
 use disklab_units::{Bytes, Nanos, Seed};
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -32,14 +31,15 @@ pub fn empty_cache() {
 
 /// From the user's cache: the tests build none.
 pub fn kernel() -> Kernel {
-    disklab_kernels::find(&Cache::open().unwrap(), &share(), "newest").unwrap()
+    disklab_kernels::find(&Cache::open().unwrap(), &share(), disklab_kernels::Btrfs::Policies, "newest")
+        .unwrap()
 }
 
 /// Why tests with guests cannot run here.
 pub fn missing() -> Option<String> {
     let cache = Cache::open().map_err(|error| error.to_string());
     let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), "newest").map_err(|e| e.to_string()));
-    kernel.err().or_else(|| disklab_exec::facts::tools(&BTreeSet::new()).err().map(|error| error.to_string()))
+    kernel.err().or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()))
 }
 
 /// A guest's folder and what it is to be.
@@ -47,6 +47,7 @@ pub struct Place {
     pub folder: tempfile::TempDir,
     pub machine: Machine,
     pub plan: Plan,
+    pub installation: Installation,
     /// Given up after so long without a sign of life.
     pub silence: Duration,
     /// Given up at this virtual time.
@@ -81,6 +82,7 @@ impl Place {
                 trace: true,
             },
             plan,
+            installation: Installation::find().unwrap(),
             silence: Duration::from_secs(30),
             limit: Nanos::from_secs(600),
         }
@@ -108,10 +110,10 @@ impl Place {
         };
         json(names::MACHINE, serde_json::to_vec(&self.machine));
         json(names::PLAN, serde_json::to_vec(&self.plan));
-        let (kernel, installation) = (kernel(), Installation::find().unwrap());
+        let kernel = kernel();
         let guest = Guest {
             kernel: &kernel.path,
-            installation: &installation,
+            installation: &self.installation,
             folder: self.folder.path(),
             memory: Bytes::mib(256),
             guests: 2,
@@ -127,29 +129,32 @@ impl Place {
         measured["said"].as_str().unwrap().to_owned()
     }
 
-    /// Processes that still run in the guest's folder. Its programs die with its kernel, but not in the same instant:
-    /// they get some seconds.
     pub fn processes(&self) -> Vec<String> {
-        for _ in 0..100 {
-            if self.processes_now().is_empty() {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        self.processes_now()
+        processes(self.folder.path())
     }
+}
 
-    fn processes_now(&self) -> Vec<String> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let here =
-                std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == self.folder.path());
-            let alive =
-                std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
-            if here && alive {
-                found.push(entry.file_name().to_string_lossy().into_owned());
-            }
+/// Processes that still run in a guest's folder. Its programs die with its kernel, but not in the same instant: they
+/// get some seconds.
+pub fn processes(folder: &Path) -> Vec<String> {
+    for _ in 0..100 {
+        if processes_now(folder).is_empty() {
+            break;
         }
-        found
+        std::thread::sleep(Duration::from_millis(50));
     }
+    processes_now(folder)
+}
+
+fn processes_now(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder);
+        let alive =
+            std::fs::read_to_string(entry.path().join("stat")).is_ok_and(|stat| !stat.contains(") Z "));
+        if here && alive {
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
 }

@@ -27,7 +27,7 @@ pub fn tests() -> Vec<Test> {
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The lab's own arrays on a small file: every family of disks, three kinds of load.
-const SUITE: &str = r#"
+pub const SUITE: &str = r#"
 question = "Is it the same again?"
 seeds = 2
 memory = "256 MiB"
@@ -70,7 +70,7 @@ numjobs = 4
 "#;
 
 /// The trials of a suite on this repository's lab with three workloads more.
-fn trials(suite: &str) -> Vec<Trial> {
+pub fn trials(suite: &str) -> Vec<Trial> {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in [("read", READ), ("write", WRITE), ("buffered", BUFFERED)] {
         let workload =

@@ -36,9 +36,12 @@ fn bracketed(text: &str) -> Option<&str> {
     Some(rest.split_once(']')?.0)
 }
 
-/// `round-robin:262144` is what was asked for by `round-robin`, but `round-robin:4096` only by itself.
+/// Every value that was asked for must be active, and others may be: `devid:1` is what was asked for by `devid`.
 fn agrees(active: &str, asked: &str) -> bool {
-    active == asked || !asked.contains(':') && active.split_once(':').is_some_and(|(name, _)| name == asked)
+    let values = |text| str::split_once(text, ':').map_or((text, ""), |parts| parts);
+    let ((name, active), (wanted, asked)) = (values(active), values(asked));
+    name == wanted
+        && (asked.is_empty() || asked.split(',').all(|value| active.split(',').any(|it| it == value)))
 }
 
 #[cfg(test)]
@@ -55,6 +58,12 @@ mod tests {
         assert_eq!(bracketed("pid round-robin"), None);
         assert!(agrees("round-robin:262144", "round-robin"));
         assert!(!agrees("round-robin:262144", "round-robin:4096"));
+        assert!(agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:125,bytes=262144,burst=1"));
+        assert!(agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:125,burst=1"));
+        assert!(agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:burst=1"));
+        assert!(!agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:120,burst=1"));
+        assert!(!agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:125,burst=100"));
+        assert!(!agrees("latency-rr", "latency-rr:125"));
         assert!(!agrees("pid", "devid"));
         assert!(!agrees("round-robin-x:1", "round-robin"));
     }

@@ -16,6 +16,9 @@ const ONE_GUEST: Bytes = Bytes::gib(1);
 /// A kernel's source unpacked, its objects, and the prepared disks of the first suite.
 const FIRST_RUN: Bytes = Bytes::gib(5);
 
+/// The prepared disks and the copies of a run, where the kernel is built already.
+const LATER_RUN: Bytes = Bytes::gib(1);
+
 pub(super) fn processor() -> Check {
     let found = std::env::consts::ARCH;
     if found == "x86_64" {
@@ -89,14 +92,15 @@ pub(super) fn shared_memory(folder: &Path) -> Check {
     }
 }
 
-pub(super) fn space(cache: &Cache) -> Check {
+pub(super) fn space(cache: &Cache, built: bool) -> Check {
     let name = "cache";
+    let (needed, run) = if built { (LATER_RUN, "a run") } else { (FIRST_RUN, "a first run") };
     let at = cache.root().display();
     match file::free_space(cache.root()) {
-        Ok(free) if free >= FIRST_RUN => Check::good(name, format!("{at}, {free} free")),
+        Ok(free) if free >= needed => Check::good(name, format!("{at}, {free} free")),
         Ok(free) => Check::bad(
             name,
-            format!("{at} has {free} free, a first run takes about {FIRST_RUN}"),
+            format!("{at} has {free} free, {run} takes about {needed}"),
             "export XDG_CACHE_HOME=/a/larger/disk",
         ),
         Err(error) => Check::bad(name, error.to_string(), "export XDG_CACHE_HOME=/var/tmp/$USER"),

@@ -190,26 +190,21 @@ impl<'r, 's> Table<'r, 's> {
         Some(Table::new(self.reader, entries, value.span(), prefix))
     }
 
-    /// A list of tables, `[[key]]`, of which there must be one at least.
-    pub fn required_tables(&self, key: &str) -> Vec<Table<'r, 's>> {
-        let Some(value) = self.ask(key, Some("one or more tables in double brackets")) else {
-            return Vec::new();
-        };
-        let DeValue::Array(elements) = value.get_ref() else {
-            self.wrong(key, format!("expected tables, each under `[[{}{key}]]`", self.prefix));
-            return Vec::new();
-        };
-        if elements.is_empty() {
-            self.wrong(key, "needs at least one element");
+    /// Tables of one name, each under a `[[key]]` of its own; none where there is none.
+    pub fn tables(&self, key: &str) -> Vec<Table<'r, 's>> {
+        let Some(value) = self.ask(key, None) else { return Vec::new() };
+        let mut tables = Vec::new();
+        let elements = if let DeValue::Array(elements) = value.get_ref() { Some(elements) } else { None };
+        for element in elements.into_iter().flatten() {
+            if let DeValue::Table(entries) = element.get_ref() {
+                let prefix = format!("{}{key}.", self.prefix);
+                tables.push(Table::new(self.reader, entries, element.span(), prefix));
+            }
         }
-        let table = |element: &'r Spanned<DeValue<'s>>| {
-            let DeValue::Table(entries) = element.get_ref() else {
-                self.wrong(key, format!("expected tables, each under `[[{}{key}]]`", self.prefix));
-                return None;
-            };
-            Some(Table::new(self.reader, entries, element.span(), format!("{}{key}.", self.prefix)))
-        };
-        elements.iter().filter_map(table).collect()
+        if elements.is_none_or(|elements| elements.len() != tables.len()) {
+            self.wrong(key, format!("expected tables, each under a `[[{}{key}]]` of its own", self.prefix));
+        }
+        tables
     }
 
     /// Whether the key is there. It is then known, as if its value had been asked for.

@@ -1,6 +1,6 @@
 use std::ops::RangeInclusive;
 
-use crate::policy::PolicyChoice;
+use crate::policy::Wanted;
 use crate::read::{Located, Mistake, Table, choices};
 use crate::scheduler::Scheduler;
 
@@ -47,10 +47,10 @@ impl Axis {
         }
     }
 
-    /// The one spelling of a value: `round-robin:4k` is `round-robin:4096`. Whether the value exists is not asked.
+    /// The spelling of a value as far as it can be told without a lab. Whether the value exists is not asked.
     pub fn canonical(self, text: &str) -> Result<String, String> {
         match self {
-            Self::Policy => Ok(text.parse::<PolicyChoice>()?.to_string()),
+            Self::Policy => Ok(text.parse::<Wanted>()?.to_string()),
             Self::Scheduler => Ok(text.parse::<Scheduler>()?.to_string()),
             Self::Jobs => match text.parse() {
                 Ok(jobs) if JOBS.contains(&jobs) => Ok(jobs.to_string()),

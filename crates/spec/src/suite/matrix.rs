@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::join::Join;
 use crate::kernel::NEWEST;
 use crate::lab::Lab;
-use crate::policy::{Policy, PolicyChoice};
+use crate::policy::{Policy, PolicyChoice, Wanted};
 use crate::read::{Located, Mistake, Mistakes, unknown};
 use crate::scheduler::Scheduler;
 use crate::trial::Trial;
@@ -42,7 +42,6 @@ impl Suite {
         resolved.check_sizes(&mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
-        resolved.check_arguments(&mut mistakes);
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
@@ -64,16 +63,16 @@ impl Suite {
             .iter()
             .find(|it| Some(it.value()) == value(Axis::Background))
             .map(|it| it.thing);
-        let policy = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
+        let named = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
         // Where a read has no choice, there is nothing to set and nothing to read back.
-        let policy = policy.filter(|_| array.mirrors() > 1).map(|it| &it.thing);
+        let policy = named.filter(|_| array.mirrors() > 1).map(|it| &it.thing);
         let scheduler: Scheduler =
             value(Axis::Scheduler).and_then(|word| word.parse().ok()).unwrap_or_default();
         let mut needs: Vec<_> = policy.map(|(_, policy)| policy.needs.clone()).unwrap_or_default();
         needs.extend(scheduler.needs().map(str::to_owned));
         needs.sort();
         needs.dedup();
-        let cell = self.visible(cell);
+        let cell = self.visible(cell, named.map(|it| &it.thing.0));
         let rotational = devices.iter().any(|device| device.model.rotational());
         Some(Trial {
             id: id(&cell, seed_index),
@@ -96,10 +95,15 @@ impl Suite {
         })
     }
 
-    /// The part of a cell that is not fixed.
-    fn visible(&self, cell: &[(Axis, String)]) -> Vec<(Axis, String)> {
+    /// The part of a cell that is not fixed, with the policy in its one spelling.
+    fn visible(&self, cell: &[(Axis, String)], policy: Option<&PolicyChoice>) -> Vec<(Axis, String)> {
         let fixed = |axis| self.axes.iter().any(|known| known.axis == axis && known.fixed);
-        cell.iter().filter(|(axis, _)| !fixed(*axis)).cloned().collect()
+        let visible = cell.iter().filter(|(axis, _)| !fixed(*axis));
+        let spelled = |(axis, value): &(Axis, String)| match policy {
+            Some(policy) if *axis == Axis::Policy => (*axis, policy.to_string()),
+            _ => (*axis, value.clone()),
+        };
+        visible.map(spelled).collect()
     }
 }
 
@@ -118,7 +122,7 @@ fn cells(axes: &[Values]) -> Vec<Vec<(Axis, String)>> {
 fn id(cell: &[(Axis, String)], seed_index: u32) -> String {
     let mut id = String::new();
     for (_, value) in cell {
-        // Names have neither `=` nor `+`, so that ids stay unique. A `:` is a drive or a host to some tools.
+        // Names have neither `=`, `,` nor `+`, so that ids stay unique. A `:` is a drive or a host to some tools.
         id.push_str(&value.replace(':', "=").replace('/', "%"));
         id.push('+');
     }
@@ -138,7 +142,10 @@ impl<T> Named<'_, T> {
 impl<'a> Resolved<'a> {
     fn new(axes: &'a [Values], lab: &'a Lab, mistakes: &mut Vec<Mistake>) -> Self {
         let mut resolved = Self::default();
-        for Values { axis, values, .. } in axes {
+        // A policy may name a device, of which arrays have more or fewer.
+        let (arrays, others): (Vec<&Values>, Vec<&Values>) =
+            axes.iter().partition(|values| values.axis == Axis::Array);
+        for Values { axis, values, .. } in arrays.into_iter().chain(others) {
             for name in values {
                 if let Err(message) = resolved.add(*axis, name, lab) {
                     mistakes.push(name.place.mistake(message));
@@ -171,11 +178,17 @@ impl<'a> Resolved<'a> {
                 self.backgrounds.push(Named { name, thing: background });
             }
             Axis::Policy => {
-                let choice: PolicyChoice = value.parse()?;
+                let wanted: Wanted = value.parse()?;
                 let policy = lab
                     .policies
-                    .get(&choice.policy)
-                    .ok_or_else(|| unknown("policy", &choice.policy, names(&lab.policies)))?;
+                    .get(&wanted.policy)
+                    .ok_or_else(|| unknown("policy", &wanted.policy, names(&lab.policies)))?;
+                // A device must be there in every array that the policy meets.
+                let fewest = self.arrays.iter().map(|it| it.thing.1.len()).min().unwrap_or(usize::MAX);
+                let choice = wanted.settle(policy, fewest)?;
+                if self.policies.iter().any(|known| known.thing.0 == choice) {
+                    return Err(format!("`{choice}` is there twice"));
+                }
                 self.policies.push(Named { name, thing: (choice, policy) });
             }
             // Checked when it was read.
@@ -257,16 +270,6 @@ impl<'a> Resolved<'a> {
                     array.thing.0.join
                 );
                 mistakes.push(array.name.place.mistake(message));
-            }
-        }
-    }
-
-    fn check_arguments(&self, mistakes: &mut Vec<Mistake>) {
-        for Named { name, thing: (choice, policy) } in &self.policies {
-            // A device must be there in every array that the policy meets; of other arguments one check is enough.
-            let fewest = self.arrays.iter().map(|it| it.thing.1.len()).min().unwrap_or(usize::MAX);
-            if let Err(message) = policy.check(choice, fewest) {
-                mistakes.push(name.place.mistake(message));
             }
         }
     }

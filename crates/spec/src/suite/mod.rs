@@ -167,7 +167,7 @@ impl Suite {
     pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
         let place = Place { key: axis.to_owned(), ..Place::of_file("--set") };
         let axis: Axis = axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
-        let values: Vec<_> = values.split(',').map(str::trim).collect();
+        let values = split(axis, values);
         if values.contains(&"") {
             return Err(place.mistake("a value is empty; write values with commas between them").into());
         }
@@ -204,6 +204,22 @@ impl Span {
     pub fn of(self, rotational: bool) -> Nanos {
         if rotational { self.rotational } else { self.solid_state }
     }
+}
+
+/// At the commas between values: `latency-rr:120,burst=100` is one of a policy.
+fn split(axis: Axis, values: &str) -> Vec<&str> {
+    let mut split = Vec::new();
+    let mut start = 0;
+    for (comma, _) in values.match_indices(',').chain([(values.len(), "")]) {
+        let next = values[comma..].trim_start_matches(',').split(',').next().unwrap_or_default();
+        let begun = axis == Axis::Policy && values[start..comma].contains(':');
+        if begun && next.contains('=') && !next.contains(':') {
+            continue;
+        }
+        split.push(values[start..comma].trim());
+        start = comma + 1;
+    }
+    split
 }
 
 /// `[axes]` in the order of the file, then the fixed values.

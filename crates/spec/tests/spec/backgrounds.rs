@@ -143,7 +143,7 @@ fn mistakes_in_a_background() {
     );
     let processes = NOISE.find("[[process]]").unwrap();
     let found = mistakes(&NOISE[processes..], "");
-    assert_eq!(found, "1:1: process: is missing: one or more tables in double brackets");
+    assert_eq!(found, "1:1: a background needs at least one program, each under a [[process]] of its own");
 }
 
 #[test]

@@ -166,3 +166,30 @@ fn suites_are_found_by_name_and_by_path() {
     let by_path = lab.load().suite(lab.path().join("suites/question.toml").to_str().unwrap()).unwrap();
     assert_eq!(by_name, by_path);
 }
+
+#[test]
+fn a_policy_has_one_spelling() {
+    let all = trials(
+        "",
+        "",
+        &[("array", "pair"), ("policy", "waiting:count=reads,margin=150,waiting:125,devid,pid")],
+    );
+    let policies: Vec<_> = all[..4].iter().map(|it| it.policy.as_ref().unwrap()).collect();
+    let cells: Vec<_> = all[..4].iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(
+        cells,
+        [
+            "pair+random+waiting=150,count=reads+s1",
+            "pair+random+waiting+s1",
+            "pair+random+devid+s1",
+            "pair+random+pid+s1"
+        ]
+    );
+    let settings: Vec<_> = policies.iter().map(|it| it.setting()).collect();
+    assert_eq!(settings, ["waiting:150,count=reads", "waiting:125,count=all", "devid", "pid"]);
+    assert_eq!(all[0].cell[2].1, policies[0].to_string());
+    let default = trials("", "", &[("array", "pair"), ("policy", "round-robin:256k,devid:2")]);
+    let settings: Vec<_> = default[..2].iter().map(|it| it.policy.as_ref().unwrap().setting()).collect();
+    assert_eq!(settings, ["round-robin:262144", "devid:2"]);
+    assert_eq!(default[0].id, "pair+random+round-robin+s1");
+}

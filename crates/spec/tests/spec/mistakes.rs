@@ -140,11 +140,41 @@ workloads/random.toml:6:11: numjobs: 0 is not sensible: from 1 to 256 is"
 }
 
 #[test]
+fn parameters_of_policies() {
+    let with = |text: &str| lab_with("policies/pid.toml", &format!("summary = \"x\"\n{text}"));
+    assert_eq!(
+        with("parameter = 3\n"),
+        "policies/pid.toml:2:13: parameter: expected tables, each under a `[[parameter]]` of its own"
+    );
+    let number = "kind = \"number\"\nleast = 5\nmost = 10\nsummary = \"s\"\n";
+    assert_eq!(
+        with(&format!(
+            "[[parameter]]\nkey = \"a\"\nkind = \"nubmer\"\nleast = 5\nsummary = \"s\"\n\
+             [[parameter]]\nkey = \"B_\"\n{number}default = 3\n"
+        )),
+        "\
+policies/pid.toml:4:8: parameter.kind: there is no kind of parameter `nubmer`; did you mean `number`?
+policies/pid.toml:8:7: parameter.key: `B_` is not a word: lower-case letters, digits and `-`, a letter first
+policies/pid.toml:13:11: parameter.default: 3 is not sensible: from 5 to 10 is"
+    );
+    assert_eq!(
+        with(
+            "[[parameter]]\nkey = \"a\"\nkind = \"word\"\nwords = [\"all\", \"a,b\"]\ndefault = \"al\"\nsummary = \"s\"\n"
+        ),
+        "\
+policies/pid.toml:5:17: parameter.words: `a,b` is not a word: lower-case letters, digits and `-`, a letter first
+policies/pid.toml:6:11: parameter.default: there is no word `al`; did you mean `all`?"
+    );
+    let twice = format!("[[parameter]]\nkey = \"a\"\ndefault = 7\n{number}");
+    assert_eq!(with(&format!("{twice}{twice}")), "policies/pid.toml:10:7: parameter.key: `a` is there twice");
+}
+
+#[test]
 fn policies_and_kernels() {
     assert_eq!(
         lab_with("policies/pid.toml", "summary = \"x\"\nargument = \"byte\"\nneeds = [\"CONFIG_X\"]\n"),
         "\
-policies/pid.toml:2:12: argument: there is no kind of argument `byte`; did you mean `bytes`?
+policies/pid.toml:2:1: argument: unknown key; known: summary, needs, parameter
 policies/pid.toml:3:10: needs: `CONFIG_X` is not a kernel option without its CONFIG_, such as BTRFS_EXPERIMENTAL"
     );
     assert_eq!(
@@ -237,8 +267,13 @@ fn suites_by_themselves() {
         ),
         (
             "\"round-robin:4k\"",
-            "\"round-robin:lots\"",
-            "11:18: axes.policy: after `round-robin:`, `lots` is not a size: write `4k`, `50 GiB` or `4 TB` (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
+            "\"waiting:120,reads\"",
+            "11:18: axes.policy: after `waiting:`, `reads` is not key=value: only the first value may go without its key",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:count=\"",
+            "11:18: axes.policy: after `waiting:`, a value is empty",
         ),
         (
             "[axes]",
@@ -287,21 +322,61 @@ fn suites_in_their_lab() {
         ),
         ("\"newest\"", "\"7.4\"", "5:10: kernel: there is no kernel `7.4`; did you mean `7.3`?"),
         ("\"newest\"", "\"newst\"", "5:10: kernel: there is no kernel `newst`; did you mean `newest`?"),
-        ("\"pid\", ", "\"pid\", \"pid:4k\", ", "11:18: axes.policy: policy `pid` takes no argument"),
+        ("\"pid\", ", "\"pid\", \"pid:4k\", ", "11:18: axes.policy: policy `pid` takes no parameters"),
+        (
+            "\"round-robin:4k\"",
+            "\"round-robin:lots\"",
+            "11:18: axes.policy: `bytes` of `round-robin`: `lots` is not a size: write `4k`, `50 GiB` or `4 TB` (k, M, G, T, KiB, MiB, ... count in 1024, kB, MB, GB, TB in 1000)",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:125\", \"waiting\"",
+            "11:33: axes.policy: `waiting` is there twice",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:150,count=reads\", \"waiting:count=reads,margin=150\"",
+            "11:45: axes.policy: `waiting:150,count=reads` is there twice",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:1001\"",
+            "11:18: axes.policy: `margin` of `waiting`: 1001 is not sensible: from 100 to 1000 is",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:much\"",
+            "11:18: axes.policy: `margin` of `waiting`: `much` is not a whole number",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:count=raeds\"",
+            "11:18: axes.policy: `count` of `waiting`: there is no word `raeds`; did you mean `reads`?",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:cuont=reads\"",
+            "11:18: axes.policy: there is no parameter of `waiting` `cuont`; did you mean `count`?",
+        ),
+        (
+            "\"round-robin:4k\"",
+            "\"waiting:125,margin=125\"",
+            "11:18: axes.policy: `margin` of `waiting`: is there twice",
+        ),
         (
             "\"round-robin:4k\"",
             "\"round-robin:5000\"",
-            "11:18: axes.policy: 5000 bytes are not a multiple of 4096; the kernel would round them up",
+            "11:18: axes.policy: `bytes` of `round-robin`: 5000 bytes are not a multiple of 4096; the kernel would round them up",
         ),
         (
             "\"round-robin:4k\"",
             "\"round-robin:0\"",
-            "11:18: axes.policy: 0 B is not sensible: from 4 KiB to 1 GiB is",
+            "11:18: axes.policy: `bytes` of `round-robin`: 0 B is not sensible: from 4 KiB to 1 GiB is",
         ),
         (
             "\"round-robin:4k\"",
             "\"devid:3\"",
-            "11:18: axes.policy: there is no device 3: the array's are 1 to 2",
+            "11:18: axes.policy: `device` of `devid`: there is no device 3: the array's are 1 to 2",
         ),
         (
             "\"pair\", \"turning-pair\"",

@@ -32,13 +32,38 @@ const FILES: &[(&str, &str)] = &[
     ("policies/pid.toml", "summary = \"pid\"\n"),
     (
         "policies/round-robin.toml",
-        "summary = \"turns\"\nargument = \"bytes\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n",
+        "summary = \"turns\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n[[parameter]]\nkey = \"bytes\"\nkind = \"bytes\"\nleast = \"1 B\"\nmost = \"1 GiB\"\ndefault = \"256 KiB\"\nsummary = \"a turn\"\n",
     ),
-    ("policies/devid.toml", "summary = \"one\"\nargument = \"device\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n"),
+    (
+        "policies/devid.toml",
+        "summary = \"one\"\nneeds = [\"BTRFS_EXPERIMENTAL\"]\n[[parameter]]\nkey = \"device\"\nkind = \"device\"\nsummary = \"id\"\n",
+    ),
+    ("policies/waiting.toml", WAITING),
     ("kernels/7.3.toml", "summary = \"7.3\"\npackage = \"linux-source-7.3\"\npreference = 1\n"),
     ("kernels/7.2.toml", "summary = \"7.2\"\npackage = \"linux-source-7.2\"\npreference = 2\n"),
     ("suites/question.toml", SUITE),
 ];
+
+/// A policy with a parameter of each of the other kinds.
+const WAITING: &str = "\
+summary = \"the shortest wait\"
+needs = [\"BTRFS_READ_POLICIES\"]
+
+[[parameter]]
+key = \"margin\"
+kind = \"number\"
+least = 100
+most = 1000
+default = 125
+summary = \"per cent\"
+
+[[parameter]]
+key = \"count\"
+kind = \"word\"
+words = [\"all\", \"reads\"]
+default = \"all\"
+summary = \"what waits\"
+";
 
 pub const SUITE: &str = "\
 question = \"Which?\"

@@ -7,6 +7,7 @@ mod killed;
 mod resumed;
 mod written;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
@@ -27,6 +28,7 @@ fn manifest(trials: &[&str]) -> Manifest {
         config_sha256: "2".repeat(64),
     });
     manifest.tools.push(Fact::new("fio", "fio-3.33"));
+    manifest.tools.push(Fact::new("disk library", "1".repeat(64)));
     manifest.inputs.push(Fact::new("lab/devices/disk.toml", "3".repeat(64)));
     manifest.host.push(Fact::new("cpu", "two of them"));
     manifest
@@ -45,6 +47,8 @@ fn outcome(trial: &str, status: Status) -> Outcome {
         sample: None,
         remarks: Vec::new(),
         raw: None,
+        files: BTreeMap::new(),
+        disks: Vec::new(),
     }
 }
 

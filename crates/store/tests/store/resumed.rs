@@ -153,6 +153,7 @@ fn every_change_of_the_experiment_is_named() {
     refused(|now| now.kernels[0].version = "7.3.3".into(), "kernel newest: recorded 7.3.2, key 7.3.2-abc");
     refused(|now| now.tools[0].value = "fio-3.40".into(), "tool fio: recorded fio-3.33, now fio-3.40");
     refused(|now| now.tools.push(Fact::new("mkfs.btrfs", "6.2")), "tool mkfs.btrfs: recorded none, now 6.2");
+    refused(|now| now.tools[1].value = "2".repeat(64), "build the sources that the record was begun with");
     refused(|now| now.inputs.clear(), "input lab/devices/disk.toml: recorded 333");
     refused(
         |now| now.trials[1] = "worse".into(),

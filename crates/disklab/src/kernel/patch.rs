@@ -1,0 +1,98 @@
+//! `disklab kernel patch`: the read policies as a series for `git am`.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use disklab_kernels::{Cache, PatchSeries, Source};
+use disklab_spec::kernel::NEWEST;
+use serde_json::json;
+
+use super::{progress, source, unknown_kernel};
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::screen::Screen;
+use crate::signals;
+
+/// Write the read policies as patches for a kernel of your own.
+///
+/// The series is for `git am` on a vanilla tree: the policies, the hook in btrfs that asks them, the documentation. Turn
+/// on CONFIG_BTRFS_EXPERIMENTAL and CONFIG_BTRFS_READ_POLICIES. Whether it fits is seen on the source before anything is
+/// written.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A series of the lab, or the newest that can be had.
+    #[arg(long, value_name = "SERIES", default_value = NEWEST)]
+    kernel: String,
+
+    /// A kernel tree or a tarball of one, in place of the distribution's source.
+    #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
+    source: Option<PathBuf>,
+
+    /// A new or empty folder for the patches.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+
+    /// Who sends them and signs them off; what git knows of you unless said.
+    #[arg(long, value_name = "NAME <MAIL>")]
+    author: Option<String>,
+}
+
+pub fn patch(args: Args, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let series = home.series();
+    let source = match &args.source {
+        Some(path) => source(path, None)?,
+        None => {
+            let wanted = if args.kernel == NEWEST { series.first() } else { None };
+            let wanted = wanted.or_else(|| series.iter().find(|series| series.series == args.kernel));
+            Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
+        }
+    };
+    let author = args.author.map_or_else(author_of_git, |author| check(&author))?;
+    let cache = Cache::open()?;
+    let maker = PatchSeries { cache: &cache, share: &home.share, author: &author, stop: signals::watch()? };
+    let mut progress = progress::Progress::new(screen);
+    let written = maker.write(&source, &args.out, &mut |step| progress.step(step));
+    progress.end();
+    let (version, files) = written?;
+    if screen.json {
+        screen.json(&json!({ "version": version.to_string(), "files": files }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = screen.out();
+    for file in &files {
+        writeln!(out, "{}", file.display())?;
+    }
+    writeln!(out, "they fit Linux {version}: git am {}", Path::new(&args.out).join("*.patch").display())?;
+    out.flush()?;
+    Ok(Exit::Ok)
+}
+
+/// One line, with a mail address at its end.
+fn check(author: &str) -> Result<String, Failure> {
+    let sound = author.split_once(" <").is_some_and(|(name, mail)| {
+        !name.trim().is_empty() && mail.contains('@') && mail.find('>') == Some(mail.len() - 1)
+    });
+    if !sound || author.chars().any(char::is_control) {
+        return Err(Failure::mistaken(format!(
+            "--author {author:?} is not of the form \"Name <mail@host>\""
+        )));
+    }
+    Ok(author.to_owned())
+}
+
+fn author_of_git() -> Result<String, Failure> {
+    let ask = |key: &str| {
+        let output = Command::new("git").args(["config", "--get", key]).output().ok()?;
+        let value = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+        (output.status.success() && !value.is_empty()).then_some(value)
+    };
+    let found = ask("user.name").zip(ask("user.email"));
+    let author = found.map(|(name, mail)| format!("{name} <{mail}>"));
+    author.and_then(|author| check(&author).ok()).ok_or_else(|| {
+        Failure::mistaken(
+            "a patch names who sends it, and git knows no user.name and user.email; say --author \"Name <mail@host>\"",
+        )
+    })
+}

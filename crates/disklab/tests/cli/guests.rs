@@ -1,0 +1,203 @@
+//! Runs with real guests, as users start and end them: the signals that reach a run, what a killed one leaves, two at
+//! once. They want a kernel in the user's cache and are skipped without one, unless DISKLAB_NEED_GUEST is set.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::ExitStatusExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use disklab_kernels::{Cache, Share, find};
+use disklab_store::{Record, Status};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{Done, HOME, disklab, done, run};
+
+const TRIALS: usize = 16;
+const SUITE: &str = r#"
+question = "What does a run leave that ends too early?"
+seeds = 16
+memory = "192 MiB"
+runtime = { rotational = "20ms", solid_state = "20ms" }
+[axes]
+array = ["constant-raid1"]
+workload = ["smoke-randread"]
+"#;
+
+/// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there is no kernel.
+fn place() -> Option<tempfile::TempDir> {
+    let share = Share::at(Path::new(HOME)).expect("this work tree");
+    let kernel =
+        Cache::open().and_then(|cache| find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest"));
+    let missing = kernel.as_ref().err().map(ToString::to_string);
+    let missing = missing.or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()));
+    if let Some(reason) = missing {
+        assert!(std::env::var_os("DISKLAB_NEED_GUEST").is_none(), "DISKLAB_NEED_GUEST is set, and {reason}");
+        println!("skipped: {reason}");
+        return None;
+    }
+    let folder = kernel.expect("looked at above").folder;
+    let here = tempfile::tempdir().expect("a folder");
+    let kernels = here.path().join("cache/disklab/kernels");
+    fs::create_dir_all(&kernels).expect("a folder");
+    symlink(&folder, kernels.join(folder.file_name().expect("its name"))).expect("a link");
+    fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
+    Some(here)
+}
+
+fn start(here: &Path, arguments: &[&str]) -> Child {
+    let mut command = disklab(here);
+    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+/// Waits until a record has so many lines; the run must not be over by then.
+fn wait_for_lines(run: &mut Child, record: &Path, lines: usize) {
+    let asked = Instant::now();
+    let count = || fs::read_to_string(record.join("trials.jsonl")).map_or(0, |text| text.lines().count());
+    while count() < lines {
+        assert!(asked.elapsed() < Duration::from_secs(60), "{} lines of {lines} in a minute", count());
+        assert!(run.try_wait().expect("its state").is_none(), "the run ended before {lines} lines");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+fn end(run: Child, signal: Signal) -> Output {
+    kill_process(Pid::from_child(&run), signal).expect("it can be signalled");
+    run.wait_with_output().expect("it ends")
+}
+
+/// Processes that work in a folder below `here`, after some seconds in which they may leave.
+fn processes(here: &Path) -> Vec<PathBuf> {
+    let now = || {
+        let all = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
+        all.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(here)))
+            .filter(|process| {
+                fs::read_to_string(process.join("stat")).is_ok_and(|stat| !stat.contains(") Z "))
+            })
+            .collect::<Vec<_>>()
+    };
+    for _ in 0..100 {
+        if now().is_empty() {
+            break;
+        }
+        sleep(Duration::from_millis(50));
+    }
+    now()
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}
+
+fn stopped_by(signal: Signal) {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    let record = here.join("record");
+    let mut run = start(here, &["run", "mine.toml", "--jobs", "2", "--out", "record"]);
+    wait_for_lines(&mut run, &record, 3);
+    let Done { status, out, err } = done(end(run, signal));
+    assert_eq!(status, Some(130), "{out}{err}");
+    assert_eq!(processes(here), [""; 0].map(PathBuf::from));
+    assert!(out.contains("to continue: disklab run --resume record"), "{out}");
+
+    let kept = Record::open(&record).expect("a record");
+    let (mut ok, mut interrupted) = (0, 0);
+    for line in kept.lines() {
+        match line.status {
+            Status::Ok => ok += 1,
+            Status::Interrupted => interrupted += 1,
+            _ => panic!("{} is {}: {:?}", line.trial, line.status, line.reason),
+        }
+        assert_eq!(line.raw.is_some(), line.status == Status::Ok, "{}", line.trial);
+    }
+    assert!(ok >= 3 && interrupted >= 1, "{ok} ok, {interrupted} interrupted");
+    assert_eq!(ok + interrupted, TRIALS, "each trial is marked once");
+    assert_eq!(names(&record.join("raw")).len(), ok, "{:?}", names(&record.join("raw")));
+    assert_eq!(names(&here.join("cache/disklab/trials")).len(), 0, "copies of disks are left");
+}
+
+#[test]
+fn ctrl_c_keeps_what_was_done() {
+    stopped_by(Signal::INT);
+}
+
+#[test]
+fn so_does_an_ordinary_kill() {
+    stopped_by(Signal::TERM);
+}
+
+/// Killed three times without warning, then left alone: every trial ran to its end once.
+#[test]
+fn a_killed_run_is_continued() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    let record = here.join("record");
+    for (round, lines) in [2, 5, 9].into_iter().enumerate() {
+        let first = ["run", "mine.toml", "--jobs", "2", "--out", "record"];
+        let mut run =
+            start(here, if round == 0 { &first } else { &["run", "--jobs", "2", "--resume", "record/"] });
+        wait_for_lines(&mut run, &record, lines);
+        // Somewhere in the life of the next two guests.
+        sleep(Duration::from_millis(70 * (round as u64 + 1)));
+        let killed = end(run, Signal::KILL);
+        assert_eq!(killed.status.signal(), Some(9), "round {round}: it ended by itself");
+        assert_eq!(processes(here), [""; 0].map(PathBuf::from), "round {round}");
+    }
+    let Done { status, out, err } = run(here, &["run", "--resume", "record/"]);
+    assert_eq!(status, Some(0), "{out}{err}");
+    assert!(!(out + &err).contains(|c: char| c.is_control() && c != '\n'), "{err}");
+
+    let kept = Record::open(&record).expect("a record");
+    let ran: BTreeSet<&str> = kept.lines().iter().map(|line| line.trial.as_str()).collect();
+    assert_eq!((ran.len(), kept.lines().len()), (TRIALS, TRIALS), "a trial was lost or ran twice");
+    for line in kept.lines() {
+        assert_eq!((line.status, line.disks.len(), line.files.len()), (Status::Ok, 2, 4), "{line:?}");
+        assert_eq!(disklab_store::changed(&kept, line).expect("it can be read"), [""; 0]);
+    }
+    assert_eq!(names(&record.join("raw")), ran.iter().map(|&trial| trial.to_owned()).collect());
+    assert_eq!(names(&here.join("cache/disklab/trials")).len(), 0, "copies of disks are left");
+    let disks = names(&here.join("cache/disklab/disks"));
+    assert_eq!(disks.iter().filter(|name| name.starts_with(".tmp-")).count(), 0, "{disks:?}");
+}
+
+/// The kernel's command line has no way to write a quotation mark; everything else that a path may have it takes.
+#[test]
+fn paths_of_all_kinds() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    for (name, status) in [("with a space, a $ and 'marks' \\ #", 0), ("with a \" mark", 5)] {
+        let folder = here.join(name);
+        fs::create_dir(&folder).expect("a folder");
+        let program = folder.join("disklab");
+        fs::copy(env!("CARGO_BIN_EXE_disklab"), &program).expect("a copy");
+        let library = Path::new(env!("CARGO_BIN_EXE_disklab")).with_file_name("deps");
+        symlink(library, folder.join("deps")).expect("a link");
+        let mut command = std::process::Command::new(&program);
+        command.current_dir(&folder).env("DISKLAB_HOME", HOME).env("XDG_CACHE_HOME", here.join("cache"));
+        command.args(["run", "../mine.toml", "--seeds", "1", "--out", "record"]);
+        let ended = done(command.output().expect("it starts"));
+        assert_eq!(ended.status, Some(status), "{name}: {}{}", ended.out, ended.err);
+        assert_eq!(ended.err.contains("quotation mark"), status == 5, "{}", ended.err);
+    }
+}
+
+/// Both want disks that are not there yet: one makes them, the other waits.
+#[test]
+fn two_runs_share_a_cache() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    let arguments = |out| ["run", "mine.toml", "--seeds", "3", "--jobs", "1", "--out", out];
+    for run in ["a", "b"].map(|out| start(here, &arguments(out))) {
+        let Done { status, out, err } = done(run.wait_with_output().expect("it ends"));
+        assert_eq!(status, Some(0), "{out}{err}");
+    }
+    let same = run(here, &["same", "a/", "b/"]);
+    assert_eq!(same.status, Some(0), "{}{}", same.out, same.err);
+    let disks = names(&here.join("cache/disklab/disks"));
+    let prepared = disks.iter().filter(|name| here.join("cache/disklab/disks").join(name).is_dir());
+    assert_eq!(prepared.count(), 1, "{disks:?}");
+}

@@ -1,0 +1,67 @@
+//! A guest lives no longer than the process that started it, and its programs no longer than its kernel, however these
+//! end.
+//!
+//! Each program of a guest is a process of the host, a child of the kernel's. It asks to die with the kernel, but only
+//! once it runs: a kernel that is killed just before that leaves a program behind that waits for ever and holds the
+//! guest's memory. So there is a keeper, a process that does nothing but wait for the kernel's end, whatever that is,
+//! and then ends the kernel's process group.
+
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+use rustix::process::{
+    Signal, getpgrp, getpid, getppid, kill_process_group, set_parent_process_death_signal,
+};
+use std::ffi::c_int;
+use std::io;
+use std::os::fd::OwnedFd;
+
+/// Both, or the reason why not. Called once, in a process that has one thread.
+pub fn bind() -> Result<(), String> {
+    die_with_parent()?;
+    keep().map_err(|error| format!("the guest's keeper cannot be started: {error}"))
+}
+
+/// A guest whose starter was killed must not go on: nobody would look at it, and it holds a core.
+fn die_with_parent() -> Result<(), String> {
+    let failed = |error| format!("the guest cannot be tied to the process that started it: {error}");
+    set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
+    let starter = std::env::var("DISKLAB_STARTER").ok().and_then(|pid| pid.parse().ok());
+    if getppid().map(|pid| pid.as_raw_nonzero().get()) == starter {
+        Ok(())
+    } else {
+        Err("the process that started the guest (DISKLAB_STARTER) is gone".to_owned())
+    }
+}
+
+/// Starts the keeper, unless the group is somebody else's too, as that of a guest that a script starts by hand.
+fn keep() -> io::Result<()> {
+    unsafe extern "C" {
+        fn fork() -> c_int;
+    }
+    if getpgrp() != getpid() {
+        return Ok(());
+    }
+    // Programs close it when they begin, so that only the kernel's process holds the end to be written to.
+    let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
+    // One thread, so the child may do what any process does.
+    match unsafe { fork() } {
+        0 => {
+            drop(write);
+            wait_and_end(&read)
+        }
+        -1 => Err(io::Error::last_os_error()),
+        _ => {
+            // Closed by the kernel's end.
+            std::mem::forget(write);
+            Ok(())
+        }
+    }
+}
+
+fn wait_and_end(read: &OwnedFd) -> ! {
+    let _ = rustix::thread::set_name(c"disklab-keeper");
+    while rustix::io::read(read, &mut [0]) == Err(Errno::INTR) {}
+    // The keeper itself is in the group.
+    let _ = kill_process_group(getpgrp(), Signal::KILL);
+    std::process::abort()
+}

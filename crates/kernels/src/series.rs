@@ -1,0 +1,160 @@
+//! The read policies as patches for a kernel of somebody's own: `disklab kernel patch`.
+//!
+//! What a guest kernel gets as an insertion is written here as three mails for `git am`: the policies, the hook that asks
+//! them, the documentation. Each builds. The source is needed to see that they fit.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use crate::cache::Cache;
+use crate::claim::Claim;
+use crate::error::{Error, Result};
+use crate::file;
+use crate::process::Runner;
+use crate::recipe::{Insertion, POLICIES_IN_TREE};
+use crate::share::Share;
+use crate::source::{Material, Source};
+use crate::step::{Report, Step};
+use crate::version::Version;
+
+const DOCUMENTATION: &str = "Documentation";
+
+/// What the series is made from, and for whom.
+#[derive(Debug, Clone, Copy)]
+pub struct PatchSeries<'a> {
+    pub cache: &'a Cache,
+    pub share: &'a Share,
+    /// `Name <mail>`: who sends the patches, and signs them off.
+    pub author: &'a str,
+    pub stop: &'a std::sync::atomic::AtomicBool,
+}
+
+/// A mail: its file's name and its text.
+#[derive(Debug, PartialEq, Eq)]
+struct Mail {
+    name: String,
+    text: String,
+}
+
+impl PatchSeries<'_> {
+    /// Writes the series for a source into the folder `out`, which is made and must hold nothing; returns the version
+    /// that it fits and the files.
+    pub fn write(&self, source: &Source, out: &Path, report: Report) -> Result<(Version, Vec<PathBuf>)> {
+        if out.exists() && !file::names(out)?.is_empty() {
+            return Err(Error::NotEmpty { path: out.to_path_buf() });
+        }
+        let runner = Runner { stop: self.stop };
+        let insertion = Insertion::of_read_policies(self.share)?;
+        let material = Material::obtain(source, self.cache, runner, report)?;
+        let claim = Claim::take(&self.cache.kernels(), "series", self.stop, report)?;
+        let scratch = claim.scratch()?;
+        report(Step::Preparing { what: format!("seeing that it fits {}", material.path().display()) });
+        let tree = material.excerpt(&insertion.folders(), &scratch.path().join("source"), runner)?;
+        let version = material.version(&tree)?;
+        insertion.insert(&tree, &version, &scratch.path().join("patches"), runner)?;
+        let mails = mails(&insertion, &version, self.author);
+        file::create_folder(out)?;
+        let mut written = Vec::new();
+        for mail in mails {
+            let path = out.join(mail.name);
+            file::write_synced(&path, mail.text.as_bytes())?;
+            written.push(path);
+        }
+        Ok((version, written))
+    }
+}
+
+fn mails(insertion: &Insertion, version: &Version, author: &str) -> Vec<Mail> {
+    let new = |wanted: &dyn Fn(&Path) -> bool| {
+        insertion
+            .files()
+            .filter(|(path, _)| wanted(path))
+            .map(|(path, contents)| new_file(path, &String::from_utf8_lossy(contents)))
+            .collect::<String>()
+    };
+    let is_policy = |path: &Path| path.starts_with(POLICIES_IN_TREE);
+    let is_document = |path: &Path| path.starts_with(DOCUMENTATION);
+    let mut parts = vec![(POLICIES.to_owned(), new(&is_policy))];
+    for (_, patch) in insertion.patches_for(version).into_values() {
+        let text = String::from_utf8_lossy(patch);
+        let start = if text.starts_with("--- ") { 0 } else { text.find("\n--- ").map_or(0, |at| at + 1) };
+        let (message, diff) = text.split_at(start);
+        parts.push((message.to_owned(), diff.to_owned()));
+    }
+    if let Some((_, hook)) = parts.get_mut(1) {
+        hook.push_str(&new(&|path| !is_policy(path) && !is_document(path)));
+    }
+    parts.push((DOCUMENTS.to_owned(), new(&is_document)));
+    let count = parts.len();
+    parts
+        .iter()
+        .enumerate()
+        .map(|(index, (message, diff))| mail(index + 1, count, author, message, diff))
+        .collect()
+}
+
+const POLICIES: &str = "\
+btrfs: read policies, each in one file
+
+A read of mirrored data can go to any of its copies. Policies for the
+choice, each a function of what is known of the mirrors: pid, round-robin
+and devid as they are, the lowest latency (alone, or in turn with those
+near it), the shortest queue, and the choices of md's RAID1 and of
+OpenZFS. Nothing asks them yet.
+";
+
+const DOCUMENTS: &str = "\
+Documentation: btrfs read policies
+
+How a policy is chosen, what its statistics and its trace event say.
+";
+
+fn mail(number: usize, count: usize, author: &str, message: &str, diff: &str) -> Mail {
+    let (subject, body) = message.split_once('\n').unwrap_or((message, ""));
+    let text = format!(
+        "From 0000000000000000000000000000000000000000 Mon Sep 17 00:00:00 2001\n\
+         From: {author}\n\
+         Subject: [PATCH {number}/{count}] {subject}\n\n\
+         {}\n\n\
+         Signed-off-by: {author}\n\
+         ---\n\
+         {diff}-- \ndisklab {}\n\n",
+        body.trim(),
+        env!("CARGO_PKG_VERSION"),
+    );
+    let words = subject.to_lowercase();
+    let words: Vec<&str> =
+        words.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    Mail { name: format!("{number:04}-{}.patch", words.join("-")), text }
+}
+
+/// The diff that makes a file.
+fn new_file(path: &Path, contents: &str) -> String {
+    let (path, lines) = (path.display(), contents.lines().count());
+    let mut diff = format!(
+        "diff --git a/{path} b/{path}\nnew file mode 100644\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1,{lines} @@\n"
+    );
+    for line in contents.lines() {
+        let _ = writeln!(diff, "+{line}");
+    }
+    diff
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mail_has_what_git_am_reads() {
+        let diff = new_file(Path::new("a/b.c"), "one\ntwo\n");
+        let mail = mail(2, 3, "A B <a@b>", "btrfs: a seam\n\nWhy.\n\n", &diff);
+        assert_eq!(mail.name, "0002-btrfs-a-seam.patch");
+        let lines: Vec<&str> = mail.text.lines().collect();
+        assert_eq!(lines[1..6], ["From: A B <a@b>", "Subject: [PATCH 2/3] btrfs: a seam", "", "Why.", ""]);
+        assert_eq!(lines[6..9], ["Signed-off-by: A B <a@b>", "---", "diff --git a/a/b.c b/a/b.c"]);
+        assert_eq!(
+            lines[9..15],
+            ["new file mode 100644", "--- /dev/null", "+++ b/a/b.c", "@@ -0,0 +1,2 @@", "+one", "+two"]
+        );
+    }
+}

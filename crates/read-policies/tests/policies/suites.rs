@@ -1,0 +1,43 @@
+//! What a suite asks for is what the kernel takes and shows.
+
+use disklab_read_policies::{Choice, policies};
+use disklab_spec::Lab;
+use disklab_spec::policy::Wanted;
+use proptest::prelude::*;
+use std::sync::LazyLock;
+
+use crate::{BITS, any, repository};
+
+static LAB: LazyLock<Lab> = LazyLock::new(|| Lab::load(&repository("lab")).unwrap());
+
+/// What would be written to sysfs, and the short name.
+fn asked(text: &str) -> Result<(String, String), String> {
+    let wanted: Wanted = text.parse()?;
+    let choice = wanted.settle(&LAB.policies[&wanted.policy], 4)?;
+    Ok((choice.setting(), choice.to_string()))
+}
+
+#[test]
+fn defaults_are_those_of_the_kernel() {
+    for policy in policies() {
+        let (setting, short) = asked(policy.name).unwrap();
+        assert_eq!(setting, Choice::default_of(policy).to_string());
+        assert_eq!(short, policy.name);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_suite_takes_what_the_kernel_takes(text in any::text()) {
+        // Less than a block is a block to the kernel, and refused in a suite: nobody is to believe in turns of 1 KiB.
+        let choice = Choice::parse(&text, BITS).unwrap();
+        if let Ok((setting, short)) = asked(&text) {
+            prop_assert_eq!(&setting, &choice.to_string());
+            prop_assert_eq!(Choice::parse(&setting, BITS), Some(choice));
+            prop_assert_eq!(asked(&short).unwrap(), (setting.clone(), short.clone()));
+            prop_assert_eq!(asked(&setting).unwrap(), (setting, short));
+        } else {
+            prop_assert!(text.contains('k'), "{} is refused", text);
+        }
+    }
+}

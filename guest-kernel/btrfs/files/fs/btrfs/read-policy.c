@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Between btrfs and the policies of read-policies/: what a policy sees, sysfs, statistics. */
+#include <linux/blkdev.h>
+#include <linux/ktime.h>
+#include <linux/part_stat.h>
+#include <linux/sysfs.h>
+#include "bio.h"
+#include "fs.h"
+#include "messages.h"
+#include "read-policy.h"
+#include "volumes.h"
+#include "read-policies/choice.h"
+
+#define CREATE_TRACE_POINTS
+#include "read-policy-trace.h"
+
+static_assert(READ_MIRRORS_MAX == BTRFS_RAID1_MAX_MIRRORS);
+
+/* As /sys/block/<disk>/inflight counts, but with what still waits in an I/O scheduler. */
+static void count_in_flight(struct block_device *bdev, struct read_mirror *mirror)
+{
+	int reads = 0;
+	int writes = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		reads += part_stat_local_read_cpu(bdev, in_flight[READ], cpu);
+		writes += part_stat_local_read_cpu(bdev, in_flight[WRITE], cpu);
+	}
+	/* A request that ends on a CPU already counted makes a sum too small. */
+	mirror->reads_in_flight = max(reads, 0);
+	mirror->writes_in_flight = max(writes, 0);
+}
+
+static u64 since(u64 now, u64 then)
+{
+	return now > then ? now - then : 0;
+}
+
+static void describe_mirror(struct btrfs_device *device, u32 needs, struct read_mirror *mirror)
+{
+	struct btrfs_device_reads *reads = &device->reads;
+	struct block_device *bdev = READ_ONCE(device->bdev);
+
+	mirror->devid = device->devid;
+	mirror->next_read = READ_ONCE(reads->next_read);
+	mirror->run_start = READ_ONCE(reads->run_start);
+	mirror->sent = READ_ONCE(reads->sent);
+	mirror->head = READ_ONCE(reads->head);
+	mirror->ios = atomic64_read(&reads->ios);
+	mirror->wait = atomic64_read(&reads->wait);
+	mirror->recent_ios = since(mirror->ios, READ_ONCE(reads->checkpoint_ios));
+	mirror->recent_wait = since(mirror->wait, READ_ONCE(reads->checkpoint_wait));
+	mirror->age = atomic_read(&reads->age);
+	if (!bdev)
+		return;
+	mirror->live = true;
+	mirror->rotational = bdev_rot(bdev);
+	mirror->optimal_io = bdev_io_opt(bdev);
+	if (needs & READ_NEEDS_IN_FLIGHT)
+		count_in_flight(bdev, mirror);
+}
+
+/* The device to be avoided is not live, unless nothing else is. */
+static void avoid(const struct btrfs_chunk_map *map, const struct btrfs_read_decision *decision,
+		  struct read_request *read)
+{
+	struct read_mirror *avoided = NULL;
+	bool others = false;
+
+	for (u32 i = 0; i < read->count; i++) {
+		if (map->stripes[decision->first + i].dev == decision->avoid)
+			avoided = &read->mirrors[i];
+		else
+			others |= read->mirrors[i].live;
+	}
+	if (avoided && others)
+		avoided->live = false;
+}
+
+static void age_device(struct btrfs_device_reads *reads, const struct read_choice *choice,
+		       bool chosen)
+{
+	s32 old = atomic_read(&reads->age);
+	s32 new = choice->policy->age ? choice->policy->age(old, chosen, choice->values) :
+					read_age(old, chosen, choice->values);
+
+	atomic64_add(chosen ? -1 : 1, &reads->ignored);
+	/* Of several decisions at once one ages the device, and one takes the checkpoint. */
+	if (new == old || atomic_cmpxchg(&reads->age, old, new) != old || old < 0 || new >= 0)
+		return;
+	WRITE_ONCE(reads->checkpoint_ios, atomic64_read(&reads->ios));
+	WRITE_ONCE(reads->checkpoint_wait, atomic64_read(&reads->wait));
+	WRITE_ONCE(reads->checkpoints, READ_ONCE(reads->checkpoints) + 1);
+}
+
+/* The read will be sent to this device. */
+static void note_position(struct btrfs_device_reads *reads, u64 physical, u64 length)
+{
+	if (READ_ONCE(reads->next_read) != physical)
+		WRITE_ONCE(reads->run_start, physical);
+	WRITE_ONCE(reads->next_read, physical + length);
+}
+
+static void get_choice(struct btrfs_fs_devices *fs_devices, struct read_choice *choice)
+{
+	struct btrfs_read_choice *active = &fs_devices->read_choice;
+	unsigned int seq;
+
+	do {
+		seq = read_seqbegin(&active->lock);
+		*choice = active->choice;
+	} while (read_seqretry(&active->lock, seq));
+}
+
+/* Returns the index of a stripe of `map`. */
+int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
+			     const struct btrfs_read_decision *decision)
+{
+	struct read_request read = {
+		.logical = decision->logical,
+		.length = decision->length,
+		.block_bits = fs_info->sectorsize_bits,
+		.pid = current->pid,
+		.count = decision->count,
+	};
+	struct read_choice choice;
+	u32 answer;
+
+	get_choice(fs_info->fs_devices, &choice);
+	if (choice.policy->needs & READ_NEEDS_BLOCKS_READ)
+		read.blocks_read = percpu_counter_sum(&fs_info->stats_read_blocks);
+	for (u32 i = 0; i < read.count; i++) {
+		const struct btrfs_io_stripe *stripe = &map->stripes[decision->first + i];
+
+		read.mirrors[i].physical = stripe->physical + decision->offset;
+		describe_mirror(stripe->dev, choice.policy->needs, &read.mirrors[i]);
+	}
+	if (decision->avoid)
+		avoid(map, decision, &read);
+	answer = read_decide(choice.policy, choice.values, &read);
+	trace_btrfs_read_decision(&choice, &read, answer);
+	for (u32 i = 0; i < read.count; i++)
+		age_device(&map->stripes[decision->first + i].dev->reads, &choice, i == answer);
+	note_position(&map->stripes[decision->first + answer].dev->reads,
+		      read.mirrors[answer].physical, read.length);
+	return decision->first + answer;
+}
+
+/* Whether the text names a policy; what depends on the filesystem cannot be checked yet. */
+int btrfs_read_policy_check(const char *text)
+{
+	struct read_choice choice;
+
+	return text && *text ? read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice) : 0;
+}
+
+/* A filesystem is being opened; `text` is the module's parameter, which was checked, or NULL. */
+void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices, const char *text)
+{
+	struct read_choice choice;
+
+	if (!text || !*text || read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice))
+		read_choice_default(&choice, read_policies[0]);
+	if (choice.policy->parameters[0].kind == READ_DEVICE && !choice.values[0])
+		choice.values[0] = fs_devices->latest_dev->devid;
+	seqlock_init(&fs_devices->read_choice.lock);
+	fs_devices->read_choice.choice = choice;
+	fs_devices->collect_fs_stats = choice.policy->needs & READ_NEEDS_BLOCKS_READ;
+}
+
+static ssize_t emit_choice(const struct read_choice *choice, char *buf, ssize_t at)
+{
+	ssize_t start = at;
+
+	at += sysfs_emit_at(buf, at, "%s", choice->policy->name);
+	for (u32 i = 0; i < READ_PARAMETERS_MAX && choice->policy->parameters[i].kind; i++) {
+		const struct read_parameter *parameter = &choice->policy->parameters[i];
+
+		at += i ? sysfs_emit_at(buf, at, ",%s=", parameter->key) : sysfs_emit_at(buf, at, ":");
+		if (parameter->kind == READ_WORD) {
+			struct read_word word = read_word_at(parameter->words, choice->values[i]);
+
+			at += sysfs_emit_at(buf, at, "%.*s", (int)word.length, word.start);
+		} else {
+			at += sysfs_emit_at(buf, at, "%llu", choice->values[i]);
+		}
+	}
+	return at - start;
+}
+
+/* All policies with their defaults, the active one in brackets with the values that it has. */
+ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf)
+{
+	struct read_choice active;
+	ssize_t at = 0;
+
+	get_choice(fs_devices, &active);
+	for (u32 i = 0; i < READ_POLICIES; i++) {
+		struct read_choice choice = active;
+
+		if (i)
+			at += sysfs_emit_at(buf, at, " ");
+		if (read_policies[i] == active.policy) {
+			at += sysfs_emit_at(buf, at, "[");
+			at += emit_choice(&active, buf, at);
+			at += sysfs_emit_at(buf, at, "]");
+			continue;
+		}
+		read_choice_default(&choice, read_policies[i]);
+		if (choice.policy->parameters[0].kind == READ_DEVICE)
+			choice.values[0] = fs_devices->latest_dev->devid;
+		at += emit_choice(&choice, buf, at);
+	}
+	return at + sysfs_emit_at(buf, at, "\n");
+}
+
+/* Devices may come and go; one that is named has to be there now. */
+static int resolve_devices(struct btrfs_fs_devices *fs_devices, struct read_choice *choice)
+{
+	for (u32 i = 0; i < READ_PARAMETERS_MAX; i++) {
+		BTRFS_DEV_LOOKUP_ARGS(args);
+
+		if (choice->policy->parameters[i].kind != READ_DEVICE)
+			continue;
+		if (!choice->values[i])
+			choice->values[i] = fs_devices->latest_dev->devid;
+		args.devid = choice->values[i];
+		if (!btrfs_find_device(fs_devices, &args))
+			return -EINVAL;
+	}
+	return 0;
+}
+
+/* Any number of reads may be under way: each sees either the old choice or the new one. */
+int btrfs_read_policy_set(struct btrfs_fs_devices *fs_devices, const char *buf, size_t length)
+{
+	struct btrfs_fs_info *fs_info = fs_devices->fs_info;
+	struct btrfs_read_choice *active = &fs_devices->read_choice;
+	struct read_choice choice;
+	int ret;
+
+	if (length > PAGE_SIZE)
+		return -EINVAL;
+	ret = read_choice_parse(buf, length, fs_info->sectorsize_bits, &choice);
+	if (ret)
+		return ret;
+	ret = resolve_devices(fs_devices, &choice);
+	if (ret)
+		return ret;
+	write_seqlock(&active->lock);
+	active->choice = choice;
+	fs_devices->collect_fs_stats = choice.policy->needs & READ_NEEDS_BLOCKS_READ;
+	write_sequnlock(&active->lock);
+	btrfs_info(fs_info, "read policy set to '%.*s'",
+		   (int)(length && buf[length - 1] == '\n' ? length - 1 : length), buf);
+	return 0;
+}
+
+static u64 mean(u64 wait, u64 ios)
+{
+	return ios ? div64_u64(wait, ios) : 0;
+}
+
+ssize_t btrfs_read_stats_emit(struct btrfs_device *device, char *buf)
+{
+	struct btrfs_device_reads *reads = &device->reads;
+	u64 ios = atomic64_read(&reads->ios);
+	u64 wait = atomic64_read(&reads->wait);
+	u64 recent_ios = since(ios, READ_ONCE(reads->checkpoint_ios));
+	u64 recent_wait = since(wait, READ_ONCE(reads->checkpoint_wait));
+
+	ssize_t at;
+
+	at = sysfs_emit(buf, "cumulative ios %llu wait %llu avg %llu ", ios, wait, mean(wait, ios));
+	at += sysfs_emit_at(buf, at, "checkpoint ios %llu wait %llu avg %llu ", recent_ios, recent_wait,
+			    mean(recent_wait, recent_ios));
+	at += sysfs_emit_at(buf, at, "age %d count %llu ignored %lld\n", atomic_read(&reads->age),
+			    READ_ONCE(reads->checkpoints), (s64)atomic64_read(&reads->ignored));
+	return at;
+}
+
+/* Requests under way are counted when they complete. Positions stay: they are no statistics. */
+void btrfs_read_stats_reset(struct btrfs_device *device)
+{
+	struct btrfs_device_reads *reads = &device->reads;
+
+	WRITE_ONCE(reads->checkpoint_ios, 0);
+	WRITE_ONCE(reads->checkpoint_wait, 0);
+	WRITE_ONCE(reads->checkpoints, 0);
+	atomic64_set(&reads->ios, 0);
+	atomic64_set(&reads->wait, 0);
+	atomic64_set(&reads->ignored, 0);
+	atomic_set(&reads->age, 0);
+}
+
+void btrfs_read_stats_sent(struct btrfs_device *device, struct bio *bio)
+{
+	struct btrfs_bio *bbio = btrfs_bio(bio);
+
+	bbio->sent_ns = ktime_get_ns();
+	bbio->device_end = (bio->bi_iter.bi_sector << SECTOR_SHIFT) + bio->bi_iter.bi_size;
+	WRITE_ONCE(device->reads.sent, bbio->device_end);
+}
+
+/* Also for a bio that was never sent, because its device is missing. */
+void btrfs_read_stats_completed(struct btrfs_device *device, struct bio *bio)
+{
+	struct btrfs_bio *bbio = btrfs_bio(bio);
+
+	if (!device || !bbio->sent_ns || bio->bi_status)
+		return;
+	WRITE_ONCE(device->reads.head, bbio->device_end);
+	if (bio_op(bio) != REQ_OP_READ)
+		return;
+	atomic64_add(ktime_get_ns() - bbio->sent_ns, &device->reads.wait);
+	atomic64_inc(&device->reads.ios);
+}

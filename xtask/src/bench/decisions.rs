@@ -1,0 +1,85 @@
+//! What one decision of each read policy costs, beside `pid`: the policies' C code, compiled for this machine.
+//!
+//! Finding out what a policy is to see (`needs` in its C file) costs time too, in a kernel only: it is not in here.
+
+use std::hint::black_box;
+use std::time::Instant;
+
+use disklab_des::Random;
+use disklab_read_policies::{Choice, Mirror, Request, policies};
+
+use disklab_units::Seed;
+
+use super::{Figure, median};
+
+/// In turn for each policy, so that a busy moment meets all of them.
+const ROUNDS: usize = 301;
+/// Requests a round: few enough for a processor's own cache, where a kernel would have just put each.
+const REQUESTS: usize = 256;
+/// No policy may take more than so many times what `pid` takes.
+const BAR: f64 = 25.0;
+
+pub fn run() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    for mirrors in 2..=4 {
+        let requests = requests(mirrors);
+        let choices: Vec<Choice> = policies().iter().map(Choice::default_of).collect();
+        let mut times = vec![Vec::with_capacity(ROUNDS); choices.len()];
+        for _ in 0..ROUNDS {
+            for (choice, times) in choices.iter().zip(&mut times) {
+                times.push(time(choice, &requests));
+            }
+        }
+        // The first policy is pid: registry.rs.
+        let pid = times.first().cloned().unwrap_or_default();
+        for (choice, times) in choices.iter().zip(times) {
+            let ratio = median(times.iter().zip(&pid).map(|(time, pid)| time / pid).collect());
+            let what = format!("decision among {mirrors} mirrors: {}; times pid", choice.policy().name);
+            figures.push(
+                Figure::new(what, format!("{:.1} ns, {ratio:.1}", median(times)))
+                    .at_most(ratio, BAR, " times"),
+            );
+        }
+    }
+    figures
+}
+
+/// ns a decision.
+fn time(choice: &Choice, requests: &[Request]) -> f64 {
+    let start = Instant::now();
+    for request in requests {
+        black_box(choice.decide(black_box(request)));
+    }
+    start.elapsed().as_nanos() as f64 / requests.len() as f64
+}
+
+/// Reads of a filesystem at work: queues, means and places that differ, no device missing.
+fn requests(mirrors: u32) -> Vec<Request> {
+    let mut numbers = Random::new(Seed(1));
+    let mut below = |bound: u64| numbers.below(bound);
+    let mut request = || {
+        let place = below(1 << 40);
+        let mut mirror = |devid: u32| Mirror {
+            devid: u64::from(devid),
+            physical: place,
+            next_read: if below(4) == 0 { place } else { below(1 << 40) },
+            run_start: below(1 << 40),
+            sent: below(1 << 40),
+            head: below(1 << 40),
+            optimal_io: 0,
+            ios: 1000,
+            wait: 1_000_000,
+            recent_ios: 1 + below(1 << 20),
+            recent_wait: below(1 << 40),
+            reads_in_flight: below(8) as u32,
+            writes_in_flight: below(3) as u32,
+            age: below(10_000) as i32,
+            rotational: true,
+            live: true,
+        };
+        let all: Vec<Mirror> = (1..=mirrors).map(&mut mirror).collect();
+        let request = Request::new(&all, 12)?;
+        Some(request.at(place, 4096).after(below(1 << 32) as u32).by(below(1 << 15) as u32))
+    };
+    (0..REQUESTS).filter_map(|_| request()).collect()
+}
