@@ -86,6 +86,8 @@ pub struct Guest<'a> {
     pub memory: Bytes,
     /// How many run at a time: their memory has to fit together.
     pub guests: usize,
+    /// More of the kernel's parameters; a trial has none.
+    pub parameters: &'a [&'a str],
 }
 
 impl Guest<'_> {
@@ -130,6 +132,7 @@ impl Guest<'_> {
             .args(["time-travel=inf-cpu", &format!("time-travel-start={EPOCH}"), "seccomp=auto"])
             // A guest that panics ends.
             .arg("panic=-1")
+            .args(self.parameters)
             .args(first_process(&self.installation.init))
             .args(["--", disklab_guest::init::ARGUMENT])
             .env_clear()

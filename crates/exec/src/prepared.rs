@@ -145,6 +145,7 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
         folder,
         memory: MEMORY,
         guests: run.jobs,
+        parameters: &[],
     };
     let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
     if matches!(end, crate::guest::End::Stopped) {

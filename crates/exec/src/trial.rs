@@ -55,6 +55,7 @@ pub fn carry_out(
         folder,
         memory: trial.memory,
         guests: run.jobs,
+        parameters: &[],
     };
     let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
     let virtual_ns = evidence::virtual_time(folder);

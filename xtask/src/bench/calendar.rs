@@ -15,6 +15,6 @@ pub fn run(_: &Place) -> anyhow::Result<Vec<Figure>> {
     let millions = rate / 1e6;
     Ok(vec![
         Figure::new("calendar, million events a second", format!("{millions:.1}"))
-            .at_least(millions, 5.0, ""),
+            .at_least(millions, 5.0, None, ""),
     ])
 }

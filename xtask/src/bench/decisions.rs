@@ -37,7 +37,7 @@ pub fn run() -> Vec<Figure> {
             let what = format!("decision among {mirrors} mirrors: {}; times pid", choice.policy().name);
             figures.push(
                 Figure::new(what, format!("{:.1} ns, {ratio:.1}", median(times)))
-                    .at_most(ratio, BAR, " times"),
+                    .at_most(ratio, BAR, None, " times"),
             );
         }
     }

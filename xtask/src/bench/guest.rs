@@ -33,10 +33,11 @@ impl Place {
         Ok(Self { share, cache, kernel, installation: Installation::find()? })
     }
 
-    /// Runs `command` in a guest; how long the whole took.
+    /// Runs `command` in a guest whose kernel has more `parameters`; how long the whole took.
     pub fn run(
         &self,
         command: &[String],
+        parameters: &[&str],
         trace: bool,
         seen: &mut dyn FnMut(Beat),
     ) -> anyhow::Result<Duration> {
@@ -64,6 +65,7 @@ impl Place {
             folder: folder.path(),
             memory: Bytes::mib(256),
             guests: 1,
+            parameters,
         };
         let start = Instant::now();
         let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, seen)?;

@@ -30,7 +30,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
         })?;
         let mib = peak as f64 / 1024.0;
         let what = format!("memory of all processes besides the guest's own, MiB, file of {size}");
-        figures.push(Figure::new(what, format!("{mib:.0}")).at_most(mib, 150.0, " MiB"));
+        figures.push(Figure::new(what, format!("{mib:.0}")).at_most(mib, 150.0, None, " MiB"));
     }
     Ok(figures)
 }

@@ -17,8 +17,34 @@ use comfy_table::{CellAlignment, Table, presets};
 pub struct Figure {
     what: String,
     value: String,
-    /// The bar, in words, and whether it is passed.
-    bar: Option<(String, bool)>,
+    /// What it is held against, in words, and whether it passes.
+    bar: Option<(String, Mark)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mark {
+    Below,
+    Bar,
+    Goal,
+}
+
+impl Mark {
+    fn of(bar: bool, goal: Option<bool>) -> Self {
+        match (bar, goal) {
+            (false, _) => Self::Below,
+            (true, Some(true)) => Self::Goal,
+            (true, _) => Self::Bar,
+        }
+    }
+
+    fn word(self, has_goal: bool) -> &'static str {
+        match (self, has_goal) {
+            (Self::Below, _) => "BELOW THE BAR",
+            (Self::Bar, true) => "ok, goal not met",
+            (Self::Bar, false) => "ok",
+            (Self::Goal, _) => "ok, goal met",
+        }
+    }
 }
 
 impl Figure {
@@ -26,15 +52,21 @@ impl Figure {
         Self { what: what.into(), value: value.into(), bar: None }
     }
 
-    fn at_least(mut self, value: f64, bar: f64, unit: &str) -> Self {
-        self.bar = Some((format!("at least {bar}{unit}"), value >= bar));
+    fn at_least(mut self, value: f64, bar: f64, goal: Option<f64>, unit: &str) -> Self {
+        let words = format!("at least {bar}{unit}{}", goal_in_words(goal, unit));
+        self.bar = Some((words, Mark::of(value >= bar, goal.map(|goal| value >= goal))));
         self
     }
 
-    fn at_most(mut self, value: f64, bar: f64, unit: &str) -> Self {
-        self.bar = Some((format!("at most {bar}{unit}"), value <= bar));
+    fn at_most(mut self, value: f64, bar: f64, goal: Option<f64>, unit: &str) -> Self {
+        let words = format!("at most {bar}{unit}{}", goal_in_words(goal, unit));
+        self.bar = Some((words, Mark::of(value <= bar, goal.map(|goal| value <= goal))));
         self
     }
+}
+
+fn goal_in_words(goal: Option<f64>, unit: &str) -> String {
+    goal.map_or_else(String::new, |goal| format!(", goal {goal}{unit}"))
 }
 
 type Section = fn(&guest::Place) -> anyhow::Result<Vec<Figure>>;
@@ -73,10 +105,11 @@ pub fn run(only: Option<&str>) -> anyhow::Result<()> {
 
 fn print(figures: Vec<Figure>) {
     let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(["what", "figure", "bar", ""]);
+    table.load_style(presets::NOTHING).set_header(["what", "figure", "bar", "met"]);
     for figure in figures {
-        let (bar, passed) = figure.bar.map_or_else(Default::default, |(bar, passed)| {
-            (bar, if passed { "ok" } else { "BELOW THE BAR" })
+        let (bar, passed) = figure.bar.map_or_else(Default::default, |(bar, mark)| {
+            let word = mark.word(bar.contains("goal"));
+            (bar, word)
         });
         table.add_row([figure.what.as_str(), &figure.value, &bar, passed]);
     }

@@ -177,10 +177,10 @@ fn another_interface() {
     let text = format!(
         "#include <dlfcn.h>\n\
          const void *disklab_open(unsigned int interface) {{\n\
-         \tvoid *library = dlopen({:?}, RTLD_NOW);\n\
+         \tvoid *library = dlopen(\"{}\", RTLD_NOW);\n\
          \tconst void *(*open)(unsigned int) = dlsym(library, \"disklab_open\");\n\
          \treturn open(interface + 1);\n}}\n",
-        installation.library
+        installation.library.display()
     );
     std::fs::write(&source, text).unwrap();
     let compiled = Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&other).arg(&source).status();
