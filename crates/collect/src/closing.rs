@@ -45,6 +45,11 @@ pub struct Phase {
     pub begin: Nanos,
     #[serde(rename = "end_ns")]
     pub end: Nanos,
+    /// Reads in order of arrival that followed another read, and those of them that went to another disk.
+    #[serde(default)]
+    pub read_followers: u64,
+    #[serde(default)]
+    pub read_switches: u64,
     pub devices: Vec<Device>,
 }
 
@@ -52,6 +57,11 @@ impl Phase {
     /// Zero when it ends before it begins.
     pub fn length(&self) -> Nanos {
         Nanos(self.end.0.saturating_sub(self.begin.0))
+    }
+
+    /// The part of consecutive reads, 0 to 1, of which the second went to another disk.
+    pub fn switched(&self) -> Option<f64> {
+        part(self.read_switches, self.read_followers)
     }
 }
 
@@ -77,9 +87,57 @@ pub struct Device {
     /// Over all requests, from the start of service to completion.
     #[serde(rename = "service_ns")]
     pub service: Nanos,
+    /// Over all requests, the time within the phase from submission to completion. `None`: it was not counted yet.
+    #[serde(default, rename = "depth_ns")]
+    pub depth: Option<Nanos>,
+    /// Reads and writes that followed another in order of arrival.
+    #[serde(default)]
+    pub followers: u64,
+    /// Of those, the ones that did not begin where the one before ended.
+    #[serde(default)]
+    pub apart: u64,
+    /// How far from there all of them began, in sectors of 512 bytes.
+    #[serde(default)]
+    pub apart_sectors: u64,
     /// What only this kind of model counts: seeks, cache hits.
     #[serde(default)]
     pub model: Value,
+}
+
+impl Device {
+    /// All that ended in the phase.
+    pub fn requests(&self) -> u64 {
+        [self.reads, self.writes, self.flushes, self.discards].into_iter().fold(0, u64::saturating_add)
+    }
+
+    /// Mean from the start of service to completion.
+    pub fn mean_service(&self) -> Option<Nanos> {
+        self.service.0.checked_div(self.requests()).map(Nanos)
+    }
+
+    /// Mean from submission to completion.
+    pub fn mean_wait(&self) -> Option<Nanos> {
+        self.wait.0.checked_div(self.requests()).map(Nanos)
+    }
+
+    /// Mean number of requests at the disk.
+    pub fn mean_depth(&self, phase: &Phase) -> Option<f64> {
+        Some(self.depth?.0 as f64 / phase.length().0 as f64).filter(|depth| depth.is_finite())
+    }
+
+    /// The part of requests, 0 to 1, that did not begin where the one before ended.
+    pub fn not_sequential(&self) -> Option<f64> {
+        part(self.apart, self.followers)
+    }
+
+    /// How far from there requests began on average, the sequential ones included: bytes.
+    pub fn mean_distance(&self) -> Option<f64> {
+        part(self.apart_sectors, self.followers).map(|sectors| sectors * 512.0)
+    }
+}
+
+fn part(some: u64, all: u64) -> Option<f64> {
+    (all > 0).then(|| some as f64 / all as f64)
 }
 
 /// Why a record does not prove that the guest finished.

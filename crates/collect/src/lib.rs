@@ -2,6 +2,7 @@
 //!
 //! - [`fio`]: what fio reported, from its JSON;
 //! - [`closing`]: what the disk models counted, from the closing record of the guest's library;
+//! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
 //! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree.
 //!
 //! Nothing here reads a file, a clock or the environment: every entry point is a plain function of `&[u8]` or
@@ -12,6 +13,7 @@ pub mod closing;
 pub mod digest;
 pub mod fio;
 pub mod histogram;
+pub mod read_stats;
 pub mod remark;
 pub mod sample;
 

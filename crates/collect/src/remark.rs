@@ -31,6 +31,8 @@ pub enum Remark {
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
     /// Too few requests for p99.9, which is then no more than the greatest latency.
     FewRequests { requests: u64 },
+    /// What btrfs counted of a device's reads cannot be used.
+    ReadStats { device_id: u64, problem: String },
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     NoPercentiles,
 }
@@ -68,6 +70,9 @@ impl fmt::Display for Remark {
             }
             Self::FewRequests { requests } => {
                 write!(out, "p99.9 of {requests} requests is hardly more than the greatest latency")
+            }
+            Self::ReadStats { device_id, problem } => {
+                write!(out, "btrfs's read_stats of device {device_id} are not used: {problem}")
             }
             Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
         }

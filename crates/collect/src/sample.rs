@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::closing::{Closing, Device, Phase};
 use crate::fio::{Direction, Fio, Job, Latency};
 use crate::histogram::Histogram;
+use crate::read_stats::ReadStatsChange;
 use crate::remark::Remark;
 
 /// The phase of the closing record that is measured.
@@ -34,7 +35,7 @@ pub struct Asked {
 }
 
 /// What a trial measured, over all jobs and all directions together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sample {
     /// Requests a second.
     pub iops: f64,
@@ -49,8 +50,30 @@ pub struct Sample {
     pub p50_ns: Option<Nanos>,
     pub p99_ns: Option<Nanos>,
     pub p99_9_ns: Option<Nanos>,
+    /// Of the reads alone; `None` when there were none, and in records of before they were told apart.
+    #[serde(default)]
+    pub read: Option<DirectionSample>,
+    /// Of the writes alone.
+    #[serde(default)]
+    pub write: Option<DirectionSample>,
+    /// The part of consecutive reads, in order of arrival at the disks, 0 to 1, that went to another disk than the one
+    /// before.
+    #[serde(default)]
+    pub read_switches: Option<f64>,
     /// In the order of the closing record.
     pub devices: Vec<DeviceSample>,
+}
+
+/// What a trial measured in one direction, over all jobs: as in [`Sample`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectionSample {
+    pub iops: f64,
+    pub bw_bytes: u64,
+    pub requests: u64,
+    pub lat_mean_ns: f64,
+    pub p50_ns: Option<Nanos>,
+    pub p99_ns: Option<Nanos>,
+    pub p99_9_ns: Option<Nanos>,
 }
 
 /// fio computes percentiles of `clat`, unless told `lat_percentiles=1`. With direct I/O they differ by the
@@ -63,7 +86,7 @@ pub enum LatencyKind {
 }
 
 /// What one disk did in the measured phase, as its model saw it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct DeviceSample {
     /// As the guest's kernel calls it: `vda`.
     pub name: String,
@@ -75,6 +98,25 @@ pub struct DeviceSample {
     pub read_share: Option<f64>,
     /// The part of the phase, 0 to 1, in which at least one request was outstanding.
     pub utilisation: f64,
+    #[serde(default)]
+    pub read_bytes: u64,
+    #[serde(default)]
+    pub write_bytes: u64,
+    /// From the start of a request's service to its completion, on average.
+    #[serde(default)]
+    pub service_mean_ns: Option<Nanos>,
+    /// Requests at the disk, on average.
+    #[serde(default)]
+    pub depth_mean: Option<f64>,
+    /// The part of reads and writes, 0 to 1, that did not begin where the one before them, in order of arrival, ended.
+    #[serde(default)]
+    pub not_sequential: Option<f64>,
+    /// How far from there they began on average, either way, the sequential ones included.
+    #[serde(default)]
+    pub distance_mean_bytes: Option<f64>,
+    /// What btrfs counted of its reads, where it does.
+    #[serde(default)]
+    pub read_stats: Option<ReadStatsChange>,
 }
 
 /// Joins fio's report with the closing record. Numbers that contradict each other are kept, and said to in
@@ -86,6 +128,7 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     let mut sample = of_fio(fio);
     if let Some(phase) = phase {
         sample.devices = devices(closing, phase);
+        sample.read_switches = phase.switched();
         judge_disks(fio, phase, asked, &mut remarks);
     } else {
         remarks.push(Remark::NoMeasuredPhase);
@@ -108,21 +151,46 @@ fn sum(values: impl Iterator<Item = u64>) -> u64 {
 }
 
 fn of_fio(fio: &Fio) -> Sample {
-    let weights: f64 = measured(fio).map(|direction| direction.lat.count as f64).sum();
-    let weighted: f64 =
-        measured(fio).map(|direction| direction.lat.mean_ns * direction.lat.count as f64).sum();
-    let tail = Tail::of(fio);
-    let percentile = |percent| tail.as_ref().and_then(|tail| tail.latency.percentile(percent));
+    let all: Vec<_> = measured(fio).collect();
+    let of = |pick: fn(&Job) -> &Direction| -> Vec<_> {
+        fio.jobs.iter().map(pick).filter(|direction| direction.total_ios > 0).collect()
+    };
+    let alone = |directions: &[&Direction]| {
+        (!directions.is_empty()).then(|| numbers(directions, Tail::of(directions).as_ref()))
+    };
+    let tail = Tail::of(&all);
+    let DirectionSample { iops, bw_bytes, requests, lat_mean_ns, p50_ns, p99_ns, p99_9_ns } =
+        numbers(&all, tail.as_ref());
     Sample {
-        iops: measured(fio).map(|direction| direction.iops).sum(),
-        bw_bytes: sum(measured(fio).map(|direction| direction.bw_bytes)),
-        requests: sum(measured(fio).map(|direction| direction.total_ios)),
-        lat_mean_ns: if weights > 0.0 { weighted / weights } else { 0.0 },
+        iops,
+        bw_bytes,
+        requests,
+        lat_mean_ns,
         percentiles_of: tail.as_ref().map(|tail| tail.kind),
+        p50_ns,
+        p99_ns,
+        p99_9_ns,
+        read: alone(&of(|job| &job.read)),
+        write: alone(&of(|job| &job.write)),
+        read_switches: None,
+        devices: Vec::new(),
+    }
+}
+
+/// Of some directions together.
+fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
+    let weights: f64 = directions.iter().map(|direction| direction.lat.count as f64).sum();
+    let weighted: f64 =
+        directions.iter().map(|direction| direction.lat.mean_ns * direction.lat.count as f64).sum();
+    let percentile = |percent| tail.and_then(|tail| tail.latency.percentile(percent));
+    DirectionSample {
+        iops: directions.iter().map(|direction| direction.iops).sum(),
+        bw_bytes: sum(directions.iter().map(|direction| direction.bw_bytes)),
+        requests: sum(directions.iter().map(|direction| direction.total_ios)),
+        lat_mean_ns: if weights > 0.0 { weighted / weights } else { 0.0 },
         p50_ns: percentile(50.0),
         p99_ns: percentile(99.0),
         p99_9_ns: percentile(99.9),
-        devices: Vec::new(),
     }
 }
 
@@ -136,9 +204,8 @@ impl Tail {
     /// `lat` is preferred, because the mean is of it; histograms of several jobs and directions are added up.
     /// Percentiles that fio computed itself cannot be added, and are used only when one job had one
     /// direction.
-    fn of(fio: &Fio) -> Option<Self> {
-        let latencies =
-            |kind| measured(fio).map(move |direction| direction.latency(kind)).collect::<Vec<_>>();
+    fn of(directions: &[&Direction]) -> Option<Self> {
+        let latencies = |kind| directions.iter().map(|direction| direction.latency(kind)).collect::<Vec<_>>();
         [LatencyKind::Lat, LatencyKind::Clat].into_iter().find_map(|kind| {
             let latency = match latencies(kind).as_slice() {
                 [] => return None,
@@ -184,6 +251,13 @@ fn devices(closing: &Closing, phase: &Phase) -> Vec<DeviceSample> {
         writes: device.writes,
         read_share: (reads > 0).then(|| device.reads as f64 / reads as f64),
         utilisation: device.busy.0 as f64 / length,
+        read_bytes: device.read_bytes,
+        write_bytes: device.write_bytes,
+        service_mean_ns: device.mean_service(),
+        depth_mean: device.mean_depth(phase),
+        not_sequential: device.not_sequential(),
+        distance_mean_bytes: device.mean_distance(),
+        read_stats: None,
     };
     phase.devices.iter().enumerate().map(sample).collect()
 }

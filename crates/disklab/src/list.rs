@@ -29,6 +29,7 @@ enum What {
     Arrays,
     Devices,
     Workloads,
+    Backgrounds,
     Policies,
     Kernels,
     Runs,
@@ -41,6 +42,7 @@ impl What {
             Self::Arrays => "arrays",
             Self::Devices => "devices",
             Self::Workloads => "workloads",
+            Self::Backgrounds => "backgrounds",
             Self::Policies => "policies",
             Self::Kernels => "kernels",
             Self::Runs => "runs",
@@ -91,6 +93,7 @@ fn print(what: What, home: &Home, screen: &Screen, indent: &str, out: &mut dyn W
         What::Arrays => &[("join", Left), ("disks", Right), ("holds", Right)],
         What::Devices => &[("kind", Left), ("size", Right)],
         What::Workloads => &[("rw", Left), ("bs", Right), ("iodepth", Right), ("file", Right)],
+        What::Backgrounds => &[("programs", Left), ("trees", Right)],
         What::Policies => &[("parameters", Left)],
         What::Kernels => &[("preference", Right), ("built", Right)],
         What::Runs => &[],
@@ -138,6 +141,7 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
             };
             lab.workloads.values().map(workload).collect()
         }
+        What::Backgrounds => lab.backgrounds.values().map(background).collect(),
         What::Policies => {
             let policy = |policy: &disklab_spec::Policy| {
                 let keys: Vec<_> = policy.parameters.iter().map(|it| it.key.as_str()).collect();
@@ -163,6 +167,19 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         }
         What::Runs => Vec::new(),
     }
+}
+
+fn background(background: &disklab_spec::Background) -> Thing {
+    let mut programs: Vec<&str> = background
+        .processes
+        .iter()
+        .filter_map(|process| process.command.first())
+        .map(String::as_str)
+        .collect();
+    programs.dedup();
+    let trees = background.trees.map_or_else(|| "none".to_owned(), |trees| trees.bytes().to_string());
+    let facts = vec![programs.join(", "), trees];
+    Thing { name: background.name.clone(), facts, summary: background.summary.clone() }
 }
 
 /// A suite with mistakes is listed with them: the others are as good as before.
@@ -228,6 +245,7 @@ fn as_json(what: What, home: Option<&Home>) -> Value {
         What::Arrays => json!(lab.arrays.values().collect::<Vec<_>>()),
         What::Devices => json!(lab.devices.values().collect::<Vec<_>>()),
         What::Workloads => json!(lab.workloads.values().collect::<Vec<_>>()),
+        What::Backgrounds => json!(lab.backgrounds.values().collect::<Vec<_>>()),
         What::Policies => json!(lab.policies.values().collect::<Vec<_>>()),
         What::Kernels => json!(lab.kernels),
         What::Runs => json!(records::list()),

@@ -122,14 +122,19 @@ pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 /// Disks that trials share are prepared once; one trial for each such set of disks.
 pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let mut seen = BTreeSet::new();
-    let key = |trial: &&Trial| (trial.kernel.clone(), trial.array.name.clone(), trial.workload.file_size);
+    let trees = |trial: &Trial| {
+        trial.background.as_ref().filter(|background| background.trees.is_some()).map(|it| it.name.clone())
+    };
+    let key = |trial: &&Trial| {
+        (trial.kernel.clone(), trial.array.name.clone(), trial.workload.file_size, trees(trial))
+    };
     let joined = trials.iter().filter(|trial| trial.array.join != Join::Single);
     joined.filter(|trial| seen.insert(key(trial))).collect()
 }
 
 /// Measured and before it.
 pub fn virtual_time(trial: &Trial) -> Nanos {
-    trial.ramp.saturating_add(trial.runtime)
+    trial.lead().saturating_add(trial.ramp).saturating_add(trial.runtime)
 }
 
 impl Plan {

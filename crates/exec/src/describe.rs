@@ -1,7 +1,9 @@
 //! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
 
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
-use disklab_guest::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, Touch, ZeroFile};
+use disklab_guest::plan::{
+    Background, Gate, Measure, Mount, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
+};
 use disklab_spec::device::{Constant, Device, Model};
 use disklab_spec::suite::Metadata;
 use disklab_spec::{Join, Trial};
@@ -13,6 +15,8 @@ const TEST_FILE: &str = "test";
 pub const DISKS: &str = "disks";
 /// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
+/// btrfs's statistics of each device's reads, where the kernel has them.
+const READ_STATS: &str = "/sys/fs/btrfs/*/devinfo/*/read_stats";
 /// The luck of a policy that chooses by pid is drawn from so many: divisible by 2, 3 and 4 copies.
 const PIDS: u64 = 12;
 
@@ -60,15 +64,12 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         ["mkfs.btrfs", "-q", "-f", "-d", profile.as_str(), "-m", profile.as_str()].map(str::to_owned).into();
     mkfs.extend(device_paths(&trial.devices));
     Some(Plan {
-        burn_pids: 0,
-        device_settings: Vec::new(),
         mkfs: Some(mkfs),
         mount: Some(mount(trial)),
-        mount_settings: Vec::new(),
         files: vec![ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size }],
-        touch: None,
-        measure: None,
+        trees: trial.background.as_ref().and_then(|background| background.trees),
         unmount: true,
+        ..Plan::default()
     })
 }
 
@@ -83,18 +84,37 @@ pub fn plan(trial: &Trial) -> Plan {
     Plan {
         burn_pids: (trial.seed.derive("pids").0 % PIDS) as u32,
         device_settings: (0..trial.devices.len()).map(|i| scheduler(trial, i)).collect(),
-        mkfs: None,
         mount: (!bare).then(|| mount(trial)),
         mount_settings: policy.into_iter().collect(),
-        files: Vec::new(),
         touch: touch(trial),
+        background: background(trial),
+        keep: if bare { Vec::new() } else { vec![READ_STATS.to_owned()] },
         measure: Some(Measure {
             command: fio(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
+            gate: trial.background.as_ref().map(|_| gate(trial)),
         }),
-        unmount: false,
+        ..Plan::default()
     }
+}
+
+/// fio opens its file when it begins.
+fn gate(trial: &Trial) -> Gate {
+    Gate { file: format!("{POOL}/{TEST_FILE}"), length_ns: (trial.ramp + trial.runtime).0 }
+}
+
+fn background(trial: &Trial) -> Option<Background> {
+    let background = trial.background.as_ref()?;
+    let trees = background.trees.map(|trees| trees.count);
+    let process = |process: &disklab_spec::background::Process| Process {
+        command: process.command.clone(),
+        trees: trees.filter(|_| process.uses_trees()),
+    };
+    Some(Background {
+        lead_ns: trial.lead().0,
+        processes: background.processes.iter().map(process).collect(),
+    })
 }
 
 /// What brings the filesystem's metadata into memory, if that is wanted.
@@ -168,7 +188,14 @@ fn fio(trial: &Trial) -> Vec<String> {
     if trial.ramp.0 > 0 {
         arguments.push(format!("--ramp_time={}us", trial.ramp.0.div_ceil(1000)));
     }
-    let flags = [("norandommap", w.norandommap), ("refill_buffers", w.refill_buffers)];
+    if w.rw.reads() && w.rw.writes() {
+        arguments.push(format!("--rwmixread={}", w.rwmixread));
+    }
+    let flags = [
+        ("norandommap", w.norandommap),
+        ("refill_buffers", w.refill_buffers),
+        ("zero_buffers", w.zero_buffers),
+    ];
     arguments.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
     arguments
 }

@@ -14,12 +14,18 @@ const REQUEST: Duration = Duration::from_micros(20);
 const MEBIBYTE: Duration = Duration::from_micros(300);
 /// Wall time to write a GiB of a test file, which is zeroes.
 const PREPARE_GIBIBYTE: Duration = Duration::from_millis(700);
+/// Wall time to write one piece of a fragmented file.
+const PREPARE_FRAGMENT: Duration = Duration::from_micros(60);
+/// Requests that a process of a background keeps in flight, roughly: it reads ahead.
+const BACKGROUND_DEPTH: usize = 32;
 
 /// One trial on one processor.
 pub fn wall(trial: &Trial) -> Duration {
-    let seconds = (trial.ramp + trial.runtime).as_secs_f64();
+    let seconds = (trial.lead() + trial.ramp + trial.runtime).as_secs_f64();
     let block = trial.workload.bs.0 as f64;
-    let depth = f64::from(trial.workload.iodepth * trial.workload.numjobs);
+    let beside =
+        trial.background.as_ref().map_or(0, |background| background.processes.len() * BACKGROUND_DEPTH);
+    let depth = f64::from(trial.workload.iodepth * trial.workload.numjobs) + beside as f64;
     let requests = seconds * trial.devices.iter().map(|d| rate(&d.model, block, depth)).sum::<f64>();
     let moved = MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20));
     START + REQUEST.mul_f64(requests + touched(trial) as f64) + moved
@@ -28,7 +34,7 @@ pub fn wall(trial: &Trial) -> Duration {
 /// The guest's clock at the end of a trial.
 pub fn virtual_time(trial: &Trial) -> Nanos {
     let slowest = trial.devices.iter().map(|d| 1.0 / rate(&d.model, 4096.0, 1.0)).fold(0.0, f64::max);
-    trial.ramp + trial.runtime + Nanos::from_secs_f64(slowest * touched(trial) as f64)
+    trial.lead() + trial.ramp + trial.runtime + Nanos::from_secs_f64(slowest * touched(trial) as f64)
 }
 
 /// What preparing the disks of a trial takes at most on the host.
@@ -43,7 +49,11 @@ fn touched(trial: &Trial) -> u64 {
 
 /// Preparing the disks of a trial on one processor, if they are not in the cache.
 pub fn preparing(trial: &Trial) -> Duration {
-    START + PREPARE_GIBIBYTE.mul_f64(trial.workload.file_size.0 as f64 / f64::from(1 << 30))
+    let trees = trial.background.as_ref().and_then(|background| background.trees);
+    let fragments = trees.map_or(0, |trees| trees.fragments());
+    START
+        + PREPARE_GIBIBYTE.mul_f64(trial.workload.file_size.0 as f64 / f64::from(1 << 30))
+        + PREPARE_FRAGMENT.mul_f64(fragments as f64)
 }
 
 /// Requests a second that a disk serves at most.

@@ -16,6 +16,11 @@ pub fn tools() -> Result<Vec<Fact>> {
     Ok(vec![Fact::new("fio", program("fio")?), Fact::new("mkfs.btrfs", mkfs()?), Fact::new("libc", libc)])
 }
 
+/// A program that runs in guests besides those of [`tools`].
+pub fn tool(name: &str) -> Result<Fact> {
+    Ok(Fact::new(name, program(name)?))
+}
+
 /// Which `mkfs.btrfs` guests use.
 pub fn mkfs() -> Result<String> {
     program("mkfs.btrfs")

@@ -28,6 +28,8 @@ const MEMORY: Bytes = Bytes::mib(512);
 const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
 /// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its extents beside them.
 const DATA_PER_METADATA: u64 = 400;
+/// Of a fragment it keeps items in three trees that are about half full.
+const METADATA_PER_FRAGMENT: u64 = 512;
 
 /// All that decides what prepared disks hold.
 #[derive(Serialize)]
@@ -156,7 +158,10 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
 pub fn room(trial: &Trial) -> Bytes {
     let copies = u64::from(trial.array.join.mirrors());
     let Join::Btrfs(_) = trial.array.join else { return Bytes(0) };
-    let metadata = trial.workload.file_size.0 / DATA_PER_METADATA * copies;
+    let trees = trial.background.as_ref().and_then(|background| background.trees);
+    let fragments = trees.map_or(0, |trees| trees.fragments());
+    let metadata =
+        (trial.workload.file_size.0 / DATA_PER_METADATA + fragments * METADATA_PER_FRAGMENT) * copies;
     Bytes(metadata + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
 }
 

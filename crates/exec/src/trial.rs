@@ -8,7 +8,7 @@ use crate::run::Run;
 use crate::scratch::Scratch;
 use crate::{estimate, evidence, image};
 use disklab_collect::sample::{self, Asked};
-use disklab_collect::{Remark, Sample, fio};
+use disklab_collect::{Remark, Sample, fio, read_stats};
 use disklab_guest::heartbeat::Beat;
 use disklab_guest::names;
 use disklab_kernels::Kernel;
@@ -115,5 +115,8 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Samp
     let each = if w.ioengine == Ioengine::Psync { 1 } else { w.iodepth };
     let asked =
         Asked { in_flight: w.direct.then_some(each * w.numjobs), direct: w.direct, runtime: trial.runtime };
-    Ok(sample::join(&report, &closing, &asked))
+    let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);
+    let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
+    remarks.extend(read_stats::add(&steps, &mut sample));
+    Ok((sample, remarks))
 }

@@ -12,6 +12,7 @@ pub mod library;
 mod lifetime;
 pub mod machine;
 pub mod meter;
+pub mod order;
 pub mod plan;
 pub mod trace;
 

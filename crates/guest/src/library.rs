@@ -175,7 +175,7 @@ impl Library {
         running.disk.submit(now, Request { id, op, sector, sectors, fua });
         running.next = running.disk.next_event();
         let disks = &self.disks;
-        self.meter.arrived(arrival.disk, now.0, || counters(disks));
+        self.meter.arrived(&arrival, now.0, || counters(disks));
         if self.meter.counts() {
             self.heartbeat.measuring();
         }
@@ -267,7 +267,15 @@ impl Library {
                 self.meter.announce(name, after);
                 true
             }),
-            ["end"] => self.meter.end(&counters(&self.disks)),
+            ["end"] => {
+                let at = |(disk, running): (usize, &Running)| {
+                    let submitted =
+                        running.present.iter().flatten().map(move |(_, submitted)| (disk, *submitted));
+                    submitted.collect::<Vec<_>>()
+                };
+                let present = self.disks.iter().enumerate().flat_map(at);
+                self.meter.end(&counters(&self.disks), present)
+            }
             _ => false,
         }
     }

@@ -1,5 +1,6 @@
 //! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
 
+use disklab_spec::background::Trees;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -7,6 +8,13 @@ use serde::{Deserialize, Serialize};
 pub const POOL: &str = "/mnt/pool";
 /// Where the guest sees the trial's folder.
 pub const TRIAL: &str = "/mnt/trial";
+/// Where a background's trees are.
+pub const TREES: &str = "/mnt/pool/trees";
+
+/// A background's tree, from 0.
+pub fn tree(number: u32) -> String {
+    format!("{TREES}/{number}")
+}
 
 /// The steps, in the order of the fields. The default is to do nothing.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -24,8 +32,15 @@ pub struct Plan {
     pub mount_settings: Vec<Setting>,
     /// Files of zeroes to write into [`POOL`] (direct, 1 MiB at a time).
     pub files: Vec<ZeroFile>,
+    /// Fragmented files, whose pieces are written in turn with those.
+    pub trees: Option<Trees>,
     /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
     pub touch: Option<Touch>,
+    /// What runs beside what is measured.
+    pub background: Option<Background>,
+    /// Files of sysfs that are read just before what is measured starts and just after it has ended, where the kernel
+    /// has them. A `*` stands for the names of any folders.
+    pub keep: Vec<String>,
     /// What is measured.
     pub measure: Option<Measure>,
     /// Unmount in the end: the disks are to be used again.
@@ -47,7 +62,7 @@ pub struct Mount {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Setting {
-    /// One `*` may stand for a folder's name where only one folder fits (a filesystem's UUID).
+    /// A `*` may stand for a folder's name where only one fits (a filesystem's UUID).
     pub path: String,
     pub value: String,
     /// The file lists all choices with the active one in brackets; otherwise it holds just the value.
@@ -70,6 +85,25 @@ pub struct Touch {
     pub every: Bytes,
 }
 
+/// Programs that run beside the measured one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Background {
+    /// They run for so long, in virtual ns, before the measured program starts.
+    pub lead_ns: u64,
+    pub processes: Vec<Process>,
+}
+
+/// A program that is started again whenever it has ended well.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Process {
+    /// The program and its arguments. [`disklab_spec::background::TREE`] in them stands for the next tree each time.
+    pub command: Vec<String>,
+    /// So many times at most, if it takes a tree each time.
+    pub trees: Option<u32>,
+}
+
 /// The measured program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -80,4 +114,14 @@ pub struct Measure {
     pub phase: String,
     /// Virtual ns after the first request in which nothing is counted.
     pub ramp_ns: u64,
+    /// Where a background makes requests too. Without it, all requests from the program's start to its end are its.
+    pub gate: Option<Gate>,
+}
+
+/// The phase is announced when the program opens a file, and is over so long after that.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Gate {
+    pub file: String,
+    pub length_ns: u64,
 }

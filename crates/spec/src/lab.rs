@@ -1,7 +1,8 @@
 //! The lab folder: everything that suites can name.
 //!
 //! ```text
-//! lab/devices/*.toml  arrays/*.toml  workloads/*.toml  policies/*.toml  kernels/*.toml  suites/*.toml
+//! lab/devices/*.toml    arrays/*.toml   workloads/*.toml  backgrounds/*.toml
+//!     policies/*.toml   kernels/*.toml  suites/*.toml
 //! ```
 //!
 //! This is the only module of the crate that reads files.
@@ -12,6 +13,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::array::{Array, Devices};
+use crate::background::Background;
 use crate::device::Device;
 use crate::kernel::Kernel;
 use crate::policy::Policy;
@@ -27,6 +29,7 @@ pub struct Lab {
     pub devices: BTreeMap<String, Device>,
     pub arrays: BTreeMap<String, Array>,
     pub workloads: BTreeMap<String, Workload>,
+    pub backgrounds: BTreeMap<String, Background>,
     pub policies: BTreeMap<String, Policy>,
     /// The most preferred first.
     pub kernels: Vec<Kernel>,
@@ -59,6 +62,8 @@ impl Lab {
         let arrays = read_all(array_files, &mut mistakes, |name, table| Array::read(name, table, &devices));
         let workloads =
             read_all(files(&folder.join("workloads"), &mut mistakes), &mut mistakes, Workload::read);
+        let backgrounds =
+            read_all(files(&folder.join("backgrounds"), &mut mistakes), &mut mistakes, Background::read);
         let policies = read_all(files(&folder.join("policies"), &mut mistakes), &mut mistakes, Policy::read);
         let kernels = read_all(files(&folder.join("kernels"), &mut mistakes), &mut mistakes, Kernel::read);
         let kernels = order_kernels(&folder.join("kernels"), kernels, &mut mistakes);
@@ -71,6 +76,7 @@ impl Lab {
             devices: present(devices),
             arrays: present(arrays),
             workloads: present(workloads),
+            backgrounds: present(backgrounds),
             policies: present(policies),
             kernels,
             suites: suites.into_iter().collect(),

@@ -4,6 +4,7 @@
 //! collects all mistakes of a file with their line. Nothing here runs anything, and only [`lab`] touches the disk.
 
 pub mod array;
+pub mod background;
 pub mod device;
 pub mod join;
 pub mod kernel;
@@ -16,6 +17,7 @@ pub mod trial;
 pub mod workload;
 
 pub use array::Array;
+pub use background::Background;
 pub use device::{Device, Model};
 pub use join::{Join, Profile};
 pub use kernel::Kernel;

@@ -2,6 +2,7 @@ use disklab_units::{Bytes, Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
 use crate::array::Array;
+use crate::background::Background;
 use crate::device::Device;
 use crate::policy::PolicyChoice;
 use crate::scheduler::Scheduler;
@@ -23,7 +24,10 @@ pub struct Trial {
     pub array: Array,
     /// The array's disks, in its order. `Device::used` is cut to the array's part, `Device::bytes` is the whole disk.
     pub devices: Vec<Device>,
+    /// Its `numjobs` is the suite's, where the suite says any.
     pub workload: Workload,
+    /// What runs beside it.
+    pub background: Option<Background>,
     /// None: the kernel's default, or an array without mirrors.
     pub policy: Option<PolicyChoice>,
     pub scheduler: Scheduler,
@@ -44,6 +48,11 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// How long its background runs before the workload starts.
+    pub fn lead(&self) -> Nanos {
+        self.background.as_ref().map(|background| background.lead.of(self.rotational())).unwrap_or_default()
+    }
+
     /// Whether any of its disks turns; decides which of a suite's run times applies.
     pub fn rotational(&self) -> bool {
         self.devices.iter().any(|device| device.model.rotational())

@@ -11,6 +11,8 @@
 //! direct = true            # default false
 //! norandommap = true       # default false
 //! refill_buffers = true    # default false
+//! zero_buffers = false     # default false: what is written is zeroes, which take no room on the host
+//! rwmixread = 50           # per cent; only with rw and randrw, default 50
 //! ```
 //!
 //! How long it runs is the suite's to say.
@@ -19,6 +21,7 @@ use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::read::{Table, choices};
+use crate::suite::JOBS;
 
 /// One fio job definition, on one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,6 +43,10 @@ pub struct Workload {
     pub norandommap: bool,
     /// New contents for every write.
     pub refill_buffers: bool,
+    /// Zeroes are written.
+    pub zero_buffers: bool,
+    /// Of a load that reads and writes: how many per cent of its requests are reads.
+    pub rwmixread: u32,
 }
 
 choices! {
@@ -49,9 +56,9 @@ choices! {
         Write = "write",
         Randread = "randread",
         Randwrite = "randwrite",
-        /// Sequential reads and writes, half and half.
+        /// Sequential reads and writes.
         Rw = "rw",
-        /// Random reads and writes, half and half.
+        /// Random reads and writes.
         Randrw = "randrw",
     }
 }
@@ -84,9 +91,10 @@ impl Workload {
         let file_size = table.within("filesize", Bytes::kib(64)..=Bytes(100_000_000_000_000));
         let ioengine = table.required("ioengine");
         let iodepth = table.within_or("iodepth", 1..=4096, 1);
-        let numjobs = table.within_or("numjobs", 1..=256, 1);
-        let [direct, norandommap, refill_buffers] =
-            ["direct", "norandommap", "refill_buffers"].map(|key| table.or(key, false));
+        let numjobs = table.within_or("numjobs", JOBS, 1);
+        let [direct, norandommap, refill_buffers, zero_buffers] =
+            ["direct", "norandommap", "refill_buffers", "zero_buffers"].map(|key| table.or(key, false));
+        let rwmixread = table.within_or("rwmixread", 1..=99, 50);
         let workload = Self {
             name: name.to_owned(),
             summary: summary?,
@@ -99,6 +107,8 @@ impl Workload {
             direct,
             norandommap,
             refill_buffers,
+            zero_buffers,
+            rwmixread: rwmixread?,
         };
         workload.check(table);
         Some(workload)
@@ -110,6 +120,15 @@ impl Workload {
         }
         if self.bs > self.file_size {
             table.wrong("bs", format!("{} is more than filesize, {}", self.bs, self.file_size));
+        }
+        if self.zero_buffers && self.refill_buffers {
+            table.wrong(
+                "zero_buffers",
+                "contradicts refill_buffers: what is written is zeroes or new each time",
+            );
+        }
+        if table.has("rwmixread") && !matches!(self.rw, Rw::Rw | Rw::Randrw) {
+            table.wrong("rwmixread", format!("{} does not mix reads and writes: rw and randrw do", self.rw));
         }
         if self.ioengine == Ioengine::Psync && self.iodepth > 1 {
             table.wrong(

@@ -49,7 +49,12 @@ impl Place {
         let build = disklab_guest::BUILD.to_owned();
         let machine = Machine { build, seed: Seed(1), disks: vec![disk], trace };
         let plan = Plan {
-            measure: Some(Measure { command: command.to_vec(), phase: "measure".to_owned(), ramp_ns: 0 }),
+            measure: Some(Measure {
+                command: command.to_vec(),
+                phase: "measure".to_owned(),
+                ramp_ns: 0,
+                gate: None,
+            }),
             ..Plan::default()
         };
         std::fs::write(folder.path().join(names::MACHINE), serde_json::to_vec(&machine)?)?;

@@ -32,11 +32,23 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
         })
         .collect();
     manifest.tools = facts::tools()?;
+    for program in programs(question) {
+        if manifest.tools.iter().all(|tool| tool.name != program) {
+            manifest.tools.push(facts::tool(program)?);
+        }
+    }
     // The disk models are in there: other models, other results.
     manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
     manifest.inputs = inputs(home, question)?;
     manifest.host = facts::host();
     Ok(manifest)
+}
+
+/// Of the backgrounds.
+fn programs(question: &Question) -> BTreeSet<&str> {
+    let backgrounds = question.trials.iter().filter_map(|trial| trial.background.as_ref());
+    let processes = backgrounds.flat_map(|background| &background.processes);
+    processes.filter_map(|process| process.command.first()).map(String::as_str).collect()
 }
 
 /// The files of the lab that the trials were made of.
@@ -46,6 +58,7 @@ fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
         files.insert(("arrays", trial.array.name.as_str()));
         files.insert(("workloads", trial.workload.name.as_str()));
         files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
+        files.extend(trial.background.iter().map(|background| ("backgrounds", background.name.as_str())));
         files.extend(trial.policy.iter().map(|policy| ("policies", policy.policy.as_str())));
     }
     let fact = |(kind, name): (&str, &str)| {

@@ -121,12 +121,12 @@ fn best(group: &Group) -> Option<usize> {
     let clear = |(at, candidate): (usize, f64)| {
         let others =
             || measured.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, other)| *other);
-        others().next().is_some() && others().all(|other| other.iops.max < candidate)
+        others().next().is_some() && others().all(|other| other.all.iops.max < candidate)
     };
     if !group.cells.iter().filter(|cell| cell.measured.is_some()).all(several_seeds) {
         return None;
     }
-    let candidates = measured.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?.iops.min)));
+    let candidates = measured.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?.all.iops.min)));
     candidates.into_iter().find(|&candidate| clear(candidate)).map(|(at, _)| at)
 }
 

@@ -2,11 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use disklab_collect::sample::DirectionSample;
 use disklab_collect::{Remark, Sample};
 use disklab_spec::Suite;
 use disklab_store::manifest::Manifest;
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Record, Status};
+use disklab_units::Nanos;
 use serde::Serialize;
 
 use super::spread::Spread;
@@ -76,6 +78,18 @@ pub struct TrialRow<'a> {
 #[derive(Debug, Serialize)]
 pub struct Measured {
     pub seeds: usize,
+    /// Of reads and writes together.
+    #[serde(flatten)]
+    pub all: Numbers,
+    /// Of the reads alone.
+    pub read: Option<Numbers>,
+    /// Of the writes alone.
+    pub write: Option<Numbers>,
+    pub disks: Vec<Disk>,
+}
+
+#[derive(Debug, Serialize)]
+pub struct Numbers {
     pub iops: Spread,
     /// Bytes a second.
     pub bw_bytes: Spread,
@@ -83,7 +97,6 @@ pub struct Measured {
     pub p50_ns: Option<Spread>,
     pub p99_ns: Option<Spread>,
     pub p99_9_ns: Option<Spread>,
-    pub disks: Vec<Disk>,
 }
 
 #[derive(Debug, Serialize)]
@@ -216,22 +229,57 @@ impl<'a> TrialRow<'a> {
 
 impl Measured {
     fn of(samples: &[&Sample]) -> Option<Self> {
-        let over = |value: fn(&Sample) -> f64| Spread::of(samples.iter().map(|sample| value(sample)));
+        let alone = |pick: fn(&Sample) -> Option<&DirectionSample>| {
+            // Of a direction that one seed lacks, the median would be of the others.
+            let parts: Option<Vec<&DirectionSample>> = samples.iter().map(|sample| pick(sample)).collect();
+            Numbers::of(&parts?)
+        };
+        let all: Vec<DirectionSample> = samples.iter().map(|sample| together(sample)).collect();
+        Some(Self {
+            seeds: samples.len(),
+            all: Numbers::of(&all.iter().collect::<Vec<_>>())?,
+            read: alone(|sample| sample.read.as_ref()),
+            write: alone(|sample| sample.write.as_ref()),
+            disks: disks(samples),
+        })
+    }
+
+    /// Whether it both read and wrote.
+    pub fn mixed(&self) -> bool {
+        self.read.is_some() && self.write.is_some()
+    }
+}
+
+/// A sample's numbers of both directions.
+pub fn together(sample: &Sample) -> DirectionSample {
+    DirectionSample {
+        iops: sample.iops,
+        bw_bytes: sample.bw_bytes,
+        requests: sample.requests,
+        lat_mean_ns: sample.lat_mean_ns,
+        p50_ns: sample.p50_ns,
+        p99_ns: sample.p99_ns,
+        p99_9_ns: sample.p99_9_ns,
+    }
+}
+
+impl Numbers {
+    fn of(samples: &[&DirectionSample]) -> Option<Self> {
+        let over =
+            |value: fn(&DirectionSample) -> f64| Spread::of(samples.iter().map(|sample| value(sample)));
         // A percentile that one seed lacks would be a median of others.
-        let percentile = |value: fn(&Sample) -> Option<disklab_units::Nanos>| {
+        let percentile = |value: fn(&DirectionSample) -> Option<Nanos>| {
             let values: Option<Vec<f64>> =
                 samples.iter().map(|sample| Some(value(sample)?.0 as f64)).collect();
             values.and_then(Spread::of)
         };
         Some(Self {
-            seeds: samples.len(),
             iops: over(|sample| sample.iops)?,
             bw_bytes: over(|sample| sample.bw_bytes as f64)?,
             lat_mean_ns: over(|sample| sample.lat_mean_ns)?,
             p50_ns: percentile(|sample| sample.p50_ns),
             p99_ns: percentile(|sample| sample.p99_ns),
             p99_9_ns: percentile(|sample| sample.p99_9_ns),
-            disks: disks(samples),
         })
     }
 }

@@ -5,14 +5,16 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
+use disklab_collect::Sample;
 use disklab_collect::closing::{self, Closing, Phase};
-use disklab_collect::{Sample, sample::LatencyKind};
+use disklab_collect::sample::{DirectionSample, LatencyKind};
 use disklab_guest::names;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
 use super::VALIDITY;
+use super::merge::together;
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -96,17 +98,56 @@ fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), F
 
 fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     section("measured by fio", screen, out)?;
-    let rate = Rate(sample.bw_bytes);
-    writeln!(out, "{} requests, {} IOPS, {rate}", sample.requests, words::digits(sample.iops))?;
-    let mean = Nanos(sample.lat_mean_ns.round() as u64);
-    let percentiles = [("p50", sample.p50_ns), ("p99", sample.p99_ns), ("p99.9", sample.p99_9_ns)];
-    let told = percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
     let of = match sample.percentiles_of {
         Some(LatencyKind::Clat) => " (percentiles of clat)",
         Some(LatencyKind::Lat) | None => "",
     };
-    writeln!(out, "latency: mean {mean}{}{of}", told.collect::<String>())?;
-    Ok(())
+    let mut direction = |name: &str, it: &DirectionSample| -> Result<(), Failure> {
+        let rate = Rate(it.bw_bytes);
+        writeln!(out, "{name}{} requests, {} IOPS, {rate}", it.requests, words::digits(it.iops))?;
+        let mean = Nanos(it.lat_mean_ns.round() as u64);
+        let percentiles = [("p50", it.p50_ns), ("p99", it.p99_ns), ("p99.9", it.p99_9_ns)];
+        let told = percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
+        Ok(writeln!(out, "{name}latency: mean {mean}{}{of}", told.collect::<String>())?)
+    };
+    direction("", &together(sample))?;
+    if let (Some(read), Some(write)) = (&sample.read, &sample.write) {
+        direction("reads: ", read)?;
+        direction("writes: ", write)?;
+    }
+    read_stats(sample, screen, out)
+}
+
+/// What btrfs counted of each device's reads, where it did.
+fn read_stats(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    use Side::{Left, Right};
+    if sample.devices.iter().all(|disk| disk.read_stats.is_none()) {
+        return Ok(());
+    }
+    section("btrfs's read_stats over the measurement", screen, out)?;
+    let columns = [
+        ("disk", Left),
+        ("ios", Right),
+        ("mean wait", Right),
+        ("checkpoints", Right),
+        ("ignored", Right),
+        ("age", Right),
+        ("checkpoint avg", Right),
+    ];
+    let mut table = Table::new(&columns, screen.color);
+    for disk in &sample.devices {
+        let Some(stats) = &disk.read_stats else { continue };
+        table.row([
+            disk.name.clone(),
+            stats.ios.to_string(),
+            stats.avg_ns.map_or_else(|| "-".to_owned(), |mean| mean.to_string()),
+            stats.checkpoints.to_string(),
+            stats.ignored.to_string(),
+            stats.age.to_string(),
+            stats.checkpoint_avg_ns.to_string(),
+        ]);
+    }
+    table.print(screen, "", out)
 }
 
 impl Left {
@@ -148,6 +189,10 @@ impl Left {
             let words: Vec<_> = step["command"].as_array().into_iter().flatten().map(word).collect();
             let lines = words::wrapped(&words.join(" "), screen.width, "  ");
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
+            if let Some(passes) = step["passes"].as_u64() {
+                let ran = Nanos(step["ran_ns"].as_u64().unwrap_or_default());
+                writeln!(out, "  ran for {ran}, to its end {}", words::count(passes as usize, "time"))?;
+            }
             let said = word(&step["said"]);
             said.lines().try_for_each(|line| writeln!(out, "  says: {line}"))?;
         }
@@ -174,6 +219,10 @@ impl Left {
                 out,
             )?;
             phase_table(closing, phase, screen).print(screen, "", out)?;
+            arrivals_table(phase, screen).print(screen, "", out)?;
+            if let Some(switched) = phase.switched() {
+                writeln!(out, "{:.1} % of consecutive reads went to another disk", switched * 100.0)?;
+            }
             for (disk, counts) in phase.devices.iter().map(|disk| (&disk.name, model_counts(&disk.model))) {
                 if !counts.is_empty() {
                     writeln!(out, "{disk}: {}", counts.join(", "))?;
@@ -212,11 +261,7 @@ fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
     let reads: u64 = phase.devices.iter().map(|disk| disk.reads).fold(0, u64::saturating_add);
     let length = phase.length().0;
     for (index, disk) in phase.devices.iter().enumerate() {
-        let requests =
-            [disk.reads, disk.writes, disk.flushes, disk.discards].into_iter().fold(0, u64::saturating_add);
-        let mean = |sum: Nanos| {
-            sum.0.checked_div(requests).map_or_else(|| "-".to_owned(), |mean| Nanos(mean).to_string())
-        };
+        let time = |mean: Option<Nanos>| mean.map_or_else(|| "-".to_owned(), |mean| mean.to_string());
         table.row([
             disk.name.clone(),
             closing.devices.get(index).cloned().unwrap_or_default(),
@@ -227,8 +272,27 @@ fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
             Bytes(disk.write_bytes).to_string(),
             disk.flushes.to_string(),
             percent(disk.busy.0, length),
-            mean(disk.wait),
-            mean(disk.service),
+            time(disk.mean_wait()),
+            time(disk.mean_service()),
+        ]);
+    }
+    table
+}
+
+/// In which order requests came to each disk: what its policy and scheduler made of them.
+fn arrivals_table(phase: &Phase, screen: &Screen) -> Table {
+    use Side::{Left, Right};
+    let columns =
+        [("disk", Left), ("mean depth", Right), ("not sequential, %", Right), ("mean distance", Right)];
+    let mut table = Table::new(&columns, screen.color);
+    for disk in &phase.devices {
+        let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+        let distance = disk.mean_distance().map(|bytes| Bytes(bytes.round() as u64).to_string());
+        table.row([
+            disk.name.clone(),
+            number(disk.mean_depth(phase)),
+            number(disk.not_sequential().map(|part| part * 100.0)),
+            distance.unwrap_or_else(|| "-".to_owned()),
         ]);
     }
     table
@@ -284,12 +348,16 @@ fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>, changed: 
                 "name": disk.name, "device": device(index), "reads": disk.reads, "writes": disk.writes,
                 "flushes": disk.flushes, "discards": disk.discards, "read_bytes": disk.read_bytes,
                 "write_bytes": disk.write_bytes, "busy_ns": disk.busy, "wait_ns": disk.wait,
-                "service_ns": disk.service, "model": disk.model,
+                "service_ns": disk.service, "depth_ns": disk.depth, "followers": disk.followers, "apart": disk.apart,
+                "apart_sectors": disk.apart_sectors, "model": disk.model,
             })
         };
         let phase = |phase: &Phase| {
             let disks: Vec<_> = phase.devices.iter().enumerate().map(disk).collect();
-            json!({ "name": phase.name, "begin_ns": phase.begin, "end_ns": phase.end, "disks": disks })
+            json!({
+                "name": phase.name, "begin_ns": phase.begin, "end_ns": phase.end,
+                "read_followers": phase.read_followers, "read_switches": phase.read_switches, "disks": disks,
+            })
         };
         closing.phases.iter().map(phase).collect::<Vec<_>>()
     });

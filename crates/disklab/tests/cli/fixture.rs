@@ -132,6 +132,7 @@ fn sample(cell: [&str; 3], seed: u32) -> Sample {
         writes: 0,
         read_share: Some(if even { 1.0 / f64::from(disks) } else { f64::from(u8::from(index + 1 == seed)) }),
         utilisation: if even { 0.5 } else { 0.97 },
+        ..DeviceSample::default()
     };
     Sample {
         iops: 1e9 / latency,
@@ -143,6 +144,7 @@ fn sample(cell: [&str; 3], seed: u32) -> Sample {
         p99_ns: time(1.9),
         p99_9_ns: time(2.04),
         devices: (0..disks).map(disk).collect(),
+        ..Sample::default()
     }
 }
 

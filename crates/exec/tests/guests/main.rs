@@ -2,6 +2,7 @@
 //!
 //! Without a kernel they are skipped with a line that says so, unless DISKLAB_NEED_GUEST is set, as `make test` does.
 
+mod background;
 mod clock;
 mod faults;
 mod no_room;
@@ -24,7 +25,15 @@ fn main() {
     let mut arguments = Arguments::from_args();
     // Each guest wants a processor, and some tests start several.
     arguments.test_threads.get_or_insert(2);
-    let tests = [clock::tests(), faults::tests(), no_room::tests(), read_policies::tests(), repeatable::tests(), seeds::tests()];
+    let tests = [
+        background::tests(),
+        clock::tests(),
+        faults::tests(),
+        no_room::tests(),
+        read_policies::tests(),
+        repeatable::tests(),
+        seeds::tests(),
+    ];
     let tests: Vec<Trial> = tests.into_iter().flatten().collect();
     let tests = match place::missing() {
         None => tests,

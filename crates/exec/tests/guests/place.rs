@@ -31,8 +31,7 @@ pub fn empty_cache() {
 
 /// From the user's cache: the tests build none.
 pub fn kernel() -> Kernel {
-    disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest")
-        .unwrap()
+    disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest").unwrap()
 }
 
 /// One of each series that is built with our btrfs, the newest first: a suite must do on all of them.
@@ -49,7 +48,9 @@ pub fn kernels() -> Vec<Kernel> {
 /// Why tests with guests cannot run here.
 pub fn missing() -> Option<String> {
     let cache = Cache::open().map_err(|error| error.to_string());
-    let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), Btrfs::Policies, "newest").map_err(|e| e.to_string()));
+    let kernel = cache.and_then(|c| {
+        disklab_kernels::find(&c, &share(), Btrfs::Policies, "newest").map_err(|e| e.to_string())
+    });
     kernel.err().or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()))
 }
 
@@ -83,6 +84,7 @@ impl Place {
                 command: command.iter().map(|&word| word.to_owned()).collect(),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
+                gate: None,
             }),
             ..Plan::default()
         };

@@ -203,7 +203,9 @@ fn replay(line: &str) -> Option<String> {
     let number = |name: &str| field(name)?.parse::<u64>().ok();
     let numbers = |name: &str| {
         let list = field(name)?.strip_prefix('{')?.strip_suffix('}')?;
-        list.split(',').map(|hex| u64::from_str_radix(hex.strip_prefix("0x")?, 16).ok()).collect::<Option<Vec<u64>>>()
+        list.split(',')
+            .map(|hex| u64::from_str_radix(hex.strip_prefix("0x")?, 16).ok())
+            .collect::<Option<Vec<u64>>>()
     };
     let name = field("policy")?;
     let values: Vec<u64> = numbers("values")?;
@@ -287,7 +289,9 @@ fn read_stats_count_and_start_anew() {
     assert_eq!((age, count, ignored), (0, 0, -ios), "{said:?}");
     assert_eq!(
         said[3],
-        format!("cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age {ios} count 0 ignored {ios}")
+        format!(
+            "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age {ios} count 0 ignored {ios}"
+        )
     );
     assert_eq!(said[4], zero);
 }

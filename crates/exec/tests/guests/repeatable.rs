@@ -77,11 +77,15 @@ pub fn trials(suite: &str) -> Vec<Trial> {
             Reader::new(name, text).read(|table| disklab_spec::Workload::read(name, table)).unwrap();
         lab.workloads.insert(name.to_owned(), workload);
     }
-    let suite = Reader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
-    suite.trials(&lab).unwrap()
+    trials_of(suite, &lab)
 }
 
-fn run(trials: &[Trial], records: &Path, jobs: usize) -> PathBuf {
+pub fn trials_of(suite: &str, lab: &Lab) -> Vec<Trial> {
+    let suite = Reader::new("suite", suite).read(|table| Suite::read("suite", table)).unwrap();
+    suite.trials(lab).unwrap()
+}
+
+pub fn run(trials: &[Trial], records: &Path, jobs: usize) -> PathBuf {
     run_with(&Installation::find().unwrap(), &place::cache(), trials, records, jobs)
 }
 

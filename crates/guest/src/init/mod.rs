@@ -3,7 +3,13 @@
 //! It does what the plan says, writes each step to [`names::STEPS`], and powers the guest off. Whatever goes wrong is a
 //! step with an `error`; a guest that did all it should ends with the step `finished`.
 
+mod background;
+mod direct;
+mod gate;
+mod keep;
+mod program;
 mod setting;
+mod trees;
 mod work;
 
 use crate::names;

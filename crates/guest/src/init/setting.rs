@@ -1,6 +1,6 @@
 //! Writes a setting and reads it back: what the kernel says is active is what counts.
 
-use super::Failure;
+use super::{Failure, keep};
 use crate::plan::Setting;
 use std::fs;
 use std::path::PathBuf;
@@ -20,13 +20,9 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     }
 }
 
-/// The one file that fits a path with at most one `*`.
+/// The one file that fits a path.
 fn find(path: &str) -> Result<PathBuf, Failure> {
-    let Some((before, after)) = path.split_once('*') else { return Ok(path.into()) };
-    let after = after.trim_start_matches('/');
-    let folders = fs::read_dir(before).map_err(|e| format!("{before}: {e}"))?;
-    let mut found: Vec<PathBuf> =
-        folders.flatten().map(|f| f.path().join(after)).filter(|p| p.exists()).collect();
+    let mut found = keep::matching(path)?;
     match found.len() {
         1 => Ok(found.remove(0)),
         0 => Err(format!("{path}: this kernel has no such file")),

@@ -1,23 +1,23 @@
 //! The steps of a plan.
 
-use super::{Failure, Steps, setting};
-use crate::names;
-use crate::plan::{Measure, Mount, POOL, Plan, Setting, TRIAL, Touch, ZeroFile};
-use rustix::fs::OFlags;
+use super::direct::{self, BLOCK, Buffer};
+use super::gate::Closed;
+use super::program::{Program, run};
+use super::trees::{Made, Scatter};
+use super::{Failure, Steps, background, keep, setting};
+use crate::plan::{Measure, Mount, POOL, Plan, Setting, Touch, ZeroFile};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
-use std::fs::{self, File, OpenOptions};
-use std::io::{Read, Write};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The kernel's parameter that tells the disk library of phases.
 const MARK: &str = "/sys/module/disklab/parameters/mark";
-/// A filesystem's block, and what direct I/O is aligned to.
-const BLOCK: usize = 4096;
-/// As much of a program's words as goes into the record.
-const MOST_WORDS: usize = 4000;
+/// A file is written in so many parts, with a part of the trees after each.
+const PARTS: u64 = 64;
 
 pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     for _ in 0..plan.burn_pids {
@@ -32,17 +32,12 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         steps.say(&json!({"step": "mounted", "filesystem": m.filesystem}));
     }
     apply(&plan.mount_settings, steps)?;
-    for file in &plan.files {
-        write_zeroes(file)?;
-        steps.say(&json!({"step": "written", "file": file.name, "bytes": file.bytes}));
-    }
+    write_files(plan, steps)?;
     if let Some(t) = &plan.touch {
         let blocks = touch(t)?;
         steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
     }
-    if let Some(measure) = &plan.measure {
-        self::measure(measure, steps)?;
-    }
+    beside_background(plan, steps)?;
     if plan.unmount && plan.mount.is_some() {
         unmount(POOL, UnmountFlags::empty()).map_err(|e| format!("unmounting {POOL}: {e}"))?;
         steps.say(&json!({"step": "unmounted"}));
@@ -65,21 +60,37 @@ fn mount_pool(m: &Mount) -> Result<(), Failure> {
         .map_err(|e| format!("mounting {} ({}) on {POOL} with {:?}: {e}", m.source, m.filesystem, m.data))
 }
 
+fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
+    let mut trees = plan.trees.as_ref().map(Scatter::create).transpose()?;
+    for file in &plan.files {
+        write_zeroes(file, trees.as_mut())?;
+        steps.say(&json!({"step": "written", "file": file.name, "bytes": file.bytes}));
+    }
+    if let Some(trees) = trees {
+        let Made { fragments, extents } = trees.finish()?;
+        steps.say(&json!({"step": "scattered", "fragments": fragments, "extents": extents}));
+    }
+    Ok(())
+}
+
 /// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its file.
-fn write_zeroes(file: &ZeroFile) -> Result<(), Failure> {
+fn write_zeroes(file: &ZeroFile, mut trees: Option<&mut Scatter>) -> Result<(), Failure> {
     const LENGTH: usize = 1 << 20;
     let path = Path::new(POOL).join(&file.name);
     let failed = |e| format!("writing {} of zeroes to {}: {e}", file.bytes, path.display());
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).custom_flags(OFlags::DIRECT.bits().cast_signed());
-    let mut out = options.open(&path).map_err(failed)?;
-    let mut buffer = vec![0; LENGTH + BLOCK];
-    let zeroes = aligned(&mut buffer, LENGTH);
-    let mut left = file.bytes.0;
-    while left > 0 {
-        let length = left.min(LENGTH as u64) as usize;
-        out.write_all(&zeroes[..length]).map_err(failed)?;
-        left -= length as u64;
+    let mut out = direct::create(&path).map_err(failed)?;
+    let zeroes = Buffer::zeroes(LENGTH);
+    let (mut written, mut part) = (0, 1);
+    while written < file.bytes.0 {
+        let length = (file.bytes.0 - written).min(LENGTH as u64);
+        out.write_all(&zeroes.bytes()[..length as usize]).map_err(failed)?;
+        written += length;
+        if let Some(trees) = trees.as_deref_mut()
+            && written >= file.bytes.0 / PARTS * part
+        {
+            trees.write(written, file.bytes.0)?;
+            part = written / (file.bytes.0 / PARTS).max(1) + 1;
+        }
     }
     out.sync_all().map_err(failed)
 }
@@ -88,62 +99,53 @@ fn write_zeroes(file: &ZeroFile) -> Result<(), Failure> {
 fn touch(touch: &Touch) -> Result<u64, Failure> {
     let path = Path::new(POOL).join(&touch.name);
     let failed = |e| format!("reading {}: {e}", path.display());
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(OFlags::DIRECT.bits().cast_signed());
-    let file = options.open(&path).map_err(failed)?;
+    let file = direct::open(&path).map_err(failed)?;
     let blocks = file.metadata().map_err(failed)?.len() / touch.every.0.max(BLOCK as u64);
-    let mut buffer = vec![0; 2 * BLOCK];
-    let block = aligned(&mut buffer, BLOCK);
+    let mut block = Buffer::zeroes(BLOCK);
     for i in 0..blocks {
-        file.read_exact_at(block, i * touch.every.0).map_err(failed)?;
+        file.read_exact_at(block.bytes_mut(), i * touch.every.0).map_err(failed)?;
     }
     Ok(blocks)
 }
 
-/// `length` bytes of a buffer of at least `length + BLOCK` that begin where direct I/O wants them.
-fn aligned(buffer: &mut [u8], length: usize) -> &mut [u8] {
-    let skip = buffer.as_ptr().align_offset(BLOCK);
-    &mut buffer[skip..skip + length]
+/// Measures, with the background running from before that until after it.
+fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
+    let running = plan.background.as_ref().map(background::start).transpose()?;
+    let measured = match &plan.measure {
+        // Stopping it tells why.
+        _ if running.as_ref().is_some_and(background::Running::has_ended) => Ok(()),
+        Some(measure) => {
+            keep::keep(&plan.keep, "before", steps)?;
+            let measured = self::measure(measure, steps);
+            measured.and(keep::keep(&plan.keep, "after", steps))
+        }
+        None => Ok(()),
+    };
+    let stopped = running.map_or(Ok(()), |running| running.stop(steps));
+    measured.and(stopped)
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
-    mark(&format!("begin {} {}", measure.phase, measure.ramp_ns))?;
-    run(&measure.command, &measure.phase, steps)?;
-    mark("end").map_err(|e| format!("{e}; no request of the {} reached a disk", measure.phase))
+    let Measure { command, phase, ramp_ns, gate } = measure;
+    let begin = || mark(&format!("begin {phase} {ramp_ns}"));
+    let end = || mark("end").map_err(|e| format!("{e}; no request of the {phase} reached a disk"));
+    let Some(gate) = gate else {
+        begin()?;
+        run(command, phase, steps)?;
+        return end();
+    };
+    let closed = Closed::new(gate)?;
+    let mut program = Program::start(command, phase)?;
+    closed.wait(program.child())?;
+    begin()?;
+    drop(closed);
+    std::thread::sleep(Duration::from_nanos(gate.length_ns));
+    // Where there was no such phase, the program's own failure is nearer to the cause.
+    let ended = end();
+    program.finish(steps)?;
+    ended
 }
 
 fn mark(text: &str) -> Result<(), Failure> {
     fs::write(MARK, text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
-}
-
-/// Runs a program; its words go into the record, cut to [`MOST_WORDS`].
-fn run(command: &[String], step: &str, steps: &mut Steps) -> Result<(), Failure> {
-    let [program, arguments @ ..] = command else { return Err(format!("{step}: an empty command")) };
-    let words = Path::new("/tmp").join(step);
-    let out = File::create(&words).map_err(|e| format!("{}: {e}", words.display()))?;
-    let err = out.try_clone().map_err(|e| format!("{}: {e}", words.display()))?;
-    let status = Command::new(program)
-        .args(arguments)
-        .env_clear()
-        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-        .env("HOME", "/tmp")
-        .env("LC_ALL", "C")
-        // Else the host's /etc/localtime would show in fio's report.
-        .env("TZ", "UTC")
-        .current_dir(TRIAL)
-        .stdin(Stdio::null())
-        .stdout(out)
-        .stderr(err)
-        .status()
-        .map_err(|e| format!("{step}: {program} cannot be run: {e}"))?;
-    let mut said = Vec::new();
-    let read = File::open(&words).and_then(|f| f.take(MOST_WORDS as u64).read_to_end(&mut said));
-    read.map_err(|e| format!("{}: {e}", words.display()))?;
-    let said = String::from_utf8_lossy(&said).trim().to_owned();
-    steps.say(&json!({"step": step, "command": command, "status": status.to_string(), "said": said}));
-    if status.success() {
-        return Ok(());
-    }
-    let last = said.lines().last().unwrap_or("it said nothing");
-    Err(format!("{step}: {program} failed ({status}): {last}; its output is in {}", names::STEPS))
 }

@@ -4,7 +4,9 @@ use disklab_units::Seed;
 
 use super::{Axis, Suite, Values};
 use crate::array::Array;
+use crate::background::{Background, NONE};
 use crate::device::Device;
+use crate::join::Join;
 use crate::kernel::NEWEST;
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, Wanted};
@@ -18,6 +20,8 @@ use crate::workload::Workload;
 struct Resolved<'a> {
     arrays: Vec<Named<'a, (&'a Array, Vec<Device>)>>,
     workloads: Vec<Named<'a, &'a Workload>>,
+    /// Without `none`.
+    backgrounds: Vec<Named<'a, &'a Background>>,
     policies: Vec<Named<'a, (PolicyChoice, &'a Policy)>>,
 }
 
@@ -36,6 +40,7 @@ impl Suite {
         let mut mistakes = Vec::new();
         let resolved = Resolved::new(&self.axes, lab, &mut mistakes);
         resolved.check_sizes(&mut mistakes);
+        resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
@@ -51,6 +56,13 @@ impl Suite {
         let (array, devices) =
             resolved.arrays.iter().find(|it| Some(it.value()) == value(Axis::Array)).map(|it| &it.thing)?;
         let workload = resolved.workloads.iter().find(|it| Some(it.value()) == value(Axis::Workload))?.thing;
+        let jobs = value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
+        let workload = Workload { numjobs: jobs.unwrap_or(workload.numjobs), ..workload.clone() };
+        let background = resolved
+            .backgrounds
+            .iter()
+            .find(|it| Some(it.value()) == value(Axis::Background))
+            .map(|it| it.thing);
         let named = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
         // Where a read has no choice, there is nothing to set and nothing to read back.
         let policy = named.filter(|_| array.mirrors() > 1).map(|it| &it.thing);
@@ -69,7 +81,8 @@ impl Suite {
             seed: seed(seed_index),
             array: (*array).clone(),
             devices: devices.clone(),
-            workload: workload.clone(),
+            workload,
+            background: background.cloned(),
             policy: policy.map(|(choice, _)| choice.clone()),
             scheduler,
             kernel: value(Axis::Kernel).unwrap_or(NEWEST).to_owned(),
@@ -157,6 +170,13 @@ impl<'a> Resolved<'a> {
                     .ok_or_else(|| unknown("workload", value, names(&lab.workloads)))?;
                 self.workloads.push(Named { name, thing: workload });
             }
+            Axis::Background if value == NONE => {}
+            Axis::Background => {
+                let known = || names(&lab.backgrounds).chain([NONE]);
+                let background =
+                    lab.backgrounds.get(value).ok_or_else(|| unknown("background", value, known()))?;
+                self.backgrounds.push(Named { name, thing: background });
+            }
             Axis::Policy => {
                 let wanted: Wanted = value.parse()?;
                 let policy = lab
@@ -171,6 +191,8 @@ impl<'a> Resolved<'a> {
                 }
                 self.policies.push(Named { name, thing: (choice, policy) });
             }
+            // Checked when it was read.
+            Axis::Jobs => {}
             Axis::Scheduler => {
                 value.parse::<Scheduler>()?;
             }
@@ -196,6 +218,30 @@ impl<'a> Resolved<'a> {
                     let message = format!(
                         "its file of {} is larger than array `{}` holds: {largest} at most",
                         workload.file_size, array.name
+                    );
+                    mistakes.push(name.place.mistake(message));
+                }
+            }
+        }
+    }
+
+    /// A background runs on a mounted filesystem, which its trees must fit into, beside the workload's file and once
+    /// more: what a program moves is copied before it is freed.
+    fn check_backgrounds(&self, mistakes: &mut Vec<Mistake>) {
+        let file = self.workloads.iter().map(|it| it.thing.file_size).max().unwrap_or_default();
+        for Named { name, thing: background } in &self.backgrounds {
+            for Named { thing: (array, devices), .. } in &self.arrays {
+                if array.join == Join::Single {
+                    let message = format!("needs a filesystem; array `{}` is a bare disk", array.name);
+                    mistakes.push(name.place.mistake(message));
+                    continue;
+                }
+                let trees = background.trees.map(|trees| trees.bytes()).unwrap_or_default();
+                let (needed, largest) = (file + trees.saturating_mul(2), array.largest_file(devices));
+                if needed > largest {
+                    let message = format!(
+                        "its trees of {trees}, twice, and a file of {file} are more than array `{}` holds: {largest}",
+                        array.name
                     );
                     mistakes.push(name.place.mistake(message));
                 }

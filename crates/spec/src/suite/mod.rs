@@ -17,9 +17,9 @@
 //! policy = ["pid", "round-robin:4k"]
 //! ```
 //!
-//! The axes are `array`, `workload`, `policy`, `scheduler` and `kernel`. Each is either a list in `[axes]` or one
-//! fixed value at the top; `array` and `workload` must be there. Left out, `policy` is the kernel's default,
-//! `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
+//! The axes are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler` and `kernel`. Each is either a list
+//! in `[axes]` or one fixed value at the top; `array` and `workload` must be there. Left out, `jobs` is the workload's
+//! `numjobs`, `background` is `none`, `policy` is the kernel's default, `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
 //! preferred kernel that can be had. An array with any disk that turns is measured for the rotational run time.
 //!
 //! btrfs looks up the checksums of a direct read while it submits it, and waits for the disks where they are not in
@@ -34,7 +34,7 @@ use std::ops::RangeInclusive;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-pub use axis::{Axis, Values};
+pub use axis::{Axis, JOBS, Values};
 
 use crate::read::{Located, Mistakes, Place, Table, choices, unknown};
 
@@ -108,7 +108,8 @@ const SEEDS: RangeInclusive<u32> = 1..=1000;
 /// A kernel and fio need the first, and hosts have seldom more than the second.
 const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
 const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
-const RAMP: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
+/// Of a ramp, or of a background's lead.
+pub(crate) const TIMES_BEFORE: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
 
 impl Suite {
     /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by [`Suite::trials`].
@@ -117,7 +118,7 @@ impl Suite {
         let seeds = table.within("seeds", SEEDS);
         let memory = table.within("memory", MEMORY);
         let runtime = table.required_table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
-        let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &RAMP));
+        let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
         let axes = read_axes(table);
@@ -193,7 +194,7 @@ impl Suite {
 }
 
 impl Span {
-    fn read(table: &Table<'_, '_>, sensible: &RangeInclusive<Nanos>) -> Option<Self> {
+    pub(crate) fn read(table: &Table<'_, '_>, sensible: &RangeInclusive<Nanos>) -> Option<Self> {
         let rotational = table.within("rotational", sensible.clone());
         let solid_state = table.within("solid_state", sensible.clone());
         Some(Self { rotational: rotational?, solid_state: solid_state? })
@@ -236,11 +237,11 @@ fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
         let order = crossed.keys();
         given.sort_by_key(|axis| order.iter().position(|key| *key == axis.as_str()));
         for axis in given {
-            add(axis, crossed.required_list(axis.as_str()), false);
+            add(axis, axis.list(crossed), false);
         }
     }
     for &axis in Axis::ALL {
-        match table.located::<String>(axis.as_str()) {
+        match axis.single(table) {
             Some(_) if is_crossed(axis) => {
                 table.wrong(axis.as_str(), "is in [axes] too: leave one of the two");
             }
@@ -257,8 +258,7 @@ fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
 }
 
 fn read_baseline(table: &Table<'_, '_>, crossed: &[Values]) -> Option<Baseline> {
-    let given: Vec<_> =
-        Axis::ALL.iter().filter_map(|&axis| Some((axis, table.located::<String>(axis.as_str())?))).collect();
+    let given: Vec<_> = Axis::ALL.iter().filter_map(|&axis| Some((axis, axis.single(table)?))).collect();
     let [(axis, Located { value, place })] = given.as_slice() else {
         if given.len() != 1 {
             table.wrong("", "names one axis and its value: { policy = \"pid\" }");

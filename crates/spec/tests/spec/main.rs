@@ -1,5 +1,6 @@
 //! The crate as others use it: files in, trials or mistakes out.
 
+mod backgrounds;
 mod damage;
 mod lab;
 mod matrix;

@@ -3,7 +3,7 @@
 
 use std::io::Write;
 
-use super::super::merge::{Group, Measured};
+use super::super::merge::{Group, Measured, Numbers};
 use super::super::spread::Spread;
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
@@ -34,9 +34,17 @@ enum Line {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Block {
-    Numbers,
+    Numbers(Part),
     Reads,
     Busy,
+}
+
+/// What numbers are of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    All,
+    Read,
+    Write,
 }
 
 /// Tables below one another, each with some of the blocks; and how a range is shown.
@@ -54,23 +62,42 @@ struct Column {
     texts: Vec<Vec<String>>,
 }
 
-const WIDE: &[&[Block]] = &[&[Block::Numbers, Block::Reads, Block::Busy]];
-const SPLIT: &[&[Block]] = &[&[Block::Numbers], &[Block::Reads, Block::Busy]];
-const NARROW: &[&[Block]] = &[&[Block::Numbers], &[Block::Reads], &[Block::Busy]];
+/// How a group's blocks are shared out among tables.
+struct Tables {
+    wide: &'static [&'static [Block]],
+    split: &'static [&'static [Block]],
+    narrow: &'static [&'static [Block]],
+}
+
+const ALL: Block = Block::Numbers(Part::All);
+const READ: Block = Block::Numbers(Part::Read);
+const WRITE: Block = Block::Numbers(Part::Write);
+const OF_ONE_DIRECTION: Tables = Tables {
+    wide: &[&[ALL, Block::Reads, Block::Busy]],
+    split: &[&[ALL], &[Block::Reads, Block::Busy]],
+    narrow: &[&[ALL], &[Block::Reads], &[Block::Busy]],
+};
+const OF_BOTH: Tables = Tables {
+    wide: &[&[READ, WRITE, Block::Reads, Block::Busy]],
+    split: &[&[READ, WRITE], &[Block::Reads, Block::Busy]],
+    narrow: &[&[READ], &[WRITE], &[Block::Reads], &[Block::Busy]],
+};
 const RANGES: &[Line] = &[Line::Median, Line::Range];
 const EXTREMES: &[Line] = &[Line::Median, Line::Min, Line::Max];
 
 impl<'a> Layout<'a> {
     /// The best of those that fit; the narrowest where none does.
     pub fn fitting(group: &'a Group<'a>, rows: &[Row], screen: &Screen) -> Self {
+        let mixed = group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(Measured::mixed);
+        let Tables { wide, split, narrow } = if mixed { OF_BOTH } else { OF_ONE_DIRECTION };
         let choices =
-            [(WIDE, RANGES), (SPLIT, RANGES), (WIDE, EXTREMES), (SPLIT, EXTREMES), (NARROW, EXTREMES)];
+            [(wide, RANGES), (split, RANGES), (wide, EXTREMES), (split, EXTREMES), (narrow, EXTREMES)];
         let room = screen.width.saturating_sub(INDENT.len());
         let layouts = choices.map(|(tables, lines)| Self { group, tables, lines });
         let fits = |layout: &Self| {
             layout.tables.iter().all(|blocks| layout.table(blocks, rows, false).0.width() <= room)
         };
-        let narrowest = Self { group, tables: NARROW, lines: EXTREMES };
+        let narrowest = Self { group, tables: narrow, lines: EXTREMES };
         layouts.into_iter().find(fits).unwrap_or(narrowest)
     }
 
@@ -137,16 +164,16 @@ fn below(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure>
 
 fn columns(block: Block, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
     match block {
-        Block::Numbers => numbers(measured, lines),
+        Block::Numbers(part) => numbers(part, measured, lines),
         Block::Reads => vec![disks("reads, %", measured, lines, |disk| disk.read_share)],
         Block::Busy => vec![disks("busy, %", measured, lines, |disk| Some(disk.utilisation))],
     }
 }
 
-fn numbers(measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
+fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
     let (unit, ns) = unit(measured);
-    let column = |head: &str, scale: f64, value: &dyn Fn(&Measured) -> Option<Spread>| {
-        let spread = |it: Option<&Measured>| it.and_then(value);
+    let column = |head: &str, scale: f64, value: &dyn Fn(&Numbers) -> Option<Spread>| {
+        let spread = |it: Option<&Measured>| it.and_then(|it| part.of(it)).and_then(value);
         let text =
             |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, words::digits)).collect();
         Column {
@@ -155,19 +182,39 @@ fn numbers(measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Column> {
             texts: lines.iter().map(|&line| text(line)).collect(),
         }
     };
+    let (upper, word) = (part.word(), if part == Part::All { "" } else { " " });
+    let time = |name: &str| format!("{upper}{word}{name}\n{unit}");
     vec![
-        column("\nIOPS", 1.0, &|it| Some(it.iops)),
-        column("\nMiB/s", MIB, &|it| Some(it.bw_bytes)),
-        column(&format!("mean\n{unit}"), ns, &|it| Some(it.lat_mean_ns)),
-        column(&format!("p50\n{unit}"), ns, &|it| it.p50_ns),
-        column(&format!("p99\n{unit}"), ns, &|it| it.p99_ns),
-        column(&format!("p99.9\n{unit}"), ns, &|it| it.p99_9_ns),
+        column(&format!("{upper}\nIOPS"), 1.0, &|it| Some(it.iops)),
+        column(&format!("{upper}\nMiB/s"), MIB, &|it| Some(it.bw_bytes)),
+        column(&time("mean"), ns, &|it| Some(it.lat_mean_ns)),
+        column(&time("p50"), ns, &|it| it.p50_ns),
+        column(&time("p99"), ns, &|it| it.p99_ns),
+        column(&time("p99.9"), ns, &|it| it.p99_9_ns),
     ]
+}
+
+impl Part {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::Read => "read",
+            Self::Write => "write",
+        }
+    }
+
+    const fn of(self, measured: &Measured) -> Option<&Numbers> {
+        match self {
+            Self::All => Some(&measured.all),
+            Self::Read => measured.read.as_ref(),
+            Self::Write => measured.write.as_ref(),
+        }
+    }
 }
 
 /// The unit in which the shortest of a group's times has a whole digit, so that all can be compared at a glance.
 fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
-    let times = measured.iter().flatten().flat_map(|it| [Some(it.lat_mean_ns), it.p50_ns]).flatten();
+    let times = measured.iter().flatten().flat_map(|it| [Some(it.all.lat_mean_ns), it.all.p50_ns]).flatten();
     let shortest = times.map(|spread| spread.median).filter(|&time| time > 0.0).fold(f64::INFINITY, f64::min);
     if shortest.is_infinite() {
         return TIMES[2];
@@ -250,6 +297,17 @@ mod tests {
         Spread { min: median * 0.9, median, max: median * 1.1 }
     }
 
+    fn numbers_of(iops: f64, time: f64) -> Numbers {
+        Numbers {
+            iops: spread(iops),
+            bw_bytes: spread(278.0 * MIB),
+            lat_mean_ns: spread(time),
+            p50_ns: Some(spread(time)),
+            p99_ns: Some(spread(time * 10.0)),
+            p99_9_ns: None,
+        }
+    }
+
     fn cell(disks: u8, time: f64) -> CellRow<'static> {
         let disk = |index: u8| Disk {
             name: format!("vd{}", char::from(b'a' + index)),
@@ -259,12 +317,9 @@ mod tests {
         };
         let measured = Measured {
             seeds: 3,
-            iops: spread(71_234.0),
-            bw_bytes: spread(278.0 * MIB),
-            lat_mean_ns: spread(time),
-            p50_ns: Some(spread(time)),
-            p99_ns: Some(spread(time * 10.0)),
-            p99_9_ns: None,
+            all: numbers_of(71_234.0, time),
+            read: None,
+            write: None,
             disks: (0..disks).map(disk).collect(),
         };
         CellRow::of(vec!["round-robin:4096".to_owned()], measured)
@@ -316,6 +371,22 @@ mod tests {
             let text = printed(&group(2, time), 150, "");
             let head = text.lines().nth(1).unwrap();
             assert_eq!(head.split_whitespace().filter(|word| *word == unit).count(), 4, "{text}");
+        }
+    }
+
+    #[test]
+    fn reads_and_writes_stand_apart_where_there_are_both() {
+        for width in [80, 120, 200] {
+            let mut group = group(2, 8.4e6);
+            let measured = group.cells[0].measured.as_mut().unwrap();
+            measured.read = Some(numbers_of(40_123.0, 8.1e6));
+            measured.write = Some(numbers_of(31_111.0, 8.9e6));
+            let text = printed(&group, width, "");
+            for number in ["40123", "31111", "81.0", "89.0"] {
+                assert_eq!(text.matches(number).count(), 1, "{number} at {width}:\n{text}");
+            }
+            assert!(!text.contains("71234"), "{text}");
+            assert!(text.contains("read p99") && text.contains("write p99"), "{text}");
         }
     }
 

@@ -1,0 +1,163 @@
+//! Programs that run beside what is measured, each started again as soon as it has ended.
+
+use super::program::{self, Words};
+use super::{Failure, Steps};
+use crate::plan::{Background, Process, tree};
+use disklab_spec::background::TREE;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::json;
+use std::process::Child;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// The step's name in the record.
+const STEP: &str = "background";
+
+/// A background under way.
+pub struct Running(Vec<Started>);
+
+struct Started {
+    process: Process,
+    words: Arc<Words>,
+    begun: Instant,
+    state: Arc<Mutex<State>>,
+    /// Starts the program again and again; returns how that came to an end.
+    thread: JoinHandle<Ended>,
+}
+
+/// What the first process and a program's thread both look at.
+#[derive(Default)]
+struct State {
+    /// To be ended.
+    stop: bool,
+    runs: Option<Pid>,
+    /// How many times it ran to its end.
+    passes: u32,
+}
+
+/// How a program's last run ended, and why there was no other.
+struct Ended {
+    status: String,
+    /// None: it was stopped.
+    reason: Option<Failure>,
+    at: Instant,
+}
+
+/// Starts all programs and lets them run for the background's lead.
+pub fn start(background: &Background) -> Result<Running, Failure> {
+    let started: Result<_, Failure> =
+        background.processes.iter().enumerate().map(|(number, process)| begin(number, process)).collect();
+    let running = Running(started?);
+    std::thread::sleep(Duration::from_nanos(background.lead_ns));
+    Ok(running)
+}
+
+fn begin(number: usize, process: &Process) -> Result<Started, Failure> {
+    let words = Arc::new(Words::of(&format!("{STEP}-{number}"))?);
+    let state = Arc::new(Mutex::new(State::default()));
+    // The first run is started here, so that a program that is not there is told before anything is measured.
+    let first = launch(process, 0, &words, &mut locked(&state))?;
+    let repeat = Repeat { process: process.clone(), words: Arc::clone(&words), state: Arc::clone(&state) };
+    let thread = std::thread::Builder::new()
+        .spawn(move || repeat.run(first))
+        .map_err(|e| format!("{STEP}: a thread for {:?}: {e}", process.command))?;
+    Ok(Started { process: process.clone(), words, begun: Instant::now(), state, thread })
+}
+
+/// Starts a program for the time after `passes`.
+fn launch(process: &Process, passes: u32, words: &Words, state: &mut State) -> Result<Child, Failure> {
+    let command: Vec<_> = process.command.iter().map(|word| word.replace(TREE, &tree(passes))).collect();
+    let child = program::prepare(&command, STEP, words)?.spawn();
+    let child = child.map_err(|e| program::not_started(&command, STEP, &e))?;
+    state.runs = Some(Pid::from_child(&child));
+    Ok(child)
+}
+
+struct Repeat {
+    process: Process,
+    words: Arc<Words>,
+    state: Arc<Mutex<State>>,
+}
+
+impl Repeat {
+    fn run(&self, mut child: Child) -> Ended {
+        loop {
+            let begun = Instant::now();
+            let status = child.wait();
+            let at = Instant::now();
+            let mut state = locked(&self.state);
+            state.runs = None;
+            let (status, failed) = match status {
+                Ok(status) if status.success() => (status.to_string(), None),
+                Ok(status) => {
+                    let said = self.words.read().unwrap_or_default();
+                    (status.to_string(), Some(program::failed(&self.process.command, STEP, status, &said)))
+                }
+                Err(error) => (error.to_string(), Some(format!("{STEP}: waiting for it: {error}"))),
+            };
+            let ended = |reason| Ended { status, reason, at };
+            if state.stop {
+                return ended(None);
+            }
+            if failed.is_some() {
+                return ended(failed);
+            }
+            state.passes += 1;
+            if let Some(trees) = self.process.trees.filter(|&trees| state.passes >= trees) {
+                return ended(Some(format!("{STEP}: all its {trees} trees are used up")));
+            }
+            // A program that takes no time would be started for ever, and time would stand still.
+            if at == begun {
+                return ended(Some(format!("{STEP}: it ended at once, and would do so for ever")));
+            }
+            match launch(&self.process, state.passes, &self.words, &mut state) {
+                Ok(next) => child = next,
+                Err(failure) => return ended(Some(failure)),
+            }
+        }
+    }
+}
+
+impl Running {
+    /// Whether any of it has ended by itself.
+    pub fn has_ended(&self) -> bool {
+        self.0.iter().any(|started| started.thread.is_finished())
+    }
+
+    /// Ends what still runs, and says what there was. A failure if something had ended by itself: the measured
+    /// program then had another background than it should.
+    pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
+        let mut result = Ok(());
+        let until = Instant::now();
+        for started in &self.0 {
+            let mut state = locked(&started.state);
+            state.stop = !started.thread.is_finished();
+            if let Some(pid) = state.runs {
+                // It may have ended in this moment.
+                let _ = kill_process(pid, Signal::TERM);
+            }
+        }
+        for Started { process, words, begun, state, thread } in self.0 {
+            let ended = thread.join().map_err(|_| format!("{STEP}: its thread failed"))?;
+            let passes = locked(&state).passes;
+            let ran = ended.at.duration_since(begun);
+            steps.say(&json!({
+                "step": STEP, "command": process.command, "passes": passes, "ran_ns": ran.as_nanos() as u64,
+                "status": ended.status, "stopped": ended.reason.is_none(), "said": words.read()?,
+            }));
+            if let Some(reason) = ended.reason {
+                let early = until.duration_since(ended.at);
+                result = result.and(Err(format!(
+                    "{reason}; it had run for {ran:?}, {early:?} less than the measurement, whose results would not be \
+                     of what was asked for"
+                )));
+            }
+        }
+        result
+    }
+}
+
+fn locked(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

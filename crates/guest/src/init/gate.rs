@@ -1,0 +1,58 @@
+//! Waits until a program opens a file, and lets it through only then.
+//!
+//! Where other programs use the disks too, requests do not tell when the measured one begins: fio takes a sixth of a
+//! virtual second to start. A lease (F_SETLEASE) on its file does: whoever opens the file is held until the lease is
+//! given back.
+
+use super::Failure;
+use crate::plan::Gate;
+use std::ffi::c_int;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::path::Path;
+use std::process::Child;
+use std::thread::sleep;
+use std::time::Duration;
+
+/// How often the lease is looked at. The program waits for this long at most, and nothing of that is measured.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// A lease on a file that nobody else has open.
+pub struct Closed(File);
+
+impl Closed {
+    pub fn new(gate: &Gate) -> Result<Self, Failure> {
+        let failed = |e| format!("a lease on {}, to see when it is opened: {e}", gate.file);
+        let file = File::open(Path::new(&gate.file)).map_err(failed)?;
+        lease(&file, SETLEASE, WRITE).map_err(failed)?;
+        Ok(Self(file))
+    }
+
+    /// Returns when somebody wants to open the file, or when `program` has ended. The file can be opened once this is
+    /// dropped.
+    pub fn wait(&self, program: &mut Child) -> Result<(), Failure> {
+        let failed = |e: io::Error| format!("waiting for the measured program to begin: {e}");
+        while lease(&self.0, GETLEASE, 0).map_err(failed)? == WRITE {
+            if program.try_wait().map_err(failed)?.is_some() {
+                break;
+            }
+            sleep(LOOK);
+        }
+        Ok(())
+    }
+}
+
+// As in linux/fcntl.h and asm-generic/fcntl.h.
+const SETLEASE: c_int = 1024;
+const GETLEASE: c_int = 1025;
+const WRITE: c_int = 1;
+
+fn lease(file: &File, command: c_int, argument: c_int) -> io::Result<c_int> {
+    unsafe extern "C" {
+        fn fcntl(fd: c_int, command: c_int, ...) -> c_int;
+    }
+    // SAFETY: both commands take a number at most, and the descriptor is open as long as `file` is.
+    let result = unsafe { fcntl(file.as_raw_fd(), command, argument) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
+}

@@ -1,0 +1,99 @@
+//! Programs that the first process starts.
+
+use super::{Failure, Steps};
+use crate::names;
+use crate::plan::TRIAL;
+use serde_json::json;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+/// As much of a program's words as goes into the record.
+const MOST_WORDS: u64 = 4000;
+
+/// Where a program's output goes.
+pub struct Words {
+    path: PathBuf,
+    file: File,
+}
+
+impl Words {
+    pub fn of(step: &str) -> Result<Self, Failure> {
+        let path = Path::new("/tmp").join(step);
+        let file = File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self { path, file })
+    }
+
+    /// The beginning of them.
+    pub fn read(&self) -> Result<String, Failure> {
+        let mut said = Vec::new();
+        let read = File::open(&self.path).and_then(|file| file.take(MOST_WORDS).read_to_end(&mut said));
+        read.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+}
+
+/// A program that is ready to be started, in surroundings that are the same wherever the guest runs.
+pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command, Failure> {
+    let [program, arguments @ ..] = command else { return Err(format!("{step}: an empty command")) };
+    let failed = |e| format!("{}: {e}", words.path.display());
+    let mut prepared = Command::new(program);
+    prepared
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", "/tmp")
+        .env("LC_ALL", "C")
+        // Else the host's /etc/localtime would show in fio's report.
+        .env("TZ", "UTC")
+        .current_dir(TRIAL)
+        .stdin(Stdio::null())
+        .stdout(words.file.try_clone().map_err(failed)?)
+        .stderr(words.file.try_clone().map_err(failed)?);
+    Ok(prepared)
+}
+
+/// A program under way whose end is a step of the record.
+pub struct Program<'a> {
+    command: &'a [String],
+    step: &'a str,
+    words: Words,
+    child: Child,
+}
+
+impl<'a> Program<'a> {
+    pub fn start(command: &'a [String], step: &'a str) -> Result<Self, Failure> {
+        let words = Words::of(step)?;
+        let child = prepare(command, step, &words)?.spawn().map_err(|e| not_started(command, step, &e))?;
+        Ok(Self { command, step, words, child })
+    }
+
+    pub fn child(&mut self) -> &mut Child {
+        &mut self.child
+    }
+
+    /// Waits for its end; its words go into the record, cut to [`MOST_WORDS`].
+    pub fn finish(mut self, steps: &mut Steps) -> Result<(), Failure> {
+        let Self { command, step, .. } = self;
+        let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;
+        let said = self.words.read()?;
+        steps.say(&json!({"step": step, "command": command, "status": status.to_string(), "said": said}));
+        if status.success() { Ok(()) } else { Err(failed(command, step, status, &said)) }
+    }
+}
+
+/// Runs a program to its end.
+pub fn run(command: &[String], step: &str, steps: &mut Steps) -> Result<(), Failure> {
+    Program::start(command, step)?.finish(steps)
+}
+
+pub fn not_started(command: &[String], step: &str, error: &std::io::Error) -> Failure {
+    format!("{step}: {} cannot be run: {error}", command.first().map_or("", String::as_str))
+}
+
+pub fn failed(command: &[String], step: &str, status: ExitStatus, said: &str) -> Failure {
+    let program = command.first().map_or("", String::as_str);
+    let last = said.lines().last().unwrap_or("it said nothing");
+    format!("{step}: {program} failed ({status}): {last}; its output is in {}", names::STEPS)
+}

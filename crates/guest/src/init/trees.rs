@@ -1,0 +1,142 @@
+//! Folders of files that are fragmented, for programs that are about that.
+//!
+//! Their pieces are written in random order, and in turn with the rest of what is put on the filesystem: they end up
+//! all over it, as those of files do that grew or were written over through a filesystem's life.
+
+use super::Failure;
+use super::direct::{self, Buffer};
+use crate::plan::{TREES, tree};
+use disklab_des::Random;
+use disklab_spec::background::Trees;
+use disklab_units::Seed;
+use rustix::ioctl::{Updater, ioctl, opcode};
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// Files whose extents are fewer than so many per cent of their fragments are not what was asked for. A few neighbours
+/// are written one after the other by chance.
+const LEAST_PERCENT: u64 = 75;
+
+/// Trees under way.
+pub struct Scatter {
+    files: Vec<(PathBuf, File)>,
+    /// The pieces in the order in which they are written: numbered through all files.
+    order: Vec<u32>,
+    written: usize,
+    in_each: u64,
+    fragment: u64,
+    piece: Buffer,
+}
+
+/// What was made.
+pub struct Made {
+    pub fragments: u64,
+    /// Of all files, as the filesystem tells them.
+    pub extents: u64,
+}
+
+impl Scatter {
+    /// Makes the folders and their files, without contents.
+    pub fn create(trees: &Trees) -> Result<Self, Failure> {
+        let mut files = Vec::new();
+        let folders = std::iter::once(TREES.into()).chain((0..trees.count).map(tree));
+        for folder in folders {
+            fs::create_dir(&folder).map_err(|e| format!("creating {folder}: {e}"))?;
+        }
+        for number in 0..trees.count * trees.files {
+            let path = PathBuf::from(tree(number / trees.files)).join((number % trees.files).to_string());
+            let failed = |e| format!("creating {} of {}: {e}", path.display(), trees.file_size);
+            let file = direct::create(&path).map_err(failed)?;
+            file.set_len(trees.file_size.0).map_err(failed)?;
+            files.push((path, file));
+        }
+        let pieces = u32::try_from(trees.fragments()).map_err(|e| format!("too many fragments: {e}"))?;
+        Ok(Self {
+            files,
+            order: shuffled(pieces),
+            written: 0,
+            in_each: trees.file_size.0 / trees.fragment.0,
+            fragment: trees.fragment.0,
+            piece: Buffer::zeroes(trees.fragment.0 as usize),
+        })
+    }
+
+    /// Writes on until `done` parts of `all` are there.
+    pub fn write(&mut self, done: u64, all: u64) -> Result<(), Failure> {
+        let until = (self.order.len() as u64 * done / all.max(1)) as usize;
+        for &piece in &self.order[self.written..until] {
+            let (path, file) = &self.files[(u64::from(piece) / self.in_each) as usize];
+            let at = u64::from(piece) % self.in_each * self.fragment;
+            file.write_all_at(self.piece.bytes(), at)
+                .map_err(|e| format!("writing {} bytes at {at} of {}: {e}", self.fragment, path.display()))?;
+        }
+        self.written = until;
+        Ok(())
+    }
+
+    /// Writes what is left, and has a look at whether the files are as fragmented as they should be.
+    pub fn finish(mut self) -> Result<Made, Failure> {
+        self.write(1, 1)?;
+        let mut extents = 0;
+        for (path, file) in &self.files {
+            file.sync_all().map_err(|e| format!("syncing {}: {e}", path.display()))?;
+            let found = self::extents(file).map_err(|e| format!("the extents of {}: {e}", path.display()))?;
+            if found * 100 < self.in_each * LEAST_PERCENT {
+                return Err(format!(
+                    "{} is not fragmented: it was written in {} pieces and has {found} extents",
+                    path.display(),
+                    self.in_each
+                ));
+            }
+            extents += found;
+        }
+        Ok(Made { fragments: self.order.len() as u64, extents })
+    }
+}
+
+/// 0, 1, ... below `count` in an order that is always the same.
+fn shuffled(count: u32) -> Vec<u32> {
+    let mut random = Random::new(Seed(0).derive("fragments"));
+    let mut order: Vec<u32> = (0..count).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    order
+}
+
+/// `struct fiemap` of linux/fiemap.h, without room for extents: they are only counted.
+#[repr(C)]
+struct Fiemap {
+    start: u64,
+    length: u64,
+    flags: u32,
+    mapped_extents: u32,
+    extent_count: u32,
+    reserved: u32,
+}
+
+/// How many extents a file has. What is one on the disk counts once.
+fn extents(file: &File) -> rustix::io::Result<u64> {
+    const COUNT: rustix::ioctl::Opcode = opcode::read_write::<Fiemap>(b'f', 11);
+    let mut map =
+        Fiemap { start: 0, length: u64::MAX, flags: 0, mapped_extents: 0, extent_count: 0, reserved: 0 };
+    // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, and as many extents as `extent_count` says: none.
+    unsafe { ioctl(file, Updater::<COUNT, Fiemap>::new(&mut map)) }?;
+    Ok(u64::from(map.mapped_extents))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_piece_comes_once_and_hardly_one_behind_its_neighbour() {
+        let order = shuffled(4096);
+        let mut sorted = order.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(0..4096));
+        assert_eq!(order, shuffled(4096));
+        assert!(order.windows(2).filter(|pair| pair[0] + 1 == pair[1]).count() < 10);
+    }
+}

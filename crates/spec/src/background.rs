@@ -1,0 +1,167 @@
+//! `lab/backgrounds/*.toml`: what disturbs the measured workload.
+//!
+//! ```toml
+//! summary = "a defragmentation, on trees of its own"
+//! lead = { rotational = "5s", solid_state = "75ms" }   # it runs for so long before the workload starts
+//!
+//! [trees]                   # folders of fragmented files, made with the filesystem; may be left out
+//! count = 16
+//! files = 16                # in each
+//! filesize = "2 MiB"
+//! fragment = "4 KiB"        # the files are written in pieces of this size, in random order
+//!
+//! [[process]]               # one or more, all started at once
+//! command = ["btrfs", "filesystem", "defragment", "-r", "{tree}"]
+//! ```
+//!
+//! A process that ends well is started again, as long as the workload is measured: with `{tree}` in its command on the
+//! next tree, until none is left. One that fails, or that has no tree left, before the measurement is over makes the
+//! trial fail. `none` is the background of a suite that has nothing run beside its workload.
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::read::Table;
+use crate::suite::{Span, TIMES_BEFORE};
+
+/// A suite's word for no background.
+pub const NONE: &str = "none";
+/// What stands for a tree in a command.
+pub const TREE: &str = "{tree}";
+
+/// Programs that run beside the measured workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Background {
+    /// Its file's name.
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// How long before the workload they start.
+    pub lead: Span,
+    pub trees: Option<Trees>,
+    pub processes: Vec<Process>,
+}
+
+/// Folders of fragmented files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trees {
+    pub count: u32,
+    /// In each.
+    pub files: u32,
+    /// Of each file.
+    pub file_size: Bytes,
+    /// The files are written in pieces of this size, in random order over all of them.
+    pub fragment: Bytes,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub command: Vec<String>,
+}
+
+/// All are open while they are written, and a process has 1024 files unless it asks for more.
+const FILES_MAX: u64 = 512;
+/// A fragmented file is several fragments at least.
+const FRAGMENTS_MIN: u64 = 16;
+/// More take minutes to write.
+const FRAGMENTS_MAX: u64 = 1 << 20;
+/// Direct writes, and what btrfs allocates, are in these.
+const BLOCK: Bytes = Bytes::kib(4);
+
+impl Background {
+    /// Reads a file's top table; `name` is the file's.
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let summary = table.required("summary");
+        let lead = table.required_table("lead").map(|lead| Span::read(&lead, &TIMES_BEFORE));
+        let trees = table.table("trees").map(|trees| Trees::read(&trees));
+        let processes: Vec<_> =
+            table.tables("process").iter().map(|it| Process::read(it, trees.is_some())).collect();
+        if !table.has("process") {
+            table.wrong("", "a background needs at least one program, each under a [[process]] of its own");
+        }
+        if name == NONE {
+            table.wrong("", format!("`{NONE}` is the word for no background: name the file otherwise"));
+        }
+        let uses_trees = |process: &Option<Process>| process.as_ref().is_none_or(Process::uses_trees);
+        if trees.is_some() && !processes.is_empty() && !processes.iter().any(uses_trees) {
+            table.wrong("trees", format!("no process has `{TREE}` in its command: nothing uses them"));
+        }
+        Some(Self {
+            name: name.to_owned(),
+            summary: summary?,
+            lead: lead??,
+            trees: trees.map_or(Some(None), |trees| trees.map(Some))?,
+            processes: processes.into_iter().collect::<Option<_>>()?,
+        })
+    }
+}
+
+impl Trees {
+    /// Of all files together.
+    pub fn bytes(&self) -> Bytes {
+        self.file_size.saturating_mul(u64::from(self.count) * u64::from(self.files))
+    }
+
+    /// How many pieces all files are written in.
+    pub fn fragments(&self) -> u64 {
+        self.bytes().0 / self.fragment.0
+    }
+
+    fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let count = table.within("count", 1..=256);
+        let files = table.within("files", 1..=256);
+        let file_size = table.within("filesize", Bytes::kib(64)..=Bytes::gib(1));
+        let fragment = table.within("fragment", BLOCK..=Bytes::mib(1));
+        let trees = Self { count: count?, files: files?, file_size: file_size?, fragment: fragment? };
+        trees.check(table).then_some(trees)
+    }
+
+    fn check(&self, table: &Table<'_, '_>) -> bool {
+        let wrong = |key, message: String| {
+            table.wrong(key, message);
+            false
+        };
+        let all = u64::from(self.count) * u64::from(self.files);
+        let mut good = true;
+        if all > FILES_MAX {
+            good = wrong("files", format!("{all} in all trees are too many: at most {FILES_MAX}"));
+        }
+        if !self.fragment.0.is_multiple_of(BLOCK.0) {
+            good = wrong("fragment", format!("{} bytes are not a whole number of {BLOCK}", self.fragment.0));
+        } else if !self.file_size.0.is_multiple_of(self.fragment.0) {
+            good = wrong("filesize", format!("{} is not a whole number of fragments", self.file_size));
+        } else if self.file_size.0 / self.fragment.0 < FRAGMENTS_MIN {
+            good =
+                wrong("filesize", format!("less than {FRAGMENTS_MIN} fragments are not a fragmented file"));
+        } else if self.fragments() > FRAGMENTS_MAX {
+            let message =
+                format!("{} fragments in all trees are too many: at most {FRAGMENTS_MAX}", self.fragments());
+            good = wrong("filesize", message);
+        }
+        good
+    }
+}
+
+impl Process {
+    /// Whether each time it is started is on a tree of its own.
+    pub fn uses_trees(&self) -> bool {
+        self.command.iter().any(|word| word.contains(TREE))
+    }
+
+    fn read(table: &Table<'_, '_>, has_trees: bool) -> Option<Self> {
+        let words = table.required_list::<String>("command");
+        for word in words.iter().filter(|word| word.value.contains('\0')) {
+            table.wrong_at(&word.place, "a program's argument cannot have a NUL");
+        }
+        if let Some(program) = words.first().filter(|program| program.value.is_empty()) {
+            table.wrong_at(&program.place, "the program's name is empty");
+        }
+        if let Some(word) = words.iter().find(|word| word.value.contains(TREE)).filter(|_| !has_trees) {
+            table
+                .wrong_at(&word.place, format!("`{TREE}` stands for one of the [trees], and there are none"));
+        }
+        (!words.is_empty()).then(|| Self { command: words.into_iter().map(|word| word.value).collect() })
+    }
+}
