@@ -1,0 +1,110 @@
+//! The patch series on real kernel sources: those that this machine's cache has.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use disklab_kernels::{Cache, PatchSeries, Share, Source};
+
+static RUN: AtomicBool = AtomicBool::new(false);
+const AUTHOR: &str = "A Tester <tester@example.org>";
+
+/// Tarballs of kernels that `kernel build` fetched.
+fn sources() -> Vec<PathBuf> {
+    let folder = Cache::open().map(|cache| cache.sources());
+    let entries = folder.ok().and_then(|folder| fs::read_dir(folder).ok());
+    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<_> = paths.filter(|path| path.to_string_lossy().contains(".tar.")).collect();
+    found.sort();
+    found
+}
+
+fn share() -> Share {
+    Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let said = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        said(&output.stdout),
+        said(&output.stderr)
+    );
+    said(&output.stdout)
+}
+
+/// `git am` takes it on a vanilla tree of each series, checkpatch finds no error in it, and btrfs is afterwards what the
+/// guest's kernel was built from: the same files.
+#[test]
+fn git_am_takes_the_series_on_every_kernel() {
+    let sources = sources();
+    if sources.is_empty() {
+        assert!(
+            std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
+            "no kernel source is in the cache: disklab kernel build"
+        );
+        eprintln!("skipped: no kernel source is in the cache; `disklab kernel build` fetches one");
+        return;
+    }
+    for source in sources {
+        println!("on {}", source.display());
+        series_on(&source);
+    }
+}
+
+fn series_on(source: &Path) {
+    let place = tempfile::tempdir().unwrap();
+    let (tree, out) = (place.path().join("tree"), place.path().join("series"));
+    let cache = Cache::at(&place.path().join("cache")).unwrap();
+    let series = PatchSeries { cache: &cache, share: &share(), author: AUTHOR, stop: &RUN };
+    let tarball = Source::at(source).unwrap();
+    let (_, patches) = series.write(&tarball, &out, &mut |_| ()).unwrap();
+    assert_eq!(patches.len(), 3);
+    let refused = series.write(&tarball, &out, &mut |_| ()).unwrap_err().to_string();
+    assert!(refused.contains("holds something already"), "{refused}");
+
+    fs::create_dir(&tree).unwrap();
+    let members =
+        ["fs/btrfs/*", "scripts/checkpatch.pl", "scripts/spelling.txt", "scripts/const_structs.checkpatch"];
+    run(Command::new("tar")
+        .args(["--extract", "--strip-components=1", "--wildcards", "--no-anchored", "--file"])
+        .arg(source)
+        .arg("--directory")
+        .arg(&tree)
+        .args(members));
+    let git = |words: &[&str]| {
+        let identity = ["-c", "user.name=A Tester", "-c", "user.email=tester@example.org"];
+        run(Command::new("git").args(identity).args(words).current_dir(&tree))
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "--all"]);
+    git(&["commit", "--quiet", "--message", "vanilla"]);
+    for patch in &patches {
+        let patch = patch.to_str().unwrap();
+        git(&["am", "--quiet", patch]);
+        let check = Command::new("perl")
+            .args(["scripts/checkpatch.pl", "--no-tree", "--terse", patch])
+            .current_dir(&tree)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&check.stdout);
+        println!("{said}");
+        assert!(said.contains("total: 0 errors"), "{patch}: {said}");
+    }
+    assert_eq!(git(&["log", "--format=%an <%ae>", "-1"]).trim(), AUTHOR);
+    for file in fs::read_dir(share().read_policies()).unwrap().flatten() {
+        let name = file.file_name();
+        let there = tree.join("fs/btrfs/read-policies").join(&name);
+        if there.exists() {
+            assert!(fs::read(&there).unwrap() == fs::read(file.path()).unwrap(), "{}", there.display());
+        } else {
+            let name = name.to_string_lossy();
+            assert!(name == "native.h" || !name.ends_with(".c") && !name.ends_with(".h"), "{name} is missing");
+        }
+    }
+    assert!(tree.join("fs/btrfs/read-policy.c").is_file());
+}
