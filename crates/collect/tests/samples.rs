@@ -23,12 +23,23 @@ fn device(name: &str, reads: u64, busy: u64) -> Device {
         busy: Nanos(busy),
         wait: Nanos(busy),
         service: Nanos(busy),
+        depth: Some(Nanos(busy * 3)),
+        followers: reads,
+        apart: reads / 2,
+        apart_sectors: reads * 16,
         model: serde_json::Value::Null,
     }
 }
 
 fn closing(devices: Vec<Device>) -> Closing {
-    let phase = |name: &str, begin, end, devices| Phase { name: name.into(), begin, end, devices };
+    let phase = |name: &str, begin, end, devices| Phase {
+        name: name.into(),
+        begin,
+        end,
+        read_followers: 100,
+        read_switches: 25,
+        devices,
+    };
     let phases = vec![
         phase("prepare", Nanos(0), Nanos(500), vec![device("vda", 77, 500)]),
         phase("measure", Nanos(1000), Nanos(5000), devices),
@@ -65,6 +76,31 @@ fn a_sound_trial_has_no_remarks() {
     let shares = sample.devices.iter().map(|disk| (disk.name.as_str(), disk.read_share, disk.utilisation));
     assert_eq!(shares.collect::<Vec<_>>(), [("vda", Some(0.25), 1.0), ("vdb", Some(0.75), 0.25)]);
     assert_eq!(sample.devices[0].device.as_deref(), Some("hdd-8tb"));
+}
+
+#[test]
+fn what_arrives_at_the_disks_is_told() {
+    let (fio, asked) = agreeing(8);
+    let (sample, _) = join(&fio, &closing(vec![device("vda", 256, 4000)]), &asked);
+    assert_eq!(sample.read_switches, Some(0.25));
+    let disk = &sample.devices[0];
+    assert_eq!((disk.depth_mean, disk.not_sequential), (Some(3.0), Some(0.5)));
+    assert_eq!((disk.distance_mean_bytes, disk.service_mean_ns), (Some(8192.0), Some(Nanos(15))));
+    assert_eq!((disk.read_bytes, disk.write_bytes), (256 * 4096, 0));
+}
+
+#[test]
+fn reads_and_writes_are_apart_and_make_the_whole() {
+    let fio = report("randrw-grouped");
+    let asked = Asked { in_flight: None, direct: false, runtime: Nanos(0) };
+    let (sample, _) = join(&fio, &closing(vec![device("vda", 1024, 4000)]), &asked);
+    let (read, write) = (sample.read.as_ref().expect("reads"), sample.write.as_ref().expect("writes"));
+    assert_eq!(read.requests, fio.jobs[0].read.total_ios);
+    assert_eq!(write.p99_ns, fio.jobs[0].write.lat.percentile(99.0));
+    assert_eq!(sample.requests, read.requests + write.requests);
+    assert_eq!(sample.bw_bytes, read.bw_bytes + write.bw_bytes);
+    assert!(read.lat_mean_ns.min(write.lat_mean_ns) <= sample.lat_mean_ns);
+    assert!(sample.lat_mean_ns <= read.lat_mean_ns.max(write.lat_mean_ns));
 }
 
 #[test]

@@ -38,7 +38,10 @@ pub fn kernel() -> Kernel {
 /// Why tests with guests cannot run here.
 pub fn missing() -> Option<String> {
     let cache = Cache::open().map_err(|error| error.to_string());
-    let kernel = cache.and_then(|c| disklab_kernels::find(&c, &share(), disklab_kernels::Btrfs::Policies, "newest").map_err(|e| e.to_string()));
+    let kernel = cache.and_then(|c| {
+        disklab_kernels::find(&c, &share(), disklab_kernels::Btrfs::Policies, "newest")
+            .map_err(|e| e.to_string())
+    });
     kernel.err().or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()))
 }
 
