@@ -96,7 +96,8 @@ fn reads_and_writes_are_apart_and_make_the_whole() {
     let (sample, _) = join(&fio, &closing(vec![device("vda", 1024, 4000)]), &asked);
     let (read, write) = (sample.read.as_ref().expect("reads"), sample.write.as_ref().expect("writes"));
     assert_eq!(read.requests, fio.jobs[0].read.total_ios);
-    assert_eq!(write.p99_ns, fio.jobs[0].write.lat.percentile(99.0));
+    assert_eq!(sample.percentiles_of, Some(LatencyKind::Clat));
+    assert_eq!(write.p99_ns, fio.jobs[0].write.clat.percentile(99.0));
     assert_eq!(sample.requests, read.requests + write.requests);
     assert_eq!(sample.bw_bytes, read.bw_bytes + write.bw_bytes);
     assert!(read.lat_mean_ns.min(write.lat_mean_ns) <= sample.lat_mean_ns);
