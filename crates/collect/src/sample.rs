@@ -30,6 +30,8 @@ pub struct Asked {
     pub in_flight: Option<u32>,
     /// Past the page cache (`direct=1`).
     pub direct: bool,
+    /// Nothing but fio uses the disks, so that what they moved can be held against it.
+    pub alone: bool,
     /// How long fio measures, without its ramp.
     pub runtime: Nanos,
 }
@@ -304,7 +306,7 @@ fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark
             phase: phase.length(),
         });
     }
-    if !asked.direct {
+    if !asked.direct || !asked.alone {
         return;
     }
     let moved = |pick: fn(&Job) -> &Direction| {

@@ -23,12 +23,23 @@ fn device(name: &str, reads: u64, busy: u64) -> Device {
         busy: Nanos(busy),
         wait: Nanos(busy),
         service: Nanos(busy),
+        depth: Some(Nanos(busy * 3)),
+        followers: reads,
+        apart: reads / 2,
+        apart_sectors: reads * 16,
         model: serde_json::Value::Null,
     }
 }
 
 fn closing(devices: Vec<Device>) -> Closing {
-    let phase = |name: &str, begin, end, devices| Phase { name: name.into(), begin, end, devices };
+    let phase = |name: &str, begin, end, devices| Phase {
+        name: name.into(),
+        begin,
+        end,
+        read_followers: 100,
+        read_switches: 25,
+        devices,
+    };
     let phases = vec![
         phase("prepare", Nanos(0), Nanos(500), vec![device("vda", 77, 500)]),
         phase("measure", Nanos(1000), Nanos(5000), devices),
@@ -47,7 +58,7 @@ fn agreeing(in_flight: u32) -> (Fio, Asked) {
     let mut report = report("randread");
     let read = &mut report.jobs[0].read;
     read.iops = f64::from(in_flight) * 1e9 / read.lat.mean_ns;
-    let asked = Asked { in_flight: Some(in_flight), direct: true, runtime: read.runtime };
+    let asked = Asked { in_flight: Some(in_flight), direct: true, alone: true, runtime: read.runtime };
     (report, asked)
 }
 
@@ -65,6 +76,32 @@ fn a_sound_trial_has_no_remarks() {
     let shares = sample.devices.iter().map(|disk| (disk.name.as_str(), disk.read_share, disk.utilisation));
     assert_eq!(shares.collect::<Vec<_>>(), [("vda", Some(0.25), 1.0), ("vdb", Some(0.75), 0.25)]);
     assert_eq!(sample.devices[0].device.as_deref(), Some("hdd-8tb"));
+}
+
+#[test]
+fn what_arrives_at_the_disks_is_told() {
+    let (fio, asked) = agreeing(8);
+    let (sample, _) = join(&fio, &closing(vec![device("vda", 256, 4000)]), &asked);
+    assert_eq!(sample.read_switches, Some(0.25));
+    let disk = &sample.devices[0];
+    assert_eq!((disk.depth_mean, disk.not_sequential), (Some(3.0), Some(0.5)));
+    assert_eq!((disk.distance_mean_bytes, disk.service_mean_ns), (Some(8192.0), Some(Nanos(15))));
+    assert_eq!((disk.read_bytes, disk.write_bytes), (256 * 4096, 0));
+}
+
+#[test]
+fn reads_and_writes_are_apart_and_make_the_whole() {
+    let fio = report("randrw-grouped");
+    let asked = Asked { in_flight: None, direct: false, alone: true, runtime: Nanos(0) };
+    let (sample, _) = join(&fio, &closing(vec![device("vda", 1024, 4000)]), &asked);
+    let (read, write) = (sample.read.as_ref().expect("reads"), sample.write.as_ref().expect("writes"));
+    assert_eq!(read.requests, fio.jobs[0].read.total_ios);
+    assert_eq!(sample.percentiles_of, Some(LatencyKind::Clat));
+    assert_eq!(write.p99_ns, fio.jobs[0].write.clat.percentile(99.0));
+    assert_eq!(sample.requests, read.requests + write.requests);
+    assert_eq!(sample.bw_bytes, read.bw_bytes + write.bw_bytes);
+    assert!(read.lat_mean_ns.min(write.lat_mean_ns) <= sample.lat_mean_ns);
+    assert!(sample.lat_mean_ns <= read.lat_mean_ns.max(write.lat_mean_ns));
 }
 
 #[test]
@@ -97,17 +134,18 @@ fn disks_that_did_less_than_fio_are_noticed() {
     let expected = Remark::ReadFromElsewhere { fio_bytes: 1024 * 4096, disks_bytes: 1005 * 4096 };
     assert_eq!(remarks(1005, &asked), [expected]);
     assert_eq!(remarks(1005, &Asked { direct: false, ..asked }), []);
+    assert_eq!(remarks(1005, &Asked { alone: false, ..asked }), []);
 
     let mut writes = report("randrw-grouped");
     writes.jobs[0].read = fio::Direction::default();
-    let asked = Asked { in_flight: None, direct: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0) };
     let (_, remarks) = join(&writes, &closing(vec![device("vda", 1024, 4000)]), &asked);
     assert!(remarks.iter().any(|remark| matches!(remark, Remark::WrittenElsewhere { disks_bytes: 0, .. })));
 }
 
 #[test]
 fn failures_void_the_sample() {
-    let asked = Asked { in_flight: Some(1), direct: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: Some(1), direct: true, alone: true, runtime: Nanos(0) };
     let whole = closing(vec![device("vda", 1024, 4000)]);
     let (_, remarks) = join(&report("failed"), &whole, &asked);
     assert!(remarks.contains(&Remark::FioError { job: "full".into(), errno: 28 }), "{remarks:?}");
@@ -142,7 +180,7 @@ fn odd_counts_are_remarked_on() {
 
 #[test]
 fn histograms_of_jobs_and_directions_are_added_up() {
-    let asked = Asked { in_flight: None, direct: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0) };
     let disks = closing(vec![device("vda", 1024, 4000)]);
     let fio = report("two-jobs");
     let bins = |job: usize| fio.jobs[job].read.clat.histogram.clone().expect("json+");

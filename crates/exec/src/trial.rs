@@ -113,8 +113,12 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Samp
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
     let w = &trial.workload;
     let each = if w.ioengine == Ioengine::Psync { 1 } else { w.iodepth };
-    let asked =
-        Asked { in_flight: w.direct.then_some(each * w.numjobs), direct: w.direct, runtime: trial.runtime };
+    let asked = Asked {
+        in_flight: w.direct.then_some(each * w.numjobs),
+        direct: w.direct,
+        alone: trial.background.is_none(),
+        runtime: trial.runtime,
+    };
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     remarks.extend(read_stats::add(&steps, &mut sample));

@@ -25,6 +25,7 @@ use crate::suite::JOBS;
 
 /// One fio job definition, on one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
 pub struct Workload {
     /// Its file's name.
     pub name: String,

@@ -219,7 +219,10 @@ impl Left {
                 out,
             )?;
             phase_table(closing, phase, screen).print(screen, "", out)?;
-            arrivals_table(phase, screen).print(screen, "", out)?;
+            // Records of before that have none of it.
+            if phase.devices.iter().any(|disk| disk.depth.is_some()) {
+                arrivals_table(phase, screen).print(screen, "", out)?;
+            }
             if let Some(switched) = phase.switched() {
                 writeln!(out, "{:.1} % of consecutive reads went to another disk", switched * 100.0)?;
             }

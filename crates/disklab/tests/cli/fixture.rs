@@ -186,9 +186,11 @@ const STEPS: &str = r#"{"step":"set","path":"/sys/block/vda/queue/scheduler","va
 
 const CLOSING: &str = concat!(
     r#"{"schema":1,"complete":true,"fault":null,"virtual_ns":9,"requests":2,"devices":["nas-4tb","nas-4tb"],"#,
-    r#""phases":[{"name":"measure","begin_ns":1000,"end_ns":9000,"devices":[{"name":"vda","reads":3,"writes":1,"#,
+    r#""phases":[{"name":"measure","begin_ns":1000,"end_ns":9000,"read_followers":4,"read_switches":1,"#,
+    r#""devices":[{"name":"vda","reads":3,"writes":1,"#,
     r#""flushes":1,"discards":0,"read_bytes":12288,"write_bytes":4096,"busy_ns":6000,"wait_ns":50000,"service_ns":4000,"#,
+    r#""depth_ns":48000,"followers":4,"apart":3,"apart_sectors":4096,"#,
     r#""model":{"seeks":2,"cache":{"hits":1,"misses":0}}},{"name":"vdb","reads":1,"writes":0,"flushes":0,"discards":0,"#,
-    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"model":null}]}],"#,
+    r#""read_bytes":4096,"write_bytes":0,"busy_ns":2000,"wait_ns":2000,"service_ns":2000,"depth_ns":2000,"model":null}]}],"#,
     r#""trace_sha256":null}"#
 );

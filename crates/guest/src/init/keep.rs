@@ -20,7 +20,9 @@ pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut found = vec![PathBuf::from("/")];
     for part in pattern.split('/').filter(|part| !part.is_empty()) {
         if part != "*" {
-            found.iter_mut().for_each(|path| path.push(part));
+            for path in &mut found {
+                path.push(part);
+            }
             continue;
         }
         let mut below = Vec::new();

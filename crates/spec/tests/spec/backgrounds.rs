@@ -1,6 +1,7 @@
 //! Backgrounds and jobs: what a suite makes of them, and every mistake with them.
 
 use crate::small_lab::SmallLab;
+use disklab_spec::background;
 use disklab_spec::suite::Axis;
 use disklab_spec::{Lab, Trial};
 use disklab_units::{Bytes, Nanos};
@@ -51,10 +52,13 @@ fn a_background_is_part_of_a_trial() {
     let with = all.iter().find(|trial| trial.id.starts_with("noise+4+turning-pair")).unwrap();
     assert_eq!((with.workload.numjobs, with.lead()), (4, Nanos::from_secs(5)));
     assert!(with.cell.contains(&(Axis::Jobs, "4".to_owned())));
-    let background = with.background.as_ref().unwrap();
-    let trees = background.trees.unwrap();
+    let noise = with.background.as_ref().unwrap();
+    let trees = noise.trees.unwrap();
     assert_eq!((trees.bytes(), trees.fragments()), (Bytes::mib(6), 1536));
-    assert_eq!(background.processes.iter().map(|it| it.uses_trees()).collect::<Vec<_>>(), [true, false]);
+    assert_eq!(
+        noise.processes.iter().map(background::Process::uses_trees).collect::<Vec<_>>(),
+        [true, false]
+    );
     let without = all.iter().find(|trial| trial.id.starts_with("none+1+pair")).unwrap();
     assert_eq!(
         (without.background.as_ref(), without.lead(), without.workload.numjobs),
