@@ -76,7 +76,7 @@ pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
     match args.verb {
         Verb::Build(args) => build(args, screen),
         Verb::List => list_built(screen),
-        Verb::Patch(args) => patch::patch(args, screen),
+        Verb::Patch(args) => patch::patch(&args, screen),
         Verb::Path(args) => path(&args, screen),
     }
 }

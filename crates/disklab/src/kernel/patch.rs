@@ -1,7 +1,7 @@
 //! `disklab kernel patch`: the read policies as a series for `git am`.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use disklab_kernels::{Cache, PatchSeries, Source};
@@ -38,7 +38,7 @@ pub struct Args {
     author: Option<String>,
 }
 
-pub fn patch(args: Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let series = home.series();
     let source = match &args.source {
@@ -49,7 +49,7 @@ pub fn patch(args: Args, screen: &Screen) -> Result<Exit, Failure> {
             Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
         }
     };
-    let author = args.author.map_or_else(author_of_git, |author| check(&author))?;
+    let author = args.author.as_deref().map_or_else(author_of_git, check)?;
     let cache = Cache::open()?;
     let maker = PatchSeries { cache: &cache, share: &home.share, author: &author, stop: signals::watch()? };
     let mut progress = progress::Progress::new(screen);
@@ -64,7 +64,7 @@ pub fn patch(args: Args, screen: &Screen) -> Result<Exit, Failure> {
     for file in &files {
         writeln!(out, "{}", file.display())?;
     }
-    writeln!(out, "they fit Linux {version}: git am {}", Path::new(&args.out).join("*.patch").display())?;
+    writeln!(out, "they fit Linux {version}: git am {}", args.out.join("*.patch").display())?;
     out.flush()?;
     Ok(Exit::Ok)
 }
