@@ -68,7 +68,7 @@ struct read_mirror {
 /* A read that is to be sent to one of `count` mirrors, in the chunk's order. */
 struct read_request {
 	u64 logical;
-	/* Bytes wanted; the chunk may hold fewer of them. */
+	/* Bytes that the one mirror is to give. */
 	u64 length;
 	/*
 	 * Blocks that the whole filesystem has read so far, modulo 2^32; 0 unless the policy needs

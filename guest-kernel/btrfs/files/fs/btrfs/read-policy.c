@@ -152,18 +152,28 @@ int btrfs_read_policy_check(const char *text)
 {
 	struct read_choice choice;
 
-	return text && *text ? read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice) : 0;
+	if (!text || !*text || !read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice))
+		return 0;
+	btrfs_err(NULL, "invalid read policy or value %s", text);
+	return -EINVAL;
 }
 
-/* A filesystem is being opened; `text` is the module's parameter, which was checked, or NULL. */
+/*
+ * A filesystem is being opened; `text` is the module's parameter, which was checked, or NULL. Its
+ * devices may be known from an earlier mount, and what they did then does not matter now.
+ */
 void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices, const char *text)
 {
+	struct btrfs_device *device;
 	struct read_choice choice;
 
+	list_for_each_entry(device, &fs_devices->devices, dev_list)
+		memset(&device->reads, 0, sizeof(device->reads));
+	fs_devices->read_devid = fs_devices->latest_dev->devid;
 	if (!text || !*text || read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice))
 		read_choice_default(&choice, read_policies[0]);
 	if (choice.policy->parameters[0].kind == READ_DEVICE && !choice.values[0])
-		choice.values[0] = fs_devices->latest_dev->devid;
+		choice.values[0] = fs_devices->read_devid;
 	seqlock_init(&fs_devices->read_choice.lock);
 	fs_devices->read_choice.choice = choice;
 	fs_devices->collect_fs_stats = choice.policy->needs & READ_NEEDS_BLOCKS_READ;
@@ -209,7 +219,7 @@ ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf)
 		}
 		read_choice_default(&choice, read_policies[i]);
 		if (choice.policy->parameters[0].kind == READ_DEVICE)
-			choice.values[0] = fs_devices->latest_dev->devid;
+			choice.values[0] = READ_ONCE(fs_devices->read_devid);
 		at += emit_choice(&choice, buf, at);
 	}
 	return at + sysfs_emit_at(buf, at, "\n");
@@ -228,6 +238,7 @@ static int resolve_devices(struct btrfs_fs_devices *fs_devices, struct read_choi
 		args.devid = choice->values[i];
 		if (!btrfs_find_device(fs_devices, &args))
 			return -EINVAL;
+		WRITE_ONCE(fs_devices->read_devid, args.devid);
 	}
 	return 0;
 }
