@@ -144,9 +144,9 @@ pub fn arrays(merged: &Merged) -> String {
         let known = match array.as_str() {
             "hdd-raid1" => {
                 "Theirs, called HDD RAID1, cannot be a pair: random reads go from 81 to 103 IOPS at depth 1 to 1459 to \
-                 2315 at depth 32 and 2423 to 3649 with four jobs of it, more than two disks do at any depth. So ours \
-                 saturates much earlier, and a policy has two disks to choose from for every read instead of two of \
-                 many."
+                 2315 at depth 32 and 2423 to 3649 with four jobs of it; no two disks that take 10 ms for one read alone do \
+                 so many at any depth. So ours saturates much earlier, and a policy has the same two disks to choose from \
+                 for every read instead of two of many."
             }
             "hdd-8-mixed" => {
                 "Theirs is a pool of unequal hard disks behind bcache, an SSD that answers part of the reads (one at a \

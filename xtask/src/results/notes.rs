@@ -19,7 +19,7 @@ pub fn not_ok(merged: &Merged, places: &[Place], policies: &[&str]) -> String {
                 let fate = match trial.outcome.map(|outcome| (outcome.status, &outcome.reason)) {
                     Some((Status::Ok, _)) => continue,
                     None => "has not run".to_owned(),
-                    Some((status, None)) => status.to_string(),
+                    Some((status @ Status::Interrupted, _) | (status, None)) => status.to_string(),
                     Some((status, Some(reason))) => format!("{status}: {}", escaped(reason)),
                 };
                 match fates.iter_mut().find(|(known, _)| *known == fate) {
