@@ -1,0 +1,179 @@
+//! Which orders of policies agree with the published ones, and why they are as they are here.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use super::causes::{self, Side};
+use super::merged::{Merged, Place};
+use super::orders::{self, Counts, VERDICTS, Verdict};
+use super::published::Published;
+use super::words::{Spread, test};
+
+/// A policy with its IOPS here.
+type Ours<'a> = (Side<'a>, Spread);
+
+/// One cell against one published source.
+struct Compared<'a> {
+    source: &'a str,
+    counts: Counts,
+    /// What the table says, from most to fewest.
+    theirs: String,
+    /// Pairs of which ours has the first ahead and theirs the second; with our ratio.
+    reversed: Vec<(&'a Ours<'a>, &'a Ours<'a>)>,
+    lacking: bool,
+}
+
+pub fn section(merged: &Merged, published: &Published) -> String {
+    let policies = merged.plain_policies();
+    let mut rows = Vec::new();
+    let mut total = Counts::default();
+    let mut of_arrays: Vec<(String, Counts)> = Vec::new();
+    let mut text = String::new();
+    for places in merged.groups() {
+        let sources = published.sources_of(&places, &policies);
+        let Some(first) = places.first() else { continue };
+        let _ = writeln!(text, "### {}\n", heading(first));
+        for place in &places {
+            let ours = ours(merged, place, &policies);
+            let compared: Vec<Compared> =
+                sources.iter().filter_map(|source| compare(published, place, source, &ours)).collect();
+            for compared in &compared {
+                rows.push(summary_row(place, compared.source, compared.counts));
+                total.add_all(compared.counts);
+                match of_arrays.iter_mut().find(|(array, _)| *array == place.array) {
+                    Some((_, counts)) => counts.add_all(compared.counts),
+                    None => of_arrays.push((place.array.clone(), compared.counts)),
+                }
+            }
+            text.push_str(&cell(place, &ours, &compared));
+        }
+        text.push('\n');
+    }
+    let label = |what: String, counts: Counts| {
+        let mut row = vec![what];
+        row.resize(5, String::new());
+        row.extend(counts.0.map(|count| format!("**{count}**")));
+        row
+    };
+    let several = of_arrays.len() > 1;
+    rows.extend(of_arrays.into_iter().map(|(array, counts)| label(format!("**{array}**, all"), counts)));
+    if several {
+        rows.push(label("**all**".to_owned(), total));
+    }
+    let mut head = ["array", "background", "jobs", "test", "published by"].map(str::to_owned).to_vec();
+    head.extend(VERDICTS.map(|(_, name)| name.to_owned()));
+    if rows.is_empty() {
+        return format!("No cell of these records has been published.\n\n{text}");
+    }
+    format!("{}{text}", super::words::table(&head, 5, &rows))
+}
+
+pub fn heading(place: &Place) -> String {
+    let background = match place.background.as_str() {
+        "none" => "no background".to_owned(),
+        name => format!("{name} beside it"),
+    };
+    let noun = if place.jobs == 1 { "job" } else { "jobs" };
+    format!("{}, {background}, {} {noun}", place.array, place.jobs)
+}
+
+fn summary_row(place: &Place, source: &str, counts: Counts) -> Vec<String> {
+    let Place { array, background, jobs, workload } = place;
+    let mut row =
+        vec![array.clone(), background.clone(), jobs.to_string(), test(workload), source.to_owned()];
+    row.extend(counts.0.map(|count| count.to_string()));
+    row
+}
+
+/// The policies that have a result, in the order of the tables.
+fn ours<'a>(merged: &Merged<'a>, place: &Place, policies: &[&'a str]) -> Vec<Ours<'a>> {
+    let of = |policy: &&'a str| {
+        let samples = merged.samples(place, policy);
+        let spread = Spread::of(samples.iter().map(|(_, sample)| sample.iops))?;
+        Some((Side { policy, samples }, spread))
+    };
+    policies.iter().filter_map(of).collect()
+}
+
+fn compare<'a>(
+    published: &'a Published,
+    place: &Place,
+    source: &'a str,
+    ours: &'a [Ours<'a>],
+) -> Option<Compared<'a>> {
+    let found = |one: &'a Ours<'a>| Some((one, published.find(source, place, one.0.policy)?.iops));
+    let both: Vec<_> = ours.iter().filter_map(found).collect();
+    if both.len() < 2 {
+        return None;
+    }
+    let (mut counts, mut reversed) = (Counts::default(), Vec::new());
+    for (at, (one, their_one)) in both.iter().enumerate() {
+        for (other, their_other) in &both[at + 1..] {
+            let order = orders::of_seeds(&one.1, &other.1);
+            let verdict = Verdict::of(order, orders::of(*their_one, *their_other));
+            counts.add(verdict);
+            if verdict == Verdict::Reversed {
+                reversed.push(if order == Ordering::Greater { (*one, *other) } else { (*other, *one) });
+            }
+        }
+    }
+    let ratio = |(more, less): &(&Ours, &Ours)| more.1.median / less.1.median;
+    reversed.sort_by(|one, other| ratio(other).total_cmp(&ratio(one)));
+    let theirs: Vec<_> = both.iter().map(|(one, iops)| (one.0.policy, *iops)).collect();
+    Some(Compared {
+        source,
+        counts,
+        theirs: orders::chain(&theirs, |iops| *iops, |one, other| orders::of(*one, *other)),
+        reversed,
+        lacking: both.len() < ours.len(),
+    })
+}
+
+/// An entry of a list: our order, theirs, and why.
+fn cell(place: &Place, ours: &[Ours], compared: &[Compared]) -> String {
+    let name = test(&place.workload);
+    let [_, _, ..] = ours else { return format!("- **{name}**: no two policies have a result.\n") };
+    let spreads: Vec<_> = ours.iter().map(|(side, spread)| (side.policy, *spread)).collect();
+    let chain = orders::chain(&spreads, |spread| spread.median, orders::of_seeds);
+    let mut text = format!("- **{name}**: here {chain}");
+    for compared in compared {
+        let _ = write!(text, "; {} {}", compared.source, compared.theirs);
+        if compared.lacking {
+            text.push_str(" (it has no others)");
+        }
+    }
+    text.push_str(".\n");
+    for compared in compared.iter().filter(|compared| !compared.reversed.is_empty()) {
+        let pairs =
+            compared.reversed.iter().map(|(more, less)| format!("{} > {}", more.0.policy, less.0.policy));
+        let pairs: Vec<_> = pairs.collect();
+        let _ =
+            writeln!(text, "  - Here, but the other way round in {}: {}.", compared.source, pairs.join(", "));
+    }
+    for reason in reasons(place, ours, compared) {
+        let _ = writeln!(text, "  - {reason}");
+    }
+    text
+}
+
+/// Of the best against the worst, and of the reversed pair that is farthest apart here.
+fn reasons(place: &Place, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
+    let sides: Vec<Side> = ours.iter().map(|(side, _)| side.clone()).collect();
+    let median = |one: &&Ours, other: &&Ours| one.1.median.total_cmp(&other.1.median);
+    let differ = |one: &Ours, other: &Ours| orders::of_seeds(&one.1, &other.1) == Ordering::Greater;
+    let (Some(best), Some(worst)) = (ours.iter().max_by(median), ours.iter().min_by(median)) else {
+        return Vec::new();
+    };
+    if !differ(best, worst) {
+        let any = ours.iter().any(|one| ours.iter().any(|other| differ(one, other)));
+        return if any { vec![causes::NONE.to_owned()] } else { vec![causes::why_none(&sides)] };
+    }
+    let mut reasons = vec![causes::why(place, &best.0, &worst.0)];
+    for (more, less) in compared.iter().filter_map(|compared| compared.reversed.first()) {
+        let reason = causes::why(place, &more.0, &less.0);
+        if !reasons.contains(&reason) {
+            reasons.push(reason);
+        }
+    }
+    reasons
+}

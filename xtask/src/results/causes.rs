@@ -1,0 +1,270 @@
+//! Why one policy does more requests than another, as far as the record shows it, by rules that the page states.
+//!
+//! IOPS are the disks at work at a time, times what a disk at work does in a second. The one of the two that makes up
+//! most of the difference is told, with what goes with it. A statement must hold in every seed; its numbers are those of
+//! the seed with the median ratio.
+
+use disklab_collect::Sample;
+use std::fmt::Write;
+
+use super::facts;
+use super::merged::Place;
+use super::words::{digits, listed, percent};
+
+pub const NONE: &str = "The record shows no single cause.";
+
+/// A factor with so much of the difference (in logarithms) is the cause, with so much it is one of two.
+const MOST: f64 = 2.0 / 3.0;
+const SOME: f64 = 0.25;
+/// What goes with it differs at least by this factor, or by this part of all requests.
+const FACTOR: f64 = 1.2;
+const PART: f64 = 0.05;
+
+/// The rules, in words.
+pub const RULES: &str = "IOPS are the disks at work at a time (the sum of their utilisations) times what a disk at work does in a \
+second. Of two policies' difference, the factor with two thirds of it (in logarithms) is told as the cause; both, where \
+each has a quarter. What goes with it is told where it differs by a factor of 1.2 (shares of requests: by 5 % of all), \
+in the direction that helps: shares of reads and changes of disk for the first factor; for the second, reads sent to \
+disks that serve faster, the distance between a disk's requests (disks that turn), its sequential arrivals, its depth; \
+beside a background, the shortest queue of the disks with a tenth of the reads or more, and what is read beside fio. Each statement holds in every seed; its numbers are those of the seed with the median \
+ratio. Where no rule fits, none is told.";
+
+/// A policy's samples in one cell.
+#[derive(Debug, Clone)]
+pub struct Side<'a> {
+    pub policy: &'a str,
+    pub samples: Vec<(u32, &'a Sample)>,
+}
+
+/// The same seed with both policies.
+#[derive(Debug, Clone, Copy)]
+struct Pair<'a> {
+    more: &'a Sample,
+    less: &'a Sample,
+}
+
+impl Pair<'_> {
+    fn ratio(&self) -> f64 {
+        self.more.iops / self.less.iops
+    }
+
+    /// How much of the difference the number of disks at work makes up; what a disk does makes up the rest.
+    fn of_disks(&self) -> f64 {
+        (facts::at_work(self.more) / facts::at_work(self.less)).ln() / self.ratio().ln()
+    }
+}
+
+struct Comparison<'a> {
+    more: &'a str,
+    less: &'a str,
+    pairs: Vec<Pair<'a>>,
+    /// With the median ratio.
+    middle: Pair<'a>,
+    turning: bool,
+    background: bool,
+}
+
+/// Of two policies of which the first does more.
+pub fn why(place: &Place, more: &Side, less: &Side) -> String {
+    let of_less = |seed: u32| less.samples.iter().find(|(known, _)| *known == seed);
+    let mut pairs: Vec<Pair> = Vec::new();
+    for (seed, sample) in &more.samples {
+        pairs.extend(of_less(*seed).map(|(_, less)| Pair { more: sample, less }));
+    }
+    pairs.sort_by(|one, other| one.ratio().total_cmp(&other.ratio()));
+    let Some(&middle) = pairs.get(pairs.len().saturating_sub(1) / 2) else {
+        return "No seed has run with both.".to_owned();
+    };
+    let comparison = Comparison {
+        more: more.policy,
+        less: less.policy,
+        pairs,
+        middle,
+        turning: !place.array.starts_with("ssd"),
+        background: place.background != "none",
+    };
+    let times = digits(middle.ratio());
+    format!("{} does {times} times the IOPS of {}. {}", more.policy, less.policy, comparison.cause())
+}
+
+impl Comparison<'_> {
+    fn always(&self, holds: impl Fn(&Pair) -> bool) -> bool {
+        self.pairs.iter().all(holds)
+    }
+
+    /// Whether a number of the one is greater than the other's by the factor, in every seed.
+    fn greater(&self, of: impl Fn(&Pair) -> Option<(f64, f64)>) -> bool {
+        self.always(|pair| of(pair).is_some_and(|(greater, less)| greater > FACTOR * less))
+    }
+
+    fn cause(&self) -> String {
+        if self.always(|pair| pair.ratio() <= 1.0) || !self.always(|pair| pair.of_disks().is_finite()) {
+            return NONE.to_owned();
+        }
+        if self.always(|pair| pair.of_disks() >= MOST) {
+            format!("{}.", self.disks())
+        } else if self.always(|pair| pair.of_disks() <= 1.0 - MOST) {
+            format!("A disk at work {}.", self.rate())
+        } else if self.always(|pair| (SOME..=1.0 - SOME).contains(&pair.of_disks())) {
+            format!("{}; a disk at work {}.", self.disks(), self.rate())
+        } else {
+            NONE.to_owned()
+        }
+    }
+
+    /// More disks at work.
+    fn disks(&self) -> String {
+        let work = |sample| digits(facts::at_work(sample));
+        let Pair { more, less } = self.middle;
+        let mut text = format!(
+            "{} disks are at work at a time with {}, {} with {}",
+            work(more),
+            self.more,
+            work(less),
+            self.less
+        );
+        if self.greater(|pair| Some((facts::most_read(pair.less)?.1, facts::most_read(pair.more)?.1)))
+            && let (Some(less), Some(more)) = (facts::most_read(less), facts::most_read(more))
+        {
+            let _ = write!(
+                text,
+                ": {} sends {} % of the reads to one disk ({}), {} no more than {} % to any",
+                self.less,
+                percent(less.1),
+                less.0,
+                self.more,
+                percent(more.1)
+            );
+        } else if self.greater(|pair| Some((pair.more.read_switches?, pair.less.read_switches?)))
+            && let (Some(more), Some(less)) = (more.read_switches, less.read_switches)
+        {
+            let _ = write!(
+                text,
+                ": {} % of its reads go to another disk than the read before, {} % with {}",
+                percent(more),
+                percent(less),
+                self.less
+            );
+        }
+        text
+    }
+
+    /// A disk at work does more.
+    fn rate(&self) -> String {
+        let Pair { more, less } = self.middle;
+        let text = format!(
+            "does {} times as many requests a second with {}",
+            digits(facts::rate_at_work(more) / facts::rate_at_work(less)),
+            self.more
+        );
+        let causes: Vec<String> = [
+            self.faster_disks(),
+            self.distance(),
+            self.sequential(),
+            self.depth(),
+            self.shortest_queue(),
+            self.beside(),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        if causes.is_empty() {
+            format!("{text}, and the record shows no single cause of that")
+        } else {
+            format!("{text}; what goes with it: {}", listed(&causes))
+        }
+    }
+
+    fn faster_disks(&self) -> Option<String> {
+        let of = |pair: &Pair| {
+            let (less, more) = (pair.less, pair.more);
+            Some((facts::service_of_shares(less, less)?, facts::service_of_shares(more, less)?))
+        };
+        let (slow, fast) = of(&self.middle)?;
+        self.greater(of).then(|| {
+            let factor = digits(slow / fast);
+            format!("its reads go to disks that serve {factor} times as fast")
+        })
+    }
+
+    fn distance(&self) -> Option<String> {
+        let of = |pair: &Pair| Some((facts::distance(pair.less)?, facts::distance(pair.more)?));
+        let (far, near) = of(&self.middle)?;
+        (self.turning && self.greater(of)).then(|| {
+            let factor = digits(far / near);
+            format!("{} moves the heads {factor} times as far from request to request", self.less)
+        })
+    }
+
+    fn sequential(&self) -> Option<String> {
+        let of = |pair: &Pair| Some((facts::sequential(pair.more)?, facts::sequential(pair.less)?));
+        let (more, less) = of(&self.middle)?;
+        self.always(|pair| of(pair).is_some_and(|(more, less)| more > less + PART)).then(|| {
+            let (more, less) = (percent(more), percent(less));
+            format!(
+                "{more} % of its requests follow the one before at their disk, {less} % of {}'s",
+                self.less
+            )
+        })
+    }
+
+    fn depth(&self) -> Option<String> {
+        let of = |pair: &Pair| Some((facts::depth_at_work(pair.more)?, facts::depth_at_work(pair.less)?));
+        let (more, less) = of(&self.middle)?;
+        self.greater(of).then(|| {
+            let (more, less) = (digits(more), digits(less));
+            format!("a disk at work has {more} requests at a time, {less} with {}", self.less)
+        })
+    }
+
+    /// A background's requests are at the disks too, and fio's wait behind them.
+    fn shortest_queue(&self) -> Option<String> {
+        let of = |pair: &Pair| Some((facts::shortest_queue(pair.less)?, facts::shortest_queue(pair.more)?));
+        let (less, more) = of(&self.middle)?;
+        (self.background && self.greater(of)).then(|| {
+            let (less, more) = (digits(less), digits(more));
+            format!(
+                "of the disks with a tenth of the reads or more, one has only {more} requests at a time, with {} {less}",
+                self.less
+            )
+        })
+    }
+
+    fn beside(&self) -> Option<String> {
+        let of = |pair: &Pair| Some((facts::beside(pair.less)?, facts::beside(pair.more)?));
+        let (less, more) = of(&self.middle)?;
+        // Not worth a word where it is little beside what fio reads.
+        let much = |pair: &Pair| {
+            let fio = pair.less.bw_bytes as f64;
+            of(pair).is_some_and(|(less, _)| less > PART * fio)
+        };
+        (self.greater(of) && self.always(much)).then(|| {
+            let (less, more) = (digits(less / 1e6), digits(more / 1e6));
+            format!("{less} MB/s are read beside fio with {}, {more} with {}", self.less, self.more)
+        })
+    }
+}
+
+/// Where no two policies differ.
+pub fn why_none(sides: &[Side]) -> String {
+    let all = || sides.iter().flat_map(|side| &side.samples).map(|(_, sample)| *sample);
+    let range = |values: Vec<f64>| {
+        let least = values.iter().copied().fold(f64::INFINITY, f64::min);
+        (least, values.iter().copied().fold(0.0, f64::max))
+    };
+    let (least, most) = range(all().map(facts::at_work).collect());
+    let idlest = range(all().flat_map(facts::utilisations).collect()).0;
+    if !idlest.is_finite() {
+        return "No two policies differ.".to_owned();
+    }
+    let (least_text, most_text) = (digits(least), digits(most));
+    let at_work = if least_text == most_text { least_text } else { format!("{least_text} to {most_text}") };
+    let text = if least >= 0.9 && most <= 1.1 {
+        format!("One disk is at work at a time with each ({at_work} on average)")
+    } else if idlest >= 0.9 {
+        format!("Every disk is busy {} % of the time at least with each", percent(idlest))
+    } else {
+        format!("{at_work} disks are at work at a time")
+    };
+    format!("No two policies differ. {text}.")
+}

@@ -1,0 +1,84 @@
+//! What one trial's disks did, in a few numbers.
+
+use disklab_collect::Sample;
+use disklab_collect::sample::DeviceSample;
+
+/// Requests of a disk, the background's and the filesystem's included.
+fn requests(device: &DeviceSample) -> f64 {
+    (device.reads + device.writes) as f64
+}
+
+/// The mean over disks of a number, by their requests. `None` where a disk with requests lacks it.
+fn weighted(sample: &Sample, value: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
+    let mut sums = (0.0, 0.0);
+    for device in sample.devices.iter().filter(|device| requests(device) > 0.0) {
+        sums.0 += requests(device) * value(device)?;
+        sums.1 += requests(device);
+    }
+    (sums.1 > 0.0).then(|| sums.0 / sums.1)
+}
+
+/// Disks at work at a time, on average.
+pub fn at_work(sample: &Sample) -> f64 {
+    sample.devices.iter().map(|device| device.utilisation).sum()
+}
+
+/// fio's requests in each second that a disk is at work.
+pub fn rate_at_work(sample: &Sample) -> f64 {
+    sample.iops / at_work(sample)
+}
+
+pub fn utilisations(sample: &Sample) -> impl Iterator<Item = f64> {
+    sample.devices.iter().map(|device| device.utilisation)
+}
+
+pub fn depths(sample: &Sample) -> Option<Vec<f64>> {
+    sample.devices.iter().map(|device| device.depth_mean).collect()
+}
+
+/// Requests at a disk while it is at work.
+pub fn depth_at_work(sample: &Sample) -> Option<f64> {
+    Some(depths(sample)?.iter().sum::<f64>() / at_work(sample))
+}
+
+/// Bytes between the end of a request and the beginning of the next at the same disk.
+pub fn distance(sample: &Sample) -> Option<f64> {
+    weighted(sample, |device| device.distance_mean_bytes)
+}
+
+/// The part that began where the one before ended.
+pub fn sequential(sample: &Sample) -> Option<f64> {
+    weighted(sample, |device| device.not_sequential).map(|apart| 1.0 - apart)
+}
+
+/// From the moment a drive takes a request out of its queue to its end.
+pub fn service_ms(sample: &Sample) -> Option<f64> {
+    weighted(sample, |device| Some(device.service_mean_ns?.0 as f64 / 1e6))
+}
+
+/// The disk that most reads go to, and their share.
+pub fn most_read(sample: &Sample) -> Option<(&str, f64)> {
+    let shares = sample.devices.iter().map(|device| Some((device.name.as_str(), device.read_share?)));
+    let shares: Vec<_> = shares.collect::<Option<_>>()?;
+    shares.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most })
+}
+
+/// How long the reads of `shares` would take on average, were each disk as fast as in `speeds`.
+pub fn service_of_shares(shares: &Sample, speeds: &Sample) -> Option<f64> {
+    let disks = shares.devices.iter().zip(&speeds.devices);
+    disks.map(|(share, speed)| Some(share.read_share? * speed.service_mean_ns?.0 as f64)).sum()
+}
+
+/// Bytes a second that the disks read and fio did not: the background's, and metadata.
+pub fn beside(sample: &Sample) -> Option<f64> {
+    let read = sample.read.as_ref()?;
+    let seconds = sample.requests as f64 / sample.iops;
+    let disks = sample.devices.iter().map(|device| device.read_bytes as f64).sum::<f64>() / seconds;
+    (disks > 0.0).then_some((disks - read.bw_bytes as f64).max(0.0))
+}
+
+/// Requests at the disk that has fewest of those that get a tenth of all reads.
+pub fn shortest_queue(sample: &Sample) -> Option<f64> {
+    let used = sample.devices.iter().filter(|device| device.read_share.is_some_and(|share| share >= 0.1));
+    used.filter_map(|device| device.depth_mean).reduce(f64::min)
+}

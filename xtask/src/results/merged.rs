@@ -1,0 +1,163 @@
+//! Records merged by cell.
+
+use std::collections::BTreeMap;
+
+use disklab_collect::Sample;
+use disklab_store::{Outcome, Record, Status};
+
+/// All of a cell but its policy: policies are what is compared.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Place {
+    pub array: String,
+    pub background: String,
+    pub jobs: u32,
+    pub workload: String,
+}
+
+/// One seed of a cell.
+#[derive(Debug)]
+pub struct Trial<'a> {
+    pub id: &'a str,
+    pub seed: u32,
+    /// `None`: it has not run.
+    pub outcome: Option<&'a Outcome>,
+}
+
+impl<'a> Trial<'a> {
+    pub fn sample(&self) -> Option<&'a Sample> {
+        self.outcome.filter(|outcome| outcome.status == Status::Ok)?.sample.as_ref()
+    }
+}
+
+/// All trials of some records. The axes' values are in the order in which the records have them.
+#[derive(Debug, Default)]
+pub struct Merged<'a> {
+    pub arrays: Vec<String>,
+    pub backgrounds: Vec<String>,
+    pub jobs: Vec<u32>,
+    pub workloads: Vec<String>,
+    pub policies: Vec<String>,
+    cells: BTreeMap<(Place, String), Vec<Trial<'a>>>,
+    /// Trials that an earlier record has too; those of the earlier one count, unless they are not ok.
+    pub twice: usize,
+}
+
+impl<'a> Merged<'a> {
+    pub fn of(records: &'a [Record]) -> Self {
+        let mut merged = Self::default();
+        for record in records {
+            let axes = Axes::of(record);
+            for (id, outcome) in record.outcomes() {
+                let (place, policy) = axes.cell(id, outcome);
+                let of_id = || id.rsplit_once("+s").and_then(|(_, seed)| seed.parse().ok());
+                let seed = outcome.map(|outcome| outcome.seed_index).or_else(of_id).unwrap_or_default();
+                merged.add(place, policy, Trial { id, seed, outcome });
+            }
+        }
+        for trials in merged.cells.values_mut() {
+            trials.sort_by_key(|trial| trial.seed);
+        }
+        merged
+    }
+
+    fn add(&mut self, place: Place, policy: String, trial: Trial<'a>) {
+        fn once<T: PartialEq + Clone>(all: &mut Vec<T>, value: &T) {
+            if !all.contains(value) {
+                all.push(value.clone());
+            }
+        }
+        once(&mut self.arrays, &place.array);
+        once(&mut self.backgrounds, &place.background);
+        once(&mut self.jobs, &place.jobs);
+        once(&mut self.workloads, &place.workload);
+        once(&mut self.policies, &policy);
+        let trials = self.cells.entry((place, policy)).or_default();
+        match trials.iter_mut().find(|known| known.seed == trial.seed) {
+            Some(known) => {
+                self.twice += 1;
+                if known.sample().is_none() && trial.outcome.is_some() {
+                    *known = trial;
+                }
+            }
+            None => trials.push(trial),
+        }
+    }
+
+    /// The policies with all parameters at their defaults.
+    pub fn plain_policies(&self) -> Vec<&str> {
+        self.policies.iter().map(String::as_str).filter(|policy| !policy.contains(':')).collect()
+    }
+
+    /// Each array, background and number of jobs.
+    pub fn groups(&self) -> Vec<Vec<Place>> {
+        let mut groups = Vec::new();
+        for array in &self.arrays {
+            for background in &self.backgrounds {
+                for &jobs in &self.jobs {
+                    let place = |workload: &String| Place {
+                        array: array.clone(),
+                        background: background.clone(),
+                        jobs,
+                        workload: workload.clone(),
+                    };
+                    groups.push(self.workloads.iter().map(place).collect());
+                }
+            }
+        }
+        groups
+    }
+
+    pub fn places(&self) -> Vec<Place> {
+        self.groups().into_iter().flatten().collect()
+    }
+
+    pub fn trials(&self, place: &Place, policy: &str) -> &[Trial<'a>] {
+        self.cells.get(&(place.clone(), policy.to_owned())).map_or(&[], Vec::as_slice)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = &Trial<'a>> {
+        self.cells.values().flatten()
+    }
+
+    /// Of its trials that are ok, with their seeds' indices.
+    pub fn samples(&self, place: &Place, policy: &str) -> Vec<(u32, &'a Sample)> {
+        let trials = self.trials(place, policy).iter();
+        trials.filter_map(|trial| Some((trial.seed, trial.sample()?))).collect()
+    }
+}
+
+/// How a record names its cells.
+struct Axes {
+    /// In the order of a trial's id.
+    names: Vec<String>,
+    /// The suite, for values that are the same in all its cells.
+    suite: toml::Table,
+}
+
+impl Axes {
+    fn of(record: &Record) -> Self {
+        let cell = record.lines().first().map(|outcome| &outcome.cell.0);
+        Self {
+            names: cell.into_iter().flatten().map(|(axis, _)| axis.clone()).collect(),
+            suite: toml::from_str(record.manifest().suite.text()).unwrap_or_default(),
+        }
+    }
+
+    /// Trials that have not run have no cell, but their ids are made of its values.
+    fn cell(&self, id: &str, outcome: Option<&Outcome>) -> (Place, String) {
+        let parts: Vec<_> = id.split('+').map(|part| part.replacen('=', ":", 1)).collect();
+        let of_id = |axis: &str| self.names.iter().position(|name| name == axis).and_then(|at| parts.get(at));
+        let value = |axis: &str, otherwise: &str| {
+            let of_cell = outcome.and_then(|outcome| outcome.cell.value(axis)).map(str::to_owned);
+            let fixed = || self.suite.get(axis)?.as_str().map(str::to_owned);
+            of_cell.or_else(|| of_id(axis).cloned()).or_else(fixed).unwrap_or_else(|| otherwise.to_owned())
+        };
+        let place = Place {
+            array: value("array", "?"),
+            background: value("background", "none"),
+            jobs: value("jobs", "1").parse().unwrap_or(1),
+            workload: value("workload", "?"),
+        };
+        (place, value("policy", "pid"))
+    }
+}

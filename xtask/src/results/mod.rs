@@ -1,0 +1,111 @@
+//! Pages of results, made from records: `cargo xtask results read-policy RECORD...` writes `docs/results/read-policy.md`.
+//!
+//! The same records make the same bytes.
+
+mod agreement;
+mod causes;
+mod disks;
+mod facts;
+mod head;
+mod kind;
+mod merged;
+mod notes;
+mod orders;
+mod published;
+mod sensitivity;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod words;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use disklab_store::Record;
+
+use kind::{KINDS, Kind};
+use merged::Merged;
+use published::Published;
+
+/// Where the pages are, from the repository's folder.
+const FOLDER: &str = "docs/results";
+
+/// Makes the page of this name from these records.
+pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
+    let names = KINDS.map(|kind| kind.name).join(", ");
+    let kind = KINDS
+        .into_iter()
+        .find(|kind| Some(kind.name) == page_name)
+        .with_context(|| format!("no page {}; known: {names}", page_name.unwrap_or("named")))?;
+    anyhow::ensure!(!folders.is_empty(), "usage: cargo xtask results {} RECORD...", kind.name);
+    let records = folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
+    let path = repository.join(FOLDER).join(format!("{}.md", kind.name));
+    fs::write(&path, page(kind, &records)?).with_context(|| format!("write {}", path.display()))?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+fn page(kind: &Kind, records: &[Record]) -> anyhow::Result<String> {
+    let published = Published::read(kind)?;
+    let merged = Merged::of(records);
+    let mut page = format!(
+        "# {}\n\nMade by a command from records; every sentence below is the command's.\n\n",
+        kind.title
+    );
+    let mut section = |title: &str, text: &str| {
+        let _ = write!(
+            page,
+            "## {title}
+
+{text}"
+        );
+    };
+    section("What was asked", &head::asked(kind));
+    section("Conditions", &head::conditions(kind, records, &merged));
+    section("The arrays, and theirs", &head::arrays(&merged));
+    section("Published rows that contradict themselves", &head::broken(&published));
+    section("Results", &results(kind, &merged, &published));
+    section("Which orders agree", &format!("{}{}", agreed(), agreement::section(&merged, &published)));
+    section("What the disks saw", &disks_saw(&merged));
+    section("Sensitivity to parameters", &sensitivity::section(&merged));
+    section("Remarks", &notes::remarks(&merged));
+    Ok(page)
+}
+
+fn results(kind: &Kind, merged: &Merged, published: &Published) -> String {
+    let mut text = String::new();
+    for places in merged.groups() {
+        let Some(first) = places.first() else { continue };
+        let _ = write!(text, "### {}\n\n", agreement::heading(first));
+        text.push_str(&tables::table(kind, merged, published, &places));
+        text.push_str(&notes::not_ok(merged, &places, &merged.plain_policies()));
+    }
+    text
+}
+
+fn agreed() -> String {
+    format!(
+        "Pairs of policies by IOPS (reads and writes together). It is a tie where two differ by less than {} % of the \
+         greater or, here, where the ranges of their seeds overlap. A published number is one run. \
+         In the lists below `>` is more, `=` a tie of neighbours; the ends of such a row may differ.\n\n{}\n\n",
+        100.0 * orders::TIE,
+        causes::RULES
+    )
+}
+
+fn disks_saw(merged: &Merged) -> String {
+    let mut text = String::from(
+        "Of the trial with the median IOPS, background and filesystem included. Disks at work: the sum of utilisations. \
+         Distance: from the end of a request to the beginning of the next at the same disk, on average. Checkpoints: how \
+         many times a disk long passed over was tried again. Reads of each disk: in the order of the disks.\n\n",
+    );
+    for places in merged.groups() {
+        let Some(first) = places.first() else { continue };
+        let _ = write!(text, "### {}\n\n", agreement::heading(first));
+        text.push_str(&disks::table(merged, &places));
+    }
+    text
+}

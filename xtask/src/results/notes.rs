@@ -1,0 +1,70 @@
+//! Trials that have no result, and what was odd about those that have.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use disklab_collect::Remark;
+use disklab_store::Status;
+
+use super::merged::{Merged, Place};
+use super::words::{count, escaped, listed, test};
+
+/// What became of the trials of these places that are not ok: an entry of a list for each cell and reason.
+pub fn not_ok(merged: &Merged, places: &[Place], policies: &[&str]) -> String {
+    let mut text = String::new();
+    for place in places {
+        for policy in policies {
+            let mut fates: Vec<(String, Vec<String>)> = Vec::new();
+            for trial in merged.trials(place, policy) {
+                let fate = match trial.outcome.map(|outcome| (outcome.status, &outcome.reason)) {
+                    Some((Status::Ok, _)) => continue,
+                    None => "has not run".to_owned(),
+                    Some((status @ Status::Interrupted, _) | (status, None)) => status.to_string(),
+                    Some((status, Some(reason))) => format!("{status}: {}", escaped(reason)),
+                };
+                match fates.iter_mut().find(|(known, _)| *known == fate) {
+                    Some((_, seeds)) => seeds.push(trial.seed.to_string()),
+                    None => fates.push((fate, vec![trial.seed.to_string()])),
+                }
+            }
+            for (fate, seeds) in fates {
+                let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+                let name = test(&place.workload);
+                let _ = writeln!(text, "- {name}, {policy}, {noun} {}: {fate}", listed(&seeds));
+            }
+        }
+    }
+    if !text.is_empty() {
+        text.push('\n');
+    }
+    text
+}
+
+/// Each kind of remark once, with how many trials have it and the first of them.
+pub fn remarks(merged: &Merged) -> String {
+    let mut kinds: BTreeMap<String, (usize, &str, &Remark)> = BTreeMap::new();
+    for trial in merged.all() {
+        let mut seen = Vec::new();
+        for remark in trial.outcome.iter().flat_map(|outcome| &outcome.remarks) {
+            let kind = kind(remark);
+            if !seen.contains(&kind) {
+                kinds.entry(kind.clone()).or_insert((0, trial.id, remark)).0 += 1;
+                seen.push(kind);
+            }
+        }
+    }
+    if kinds.is_empty() {
+        return "No trial has one.\n".to_owned();
+    }
+    let line = |(kind, (trials, id, remark)): (&String, &(usize, &str, &Remark))| {
+        let trials = count(*trials, "trial");
+        format!("- `{kind}`, {trials}; the first is `{id}`: {}\n", escaped(&remark.to_string()))
+    };
+    kinds.iter().map(line).collect()
+}
+
+/// As the record calls it.
+fn kind(remark: &Remark) -> String {
+    let value = serde_json::to_value(remark).unwrap_or_default();
+    value["kind"].as_str().unwrap_or("?").to_owned()
+}

@@ -1,0 +1,119 @@
+//! Which of two policies does more requests, here and in the published tables.
+
+use std::cmp::Ordering;
+
+use super::words::Spread;
+
+/// Numbers nearer than this part of the greater one are a tie.
+pub const TIE: f64 = 0.05;
+
+/// `Less`: the first does fewer. `Equal` is a tie.
+pub fn of(one: f64, other: f64) -> Ordering {
+    if (one - other).abs() < TIE * one.max(other) { Ordering::Equal } else { one.total_cmp(&other) }
+}
+
+/// Of several seeds it is a tie too where their ranges overlap.
+pub fn of_seeds(one: &Spread, other: &Spread) -> Ordering {
+    if one.overlaps(other) { Ordering::Equal } else { of(one.median, other.median) }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Agreed,
+    Reversed,
+    TiedInBoth,
+    TiedHere,
+    TiedThere,
+}
+
+pub const VERDICTS: [(Verdict, &str); 5] = [
+    (Verdict::Agreed, "agreed"),
+    (Verdict::Reversed, "reversed"),
+    (Verdict::TiedInBoth, "tied in both"),
+    (Verdict::TiedHere, "tied here only"),
+    (Verdict::TiedThere, "tied there only"),
+];
+
+impl Verdict {
+    pub fn of(ours: Ordering, theirs: Ordering) -> Self {
+        match (ours, theirs) {
+            (Ordering::Equal, Ordering::Equal) => Self::TiedInBoth,
+            (Ordering::Equal, _) => Self::TiedHere,
+            (_, Ordering::Equal) => Self::TiedThere,
+            (ours, theirs) if ours == theirs => Self::Agreed,
+            _ => Self::Reversed,
+        }
+    }
+}
+
+/// How many pairs have each verdict, in the order of [`VERDICTS`].
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts(pub [usize; 5]);
+
+impl Counts {
+    pub fn add(&mut self, verdict: Verdict) {
+        for ((known, _), count) in VERDICTS.iter().zip(&mut self.0) {
+            *count += usize::from(*known == verdict);
+        }
+    }
+
+    pub fn add_all(&mut self, others: Self) {
+        for (count, other) in self.0.iter_mut().zip(others.0) {
+            *count += other;
+        }
+    }
+}
+
+/// Policies from the one with most to the one with fewest, ` > ` between neighbours that differ and ` = ` between
+/// those that do not.
+pub fn chain<T>(all: &[(&str, T)], value: fn(&T) -> f64, order: fn(&T, &T) -> Ordering) -> String {
+    let mut sorted: Vec<_> = all.iter().collect();
+    sorted.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));
+    let mut text = String::new();
+    for (at, (policy, it)) in sorted.iter().enumerate() {
+        if let Some((_, before)) = at.checked_sub(1).map(|before| sorted[before]) {
+            text.push_str(if order(before, it) == Ordering::Equal { " = " } else { " > " });
+        }
+        text.push_str(policy);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(min: f64, max: f64) -> Spread {
+        Spread { min, median: min.midpoint(max), max }
+    }
+
+    #[test]
+    fn ties_are_small_differences_and_ranges_that_overlap() {
+        assert_eq!(of(95.1, 100.0), Ordering::Equal);
+        assert_eq!(of(95.0, 100.0), Ordering::Less);
+        assert_eq!(of(0.0, 0.0), Ordering::Equal);
+        assert_eq!(of_seeds(&spread(90.0, 110.0), &spread(109.0, 180.0)), Ordering::Equal);
+        assert_eq!(of_seeds(&spread(111.0, 180.0), &spread(90.0, 110.0)), Ordering::Greater);
+        assert_eq!(of_seeds(&spread(100.0, 100.0), &spread(101.0, 101.0)), Ordering::Equal);
+    }
+
+    #[test]
+    fn every_pair_of_orders_has_its_verdict() {
+        use Ordering::{Equal, Greater, Less};
+        for (ours, theirs, verdict) in [
+            (Less, Less, Verdict::Agreed),
+            (Less, Greater, Verdict::Reversed),
+            (Equal, Equal, Verdict::TiedInBoth),
+            (Equal, Less, Verdict::TiedHere),
+            (Greater, Equal, Verdict::TiedThere),
+        ] {
+            assert_eq!(Verdict::of(ours, theirs), verdict);
+        }
+    }
+
+    #[test]
+    fn a_chain_is_sorted_and_marks_neighbours() {
+        let all = [("pid", 50.0), ("queue", 100.0), ("latency", 98.0)];
+        assert_eq!(chain(&all, |it| *it, |one, other| of(*one, *other)), "queue = latency > pid");
+    }
+}

@@ -1,0 +1,66 @@
+//! What other values of a policy's parameters change.
+
+use std::cmp::Ordering;
+use std::fmt::Write;
+
+use super::merged::{Merged, Place};
+use super::words::{Spread, digits, test};
+use super::{agreement, notes, orders};
+
+pub fn section(merged: &Merged) -> String {
+    let policies = merged.policies.iter().map(String::as_str);
+    let choices: Vec<&str> = policies.filter(|policy| policy.contains(':')).collect();
+    if choices.is_empty() {
+        return "These records have one value of each policy's parameters.\n\n".to_owned();
+    }
+    let rows: Vec<_> = merged.places().iter().flat_map(|place| rows(merged, place)).collect();
+    let mut failed = String::new();
+    for place in merged.places() {
+        let fates = notes::not_ok(merged, std::slice::from_ref(&place), &choices);
+        if !fates.is_empty() {
+            let _ = write!(failed, "{}:\n\n{fates}", agreement::heading(&place));
+        }
+    }
+    let head =
+        ["array", "background", "jobs", "test", "choice", "IOPS", "against", "its IOPS", "ratio", "differ"];
+    let table = super::words::table(&head.map(str::to_owned), 5, &rows);
+    format!("{table}{failed}")
+}
+
+fn base(policy: &str) -> &str {
+    policy.split(':').next().unwrap_or(policy)
+}
+
+fn rows(merged: &Merged, place: &Place) -> Vec<Vec<String>> {
+    let spread =
+        |policy: &str| Spread::of(merged.samples(place, policy).iter().map(|(_, sample)| sample.iops));
+    let mut rows = Vec::new();
+    for choice in merged.policies.iter().filter(|policy| policy.contains(':')) {
+        // Against the defaults, or else the first other choice that has a result.
+        let of_same = |policy: &&String| base(policy) == base(choice) && *policy != choice;
+        let mut others: Vec<_> = merged.policies.iter().filter(of_same).collect();
+        others.sort_by_key(|policy| policy.contains(':'));
+        let Some(ours) = spread(choice) else { continue };
+        let Some((against, theirs)) = others.iter().find_map(|other| Some((other, spread(other)?))) else {
+            continue;
+        };
+        let differ = match orders::of_seeds(&ours, &theirs) {
+            Ordering::Equal => "no",
+            Ordering::Less => "fewer",
+            Ordering::Greater => "more",
+        };
+        rows.push(vec![
+            place.array.clone(),
+            place.background.clone(),
+            place.jobs.to_string(),
+            test(&place.workload),
+            choice.clone(),
+            format!("{}{}", digits(ours.median), ours.range()),
+            (*against).clone(),
+            format!("{}{}", digits(theirs.median), theirs.range()),
+            digits(ours.median / theirs.median),
+            differ.to_owned(),
+        ]);
+    }
+    rows
+}
