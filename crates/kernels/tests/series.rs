@@ -103,7 +103,10 @@ fn series_on(source: &Path) {
             assert!(fs::read(&there).unwrap() == fs::read(file.path()).unwrap(), "{}", there.display());
         } else {
             let name = name.to_string_lossy();
-            assert!(name == "native.h" || !name.ends_with(".c") && !name.ends_with(".h"), "{name} is missing");
+            assert!(
+                name == "native.h" || !name.ends_with(".c") && !name.ends_with(".h"),
+                "{name} is missing"
+            );
         }
     }
     assert!(tree.join("fs/btrfs/read-policy.c").is_file());

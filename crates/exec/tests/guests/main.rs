@@ -4,6 +4,7 @@
 
 mod background;
 mod clock;
+mod decisions;
 mod faults;
 mod no_room;
 mod place;
@@ -28,6 +29,7 @@ fn main() {
     let tests = [
         background::tests(),
         clock::tests(),
+        decisions::tests(),
         faults::tests(),
         no_room::tests(),
         read_policies::tests(),
