@@ -127,7 +127,7 @@ fn a_pipe_in_the_lab_is_no_suite() {
     let here = tempfile::tempdir().expect("a folder");
     let home = here.path().join("home");
     fs::create_dir(&home).expect("a folder");
-    for name in ["lab", "guest-kernel"] {
+    for name in ["lab", "guest-kernel", "read-policies"] {
         let copied = Command::new("cp").arg("-r").arg(HOME.to_owned() + name).arg(home.join(name)).status();
         assert!(copied.is_ok_and(|status| status.success()));
     }
