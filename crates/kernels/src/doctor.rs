@@ -206,8 +206,12 @@ mod tests {
     fn a_built_kernel_is_good_and_an_empty_cache_says_what_to_type() {
         let folder = tempfile::tempdir().unwrap();
         fs::create_dir(folder.path().join("lab")).unwrap();
-        fs::create_dir(folder.path().join("guest-kernel")).unwrap();
-        fs::write(folder.path().join("guest-kernel/config"), "CONFIG_A=y\n").unwrap();
+        for (name, text) in [("", "CONFIG_A=y\n"), ("btrfs", "CONFIG_B=y\n")] {
+            let insertion = folder.path().join("guest-kernel").join(name);
+            fs::create_dir_all(&insertion).unwrap();
+            fs::write(insertion.join("config"), text).unwrap();
+        }
+        fs::create_dir(folder.path().join("read-policies")).unwrap();
         let share = Share::at(folder.path()).unwrap();
         let cache = Cache::at(&folder.path().join("cache")).unwrap();
         let checks = examine(Ok(&cache), Ok(&share));

@@ -119,7 +119,7 @@ fn a_kernel_is_built_once_and_its_record_tells_of_what() {
     assert_eq!(fs::read_to_string(&kernel.path).unwrap(), "true\nthe disks\n");
     assert!(fs::read_to_string(kernel.folder.join("build.log")).unwrap().contains("  LD      linux\n"));
     assert!(kernel.source.to_string().ends_with("/tree"));
-    assert!(steps.contains(&Step::Inserting { files: 1, patches: 0 }));
+    assert!(steps.contains(&Step::Inserting { files: 2, patches: 0 }));
     assert!(steps.iter().any(|step| matches!(step, Step::Compiling { done: 1, .. })), "{steps:?}");
     assert_eq!(place.kernels(), [format!("7.3.4-{}", &kernel.key[..12])]);
 
