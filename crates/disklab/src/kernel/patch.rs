@@ -41,13 +41,12 @@ pub struct Args {
 pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let series = home.series();
-    let source = match &args.source {
-        Some(path) => source(path, None)?,
-        None => {
-            let wanted = if args.kernel == NEWEST { series.first() } else { None };
-            let wanted = wanted.or_else(|| series.iter().find(|series| series.series == args.kernel));
-            Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
-        }
+    let source = if let Some(path) = &args.source {
+        source(path, None)?
+    } else {
+        let wanted = if args.kernel == NEWEST { series.first() } else { None };
+        let wanted = wanted.or_else(|| series.iter().find(|series| series.series == args.kernel));
+        Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
     };
     let author = args.author.as_deref().map_or_else(author_of_git, check)?;
     let cache = Cache::open()?;

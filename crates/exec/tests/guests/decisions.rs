@@ -244,7 +244,7 @@ fn mirror(numbers: &[u64; 14]) -> Mirror {
         recent_wait,
         reads_in_flight: (in_flight >> 32) as u32,
         writes_in_flight: in_flight as u32,
-        age: age as u32 as i32,
+        age: (age as u32).cast_signed(),
         rotational: flags & 1 != 0,
         live: flags & 2 != 0,
     }

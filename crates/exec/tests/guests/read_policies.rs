@@ -73,7 +73,7 @@ fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
          }}
          {}
          echo queue > $sys/read_policy; cat $sys/read_policy",
-        texts.iter().map(|text| format!("try '{text}'\n")).collect::<String>()
+        texts.iter().map(|text| format!("try '{text}'")).collect::<Vec<_>>().join("\n")
     );
     let mut place = pool(&script);
     place.kernel = kernel.clone();
