@@ -2,9 +2,10 @@
 
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
 use disklab_guest::plan::{
-    Background, Gate, Measure, Mount, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
+    Background, Cache, Gate, Measure, Mount, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
 };
-use disklab_spec::device::{Constant, Device, Model};
+use disklab_spec::cache::Mode;
+use disklab_spec::device::{Constant, Model};
 use disklab_spec::suite::Metadata;
 use disklab_spec::{Join, Trial};
 use disklab_units::{Bytes, Nanos, Seed};
@@ -62,8 +63,15 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     let Join::Btrfs(profile) = trial.array.join else { return None };
     let mut mkfs: Vec<String> =
         ["mkfs.btrfs", "-q", "-f", "-d", profile.as_str(), "-m", profile.as_str()].map(str::to_owned).into();
-    mkfs.extend(device_paths(&trial.devices));
+    mkfs.extend(pool_paths(trial));
     Some(Plan {
+        cache: cache(trial, true),
+        // A cache takes nothing of long sequential writes unless it is told to. It is to hold the test file, and to be
+        // clean.
+        cache_settings: cache_settings(
+            trial,
+            &[("sequential_cutoff", "0", false), ("cache_mode", Mode::Writethrough.as_str(), true)],
+        ),
         mkfs: Some(mkfs),
         mount: Some(mount(trial)),
         files: vec![ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size }],
@@ -84,6 +92,13 @@ pub fn plan(trial: &Trial) -> Plan {
     Plan {
         burn_pids: (trial.seed.derive("pids").0 % PIDS) as u32,
         device_settings: (0..trial.devices.len()).map(|i| scheduler(trial, i)).collect(),
+        cache: cache(trial, false),
+        cache_settings: trial
+            .array
+            .cache
+            .as_ref()
+            .map(|cache| cache_settings(trial, &[("cache_mode", cache.mode.as_str(), true)]))
+            .unwrap_or_default(),
         mount: (!bare).then(|| mount(trial)),
         mount_settings: policy.into_iter().collect(),
         touch: touch(trial),
@@ -131,17 +146,52 @@ fn scheduler(trial: &Trial, index: usize) -> Setting {
     }
 }
 
-fn device_paths(devices: &[Device]) -> impl Iterator<Item = String> {
-    (0..devices.len()).map(|i| format!("/dev/{}", disk_name(i)))
+/// The block devices that the filesystem is made of.
+fn pool_paths(trial: &Trial) -> Vec<String> {
+    let path = |i| match trial.array.cache {
+        Some(_) => format!("/dev/bcache{i}"),
+        None => disk_path(i),
+    };
+    (0..trial.array.devices.len()).map(path).collect()
+}
+
+fn disk_path(index: usize) -> String {
+    format!("/dev/{}", disk_name(index))
+}
+
+/// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
+fn cache(trial: &Trial, make: bool) -> Option<Cache> {
+    trial.array.cache.as_ref()?;
+    let disks: Vec<_> = (0..trial.array.devices.len()).map(disk_path).collect();
+    let cache = disk_path(disks.len());
+    let words = || {
+        let words = ["make-bcache", "--cache", &cache, "--bdev"].into_iter();
+        words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
+    };
+    Some(Cache { make: make.then(words), disks, cache })
+}
+
+/// `(file, value, choice)` for each disk that is cached.
+fn cache_settings(trial: &Trial, settings: &[(&str, &str, bool)]) -> Vec<Setting> {
+    let of = |i| {
+        settings.iter().map(move |&(file, value, choice)| Setting {
+            path: format!("/sys/block/bcache{i}/bcache/{file}"),
+            value: value.to_owned(),
+            choice,
+        })
+    };
+    let disks = if trial.array.cache.is_some() { trial.array.devices.len() } else { 0 };
+    (0..disks).flat_map(of).collect()
 }
 
 fn mount(trial: &Trial) -> Mount {
     let (noatime, others): (Vec<&String>, Vec<&String>) =
         trial.mount_options.iter().partition(|option| *option == "noatime");
-    let devices = device_paths(&trial.devices).map(|path| format!("device={path}"));
+    let paths = pool_paths(trial);
+    let devices = paths.iter().map(|path| format!("device={path}"));
     let data: Vec<String> = devices.chain(others.into_iter().cloned()).collect();
     Mount {
-        source: "/dev/vda".to_owned(),
+        source: paths.first().cloned().unwrap_or_default(),
         filesystem: "btrfs".to_owned(),
         data: data.join(","),
         noatime: !noatime.is_empty(),

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use disklab_collect::digest::sha256_hex;
+use disklab_spec::Trial;
 use disklab_store::manifest::Fact;
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,11 +10,15 @@ use std::process::Command;
 /// Where the guest looks for programs: the host's folders, in the order of its first process.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
+const MKFS: &str = "mkfs.btrfs";
+/// Makes a cache; only arrays with one want it.
+pub const MAKE_BCACHE: &str = "make-bcache";
+
 /// The programs that run in guests, and the C library that they share: `fio`, `mkfs.btrfs`, `libc`.
 pub fn tools() -> Result<Vec<Fact>> {
     let libc = Command::new("ldd").arg("--version").output();
     let libc = libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
-    Ok(vec![Fact::new("fio", program("fio")?), Fact::new("mkfs.btrfs", mkfs()?), Fact::new("libc", libc)])
+    Ok(vec![Fact::new("fio", program("fio")?), Fact::new(MKFS, program(MKFS)?), Fact::new("libc", libc)])
 }
 
 /// A program that runs in guests besides those of [`tools`].
@@ -21,9 +26,19 @@ pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Which `mkfs.btrfs` guests use.
-pub fn mkfs() -> Result<String> {
-    program("mkfs.btrfs")
+/// What makes the contents of disks: for [`crate::prepared::key`].
+pub struct Makers {
+    pub mkfs: String,
+    /// None where no trial has a cache.
+    pub make_bcache: Option<String>,
+}
+
+impl Makers {
+    pub fn of(trials: &[&Trial]) -> Result<Self> {
+        let cached = trials.iter().any(|trial| trial.array.cache.is_some());
+        let make_bcache = cached.then(|| program(MAKE_BCACHE)).transpose()?;
+        Ok(Self { mkfs: program(MKFS)?, make_bcache })
+    }
 }
 
 /// The machine, for the reader.

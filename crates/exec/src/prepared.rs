@@ -3,6 +3,7 @@
 
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
+use crate::facts::Makers;
 use crate::guest::Guest;
 use crate::run::Run;
 use crate::{evidence, image};
@@ -37,6 +38,7 @@ struct Ingredients<'a> {
     format: u32,
     kernel: &'a str,
     mkfs: &'a str,
+    make_bcache: Option<&'a str>,
     disks: &'a [MachineDisk],
     plan: &'a Plan,
 }
@@ -69,10 +71,18 @@ impl Prepared {
 }
 
 /// What tells apart the disks that trials start from; the same for all trials that share them. None for bare disks.
-pub fn key(trial: &Trial, kernel: &Kernel, mkfs: &str) -> Result<Option<String>> {
+pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<String>> {
     let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
     let machine = describe::preparing_machine(trial);
-    let all = Ingredients { format: FORMAT, kernel: &kernel.key, mkfs, disks: &machine.disks, plan: &plan };
+    let make_bcache = trial.array.cache.as_ref().and(makers.make_bcache.as_deref());
+    let all = Ingredients {
+        format: FORMAT,
+        kernel: &kernel.key,
+        mkfs: &makers.mkfs,
+        make_bcache,
+        disks: &machine.disks,
+        plan: &plan,
+    };
     let text =
         serde_json::to_vec(&all).map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
     Ok(Some(disklab_collect::digest::sha256_hex(&text)[..16].to_owned()))

@@ -1,9 +1,10 @@
 //! A run: all trials that a record lacks, several guests at a time.
 
 use crate::error::{Error, Result};
+use crate::facts::Makers;
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
-use crate::{cpus, facts, scratch, trial};
+use crate::{cpus, scratch, trial};
 use disklab_guest::heartbeat::Beat;
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::Trial;
@@ -80,10 +81,10 @@ impl Run {
         scratch::sweep(&self.trials_folder())?;
         let remaining = writer.remaining();
         let trials: Vec<&Trial> = trials.iter().filter(|trial| remaining.contains(&trial.id)).collect();
-        let mkfs = facts::mkfs()?;
+        let makers = Makers::of(&trials)?;
         let keys: Vec<Option<String>> = trials
             .iter()
-            .map(|trial| prepared::key(trial, self.kernel(trial), &mkfs))
+            .map(|trial| prepared::key(trial, self.kernel(trial), &makers))
             .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
         let summary = Mutex::new(Summary::default());

@@ -24,6 +24,10 @@ pub struct Plan {
     pub burn_pids: u32,
     /// Settings of block devices, before anything touches them.
     pub device_settings: Vec<Setting>,
+    /// Puts bcache in front of disks.
+    pub cache: Option<Cache>,
+    /// Settings of what that makes.
+    pub cache_settings: Vec<Setting>,
     /// Makes the filesystem: a program and its arguments.
     pub mkfs: Option<Vec<String>>,
     /// Mounts it on [`POOL`].
@@ -43,8 +47,18 @@ pub struct Plan {
     pub keep: Vec<String>,
     /// What is measured.
     pub measure: Option<Measure>,
-    /// Unmount in the end: the disks are to be used again.
+    /// Unmount in the end, and end the cache: the disks are to be used again.
     pub unmount: bool,
+}
+
+/// Disks and what caches them; `/dev/bcache0` and so on are then in place of the disks, in their order.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cache {
+    /// Makes both; without it they are found as they were left.
+    pub make: Option<Vec<String>>,
+    pub disks: Vec<String>,
+    pub cache: String,
 }
 
 /// A mount(2).

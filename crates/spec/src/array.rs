@@ -5,6 +5,8 @@
 //! join = "btrfs-raid1"               # or single, btrfs-single, -raid0, -raid1c3, -raid1c4, -raid10
 //! part = "900 GiB"                   # may be left out: use only so much of each disk, from its outer edge
 //! devices = ["nas-4tb", "nas-4tb"]   # in the order of btrfs's device ids, which begin at 1
+//!
+//! [cache]                            # may be left out: see cache.rs
 //! ```
 
 use std::collections::BTreeMap;
@@ -12,6 +14,7 @@ use std::collections::BTreeMap;
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
+use crate::cache::Cache;
 use crate::device::{BLOCK, Device};
 use crate::join::Join;
 use crate::read::{Located, Table, unknown};
@@ -28,6 +31,8 @@ pub struct Array {
     pub part: Option<Bytes>,
     /// By name, in the order of btrfs's device ids.
     pub devices: Vec<String>,
+    /// In front of all of them.
+    pub cache: Option<Cache>,
 }
 
 /// Devices as they were read; `None` where the file was there and had mistakes.
@@ -45,15 +50,23 @@ impl Array {
         let join = table.required::<Join>("join");
         let part = table.optional::<Bytes>("part");
         let devices = table.required_list::<String>("devices");
+        let purpose = match join {
+            Some(Join::Btrfs(_)) => ("btrfs", SMALLEST_FOR_BTRFS),
+            Some(Join::Single) | None => ("a disk", Bytes(BLOCK)),
+        };
         for device in &devices {
-            check_device(table, catalogue, device, join, part);
+            check_device(table, catalogue, device, part, purpose);
         }
+        let cache = table.table("cache").map(|cache| (Cache::read(&cache, catalogue), cache));
         if let Some(join) = join {
             check_count(table, join, devices.len());
         }
-        if devices.len() > DEVICES_MAX {
-            table
-                .wrong("devices", format!("{} are more than a guest can have: {DEVICES_MAX}", devices.len()));
+        let disks = devices.len() + usize::from(cache.is_some());
+        if disks > DEVICES_MAX {
+            table.wrong("devices", format!("{disks} are more than a guest can have: {DEVICES_MAX}"));
+        }
+        if let (Some(Join::Single), Some((_, cache))) = (join, &cache) {
+            cache.wrong("", "single is a bare disk, for tests; with a cache it has to be btrfs-single");
         }
         let array = Self {
             name: name.to_owned(),
@@ -61,6 +74,7 @@ impl Array {
             join: join?,
             part: part.map(|part| Bytes(part.0 / BLOCK * BLOCK)),
             devices: devices.into_iter().map(|device| device.value).collect(),
+            cache: cache.map_or(Some(None), |(cache, _)| cache.map(Some))?,
         };
         Some(array)
     }
@@ -70,9 +84,10 @@ impl Array {
         self.join.mirrors()
     }
 
-    /// What the array holds in data, before metadata. `devices` are its own, already cut to `part`.
+    /// What the array holds in data, before metadata. `devices` are its own, already cut to what is used of them.
     pub fn usable_bytes(&self, devices: &[Device]) -> Bytes {
-        let sizes: Vec<_> = devices.iter().map(|device| device.used).collect();
+        let joined = devices.iter().take(self.devices.len());
+        let sizes: Vec<_> = joined.map(|device| device.used).collect();
         self.join.usable(&sizes)
     }
 
@@ -87,12 +102,13 @@ impl Array {
     }
 }
 
-fn check_device(
+/// That a device is in the lab, and that what is used of it is there and enough for its purpose.
+pub(crate) fn check_device(
     table: &Table<'_, '_>,
     catalogue: &Devices,
     device: &Located<String>,
-    join: Option<Join>,
     part: Option<Bytes>,
+    (purpose, least): (&str, Bytes),
 ) {
     let Located { value: name, place } = device;
     let Some(known) = catalogue.get(name) else {
@@ -105,13 +121,9 @@ fn check_device(
     if used > *bytes {
         table.wrong_at(place, format!("`{name}` has only {bytes}, less than the part to use, {used}"));
     }
-    if matches!(join, Some(Join::Btrfs(_))) && used < SMALLEST_FOR_BTRFS {
-        let message =
-            format!("{used} of `{name}` is too little for btrfs: at least {SMALLEST_FOR_BTRFS} of each disk");
+    if used < least {
+        let message = format!("{used} of `{name}` is too little for {purpose}: at least {least} of each");
         table.wrong_at(place, message);
-    }
-    if used.0 < BLOCK {
-        table.wrong("part", format!("{used} is less than a block: at least {}", Bytes(BLOCK)));
     }
 }
 

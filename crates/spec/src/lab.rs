@@ -12,6 +12,8 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
+use disklab_units::Bytes;
+
 use crate::array::{Array, Devices};
 use crate::background::Background;
 use crate::device::Device;
@@ -99,17 +101,18 @@ impl Lab {
         Reader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
     }
 
-    /// The disks of an array, each cut to the part of it that the array uses.
+    /// The disks of an array, then its cache if it has one, each cut to the part of it that the array uses.
     ///
     /// A name that the lab does not have is left out; arrays of this lab have none such.
     pub fn devices_of(&self, array: &Array) -> Vec<Device> {
-        let known = array.devices.iter().filter_map(|name| self.devices.get(name));
-        known
-            .map(|device| {
-                let used = array.part.unwrap_or(device.bytes).min(device.bytes);
-                Device { used, ..device.clone() }
-            })
-            .collect()
+        let joined = array.devices.iter().map(|name| (name, array.part));
+        let named = joined.chain(array.cache.iter().map(|cache| (&cache.device, cache.part)));
+        let cut = |(name, part): (&String, Option<Bytes>)| {
+            let device = self.devices.get(name)?;
+            let used = part.unwrap_or(device.bytes).min(device.bytes);
+            Some(Device { used, ..device.clone() })
+        };
+        named.filter_map(cut).collect()
     }
 }
 

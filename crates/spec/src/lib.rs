@@ -5,6 +5,7 @@
 
 pub mod array;
 pub mod background;
+pub mod cache;
 pub mod device;
 pub mod join;
 pub mod kernel;
@@ -18,6 +19,7 @@ pub mod workload;
 
 pub use array::Array;
 pub use background::Background;
+pub use cache::Cache;
 pub use device::{Device, Model};
 pub use join::{Join, Profile};
 pub use kernel::Kernel;

@@ -22,7 +22,8 @@ pub struct Trial {
     /// Depends on the index only, so that cells can be paired by seed.
     pub seed: Seed,
     pub array: Array,
-    /// The array's disks, in its order. `Device::used` is cut to the array's part, `Device::bytes` is the whole disk.
+    /// The array's disks in its order, then its cache if it has one. `Device::used` is cut to the part that is used,
+    /// `Device::bytes` is the whole disk.
     pub devices: Vec<Device>,
     /// Its `numjobs` is the suite's, where the suite says any.
     pub workload: Workload,

@@ -44,11 +44,13 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
     Ok(manifest)
 }
 
-/// Of the backgrounds.
+/// Of the backgrounds, and what makes caches.
 fn programs(question: &Question) -> BTreeSet<&str> {
     let backgrounds = question.trials.iter().filter_map(|trial| trial.background.as_ref());
     let processes = backgrounds.flat_map(|background| &background.processes);
-    processes.filter_map(|process| process.command.first()).map(String::as_str).collect()
+    let cached = question.trials.iter().filter(|trial| trial.array.cache.is_some());
+    let makers = cached.map(|_| facts::MAKE_BCACHE);
+    processes.filter_map(|process| process.command.first()).map(String::as_str).chain(makers).collect()
 }
 
 /// The files of the lab that the trials were made of.

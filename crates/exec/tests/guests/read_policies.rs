@@ -17,10 +17,7 @@ pub fn tests() -> Vec<Trial> {
         crate::test("a_device_passed_over_is_tried_again", a_device_passed_over_is_tried_again),
         crate::test("policies_change_under_load", policies_change_under_load),
         crate::test("the_command_line_sets_a_policy", the_command_line_sets_a_policy),
-        // Fails: fio's start takes 2 us more with one of them, and so a few requests of a trial begin 2 us later; the cause
-        // is not known yet. Run it with --ignored.
-        crate::test("mainline_btrfs_gives_the_same_bytes", mainline_btrfs_gives_the_same_bytes)
-            .with_ignored_flag(true),
+        crate::test("mainline_btrfs_gives_the_same_bytes", mainline_btrfs_gives_the_same_bytes),
     ]
 }
 

@@ -4,6 +4,7 @@
 //! step with an `error`; a guest that did all it should ends with the step `finished`.
 
 mod background;
+mod bcache;
 mod direct;
 mod gate;
 mod keep;

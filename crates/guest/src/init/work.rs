@@ -4,7 +4,7 @@ use super::direct::{self, BLOCK, Buffer};
 use super::gate::Closed;
 use super::program::{Program, run};
 use super::trees::{Made, Scatter};
-use super::{Failure, Steps, background, keep, setting};
+use super::{Failure, Steps, background, bcache, keep, setting};
 use crate::plan::{Measure, Mount, POOL, Plan, Setting, Touch, ZeroFile};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
@@ -24,6 +24,10 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         std::thread::spawn(|| ()).join().map_err(|_| "a thread that does nothing failed".to_owned())?;
     }
     apply(&plan.device_settings, steps)?;
+    if let Some(cache) = &plan.cache {
+        bcache::start(cache, steps)?;
+    }
+    apply(&plan.cache_settings, steps)?;
     if let Some(command) = &plan.mkfs {
         run(command, "mkfs", steps)?;
     }
@@ -41,6 +45,9 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     if plan.unmount && plan.mount.is_some() {
         unmount(POOL, UnmountFlags::empty()).map_err(|e| format!("unmounting {POOL}: {e}"))?;
         steps.say(&json!({"step": "unmounted"}));
+    }
+    if plan.unmount && plan.cache.is_some() {
+        bcache::stop(steps)?;
     }
     Ok(())
 }

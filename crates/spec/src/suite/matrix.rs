@@ -5,6 +5,7 @@ use disklab_units::Seed;
 use super::{Axis, Suite, Values};
 use crate::array::Array;
 use crate::background::{Background, NONE};
+use crate::cache::Cache;
 use crate::device::Device;
 use crate::join::Join;
 use crate::kernel::NEWEST;
@@ -70,6 +71,7 @@ impl Suite {
             value(Axis::Scheduler).and_then(|word| word.parse().ok()).unwrap_or_default();
         let mut needs: Vec<_> = policy.map(|(_, policy)| policy.needs.clone()).unwrap_or_default();
         needs.extend(scheduler.needs().map(str::to_owned));
+        needs.extend(array.cache.as_ref().map(|_| Cache::NEEDS.to_owned()));
         needs.sort();
         needs.dedup();
         let cell = self.visible(cell, named.map(|it| &it.thing.0));
@@ -184,7 +186,8 @@ impl<'a> Resolved<'a> {
                     .get(&wanted.policy)
                     .ok_or_else(|| unknown("policy", &wanted.policy, names(&lab.policies)))?;
                 // A device must be there in every array that the policy meets.
-                let fewest = self.arrays.iter().map(|it| it.thing.1.len()).min().unwrap_or(usize::MAX);
+                let fewest =
+                    self.arrays.iter().map(|it| it.thing.0.devices.len()).min().unwrap_or(usize::MAX);
                 let choice = wanted.settle(policy, fewest)?;
                 if self.policies.iter().any(|known| known.thing.0 == choice) {
                     return Err(format!("`{choice}` is there twice"));

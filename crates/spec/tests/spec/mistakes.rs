@@ -102,11 +102,29 @@ arrays/pair.toml:3:12: devices: there is no device `plan`; did you mean `plain`?
     );
     assert_eq!(
         with("join = \"btrfs-raid0\"\npart = \"1 MiB\"\ndevices = [\"plain\"]\n"),
-        "arrays/pair.toml:4:12: devices: 1 MiB of `plain` is too little for btrfs: at least 128 MiB of each disk"
+        "arrays/pair.toml:4:12: devices: 1 MiB of `plain` is too little for btrfs: at least 128 MiB of each"
     );
     assert_eq!(
         with("join = \"single\"\npart = \"0\"\ndevices = [\"plain\"]\n"),
-        "arrays/pair.toml:3:8: part: 0 B is less than a block: at least 4 KiB"
+        "arrays/pair.toml:4:12: devices: 0 B of `plain` is too little for a disk: at least 4 KiB of each"
+    );
+    assert_eq!(
+        with(
+            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\ndevice = \"plane\"\nmode = \"writeback\"\n"
+        ),
+        "arrays/pair.toml:5:10: cache.device: there is no device `plane`; did you mean `plain`?"
+    );
+    assert_eq!(
+        with(
+            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\ndevice = \"plain\"\npart = \"20 MiB\"\nmode = \"writback\"\n"
+        ),
+        "\
+arrays/pair.toml:5:10: cache.device: 20 MiB of `plain` is too little for a cache: at least 256 MiB of each
+arrays/pair.toml:7:8: cache.mode: there is no cache mode `writback`; did you mean `writeback`?"
+    );
+    assert_eq!(
+        with("join = \"single\"\ndevices = [\"plain\"]\n[cache]\ndevice = \"plain\"\nmode = \"writeback\"\n"),
+        "arrays/pair.toml:4:1: cache: single is a bare disk, for tests; with a cache it has to be btrfs-single"
     );
 }
 

@@ -1,0 +1,56 @@
+//! The `[cache]` of an array: a device that the kernel's bcache puts in front of all its disks.
+//!
+//! ```toml
+//! [cache]
+//! device = "sata-ssd-1tb"
+//! part = "100 GiB"          # may be left out: use only so much of it
+//! mode = "writethrough"     # or writeback
+//! ```
+//!
+//! A trial finds in it what was left of the workload's file when that was written through it, all copies of each block:
+//! its size decides how many reads it answers.
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::array::{self, Devices};
+use crate::read::{Located, Table, choices};
+
+choices! {
+    /// What becomes of a write, in bcache's words.
+    pub enum Mode: "cache mode" {
+        /// It ends when the disk has it.
+        Writethrough = "writethrough",
+        /// It ends when the cache has it.
+        Writeback = "writeback",
+    }
+}
+
+/// A device in front of all disks of an array.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cache {
+    /// By name.
+    pub device: String,
+    /// Only so much of it is used, from its first sector on.
+    pub part: Option<Bytes>,
+    pub mode: Mode,
+}
+
+/// bcache itself does with 128 buckets of 512 KiB, and keeps most of so few for itself.
+const SMALLEST: Bytes = Bytes::mib(256);
+
+impl Cache {
+    /// The kernel option it needs, without `CONFIG_`.
+    pub const NEEDS: &str = "BCACHE";
+
+    pub(crate) fn read(table: &Table<'_, '_>, catalogue: &Devices) -> Option<Self> {
+        let device = table.required::<String>("device");
+        let part = table.optional::<Bytes>("part");
+        let mode = table.required::<Mode>("mode");
+        if let Some(device) = &device {
+            let device = Located { value: device.clone(), place: table.place("device") };
+            array::check_device(table, catalogue, &device, part, ("a cache", SMALLEST));
+        }
+        Some(Self { device: device?, part, mode: mode? })
+    }
+}
