@@ -25,12 +25,13 @@
 
 /*
  * One device that holds the data. Positions are bytes from the device's start. "Sent" and
- * "completed" speak of this filesystem's requests only; requests in flight are everybody's, as the
- * block layer counts them.
+ * "completed" speak of this filesystem's reads and writes of data and metadata only, not of
+ * superblocks, discards, RAID5 and RAID6; requests in flight are everybody's, as the block layer
+ * counts them.
  */
 struct read_mirror {
 	u64 devid;
-	/* Where this read would begin. */
+	/* Where this read would begin; in a filesystem with a RAID stripe tree it may be elsewhere. */
 	u64 physical;
 	/*
 	 * Where the last read that was decided for this device ends, and where the run of adjoining
@@ -40,7 +41,10 @@ struct read_mirror {
 	u64 run_start;
 	/* Where the last request sent, read or write, ends. */
 	u64 sent;
-	/* Where the last request completed, read or write, ends: about where a disk's head is. */
+	/*
+	 * Where the last request completed, read or write, ends: about where a disk's head is. Of a
+	 * write to several mirrors one is counted only if its device got nothing since.
+	 */
 	u64 head;
 	/* Bytes that the device likes in one request; 0 if it does not say. */
 	u64 optimal_io;
@@ -91,7 +95,10 @@ enum read_parameter_kind {
 	/* There is no such parameter: the end of the list. */
 	READ_NO_PARAMETER,
 	READ_NUMBER,
-	/* K, M and G are understood; rounded up to whole blocks of the filesystem. */
+	/*
+	 * K, M and G are understood; rounded up to whole blocks of the filesystem, or of 4 KiB in the
+	 * module's parameter, which is set before there is a filesystem.
+	 */
 	READ_BYTES,
 	/*
 	 * The id of a device of the filesystem. The default 0 stands for the one that was mounted
@@ -157,6 +164,12 @@ static inline s32 read_age(s32 age, bool chosen, const u64 *values)
 	if (chosen)
 		return 0;
 	return age >= READ_CHECKPOINT_AGE ? -READ_WINDOW : age + 1;
+}
+
+static inline s32 read_policy_age(const struct read_policy *policy, s32 age, bool chosen,
+				  const u64 *values)
+{
+	return policy->age ? policy->age(age, chosen, values) : read_age(age, chosen, values);
 }
 
 /* The mean time of recent reads in ns; 0, "none known", also in the window after a checkpoint. */

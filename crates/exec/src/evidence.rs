@@ -2,8 +2,8 @@
 
 use crate::guest::End;
 use disklab_collect::closing::{self, Closing};
-use disklab_collect::digest::sha256_hex;
 use disklab_guest::names;
+use disklab_store::fingerprint::sha256_of;
 use disklab_units::{Bytes, Nanos};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -80,9 +80,9 @@ fn no_words(folder: &Path) -> String {
 /// The trace must be the one that the library wrote.
 fn check_trace(folder: &Path, closing: &Closing) -> Result<(), String> {
     let Some(expected) = &closing.trace_sha256 else { return Ok(()) };
-    let trace = std::fs::read(folder.join(names::REQUESTS))
-        .map_err(|error| format!("{}: {error}", names::REQUESTS))?;
-    if sha256_hex(&trace) == *expected {
+    let found =
+        sha256_of(&folder.join(names::REQUESTS)).map_err(|error| format!("{}: {error}", names::REQUESTS))?;
+    if found.as_ref() == Some(expected) {
         Ok(())
     } else {
         Err(format!("{} is not what the disk library wrote: its SHA-256 differs", names::REQUESTS))

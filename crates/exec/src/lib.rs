@@ -16,5 +16,6 @@ pub mod run;
 mod scratch;
 mod trial;
 
+pub use describe::plan;
 pub use error::{Error, Result};
 pub use guest::{Installation, Patience};

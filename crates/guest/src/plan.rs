@@ -105,6 +105,8 @@ pub struct Touch {
 pub struct Background {
     /// They run for so long, in virtual ns, before the measured program starts.
     pub lead_ns: u64,
+    /// So many process ids are used up then: policies that choose by pid send it where they send these, or elsewhere.
+    pub burn_pids: u32,
     pub processes: Vec<Process>,
 }
 

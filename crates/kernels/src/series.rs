@@ -75,16 +75,15 @@ fn mails(insertion: &Insertion, version: &Version, author: &str) -> Vec<Mail> {
     let is_policy = |path: &Path| path.starts_with(POLICIES_IN_TREE);
     let is_document = |path: &Path| path.starts_with(DOCUMENTATION);
     let mut parts = vec![(POLICIES.to_owned(), new(&is_policy))];
+    // The first patch asks what is in the files that are neither, which has to be there then.
+    let mut asked = new(&|path| !is_policy(path) && !is_document(path));
     for (_, patch) in insertion.patches_for(version).into_values() {
         let text = String::from_utf8_lossy(patch);
         let start = if text.starts_with("--- ") { 0 } else { text.find("\n--- ").map_or(0, |at| at + 1) };
         let (message, diff) = text.split_at(start);
-        parts.push((message.to_owned(), diff.to_owned()));
+        parts.push((message.to_owned(), diff.to_owned() + &std::mem::take(&mut asked)));
     }
-    if let Some((_, hook)) = parts.get_mut(1) {
-        hook.push_str(&new(&|path| !is_policy(path) && !is_document(path)));
-    }
-    parts.push((DOCUMENTS.to_owned(), new(&is_document)));
+    parts.push((DOCUMENTS.to_owned(), asked + &new(&is_document)));
     let count = parts.len();
     parts
         .iter()

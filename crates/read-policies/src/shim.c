@@ -33,7 +33,7 @@ u32 disklab_read_decide(const struct read_policy *policy, const u64 *values, con
 
 s32 disklab_read_age(const struct read_policy *policy, const u64 *values, s32 age, bool chosen)
 {
-	return policy->age ? policy->age(age, chosen, values) : read_age(age, chosen, values);
+	return read_policy_age(policy, age, chosen, values);
 }
 
 u64 disklab_read_latency(const struct read_mirror *mirror)

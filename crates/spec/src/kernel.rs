@@ -1,7 +1,7 @@
 //! `lab/kernels/*.toml`: a kernel series that disklab knows how to turn into a guest.
 //!
 //! ```toml
-//! summary = "Linux 7.3, untouched"
+//! summary = "Linux 7.3"
 //! package = "linux-source-7.3"     # the distribution's package with its source
 //! preference = 1                   # of those that can be had, the lowest is `newest`
 //! ```

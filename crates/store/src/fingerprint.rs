@@ -160,7 +160,8 @@ fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
     }
 }
 
-fn sha256_of(path: &Path) -> io::Result<Option<String>> {
+/// The SHA-256 of a file of any size; none where there is no file.
+pub fn sha256_of(path: &Path) -> io::Result<Option<String>> {
     let Some(mut file) = open(path)? else { return Ok(None) };
     let mut hash = Sha256::new();
     loop {

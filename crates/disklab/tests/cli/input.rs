@@ -1,6 +1,7 @@
 //! Mistaken input: exit status 2, and a message that says what was probably meant.
 
 use std::fs;
+use std::io::Write as _;
 use std::process::Command;
 
 use crate::{Done, HOME, disklab, done, fixture, run};
@@ -86,7 +87,7 @@ fn more_memory_than_there_is_is_refused() {
     let machine = fs::read_to_string("/proc/meminfo").expect("/proc");
     let kib = machine.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("MemTotal");
     if kib >= 256 << 20 {
-        println!("skipped: this machine has {kib} KiB of memory");
+        let _ = writeln!(std::io::stderr(), "skipped: this machine has {kib} KiB of memory");
         return;
     }
     for verb in ["plan", "run"] {

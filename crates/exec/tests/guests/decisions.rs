@@ -114,7 +114,7 @@ fn mirrors_are_described_as_they_are() {
              --randrepeat=0 --clocksource=clock_gettime --output=/mnt/trial/fio.txt; grep decision: /mnt/t/trace > \
              /mnt/trial/$4; echo > /mnt/t/trace; }
          cat /mnt/p/a > /dev/null; echo > /mnt/t/trace
-         one read 256k 1 runs.txt; one randread 4k 1 alone.txt; one randread 4k 8 queue.txt",
+         one read 256k 1 runs.txt; one randread 4k 1 alone.txt; one randread 4k 8 queue.txt; one randrw 4k 8 mixed.txt",
     );
     said(&place);
     let mut last = BTreeMap::<u64, (u64, u64)>::new();
@@ -147,6 +147,16 @@ fn mirrors_are_described_as_they_are() {
     let most =
         traced(&place, "queue.txt").iter().flat_map(|d| d.mirrors.clone()).map(|m| m.reads_in_flight).max();
     assert!((3..8).contains(&most.unwrap()), "{most:?}");
+    // These disks serve in order. Where the last request was a read and is done, nothing moves the head again: not the
+    // end of a write to both mirrors, which is told when the slower one has it.
+    let mixed = traced(&place, "mixed.txt");
+    let mirrors = mixed.iter().flat_map(|decision| &decision.mirrors);
+    let at_rest = |it: &&Mirror| it.reads_in_flight + it.writes_in_flight == 0 && it.sent == it.next_read;
+    let at_rest: Vec<_> = mirrors.filter(at_rest).collect();
+    assert!(at_rest.len() > 50, "{} mirrors were seen at rest", at_rest.len());
+    for mirror in at_rest {
+        assert_eq!(mirror.head, mirror.sent, "device {}", mirror.devid);
+    }
 }
 
 /// A line of the trace.

@@ -3,6 +3,7 @@
 //! Without a kernel they are skipped with a line that says so, unless DISKLAB_NEED_GUEST is set, as `make test` does.
 
 mod background;
+mod cache;
 mod clock;
 mod decisions;
 mod faults;
@@ -28,6 +29,7 @@ fn main() {
     arguments.test_threads.get_or_insert(2);
     let tests = [
         background::tests(),
+        cache::tests(),
         clock::tests(),
         decisions::tests(),
         faults::tests(),

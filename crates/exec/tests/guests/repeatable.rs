@@ -158,6 +158,8 @@ fn two_runs_are_equal() {
     let differences: Vec<String> =
         compare(&first, &second).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(differences, Vec::<String>::new());
+    let copies = std::fs::read_dir(cache.root().join("trials")).unwrap();
+    assert_eq!(copies.count(), 0, "copies of disks are left");
 }
 
 /// Distinct seeds ask for distinct blocks, whatever the disks; and with `pid` they differ in which mirror they load.

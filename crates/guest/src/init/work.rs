@@ -20,9 +20,7 @@ const MARK: &str = "/sys/module/disklab/parameters/mark";
 const PARTS: u64 = 64;
 
 pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
-    for _ in 0..plan.burn_pids {
-        std::thread::spawn(|| ()).join().map_err(|_| "a thread that does nothing failed".to_owned())?;
-    }
+    burn_pids(plan.burn_pids)?;
     apply(&plan.device_settings, steps)?;
     if let Some(cache) = &plan.cache {
         bcache::start(cache, steps)?;
@@ -50,6 +48,12 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         bcache::stop(steps)?;
     }
     Ok(())
+}
+
+fn burn_pids(count: u32) -> Result<(), Failure> {
+    (0..count).try_for_each(|_| {
+        std::thread::spawn(|| ()).join().map_err(|_| "a thread that does nothing failed".to_owned())
+    })
 }
 
 fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
@@ -122,9 +126,10 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         // Stopping it tells why.
         _ if running.as_ref().is_some_and(background::Running::has_ended) => Ok(()),
         Some(measure) => {
-            keep::keep(&plan.keep, "before", steps)?;
-            let measured = self::measure(measure, steps);
-            measured.and(keep::keep(&plan.keep, "after", steps))
+            let ready = burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
+            let kept = ready.and_then(|()| keep::keep(&plan.keep, "before", steps));
+            let measured = kept.and_then(|()| self::measure(measure, steps));
+            measured.and_then(|()| keep::keep(&plan.keep, "after", steps))
         }
         None => Ok(()),
     };

@@ -90,11 +90,7 @@ int main(void)
 				choice.values[i] = within(&policy->parameters[i]);
 			if (read_decide(policy, choice.values, &read) >= read.count)
 				return 1;
-			age = read.mirrors[0].age;
-			if (policy->age)
-				age = policy->age(age, round & 1, choice.values);
-			else
-				age = read_age(age, round & 1, choice.values);
+			age = read_policy_age(policy, read.mirrors[0].age, round & 1, choice.values);
 			if (age < -READ_WINDOW || age > READ_CHECKPOINT_AGE)
 				return 2;
 		}

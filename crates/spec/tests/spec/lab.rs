@@ -7,10 +7,6 @@ use disklab_spec::Lab;
 #[test]
 fn every_file_and_every_suite_is_good() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab");
-    if !folder.join("devices").is_dir() {
-        println!("skipped: {} does not exist yet", folder.join("devices").display());
-        return;
-    }
     let lab = Lab::load(&folder).unwrap_or_else(|mistakes| panic!("{mistakes}"));
     assert!(!lab.suites.is_empty(), "no suites in {}", folder.display());
     for name in lab.suites.keys() {

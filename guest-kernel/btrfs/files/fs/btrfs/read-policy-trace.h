@@ -8,8 +8,12 @@
 #include <linux/tracepoint.h>
 #include "read-policies/policy.h"
 
-/* So many numbers tell all of a struct read_mirror. */
+/*
+ * So many numbers tell all of a struct read_mirror. A field that is new there is told below, and in
+ * describe_mirror().
+ */
 #define READ_MIRROR_NUMBERS	14
+static_assert(sizeof(struct read_mirror) == 104);
 
 /*
  * A decision with all that the policy was given, enough to make it again: the values of its

@@ -2,6 +2,7 @@
 /* Between btrfs and the policies of read-policies/: what a policy sees, sysfs, statistics. */
 #include <linux/blkdev.h>
 #include <linux/ktime.h>
+#include <linux/log2.h>
 #include <linux/part_stat.h>
 #include <linux/sysfs.h>
 #include "bio.h"
@@ -61,15 +62,19 @@ static void describe_mirror(struct btrfs_device *device, u32 needs, struct read_
 		count_in_flight(bdev, mirror);
 }
 
-/* The device to be avoided is not live, unless nothing else is. */
-static void avoid(const struct btrfs_chunk_map *map, const struct btrfs_read_decision *decision,
-		  struct read_request *read)
+/* The device that is being replaced is not live where it is to be avoided, unless nothing else is. */
+static void avoid_replaced(const struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
+			   u32 first, struct read_request *read)
 {
+	const struct btrfs_dev_replace *replace = &fs_info->dev_replace;
 	struct read_mirror *avoided = NULL;
 	bool others = false;
 
+	if (replace->cont_reading_from_srcdev_mode !=
+	    BTRFS_DEV_REPLACE_ITEM_CONT_READING_FROM_SRCDEV_MODE_AVOID)
+		return;
 	for (u32 i = 0; i < read->count; i++) {
-		if (map->stripes[decision->first + i].dev == decision->avoid)
+		if (map->stripes[first + i].dev == replace->srcdev)
 			avoided = &read->mirrors[i];
 		else
 			others |= read->mirrors[i].live;
@@ -82,8 +87,7 @@ static void age_device(struct btrfs_device_reads *reads, const struct read_choic
 		       bool chosen)
 {
 	s32 old = atomic_read(&reads->age);
-	s32 new = choice->policy->age ? choice->policy->age(old, chosen, choice->values) :
-					read_age(old, chosen, choice->values);
+	s32 new = read_policy_age(choice->policy, old, chosen, choice->values);
 
 	atomic64_add(chosen ? -1 : 1, &reads->ignored);
 	/* Of several decisions at once one ages the device, and one takes the checkpoint. */
@@ -136,8 +140,8 @@ int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_c
 		read.mirrors[i].physical = stripe->physical + decision->offset;
 		describe_mirror(stripe->dev, choice.policy->needs, &read.mirrors[i]);
 	}
-	if (decision->avoid)
-		avoid(map, decision, &read);
+	if (decision->replacing)
+		avoid_replaced(fs_info, map, decision->first, &read);
 	answer = read_decide(choice.policy, choice.values, &read);
 	trace_btrfs_read_decision(&choice, &read, answer);
 	for (u32 i = 0; i < read.count; i++)
@@ -147,15 +151,27 @@ int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_c
 	return decision->first + answer;
 }
 
+/* The least that a filesystem's blocks can be: of the module's parameter no filesystem is known. */
+#define LEAST_BLOCK_BITS ilog2(BTRFS_MIN_BLOCKSIZE)
+
 /* Whether the text names a policy; what depends on the filesystem cannot be checked yet. */
 int btrfs_read_policy_check(const char *text)
 {
 	struct read_choice choice;
 
-	if (!text || !*text || !read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice))
+	if (!text || !*text || !read_choice_parse(text, strlen(text), LEAST_BLOCK_BITS, &choice))
 		return 0;
 	btrfs_err(NULL, "invalid read policy or value %s", text);
 	return -EINVAL;
+}
+
+/* A device that was left to its default becomes this one. */
+static void settle_devices(struct read_choice *choice, u64 devid)
+{
+	for (u32 i = 0; i < READ_PARAMETERS_MAX; i++) {
+		if (choice->policy->parameters[i].kind == READ_DEVICE && !choice->values[i])
+			choice->values[i] = devid;
+	}
 }
 
 /*
@@ -170,10 +186,9 @@ void btrfs_read_policy_open(struct btrfs_fs_devices *fs_devices, const char *tex
 	list_for_each_entry(device, &fs_devices->devices, dev_list)
 		memset(&device->reads, 0, sizeof(device->reads));
 	fs_devices->read_devid = fs_devices->latest_dev->devid;
-	if (!text || !*text || read_choice_parse(text, strlen(text), PAGE_SHIFT, &choice))
+	if (!text || !*text || read_choice_parse(text, strlen(text), LEAST_BLOCK_BITS, &choice))
 		read_choice_default(&choice, read_policies[0]);
-	if (choice.policy->parameters[0].kind == READ_DEVICE && !choice.values[0])
-		choice.values[0] = fs_devices->read_devid;
+	settle_devices(&choice, fs_devices->read_devid);
 	seqlock_init(&fs_devices->read_choice.lock);
 	fs_devices->read_choice.choice = choice;
 	fs_devices->collect_fs_stats = choice.policy->needs & READ_NEEDS_BLOCKS_READ;
@@ -218,28 +233,28 @@ ssize_t btrfs_read_policy_emit(struct btrfs_fs_devices *fs_devices, char *buf)
 			continue;
 		}
 		read_choice_default(&choice, read_policies[i]);
-		if (choice.policy->parameters[0].kind == READ_DEVICE)
-			choice.values[0] = READ_ONCE(fs_devices->read_devid);
+		settle_devices(&choice, READ_ONCE(fs_devices->read_devid));
 		at += emit_choice(&choice, buf, at);
 	}
 	return at + sysfs_emit_at(buf, at, "\n");
 }
 
 /* Devices may come and go; one that is named has to be there now. */
-static int resolve_devices(struct btrfs_fs_devices *fs_devices, struct read_choice *choice)
+static int find_devices(struct btrfs_fs_devices *fs_devices, const struct read_choice *choice)
 {
+	u64 last = READ_ONCE(fs_devices->read_devid);
+
 	for (u32 i = 0; i < READ_PARAMETERS_MAX; i++) {
 		BTRFS_DEV_LOOKUP_ARGS(args);
 
 		if (choice->policy->parameters[i].kind != READ_DEVICE)
 			continue;
-		if (!choice->values[i])
-			choice->values[i] = fs_devices->latest_dev->devid;
 		args.devid = choice->values[i];
 		if (!btrfs_find_device(fs_devices, &args))
 			return -EINVAL;
-		WRITE_ONCE(fs_devices->read_devid, args.devid);
+		last = args.devid;
 	}
+	WRITE_ONCE(fs_devices->read_devid, last);
 	return 0;
 }
 
@@ -256,7 +271,8 @@ int btrfs_read_policy_set(struct btrfs_fs_devices *fs_devices, const char *buf, 
 	ret = read_choice_parse(buf, length, fs_info->sectorsize_bits, &choice);
 	if (ret)
 		return ret;
-	ret = resolve_devices(fs_devices, &choice);
+	settle_devices(&choice, fs_devices->latest_dev->devid);
+	ret = find_devices(fs_devices, &choice);
 	if (ret)
 		return ret;
 	write_seqlock(&active->lock);
@@ -326,4 +342,14 @@ void btrfs_read_stats_completed(struct btrfs_device *device, struct bio *bio)
 		return;
 	atomic64_add(ktime_get_ns() - bbio->sent_ns, &device->reads.wait);
 	atomic64_inc(&device->reads.ios);
+}
+
+/*
+ * The bio of a write's last mirror, which ends after those of all others. Where its device is by
+ * then is known only if nothing else was sent there.
+ */
+void btrfs_read_stats_written(struct btrfs_device *device, struct bio *bio)
+{
+	if (device && READ_ONCE(device->reads.sent) == btrfs_bio(bio)->device_end)
+		btrfs_read_stats_completed(device, bio);
 }

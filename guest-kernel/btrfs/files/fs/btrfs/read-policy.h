@@ -8,7 +8,6 @@
 #include <linux/types.h>
 
 struct bio;
-struct btrfs_bio;
 struct btrfs_chunk_map;
 struct btrfs_device;
 struct btrfs_fs_devices;
@@ -54,8 +53,8 @@ struct btrfs_read_decision {
 	u64 offset;
 	u32 first;
 	u32 count;
-	/* Not to be read if there is another one; may be NULL. */
-	const struct btrfs_device *avoid;
+	/* Whether a device is being replaced. */
+	bool replacing;
 };
 
 int btrfs_read_policy_decide(struct btrfs_fs_info *fs_info, const struct btrfs_chunk_map *map,
@@ -68,6 +67,7 @@ ssize_t btrfs_read_stats_emit(struct btrfs_device *device, char *buf);
 void btrfs_read_stats_reset(struct btrfs_device *device);
 void btrfs_read_stats_sent(struct btrfs_device *device, struct bio *bio);
 void btrfs_read_stats_completed(struct btrfs_device *device, struct bio *bio);
+void btrfs_read_stats_written(struct btrfs_device *device, struct bio *bio);
 
 #else
 
@@ -76,6 +76,10 @@ static inline void btrfs_read_stats_sent(struct btrfs_device *device, struct bio
 }
 
 static inline void btrfs_read_stats_completed(struct btrfs_device *device, struct bio *bio)
+{
+}
+
+static inline void btrfs_read_stats_written(struct btrfs_device *device, struct bio *bio)
 {
 }
 

@@ -132,6 +132,7 @@ static blk_status_t queue_request(struct blk_mq_hw_ctx *context, const struct bl
 		return BLK_STS_NOTSUPP;
 	blk_mq_start_request(rq);
 	local_irq_save(flags);
+	disklab_clock_used();
 	disk->running[rq->tag] = rq;
 	/* A flush has no address: blk_rq_pos() would be -1. */
 	arm(disklab_library->submit(disk->index, rq->tag, op, !!(rq->cmd_flags & REQ_FUA),

@@ -1,0 +1,92 @@
+//! bcache in front of disks: it is there, it holds what it should, and what it does is the same again.
+
+use crate::place;
+use crate::repeatable::{run, trials_of};
+use disklab_guest::names;
+use disklab_spec::array::Devices;
+use disklab_spec::read::{Reader, Table};
+use disklab_spec::{Array, Lab, Trial, Workload};
+use disklab_store::{Record, compare};
+use libtest_mimic::Trial as Test;
+
+pub fn tests() -> Vec<Test> {
+    vec![crate::test("a_cache_answers_for_its_disks", a_cache_answers_for_its_disks)]
+}
+
+/// With room for all of the test file. A cache has a thousandth of its buckets ready for what is written; of a small one
+/// they are soon used up, and bcache lets the rest of a burst pass by.
+const ARRAY: &str = r#"
+summary = "two hard disks behind an SSD"
+join = "btrfs-raid1"
+part = "100 GiB"
+devices = ["nas-4tb", "desktop-2tb"]
+[cache]
+device = "sata-ssd-1tb"
+part = "64 GiB"
+mode = "writeback"
+"#;
+const WORKLOADS: [(&str, &str); 2] = [
+    (
+        "reads",
+        "summary = \"reads\"\nrw = \"randread\"\nbs = \"4k\"\nfilesize = \"256 MiB\"\n\
+         ioengine = \"libaio\"\niodepth = 4\ndirect = true\n",
+    ),
+    (
+        "writes",
+        "summary = \"writes\"\nrw = \"randwrite\"\nbs = \"16k\"\nfilesize = \"256 MiB\"\n\
+         ioengine = \"libaio\"\niodepth = 4\ndirect = true\n",
+    ),
+];
+const SUITE: &str = r#"
+question = "What does the cache do?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "2s", solid_state = "10ms" }
+metadata = "warm"
+kernel = "newest"
+[axes]
+array = ["cached"]
+workload = ["reads", "writes"]
+policy = ["round-robin"]
+"#;
+
+fn trials() -> Vec<Trial> {
+    let mut lab = Lab::load(&place::share().lab()).unwrap();
+    for (name, text) in WORKLOADS {
+        let read = |table: &Table| Workload::read(name, table);
+        lab.workloads.insert(name.to_owned(), Reader::new(name, text).read(read).unwrap());
+    }
+    let devices: Devices = lab.devices.iter().map(|(name, it)| (name.clone(), Some(it.clone()))).collect();
+    let read = |table: &Table| Array::read("cached", table, &devices);
+    lab.arrays.insert("cached".to_owned(), Reader::new("cached", ARRAY).read(read).unwrap());
+    trials_of(SUITE, &lab)
+}
+
+fn a_cache_answers_for_its_disks() {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let trials = trials();
+    let first = run(&trials, one.path(), 1);
+    let differences: Vec<String> =
+        compare(&first, &run(&trials, two.path(), 2)).unwrap().iter().map(ToString::to_string).collect();
+    assert_eq!(differences, Vec::<String>::new());
+
+    let record = Record::open(&first).unwrap();
+    let [reads, writes] = record.lines() else { panic!("two trials") };
+    for line in [reads, writes] {
+        let sample = line.sample.as_ref().unwrap();
+        let names: Vec<_> = sample.devices.iter().filter_map(|disk| disk.device.as_deref()).collect();
+        assert_eq!(names, ["nas-4tb", "desktop-2tb", "sata-ssd-1tb"]);
+        let steps = std::fs::read_to_string(record.raw(line).unwrap().join(names::STEPS)).unwrap();
+        assert_eq!(steps.matches("[writeback]").count(), 2, "{steps}");
+        assert!(steps.contains(r#""states":["clean","clean"]"#), "{steps}");
+    }
+    // All of the file is in the cache.
+    let disks = &reads.sample.as_ref().unwrap().devices;
+    assert!(disks[2].read_share.unwrap() > 0.99, "{disks:?}");
+    assert!(reads.sample.as_ref().unwrap().lat_mean_ns < 300_000.0);
+    // The cache has a write before its disk, and both copies of each.
+    let disks = &writes.sample.as_ref().unwrap().devices;
+    let written: u64 = writes.sample.as_ref().unwrap().requests * 16384;
+    assert!(disks[2].write_bytes as f64 > 1.9 * written as f64, "{disks:?}");
+    assert!(disks[0].write_bytes + disks[1].write_bytes < written, "{disks:?}");
+}
