@@ -80,13 +80,15 @@ fn a_cache_answers_for_its_disks() {
         assert_eq!(steps.matches("[writeback]").count(), 2, "{steps}");
         assert!(steps.contains(r#""states":["clean","clean"]"#), "{steps}");
     }
-    // All of the file is in the cache.
+    // Nearly all of the file is in the cache; the disks themselves would need 5 ms and more for a read.
     let disks = &reads.sample.as_ref().unwrap().devices;
-    assert!(disks[2].read_share.unwrap() > 0.99, "{disks:?}");
-    assert!(reads.sample.as_ref().unwrap().lat_mean_ns < 300_000.0);
-    // The cache has a write before its disk, and both copies of each.
+    assert!(disks[2].read_share.unwrap() > 0.85, "{disks:?}");
+    assert!(reads.sample.as_ref().unwrap().lat_mean_ns < 1_000_000.0);
+    // btrfs writes both copies in sequence, wherever in the file that is, and of sequences bcache takes nothing.
     let disks = &writes.sample.as_ref().unwrap().devices;
-    let written: u64 = writes.sample.as_ref().unwrap().requests * 16384;
-    assert!(disks[2].write_bytes as f64 > 1.9 * written as f64, "{disks:?}");
-    assert!(disks[0].write_bytes + disks[1].write_bytes < written, "{disks:?}");
+    let written = writes.sample.as_ref().unwrap().requests as f64 * 16384.0;
+    for disk in &disks[..2] {
+        assert!((0.95..1.1).contains(&(disk.write_bytes as f64 / written)), "{disks:?}");
+    }
+    assert!(disks[2].write_bytes > 1 << 20 && (disks[2].write_bytes as f64) < written / 10.0, "{disks:?}");
 }
