@@ -3,11 +3,13 @@
 use std::cmp::Ordering;
 use std::fmt::Write;
 
+use disklab_collect::Spread;
+
 use super::causes::{self, Side};
 use super::merged::{Merged, Place};
 use super::orders::{self, Counts, VERDICTS, Verdict};
 use super::published::Published;
-use super::words::{Spread, test};
+use super::words::test;
 
 /// A policy with its IOPS here.
 type Ours<'a> = (Side<'a>, Spread);

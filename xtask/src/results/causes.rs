@@ -5,11 +5,12 @@
 //! the seed with the median ratio.
 
 use disklab_collect::Sample;
+use disklab_units::prose::{digits, listed};
 use std::fmt::Write;
 
 use super::facts;
 use super::merged::Place;
-use super::words::{digits, listed, percent};
+use super::words::percent;
 
 pub const NONE: &str = "The record shows no single cause.";
 

@@ -5,11 +5,12 @@ use std::fmt::Write;
 
 use disklab_store::Record;
 use disklab_units::Nanos;
+use disklab_units::prose::{count, digits, listed};
 
 use super::kind::Kind;
 use super::merged::Merged;
 use super::published::Published;
-use super::words::{count, digits, escaped, listed};
+use super::words::escaped;
 
 const GIST: &str = "https://gist.github.com/kakra/ce99896e5915f9b26d13c5637f56ff37";
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use disklab_collect::Sample;
+use disklab_store::outcome::{Cell, seed_of_id};
 use disklab_store::{Outcome, Record, Status};
 
 /// All of a cell but its policy: policies are what is compared.
@@ -49,8 +50,8 @@ impl<'a> Merged<'a> {
             let axes = Axes::of(record);
             for (id, outcome) in record.outcomes() {
                 let (place, policy) = axes.cell(id, outcome);
-                let of_id = || id.rsplit_once("+s").and_then(|(_, seed)| seed.parse().ok());
-                let seed = outcome.map(|outcome| outcome.seed_index).or_else(of_id).unwrap_or_default();
+                let seed = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(id));
+                let seed = seed.unwrap_or_default();
                 merged.add(place, policy, Trial { id, seed, outcome });
             }
         }
@@ -143,14 +144,11 @@ impl Axes {
         }
     }
 
-    /// Trials that have not run have no cell, but their ids are made of its values.
     fn cell(&self, id: &str, outcome: Option<&Outcome>) -> (Place, String) {
-        let parts: Vec<_> = id.split('+').map(|part| part.replacen('=', ":", 1)).collect();
-        let of_id = |axis: &str| self.names.iter().position(|name| name == axis).and_then(|at| parts.get(at));
+        let cell = outcome.map_or_else(|| Cell::of_id(id, &self.names), |outcome| outcome.cell.clone());
         let value = |axis: &str, otherwise: &str| {
-            let of_cell = outcome.and_then(|outcome| outcome.cell.value(axis)).map(str::to_owned);
-            let fixed = || self.suite.get(axis)?.as_str().map(str::to_owned);
-            of_cell.or_else(|| of_id(axis).cloned()).or_else(fixed).unwrap_or_else(|| otherwise.to_owned())
+            let fixed = || self.suite.get(axis)?.as_str();
+            cell.value(axis).or_else(fixed).unwrap_or(otherwise).to_owned()
         };
         let place = Place {
             array: value("array", "?"),

@@ -1,51 +1,18 @@
 //! Numbers and names as the pages write them.
 
-/// One number over several seeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    pub min: f64,
-    /// Of an even number of values, the mean of the two in the middle.
-    pub median: f64,
-    pub max: f64,
-}
+use disklab_collect::Spread;
+use disklab_units::prose::digits;
 
 /// A range that is told: this part of the median.
-const RANGE: f64 = 0.01;
+pub const RANGE: f64 = 0.01;
 
-impl Spread {
-    /// `None` of no values.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let (&min, &max) = (values.first()?, values.last()?);
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        Some(Self { min, median: low.midpoint(high), max })
+/// A spread's range in parentheses, where it is told.
+pub fn range(spread: &Spread) -> String {
+    if spread.max - spread.min > RANGE * spread.median {
+        format!(" ({} to {})", digits(spread.min), digits(spread.max))
+    } else {
+        String::new()
     }
-
-    /// The range, where it is told.
-    pub fn range(&self) -> String {
-        if self.max - self.min > RANGE * self.median {
-            format!(" ({} to {})", digits(self.min), digits(self.max))
-        } else {
-            String::new()
-        }
-    }
-
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.min <= other.max && other.min <= self.max
-    }
-}
-
-/// Three digits that count, and every whole one, as `disklab show` has them.
-pub fn digits(value: f64) -> String {
-    let places = match value.abs() {
-        // Rounded to that many places they still have three digits, or just one more.
-        ..0.0995 => 3,
-        ..9.995 => 2,
-        ..99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.places$}")
 }
 
 /// Of one, in whole percent; 99.6 % is not all.
@@ -55,19 +22,6 @@ pub fn percent(part: f64) -> String {
         format!("{percent:.1}")
     } else {
         format!("{percent:.0}")
-    }
-}
-
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
