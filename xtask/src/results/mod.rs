@@ -3,6 +3,7 @@
 //! The same records make the same bytes.
 
 mod agreement;
+mod axes;
 mod causes;
 mod disks;
 mod facts;
@@ -24,6 +25,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use disklab_store::Record;
+use disklab_units::prose::listed;
 
 use kind::{KINDS, Kind};
 use merged::Merged;
@@ -49,19 +51,17 @@ pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
 }
 
 fn page(kind: &Kind, records: &[Record]) -> anyhow::Result<String> {
+    for record in records {
+        check_suite(kind, record)?;
+    }
     let published = Published::read(kind)?;
-    let merged = Merged::of(records);
+    let merged = Merged::of(records)?;
     let mut page = format!(
         "# {}\n\nMade by a command from records; every sentence below is the command's.\n\n",
         kind.title
     );
     let mut section = |title: &str, text: &str| {
-        let _ = write!(
-            page,
-            "## {title}
-
-{text}"
-        );
+        let _ = write!(page, "## {title}\n\n{text}");
     };
     section("What was asked", &head::asked(kind));
     section("Conditions", &head::conditions(kind, records, &merged));
@@ -73,6 +73,19 @@ fn page(kind: &Kind, records: &[Record]) -> anyhow::Result<String> {
     section("Sensitivity to parameters", &sensitivity::section(&merged));
     section("Remarks", &notes::remarks(&merged));
     Ok(page)
+}
+
+fn check_suite(kind: &Kind, record: &Record) -> anyhow::Result<()> {
+    let name = &record.manifest().suite.name;
+    let suites: Vec<_> = kind.suites.iter().map(|suite| format!("`{suite}`")).collect();
+    anyhow::ensure!(
+        kind.suites.contains(&name.as_str()),
+        "{}: a record of the suite `{name}`; the page {} is made of records of {}",
+        record.folder().display(),
+        kind.name,
+        listed(&suites)
+    );
+    Ok(())
 }
 
 fn results(kind: &Kind, merged: &Merged, published: &Published) -> String {

@@ -10,10 +10,22 @@ use disklab_store::{Outcome, Record, Status};
 use disklab_units::{Nanos, Seed};
 
 use super::kind::{Kind, MIXED, READS};
+use super::merged::{Merged, Place};
 use super::page;
 use super::published::Published;
 
-const TEXT: &str = "question = \"Which?\"\nmemory = \"512 MiB\"\nruntime = { rotational = \"15s\" }\n";
+const TEXT: &str = r#"question = "Which?"
+seeds = 3
+memory = "512 MiB"
+runtime = { rotational = "15s", solid_state = "150ms" }
+
+[axes]
+array = ["hdd-raid1", "ssd-raid10"]
+background = ["none", "defrag"]
+workload = ["randread-4k-qd1", "randread-4k-qd32"]
+jobs = [1, 4]
+policy = ["pid", "round-robin"]
+"#;
 
 /// What a made-up trial found: IOPS, and of each disk its share of the reads and how busy it was.
 struct Found {
@@ -93,11 +105,18 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
 
 /// A record with these trials, and others that have not run.
 fn record(name: &str, outcomes: &[Outcome], not_run: &[&str]) -> Record {
+    record_of(
+        Suite::new(name, TEXT, vec!["array=hdd-raid1".to_owned(), "seeds=2".to_owned()]),
+        outcomes,
+        not_run,
+    )
+}
+
+fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = outcomes.iter().map(|outcome| outcome.trial.clone());
     let ids = ids.chain(not_run.iter().map(|id| (*id).to_owned())).collect();
-    let set = vec!["array=hdd-raid1".to_owned(), "seeds=2".to_owned()];
-    let mut manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", Suite::new(name, TEXT, set), ids);
+    let mut manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", suite, ids);
     let of = |text: &str| text.to_owned();
     manifest.kernels = vec![Kernel {
         name: of("newest"),
@@ -158,6 +177,89 @@ fn a_page_of_reads_and_writes() {
     // Published: round-robin > queue > pid, 6845, 6630 and 5581 of both.
     let record = record("read-policy-mixed", &[trial("pid", 100.0), trial("round-robin", 90.0)], &[]);
     insta::assert_snapshot!(page(&MIXED, &[record]).expect("a page"));
+}
+
+/// A record of `read-policy` with one trial, or one that has not run, whose cell has no more than these axes.
+fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Record {
+    let values: Vec<_> = axes.iter().map(|(_, value)| *value).collect();
+    let id = format!("{}+s1", values.join("+"));
+    let mut outcome = outcome("randread-4k-qd1", "pid", 1, None);
+    outcome.trial.clone_from(&id);
+    outcome.cell = Cell(axes.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect());
+    let suite = Suite::new("read-policy", text, set.iter().map(|it| (*it).to_owned()).collect());
+    if ran { record_of(suite, &[outcome], &[]) } else { record_of(suite, &[], &[&id]) }
+}
+
+fn places(record: Record) -> anyhow::Result<Vec<Place>> {
+    Ok(Merged::of(&[record])?.places())
+}
+
+#[test]
+fn what_is_fixed_in_a_suite_is_in_no_cell_and_counts() {
+    let place = |background: &str, jobs| Place {
+        array: "hdd-raid1".to_owned(),
+        background: background.to_owned(),
+        jobs,
+        workload: "randread-4k-qd1".to_owned(),
+    };
+    let crossed = [("array", "hdd-raid1"), ("workload", "randread-4k-qd1"), ("policy", "pid")];
+    let without = TEXT.replace("background = [\"none\", \"defrag\"]\n", "").replace("jobs = [1, 4]\n", "");
+    for ran in [true, false] {
+        let fixed = format!("jobs = 4\nbackground = \"none\"\n{without}");
+        let found = places(with_axes(&fixed, &[], &crossed, ran)).expect("a record");
+        assert_eq!(found, [place("none", 4)], "a number at the top of the suite");
+
+        let set = ["background=defrag", "jobs=4", "seeds=2"];
+        let found = places(with_axes(&without, &set, &crossed, ran)).expect("a record");
+        assert_eq!(found, [place("defrag", 4)], "axes that the command line adds");
+    }
+    // With several values, an axis that the command line adds stands behind the others.
+    let crossed = [crossed.as_slice(), &[("jobs", "4")]].concat();
+    let set = ["background=defrag", "jobs=1,4"];
+    let found = places(with_axes(&without, &set, &crossed, false)).expect("a record");
+    assert_eq!(found, [place("defrag", 4)]);
+}
+
+#[test]
+fn a_record_that_does_not_say_all_is_refused() {
+    let crossed = [("array", "hdd-raid1"), ("workload", "randread-4k-qd1"), ("policy", "pid")];
+    let error = |text: &str, set: &[&str], axes: &[(&str, &str)]| {
+        places(with_axes(text, set, axes, true)).expect_err("refused").to_string()
+    };
+    let without_jobs = TEXT.replace("jobs = [1, 4]\n", "");
+    let message = error(&without_jobs, &["background=none"], &crossed);
+    assert!(message.contains("does not say the jobs") && message.contains("--set jobs="), "{message}");
+
+    let message = error(TEXT, &["background=none"], &crossed);
+    assert!(message.contains("has no jobs"), "{message}");
+
+    let message = error(TEXT, &["scheduler=none,bfq"], &crossed);
+    assert!(message.contains("several values of scheduler"), "{message}");
+
+    let message = error("question = 1", &[], &crossed);
+    assert!(message.contains("its suite cannot be read"), "{message}");
+}
+
+#[test]
+fn a_record_of_another_suite_is_refused() {
+    let made = |kind: &Kind, suites: &[&str]| {
+        let records: Vec<_> = suites.iter().map(|name| record(name, &[], &[])).collect();
+        page(kind, &records).map_err(|error| error.to_string())
+    };
+    for suites in [&["read-policy"][..], &["read-policy-bcache"], &["read-policy", "read-policy-bcache"]] {
+        assert!(made(&READS, suites).is_ok(), "{suites:?}");
+    }
+    assert!(made(&MIXED, &["read-policy-mixed"]).is_ok());
+    for (kind, other) in [
+        (&READS, "read-policy-mixed"),
+        (&READS, "smoke"),
+        (&MIXED, "read-policy"),
+        (&MIXED, "read-policy-bcache"),
+    ] {
+        let message = made(kind, &[kind.name, other]).expect_err("refused");
+        let told = [other, kind.name].iter().all(|name| message.contains(&format!("`{name}`")));
+        assert!(told, "{message}");
+    }
 }
 
 #[test]
