@@ -1,14 +1,17 @@
 //! Pages of a small made-up record.
 
 use std::fs;
+use std::path::Path;
 
 use disklab_collect::sample::{DeviceSample, DirectionSample};
 use disklab_collect::{Remark, Sample};
+use disklab_spec::Lab;
 use disklab_store::manifest::{Kernel, Manifest, Suite};
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::{Nanos, Seed};
 
+use super::causes::{self, Side};
 use super::kind::{Kind, MIXED, READS};
 use super::merged::{Merged, Place};
 use super::page;
@@ -26,6 +29,11 @@ workload = ["randread-4k-qd1", "randread-4k-qd32"]
 jobs = [1, 4]
 policy = ["pid", "round-robin"]
 "#;
+
+/// The one of this repository.
+fn lab() -> Lab {
+    Lab::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab")).expect("a lab")
+}
 
 /// What a made-up trial found: IOPS, and of each disk its share of the reads and how busy it was.
 struct Found {
@@ -160,8 +168,8 @@ fn a_page_of_reads() {
     let more = outcome("randread-4k-qd32", "latency:burst=100", 1, Some(burst));
     let failed = outcome("randread-4k-qd1", "latency:burst=100", 1, None);
     let records = [reads(), record("read-policy", &[more, failed], &[])];
-    let made = page(&READS, &records).expect("a page");
-    assert_eq!(made, page(&READS, &records).expect("a page"), "the same records, the same bytes");
+    let made = page(&READS, &lab(), &records).expect("a page");
+    assert_eq!(made, page(&READS, &lab(), &records).expect("a page"), "the same records, the same bytes");
     insta::assert_snapshot!(made);
 }
 
@@ -176,7 +184,7 @@ fn a_page_of_reads_and_writes() {
     };
     // Published: round-robin > queue > pid, 6845, 6630 and 5581 of both.
     let record = record("read-policy-mixed", &[trial("pid", 100.0), trial("round-robin", 90.0)], &[]);
-    insta::assert_snapshot!(page(&MIXED, &[record]).expect("a page"));
+    insta::assert_snapshot!(page(&MIXED, &lab(), &[record]).expect("a page"));
 }
 
 /// A record of `read-policy` with one trial, or one that has not run, whose cell has no more than these axes.
@@ -244,7 +252,7 @@ fn a_record_that_does_not_say_all_is_refused() {
 fn a_record_of_another_suite_is_refused() {
     let made = |kind: &Kind, suites: &[&str]| {
         let records: Vec<_> = suites.iter().map(|name| record(name, &[], &[])).collect();
-        page(kind, &records).map_err(|error| error.to_string())
+        page(kind, &lab(), &records).map_err(|error| error.to_string())
     };
     for suites in [&["read-policy"][..], &["read-policy-bcache"], &["read-policy", "read-policy-bcache"]] {
         assert!(made(&READS, suites).is_ok(), "{suites:?}");
@@ -263,8 +271,81 @@ fn a_record_of_another_suite_is_refused() {
 }
 
 #[test]
+fn the_first_authors_disks_are_beside_those_with_a_cache_where_there_are_any() {
+    let place = |array: &str| Place {
+        array: array.to_owned(),
+        background: "none".to_owned(),
+        jobs: 1,
+        workload: "randread-4k-qd1".to_owned(),
+    };
+    let beside = |arrays: &[&str], array: &str| {
+        let arrays: Vec<_> = arrays.iter().map(|array| (*array).to_owned()).collect();
+        let published = Published::read(&READS, &arrays).expect("tables");
+        published.find("kakra-run2", &place(array), "queue").is_some()
+    };
+    let (plain, cached) = ("hdd-8-mixed", "hdd-8-mixed-bcache");
+    assert!(beside(&[plain], plain));
+    assert!(beside(&[cached], cached));
+    assert!(beside(&[plain, cached], cached) && !beside(&[plain, cached], plain));
+}
+
+/// Two disks of these devices, the second nearer to its last request with the policy that does more.
+fn nearer(array: &str, devices: [&str; 2]) -> String {
+    let with = |iops, distance| {
+        let mut sample = sample(&READS, 1.0, &found(iops, [(0.5, 0.5); 2]));
+        for (device, name) in sample.devices.iter_mut().zip(devices) {
+            device.device = Some(name.to_owned());
+        }
+        sample.devices[1].distance_mean_bytes = Some(distance);
+        sample
+    };
+    let (more, less) = (with(200.0, 1e9), with(100.0, 9e9));
+    let side = |policy, sample| Side { policy, samples: vec![(1, sample)] };
+    let place = Place {
+        array: array.to_owned(),
+        background: "none".to_owned(),
+        jobs: 1,
+        workload: "randread-4k-qd1".to_owned(),
+    };
+    causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
+}
+
+#[test]
+fn distance_counts_on_disks_that_turn_whatever_their_array_is_called() {
+    let turning = nearer("ssd-raid10", ["nas-4tb", "nas-4tb"]);
+    assert!(turning.contains("moves the heads 1.73 times"), "{turning}");
+    for devices in [["sata-ssd-1tb", "sata-ssd-1tb"], ["nas-4tb", "sata-ssd-1tb"]] {
+        let still = nearer("hdd-raid1", devices);
+        assert!(!still.contains("heads"), "{still}");
+    }
+}
+
+#[test]
+fn what_a_cache_serves_is_told() {
+    let with = |iops, cache: f64| {
+        let mut sample = sample(&READS, 1.0, &found(iops, [(1.0 - cache, 0.5), (cache, 0.5)]));
+        sample.devices[1].device = Some("sata-ssd-1tb".to_owned());
+        sample
+    };
+    let (more, less) = (with(200.0, 0.75), with(100.0, 0.25));
+    let side = |policy, sample| Side { policy, samples: vec![(1, sample)] };
+    let why = |array: &str| {
+        let place = Place {
+            array: array.to_owned(),
+            background: "none".to_owned(),
+            jobs: 1,
+            workload: "randread-4k-qd1".to_owned(),
+        };
+        causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
+    };
+    let told = "the cache serves 75 % of its reads, 25 % of pid's";
+    assert!(why("hdd-8-mixed-bcache").contains(told), "{}", why("hdd-8-mixed-bcache"));
+    assert!(!why("hdd-8-mixed").contains("cache"), "{}", why("hdd-8-mixed"));
+}
+
+#[test]
 fn rows_that_break_littles_law_are_known() {
-    let published = Published::read(&READS).expect("tables");
+    let published = Published::read(&READS, &[]).expect("tables");
     let broken = |source: &str| {
         let rows = || published.rows.iter().filter(|row| row.source == source);
         (rows().filter(|row| row.breaks_littles_law()).count(), rows().count())
@@ -272,7 +353,7 @@ fn rows_that_break_littles_law_are_known() {
     assert_eq!(broken("kakra-run2"), (1, 30));
     assert_eq!(broken("forza-2025-05-04"), (15, 30));
     assert_eq!(broken("forza-2025-05-08"), (87, 120));
-    let mixed = Published::read(&MIXED).expect("tables");
+    let mixed = Published::read(&MIXED, &[]).expect("tables");
     assert_eq!(mixed.rows.iter().filter(|row| row.breaks_littles_law()).count(), 0);
     assert_eq!(mixed.rows.len(), 15);
 }

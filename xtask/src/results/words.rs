@@ -56,10 +56,57 @@ pub fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
 }
 
+/// A span of code in Markdown's text.
+pub fn code(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ");
+    // No run of backticks in it may be as long as those around it.
+    let longest = text.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // Blanks at both ends are taken off again.
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// A word of a command line, quoted where bash wants it.
+pub fn shell(word: &str) -> String {
+    let plain = |mark: char| mark.is_ascii_alphanumeric() || "-_=+:,./@%".contains(mark);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else if word.contains(char::is_control) {
+        let escaped = |mark: char| match mark {
+            '\n' => "\\n".to_owned(),
+            '\\' | '\'' => format!("\\{mark}"),
+            mark if mark.is_control() => format!("\\u{:04x}", u32::from(mark)),
+            mark => mark.to_string(),
+        };
+        format!("$'{}'", word.chars().map(escaped).collect::<String>())
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// A table: its head, the columns from `right` on to the right, its rows.
 pub fn table(head: &[String], right: usize, rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule: Vec<_> = (0..head.len()).map(|at| if at < right { "---" } else { "---:" }.to_owned()).collect();
     let body: String = rows.iter().map(|row| line(row)).collect();
     format!("{}{}{body}\n", line(head), line(&rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_code_whatever_is_in_it() {
+        for (text, markdown) in [
+            ("a|b <c>", "`a|b <c>`"),
+            ("a`b", "``a`b``"),
+            ("`a`", "`` `a` ``"),
+            ("a``b`c", "```a``b`c```"),
+            ("a\nb", "`a b`"),
+        ] {
+            assert_eq!(code(text), markdown);
+        }
+    }
 }
