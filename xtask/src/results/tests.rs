@@ -229,6 +229,27 @@ fn what_is_fixed_in_a_suite_is_in_no_cell_and_counts() {
 }
 
 #[test]
+fn a_page_has_no_rows_of_what_no_record_measures() {
+    let axes = |array, background, jobs| {
+        let workload = "randread-4k-qd1";
+        [
+            ("array", array),
+            ("background", background),
+            ("workload", workload),
+            ("jobs", jobs),
+            ("policy", "pid"),
+        ]
+    };
+    let records = [
+        with_axes(TEXT, &[], &axes("hdd-raid1", "none", "1"), true),
+        with_axes(TEXT, &[], &axes("ssd-raid10", "defrag", "4"), false),
+    ];
+    let places = Merged::of(&records).expect("records").places();
+    let told: Vec<_> = places.iter().map(|it| (it.array.as_str(), it.background.as_str(), it.jobs)).collect();
+    assert_eq!(told, [("hdd-raid1", "none", 1), ("ssd-raid10", "defrag", 4)]);
+}
+
+#[test]
 fn a_record_that_does_not_say_all_is_refused() {
     let crossed = [("array", "hdd-raid1"), ("workload", "randread-4k-qd1"), ("policy", "pid")];
     let error = |text: &str, set: &[&str], axes: &[(&str, &str)]| {
