@@ -3,7 +3,8 @@
 //! - [`fio`]: what fio reported, from its JSON;
 //! - [`closing`]: what the disk models counted, from the closing record of the guest's library;
 //! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
-//! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree.
+//! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree;
+//! - [`spread`]: one of these numbers over several trials.
 //!
 //! Nothing here reads a file, a clock or the environment: every entry point is a plain function of `&[u8]` or
 //! of values parsed before, gives the same answer each time, and answers any bytes whatever with a value or
@@ -16,9 +17,11 @@ pub mod histogram;
 pub mod read_stats;
 pub mod remark;
 pub mod sample;
+pub mod spread;
 
 pub use closing::Closing;
 pub use fio::Fio;
 pub use histogram::Histogram;
 pub use remark::Remark;
 pub use sample::{Asked, Sample};
+pub use spread::Spread;

@@ -3,7 +3,6 @@
 mod cells;
 mod merge;
 pub mod requests;
-mod spread;
 mod trial;
 
 use std::io::Write;

@@ -3,11 +3,7 @@
 use std::time::Duration;
 
 use disklab_units::Nanos;
-
-/// `1 trial`, `36 trials`.
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
+pub use disklab_units::prose::count;
 
 /// Wall time, to two units at most: `350 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`.
 pub fn wall(time: Duration) -> String {
@@ -30,27 +26,6 @@ fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
         format!("{large} {large_unit}")
     } else {
         format!("{large} {large_unit} {small} {small_unit}")
-    }
-}
-
-/// Three digits that count, and every whole one: `8.47`, `71.2`, `71234`.
-pub fn digits(value: f64) -> String {
-    let places = match value.abs() {
-        // Rounded to that many places they still have three digits, or just one more.
-        ..0.0995 => 3,
-        ..9.995 => 2,
-        ..99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.places$}")
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -89,31 +64,6 @@ mod tests {
         }
         assert_eq!(virtual_time(Nanos::from_millis(300)), "300 ms");
         assert_eq!(virtual_time(Nanos::from_secs(1440)), "24 min");
-    }
-
-    #[test]
-    fn three_digits_count() {
-        for (value, text) in [
-            (0.0, "0.000"),
-            (0.46, "0.46"),
-            (0.049, "0.049"),
-            (9.994, "9.99"),
-            (9.996, "10.0"),
-            (99.96, "100"),
-            (71_234.4, "71234"),
-        ] {
-            assert_eq!(digits(value), text);
-        }
-    }
-
-    #[test]
-    fn lists_read_like_prose() {
-        let items = ["a", "b", "c"].map(str::to_owned);
-        assert_eq!(listed(&items[..1]), "a");
-        assert_eq!(listed(&items[..2]), "a and b");
-        assert_eq!(listed(&items), "a, b and c");
-        assert_eq!(count(1, "trial"), "1 trial");
-        assert_eq!(count(0, "trial"), "0 trials");
     }
 
     #[test]

@@ -62,6 +62,14 @@ impl fmt::Display for Status {
     }
 }
 
+/// In a trial's id, between the values of its cell and the index of its seed.
+const SEED: &str = "+s";
+
+/// The index of the seed in a trial's id.
+pub fn seed_of_id(id: &str) -> Option<u32> {
+    id.rsplit_once(SEED)?.1.parse().ok()
+}
+
 /// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell(pub Vec<(String, String)>);
@@ -69,6 +77,15 @@ pub struct Cell(pub Vec<(String, String)>);
 impl Cell {
     pub fn value(&self, axis: &str) -> Option<&str> {
         self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
+    }
+
+    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their order. An axis that the id
+    /// has no value for is left out.
+    pub fn of_id(id: &str, axes: &[String]) -> Self {
+        let values = id.rsplit_once(SEED).map_or(id, |(values, _)| values).split('+');
+        // An id has `=` for the `:` of a policy and `%` for the `/` of a kernel's path.
+        let spelled = values.map(|value| value.replacen('=', ":", 1).replace('%', "/"));
+        Self(axes.iter().cloned().zip(spelled).collect())
     }
 }
 
@@ -209,6 +226,21 @@ mod tests {
         let line = expected.to_line().expect("plain data");
         assert!(!line.contains("files") && !line.contains("disks"), "{line}");
         assert_eq!(parse(line.as_bytes()).expect("a whole line").outcomes, [expected]);
+    }
+
+    #[test]
+    fn an_id_is_made_of_its_cell_and_its_seed() {
+        let axes = ["array", "policy", "kernel"].map(str::to_owned);
+        let id = "hdd-raid1+latency=burst=100+%boot%linux-7.3+s12";
+        let cell = Cell::of_id(id, &axes);
+        let value = |axis| cell.value(axis).expect("a value");
+        assert_eq!(
+            axes.each_ref().map(|axis| value(axis)),
+            ["hdd-raid1", "latency:burst=100", "/boot/linux-7.3"]
+        );
+        assert_eq!(seed_of_id(id), Some(12));
+        assert_eq!(Cell::of_id("hdd-raid1+s1", &axes).value("policy"), None, "the seed is no value");
+        assert_eq!(seed_of_id("hdd-raid1"), None);
     }
 
     #[test]

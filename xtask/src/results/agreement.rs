@@ -3,11 +3,14 @@
 use std::cmp::Ordering;
 use std::fmt::Write;
 
+use disklab_collect::Spread;
+use disklab_spec::Lab;
+
 use super::causes::{self, Side};
 use super::merged::{Merged, Place};
 use super::orders::{self, Counts, VERDICTS, Verdict};
 use super::published::Published;
-use super::words::{Spread, test};
+use super::words::test;
 
 /// A policy with its IOPS here.
 type Ours<'a> = (Side<'a>, Spread);
@@ -23,7 +26,7 @@ struct Compared<'a> {
     lacking: bool,
 }
 
-pub fn section(merged: &Merged, published: &Published) -> String {
+pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> String {
     let policies = merged.plain_policies();
     let mut rows = Vec::new();
     let mut total = Counts::default();
@@ -45,7 +48,7 @@ pub fn section(merged: &Merged, published: &Published) -> String {
                     None => of_arrays.push((place.array.clone(), compared.counts)),
                 }
             }
-            text.push_str(&cell(place, &ours, &compared));
+            text.push_str(&cell(lab, place, &ours, &compared));
         }
         text.push('\n');
     }
@@ -130,7 +133,7 @@ fn compare<'a>(
 }
 
 /// An entry of a list: our order, theirs, and why.
-fn cell(place: &Place, ours: &[Ours], compared: &[Compared]) -> String {
+fn cell(lab: &Lab, place: &Place, ours: &[Ours], compared: &[Compared]) -> String {
     let name = test(&place.workload);
     let [_, _, ..] = ours else { return format!("- **{name}**: no two policies have a result.\n") };
     let spreads: Vec<_> = ours.iter().map(|(side, spread)| (side.policy, *spread)).collect();
@@ -150,14 +153,14 @@ fn cell(place: &Place, ours: &[Ours], compared: &[Compared]) -> String {
         let _ =
             writeln!(text, "  - Here, but the other way round in {}: {}.", compared.source, pairs.join(", "));
     }
-    for reason in reasons(place, ours, compared) {
+    for reason in reasons(lab, place, ours, compared) {
         let _ = writeln!(text, "  - {reason}");
     }
     text
 }
 
 /// Of the best against the worst, and of the reversed pair that is farthest apart here.
-fn reasons(place: &Place, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
+fn reasons(lab: &Lab, place: &Place, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
     let sides: Vec<Side> = ours.iter().map(|(side, _)| side.clone()).collect();
     let median = |one: &&Ours, other: &&Ours| one.1.median.total_cmp(&other.1.median);
     let differ = |one: &Ours, other: &Ours| orders::of_seeds(&one.1, &other.1) == Ordering::Greater;
@@ -168,9 +171,9 @@ fn reasons(place: &Place, ours: &[Ours], compared: &[Compared]) -> Vec<String> {
         let any = ours.iter().any(|one| ours.iter().any(|other| differ(one, other)));
         return if any { vec![causes::NONE.to_owned()] } else { vec![causes::why_none(&sides)] };
     }
-    let mut reasons = vec![causes::why(place, &best.0, &worst.0)];
+    let mut reasons = vec![causes::why(lab, place, &best.0, &worst.0)];
     for (more, less) in compared.iter().filter_map(|compared| compared.reversed.first()) {
-        let reason = causes::why(place, &more.0, &less.0);
+        let reason = causes::why(lab, place, &more.0, &less.0);
         if !reasons.contains(&reason) {
             reasons.push(reason);
         }

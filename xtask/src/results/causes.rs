@@ -5,11 +5,13 @@
 //! the seed with the median ratio.
 
 use disklab_collect::Sample;
+use disklab_spec::Lab;
+use disklab_units::prose::{digits, listed};
 use std::fmt::Write;
 
-use super::facts;
 use super::merged::Place;
-use super::words::{digits, listed, percent};
+use super::words::percent;
+use super::{arrays, facts};
 
 pub const NONE: &str = "The record shows no single cause.";
 
@@ -21,13 +23,21 @@ const FACTOR: f64 = 1.2;
 const PART: f64 = 0.05;
 
 /// The rules, in words.
-pub const RULES: &str = "IOPS are the disks at work at a time (the sum of their utilisations) times what a disk at work does in a \
-second. Of two policies' difference, the factor with two thirds of it (in logarithms) is told as the cause; both, where \
-each has a quarter. What goes with it is told where it differs by a factor of 1.2 (shares of requests: by 5 % of all), \
-in the direction that helps: shares of reads and changes of disk for the first factor; for the second, reads sent to \
-disks that serve faster, the distance between a disk's requests (disks that turn), its sequential arrivals, its depth; \
-beside a background, the shortest queue of the disks with a tenth of the reads or more, and what is read beside fio. Each statement holds in every seed; its numbers are those of the seed with the median \
-ratio. Where no rule fits, none is told.";
+pub fn rules() -> String {
+    format!(
+        "IOPS are the disks at work at a time (the sum of their utilisations) times what a disk at work does in a \
+         second. Of two policies' difference, the factor with two thirds of it (in logarithms) is told as the cause; \
+         both, where each has a quarter. What goes with it is told where it differs by a factor of {FACTOR} (shares of \
+         requests: by {} % of all), in the direction that helps: shares of reads and changes of disk for the first \
+         factor; for the second, the part of the reads that a cache serves, reads sent to disks that serve faster, the \
+         distance between a disk's requests (disks that turn), its sequential arrivals, its depth; beside a background, \
+         the shortest queue of the disks with a tenth of the reads or more; and what is read beside fio. In an array \
+         with a cache, shares of reads and changes of disk are not a policy's alone, and are not told. Each statement \
+         holds in every seed; its numbers are those of the seed with the median ratio. Where no rule fits, none is \
+         told.",
+        100.0 * PART
+    )
+}
 
 /// A policy's samples in one cell.
 #[derive(Debug, Clone)]
@@ -60,12 +70,14 @@ struct Comparison<'a> {
     pairs: Vec<Pair<'a>>,
     /// With the median ratio.
     middle: Pair<'a>,
-    turning: bool,
+    lab: &'a Lab,
+    /// Whether the array has a cache.
+    cached: bool,
     background: bool,
 }
 
 /// Of two policies of which the first does more.
-pub fn why(place: &Place, more: &Side, less: &Side) -> String {
+pub fn why(lab: &Lab, place: &Place, more: &Side, less: &Side) -> String {
     let of_less = |seed: u32| less.samples.iter().find(|(known, _)| *known == seed);
     let mut pairs: Vec<Pair> = Vec::new();
     for (seed, sample) in &more.samples {
@@ -80,7 +92,8 @@ pub fn why(place: &Place, more: &Side, less: &Side) -> String {
         less: less.policy,
         pairs,
         middle,
-        turning: !place.array.starts_with("ssd"),
+        lab,
+        cached: arrays::cached(lab, &place.array),
         background: place.background != "none",
     };
     let times = digits(middle.ratio());
@@ -123,6 +136,9 @@ impl Comparison<'_> {
             work(less),
             self.less
         );
+        if self.cached {
+            return text;
+        }
         if self.greater(|pair| Some((facts::most_read(pair.less)?.1, facts::most_read(pair.more)?.1)))
             && let (Some(less), Some(more)) = (facts::most_read(less), facts::most_read(more))
         {
@@ -158,6 +174,7 @@ impl Comparison<'_> {
             self.more
         );
         let causes: Vec<String> = [
+            self.cache(),
             self.faster_disks(),
             self.distance(),
             self.sequential(),
@@ -175,6 +192,16 @@ impl Comparison<'_> {
         }
     }
 
+    fn cache(&self) -> Option<String> {
+        let of = |pair: &Pair| Some((facts::cache_share(pair.more)?, facts::cache_share(pair.less)?));
+        let (more, less) = of(&self.middle)?;
+        let holds = |pair: &Pair| of(pair).is_some_and(|(more, less)| more > less + PART);
+        (self.cached && self.always(holds)).then(|| {
+            let (more, less) = (percent(more), percent(less));
+            format!("the cache serves {more} % of its reads, {less} % of {}'s", self.less)
+        })
+    }
+
     fn faster_disks(&self) -> Option<String> {
         let of = |pair: &Pair| {
             let (less, more) = (pair.less, pair.more);
@@ -188,9 +215,10 @@ impl Comparison<'_> {
     }
 
     fn distance(&self) -> Option<String> {
-        let of = |pair: &Pair| Some((facts::distance(pair.less)?, facts::distance(pair.more)?));
+        let turned = |sample: &Sample| facts::distance_turned(sample, self.lab);
+        let of = |pair: &Pair| Some((turned(pair.less)?, turned(pair.more)?));
         let (far, near) = of(&self.middle)?;
-        (self.turning && self.greater(of)).then(|| {
+        self.greater(of).then(|| {
             let factor = digits(far / near);
             format!("{} moves the heads {factor} times as far from request to request", self.less)
         })

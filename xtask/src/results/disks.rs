@@ -1,10 +1,11 @@
 //! What the disks saw with each policy: of the trial with the median IOPS, so that its numbers belong together.
 
 use disklab_collect::Sample;
+use disklab_units::prose::digits;
 
 use super::facts;
 use super::merged::{Merged, Place};
-use super::words::{digits, percent, test};
+use super::words::{percent, test};
 
 pub const HEAD: [&str; 12] = [
     "test",

@@ -2,16 +2,21 @@
 
 use disklab_collect::Sample;
 use disklab_collect::sample::DeviceSample;
+use disklab_spec::Lab;
 
 /// Requests of a disk, the background's and the filesystem's included.
 fn requests(device: &DeviceSample) -> f64 {
     (device.reads + device.writes) as f64
 }
 
-/// The mean over disks of a number, by their requests. `None` where a disk with requests lacks it.
-fn weighted(sample: &Sample, value: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
+/// The mean over some disks of a number, by their requests. `None` where a disk with requests lacks it.
+fn weighted(
+    sample: &Sample,
+    wanted: impl Fn(&DeviceSample) -> bool,
+    value: impl Fn(&DeviceSample) -> Option<f64>,
+) -> Option<f64> {
     let mut sums = (0.0, 0.0);
-    for device in sample.devices.iter().filter(|device| requests(device) > 0.0) {
+    for device in sample.devices.iter().filter(|device| requests(device) > 0.0 && wanted(device)) {
         sums.0 += requests(device) * value(device)?;
         sums.1 += requests(device);
     }
@@ -43,17 +48,32 @@ pub fn depth_at_work(sample: &Sample) -> Option<f64> {
 
 /// Bytes between the end of a request and the beginning of the next at the same disk.
 pub fn distance(sample: &Sample) -> Option<f64> {
-    weighted(sample, |device| device.distance_mean_bytes)
+    weighted(sample, |_| true, |device| device.distance_mean_bytes)
+}
+
+/// The same of the disks that turn. `None` where none of them had a request.
+pub fn distance_turned(sample: &Sample, lab: &Lab) -> Option<f64> {
+    weighted(sample, |device| turns(device, lab), |device| device.distance_mean_bytes)
+}
+
+fn turns(device: &DeviceSample, lab: &Lab) -> bool {
+    let known = device.device.as_ref().and_then(|name| lab.devices.get(name));
+    known.is_some_and(|known| known.model.rotational())
+}
+
+/// The part of the reads that the cache serves, in an array that has one: it is the disk after the array's own.
+pub fn cache_share(sample: &Sample) -> Option<f64> {
+    sample.devices.last()?.read_share
 }
 
 /// The part that began where the one before ended.
 pub fn sequential(sample: &Sample) -> Option<f64> {
-    weighted(sample, |device| device.not_sequential).map(|apart| 1.0 - apart)
+    weighted(sample, |_| true, |device| device.not_sequential).map(|apart| 1.0 - apart)
 }
 
 /// From the moment a drive takes a request out of its queue to its end.
 pub fn service_ms(sample: &Sample) -> Option<f64> {
-    weighted(sample, |device| Some(device.service_mean_ns?.0 as f64 / 1e6))
+    weighted(sample, |_| true, |device| Some(device.service_mean_ns?.0 as f64 / 1e6))
 }
 
 /// The disk that most reads go to, and their share.

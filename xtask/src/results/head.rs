@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use disklab_store::Record;
+use disklab_store::manifest::Suite;
+use disklab_store::{Manifest, Record};
 use disklab_units::Nanos;
+use disklab_units::prose::{count, digits, listed};
 
 use super::kind::Kind;
 use super::merged::Merged;
-use super::published::Published;
-use super::words::{count, digits, escaped, listed};
+use super::published::{LITTLE, Published};
+use super::words::{RANGE, code, escaped, shell};
 
 const GIST: &str = "https://gist.github.com/kakra/ce99896e5915f9b26d13c5637f56ff37";
 
@@ -40,13 +42,13 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
         let name = if records.len() == 1 { "Record".to_owned() } else { format!("Record {}", index + 1) };
         let _ = writeln!(
             text,
-            "- {name}: suite `{}` (SHA-256 {}), made by `{}`",
-            escaped(&manifest.suite.name),
+            "- {name}: suite {} (SHA-256 {}), made by {}",
+            code(&manifest.suite.name),
             short(manifest.suite.sha256()),
-            run_command(record, index)
+            code(&run_command(&manifest.suite, index))
         );
         for kernel in &manifest.kernels {
-            let _ = writeln!(text, "  - Linux {}, key {}", kernel.version, short(&kernel.key));
+            let _ = writeln!(text, "  - Linux {}, key {}", escaped(&kernel.version), short(&kernel.key));
         }
         let tool = |fact: &disklab_store::manifest::Fact| {
             let value: Vec<_> = fact.value.split(", ").map(short).collect();
@@ -54,7 +56,7 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
         };
         let mut programs = vec![format!("disklab {}", manifest.disklab)];
         programs.extend(manifest.tools.iter().map(tool));
-        let _ = writeln!(text, "  - {}", programs.join("; "));
+        let _ = writeln!(text, "  - {}", escaped(&programs.join("; ")));
         let settings: Vec<_> = ["runtime", "ramp", "metadata", "memory", "mount_options"]
             .iter()
             .filter_map(|key| Some(format!("{key} {}", suite.get(*key)?)))
@@ -63,21 +65,21 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
         let _ = writeln!(text, "  - {}", trials(record));
     }
     if merged.twice > 0 {
-        let _ =
-            writeln!(text, "- {} in two records; the earlier named counts.", count(merged.twice, "trial"));
+        let _ = writeln!(
+            text,
+            "- {} in two records; the one named first counts, unless only the other has a result.",
+            count(merged.twice, "trial")
+        );
     }
     if let [first, others @ ..] = records {
-        let differ = |record: &Record| {
-            let key = |record: &Record| {
-                let manifest = record.manifest();
-                let kernels: Vec<_> = manifest.kernels.iter().map(|kernel| kernel.key.clone()).collect();
-                (kernels, manifest.tools.clone())
-            };
-            key(record) != key(first)
-        };
-        if others.iter().any(differ) {
-            text.push_str(
-                "- **The records are not of the same kernel and tools: compare them with care.**\n",
+        let differ: BTreeSet<&str> =
+            others.iter().flat_map(|other| differences(first.manifest(), other.manifest())).collect();
+        if !differ.is_empty() {
+            let differ: Vec<_> = differ.into_iter().map(escaped).collect();
+            let _ = writeln!(
+                text,
+                "- **The records do not have the same {}: compare them with care.**",
+                listed(&differ)
             );
         }
     }
@@ -85,9 +87,21 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
     let _ = writeln!(text, "- This page: `cargo xtask results {} {}`\n", kind.name, names.join(" "));
     text.push_str(
         "All times are virtual: the disks' and the timers', none of the processor. Each number is the median over the \
-         seeds, with their range in parentheses where it is more than 1 %; the best of each test is bold.\n\n",
+         seeds, with their range in parentheses where it is more than ",
     );
+    let _ = write!(text, "{} %; the best of each test is bold.\n\n", 100.0 * RANGE);
     text
+}
+
+/// What two records were made with that is not the same. A program that one of them had no use for is no difference.
+fn differences<'a>(one: &'a Manifest, other: &'a Manifest) -> Vec<&'a str> {
+    let keys = |manifest: &'a Manifest| manifest.kernels.iter().map(|kernel| &kernel.key);
+    let kernels = (!keys(one).eq(keys(other))).then_some("kernel");
+    let tools = one
+        .tools
+        .iter()
+        .filter(|tool| other.tools.iter().any(|known| known.name == tool.name && known.value != tool.value));
+    kernels.into_iter().chain(tools.map(|tool| tool.name.as_str())).collect()
 }
 
 /// A digest's first digits are enough to tell it.
@@ -101,16 +115,18 @@ fn place(index: usize) -> String {
     format!("records/results-{}", index + 1)
 }
 
-fn run_command(record: &Record, index: usize) -> String {
-    let suite = &record.manifest().suite;
-    let mut command = format!("target/release/disklab run {}", suite.name);
+/// For a shell.
+fn run_command(suite: &Suite, index: usize) -> String {
+    let mut words = vec!["target/release/disklab", "run", &suite.name];
     for set in &suite.set {
-        let _ = match set.split_once('=') {
-            Some(("seeds", number)) => write!(command, " --seeds {number}"),
-            _ => write!(command, " --set {set}"),
-        };
+        words.extend(match set.split_once('=') {
+            Some(("seeds", number)) => ["--seeds", number],
+            _ => ["--set", set],
+        });
     }
-    format!("{command} --out {}", place(index))
+    let place = place(index);
+    words.extend(["--out", &place]);
+    words.into_iter().map(shell).collect::<Vec<_>>().join(" ")
 }
 
 fn trials(record: &Record) -> String {
@@ -135,59 +151,11 @@ fn minutes(time: Nanos) -> String {
     if minutes < 1.0 { time.to_string() } else { format!("{} min", digits(minutes)) }
 }
 
-pub fn arrays(merged: &Merged) -> String {
-    let mut text = String::from(
-        "The published disks' number, sizes and models are not told. No device or constant here was tuned to agree with \
-         them.\n\n",
-    );
-    for array in &merged.arrays {
-        let known = match array.as_str() {
-            "hdd-raid1" => {
-                "Theirs, called HDD RAID1, cannot be a pair: random reads go from 81 to 103 IOPS at depth 1 to 1459 to \
-                 2315 at depth 32 and 2423 to 3649 with four jobs of it; no two disks that take 10 ms for one read alone do \
-                 so many at any depth. So ours saturates much earlier, and a policy has the same two disks to choose from \
-                 for every read instead of two of many."
-            }
-            "hdd-8-mixed" => {
-                "Theirs is a pool of unequal hard disks behind bcache, an SSD that answers part of the reads (one at a \
-                 time, they take 0.8 ms on average with `queue`, which no hard disk does). Ours has no cache. Their \
-                 author's own two runs of one policy differ by up to a half: IOPS at depth 1 of `pid` 94 and 65, \
-                 `round-robin` 161 and 241, `latency` 412 and 649, `latency-rr` 561 and 702."
-            }
-            "ssd-raid10" => {
-                "Theirs are SSDs of unknown number and model: 5.4 GiB/s and more of sequential reads is beyond four SATA \
-                 links. Ours are SATA SSDs, and the processor takes no time here."
-            }
-            _ => "Nothing is published of it.",
-        };
-        let _ = writeln!(text, "- **{array}**: ours is {}. {known}", disks(merged, array));
-    }
-    text.push('\n');
-    text
-}
-
-/// `2 nas-4tb`, as the first trial with a result has them.
-fn disks(merged: &Merged, array: &str) -> String {
-    let places = merged.places();
-    let mut samples = places
-        .iter()
-        .filter(|place| place.array == array)
-        .flat_map(|place| merged.policies.iter().flat_map(|policy| merged.samples(place, policy)));
-    let Some((_, sample)) = samples.next() else { return "without a result".to_owned() };
-    let mut disks: Vec<(&str, usize)> = Vec::new();
-    for device in sample.devices.iter().filter_map(|device| device.device.as_deref()) {
-        match disks.iter_mut().find(|(known, _)| *known == device) {
-            Some((_, number)) => *number += 1,
-            None => disks.push((device, 1)),
-        }
-    }
-    listed(&disks.iter().map(|(device, number)| format!("{number} {device}")).collect::<Vec<_>>())
-}
-
 pub fn broken(published: &Published) -> String {
     let mut text = format!(
         "IOPS times mean latency are the requests in flight, which fio keeps at depth times jobs. Rows where the two \
-         differ by more than 20 % are marked {}; their latencies are neither compared nor bold.\n\n",
+         differ by more than {} % are marked {}; their latencies are neither compared nor bold.\n\n",
+        100.0 * LITTLE,
         super::tables::BROKEN
     );
     for source in &published.sources {
@@ -197,4 +165,54 @@ pub fn broken(published: &Published) -> String {
     }
     text.push('\n');
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_store::manifest::{Fact, Kernel};
+
+    use super::*;
+
+    #[test]
+    fn a_command_is_for_a_shell() {
+        let set =
+            ["policy=latency:burst=100,pid", "kernel=/boot/my kernel", "array=it's", "seeds=2", "a=b\nc"];
+        let suite = Suite::new("read-policy", "", set.map(str::to_owned).into());
+        let command = run_command(&suite, 0);
+        assert_eq!(
+            command,
+            "target/release/disklab run read-policy --set policy=latency:burst=100,pid --set 'kernel=/boot/my kernel' \
+             --set 'array=it'\\''s' --seeds 2 --set $'a=b\\nc' --out records/results-1"
+        );
+        let said = std::process::Command::new("bash")
+            .args(["-c", &format!("printf '%s\\0' {command}")])
+            .output()
+            .expect("bash");
+        let words: Vec<_> = said.stdout.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+        for set in set.iter().filter(|set| !set.starts_with("seeds")) {
+            assert!(words.iter().any(|word| word == set), "{set}: {words:?}");
+        }
+    }
+
+    #[test]
+    fn only_what_both_records_have_can_differ() {
+        let manifest = |key: &str, tools: &[(&str, &str)]| {
+            let mut manifest = Manifest::new("0.1.0", "", Suite::new("", "", Vec::new()), Vec::new());
+            let of = str::to_owned;
+            manifest.kernels = vec![Kernel {
+                name: of("newest"),
+                version: of("7.3.4"),
+                key: of(key),
+                sha256: of("0"),
+                config_sha256: of("0"),
+            }];
+            manifest.tools = tools.iter().map(|(name, value)| Fact::new(*name, *value)).collect();
+            manifest
+        };
+        let one = manifest("a", &[("fio", "3.33"), ("btrfs", "6.2")]);
+        let more = manifest("a", &[("make-bcache", "1.0"), ("fio", "3.33")]);
+        assert_eq!(differences(&one, &more), [""; 0]);
+        let other = manifest("b", &[("make-bcache", "1.0"), ("fio", "3.36")]);
+        assert_eq!(differences(&one, &other), ["kernel", "fio"]);
+    }
 }

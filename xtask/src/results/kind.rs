@@ -4,10 +4,12 @@ use disklab_collect::Sample;
 use disklab_collect::sample::DirectionSample;
 use disklab_units::Nanos;
 
-/// A page, by the name of its suite.
+/// A page.
 #[derive(Debug)]
 pub struct Kind {
     pub name: &'static str,
+    /// Those whose records it is made of.
+    pub suites: &'static [&'static str],
     pub title: &'static str,
     pub columns: &'static [Column],
     /// The published tables, as CSV.
@@ -42,6 +44,8 @@ pub const KINDS: [&Kind; 2] = [&READS, &MIXED];
 
 pub const READS: Kind = Kind {
     name: "read-policy",
+    // The second asks the same of disks behind a bcache.
+    suites: &["read-policy", "read-policy-bcache"],
     title: "Read policies: reads",
     columns: &[
         Column { head: "IOPS", csv: "iops", is: Is::Iops, ours: |sample| Some(sample.iops) },
@@ -70,6 +74,7 @@ pub const READS: Kind = Kind {
 
 pub const MIXED: Kind = Kind {
     name: "read-policy-mixed",
+    suites: &["read-policy-mixed"],
     title: "Read policies: reads and writes",
     columns: &[
         Column { head: "read IOPS", csv: "read_iops", is: Is::Iops, ours: |sample| Some(read(sample)?.iops) },

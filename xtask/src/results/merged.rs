@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use disklab_collect::Sample;
+use disklab_store::outcome::seed_of_id;
 use disklab_store::{Outcome, Record, Status};
+
+use super::axes::Axes;
 
 /// All of a cell but its policy: policies are what is compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,26 +41,26 @@ pub struct Merged<'a> {
     pub workloads: Vec<String>,
     pub policies: Vec<String>,
     cells: BTreeMap<(Place, String), Vec<Trial<'a>>>,
-    /// Trials that an earlier record has too; those of the earlier one count, unless they are not ok.
+    /// Trials that an earlier record has too; those of the earlier one count, unless only the later has a result.
     pub twice: usize,
 }
 
 impl<'a> Merged<'a> {
-    pub fn of(records: &'a [Record]) -> Self {
+    pub fn of(records: &'a [Record]) -> anyhow::Result<Self> {
         let mut merged = Self::default();
         for record in records {
-            let axes = Axes::of(record);
+            let axes = Axes::of(record)?;
             for (id, outcome) in record.outcomes() {
-                let (place, policy) = axes.cell(id, outcome);
-                let of_id = || id.rsplit_once("+s").and_then(|(_, seed)| seed.parse().ok());
-                let seed = outcome.map(|outcome| outcome.seed_index).or_else(of_id).unwrap_or_default();
+                let (place, policy) = axes.cell(id, outcome)?;
+                let seed = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(id));
+                let seed = seed.unwrap_or_default();
                 merged.add(place, policy, Trial { id, seed, outcome });
             }
         }
         for trials in merged.cells.values_mut() {
             trials.sort_by_key(|trial| trial.seed);
         }
-        merged
+        Ok(merged)
     }
 
     fn add(&mut self, place: Place, policy: String, trial: Trial<'a>) {
@@ -75,7 +78,8 @@ impl<'a> Merged<'a> {
         match trials.iter_mut().find(|known| known.seed == trial.seed) {
             Some(known) => {
                 self.twice += 1;
-                if known.sample().is_none() && trial.outcome.is_some() {
+                let better = trial.sample().is_some() || known.outcome.is_none();
+                if known.sample().is_none() && better {
                     *known = trial;
                 }
             }
@@ -88,7 +92,7 @@ impl<'a> Merged<'a> {
         self.policies.iter().map(String::as_str).filter(|policy| !policy.contains(':')).collect()
     }
 
-    /// Each array, background and number of jobs.
+    /// Each array, background and number of jobs that the records have, with its workloads.
     pub fn groups(&self) -> Vec<Vec<Place>> {
         let mut groups = Vec::new();
         for array in &self.arrays {
@@ -100,7 +104,11 @@ impl<'a> Merged<'a> {
                         jobs,
                         workload: workload.clone(),
                     };
-                    groups.push(self.workloads.iter().map(place).collect());
+                    let wanted = |place: &Place| self.cells.keys().any(|(known, _)| known == place);
+                    let places: Vec<_> = self.workloads.iter().map(place).filter(wanted).collect();
+                    if !places.is_empty() {
+                        groups.push(places);
+                    }
                 }
             }
         }
@@ -123,41 +131,5 @@ impl<'a> Merged<'a> {
     pub fn samples(&self, place: &Place, policy: &str) -> Vec<(u32, &'a Sample)> {
         let trials = self.trials(place, policy).iter();
         trials.filter_map(|trial| Some((trial.seed, trial.sample()?))).collect()
-    }
-}
-
-/// How a record names its cells.
-struct Axes {
-    /// In the order of a trial's id.
-    names: Vec<String>,
-    /// The suite, for values that are the same in all its cells.
-    suite: toml::Table,
-}
-
-impl Axes {
-    fn of(record: &Record) -> Self {
-        let cell = record.lines().first().map(|outcome| &outcome.cell.0);
-        Self {
-            names: cell.into_iter().flatten().map(|(axis, _)| axis.clone()).collect(),
-            suite: toml::from_str(record.manifest().suite.text()).unwrap_or_default(),
-        }
-    }
-
-    /// Trials that have not run have no cell, but their ids are made of its values.
-    fn cell(&self, id: &str, outcome: Option<&Outcome>) -> (Place, String) {
-        let parts: Vec<_> = id.split('+').map(|part| part.replacen('=', ":", 1)).collect();
-        let of_id = |axis: &str| self.names.iter().position(|name| name == axis).and_then(|at| parts.get(at));
-        let value = |axis: &str, otherwise: &str| {
-            let of_cell = outcome.and_then(|outcome| outcome.cell.value(axis)).map(str::to_owned);
-            let fixed = || self.suite.get(axis)?.as_str().map(str::to_owned);
-            of_cell.or_else(|| of_id(axis).cloned()).or_else(fixed).unwrap_or_else(|| otherwise.to_owned())
-        };
-        let place = Place {
-            array: value("array", "?"),
-            background: value("background", "none"),
-            jobs: value("jobs", "1").parse().unwrap_or(1),
-            workload: value("workload", "?"),
-        };
-        (place, value("policy", "pid"))
     }
 }

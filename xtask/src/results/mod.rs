@@ -3,6 +3,8 @@
 //! The same records make the same bytes.
 
 mod agreement;
+mod arrays;
+mod axes;
 mod causes;
 mod disks;
 mod facts;
@@ -23,10 +25,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use disklab_spec::Lab;
 use disklab_store::Record;
+use disklab_units::prose::listed;
 
 use kind::{KINDS, Kind};
-use merged::Merged;
+use merged::{Merged, Trial};
 use published::Published;
 
 /// Where the pages are, from the repository's folder.
@@ -42,37 +46,65 @@ pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(!folders.is_empty(), "usage: cargo xtask results {} RECORD...", kind.name);
     let records = folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
+    let lab = Lab::load(&repository.join("lab"))?;
     let path = repository.join(FOLDER).join(format!("{}.md", kind.name));
-    fs::write(&path, page(kind, &records)?).with_context(|| format!("write {}", path.display()))?;
+    fs::write(&path, page(kind, &lab, &records)?).with_context(|| format!("write {}", path.display()))?;
     println!("{}", path.display());
     Ok(())
 }
 
-fn page(kind: &Kind, records: &[Record]) -> anyhow::Result<String> {
-    let published = Published::read(kind)?;
-    let merged = Merged::of(records);
+fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
+    for record in records {
+        check_suite(kind, record)?;
+    }
+    let merged = Merged::of(records)?;
+    check_lab(lab, &merged)?;
+    let published = Published::read(kind, &merged.arrays)?;
     let mut page = format!(
         "# {}\n\nMade by a command from records; every sentence below is the command's.\n\n",
         kind.title
     );
     let mut section = |title: &str, text: &str| {
-        let _ = write!(
-            page,
-            "## {title}
-
-{text}"
-        );
+        let _ = write!(page, "## {title}\n\n{text}");
     };
     section("What was asked", &head::asked(kind));
     section("Conditions", &head::conditions(kind, records, &merged));
-    section("The arrays, and theirs", &head::arrays(&merged));
+    section("The arrays, and theirs", &arrays::section(&merged, lab)?);
     section("Published rows that contradict themselves", &head::broken(&published));
     section("Results", &results(kind, &merged, &published));
-    section("Which orders agree", &format!("{}{}", agreed(), agreement::section(&merged, &published)));
-    section("What the disks saw", &disks_saw(&merged));
+    section("Which orders agree", &format!("{}{}", agreed(), agreement::section(lab, &merged, &published)));
+    section("What the disks saw", &disks_saw(lab, &merged));
     section("Sensitivity to parameters", &sensitivity::section(&merged));
     section("Remarks", &notes::remarks(&merged));
     Ok(page)
+}
+
+/// Whether a disk turns and whether an array has a cache is not in a record.
+fn check_lab(lab: &Lab, merged: &Merged) -> anyhow::Result<()> {
+    for array in &merged.arrays {
+        anyhow::ensure!(lab.arrays.contains_key(array), "the lab has no array `{array}`, which a record has");
+    }
+    let devices = merged.all().filter_map(Trial::sample).flat_map(|sample| &sample.devices);
+    for device in devices.filter_map(|device| device.device.as_ref()) {
+        anyhow::ensure!(
+            lab.devices.contains_key(device),
+            "the lab has no device `{device}`, which a record has"
+        );
+    }
+    Ok(())
+}
+
+fn check_suite(kind: &Kind, record: &Record) -> anyhow::Result<()> {
+    let name = &record.manifest().suite.name;
+    let suites: Vec<_> = kind.suites.iter().map(|suite| format!("`{suite}`")).collect();
+    anyhow::ensure!(
+        kind.suites.contains(&name.as_str()),
+        "{}: a record of the suite `{name}`; the page {} is made of records of {}",
+        record.folder().display(),
+        kind.name,
+        listed(&suites)
+    );
+    Ok(())
 }
 
 fn results(kind: &Kind, merged: &Merged, published: &Published) -> String {
@@ -92,16 +124,20 @@ fn agreed() -> String {
          greater or, here, where the ranges of their seeds overlap. A published number is one run. \
          In the lists below `>` is more, `=` a tie of neighbours; the ends of such a row may differ.\n\n{}\n\n",
         100.0 * orders::TIE,
-        causes::RULES
+        causes::rules()
     )
 }
 
-fn disks_saw(merged: &Merged) -> String {
+fn disks_saw(lab: &Lab, merged: &Merged) -> String {
     let mut text = String::from(
         "Of the trial with the median IOPS, background and filesystem included. Disks at work: the sum of utilisations. \
          Distance: from the end of a request to the beginning of the next at the same disk, on average. Checkpoints: how \
-         many times a disk long passed over was tried again. Reads of each disk: in the order of the disks.\n\n",
+         many times a disk long passed over was tried again. Reads of each disk: in the order of the disks.",
     );
+    if merged.arrays.iter().any(|array| arrays::cached(lab, array)) {
+        text.push_str(" A cache is a disk here, the last of its array.");
+    }
+    text.push_str("\n\n");
     for places in merged.groups() {
         let Some(first) = places.first() else { continue };
         let _ = write!(text, "### {}\n\n", agreement::heading(first));

@@ -5,9 +5,10 @@ use std::fmt::Write;
 
 use disklab_collect::Remark;
 use disklab_store::Status;
+use disklab_units::prose::{count, listed};
 
 use super::merged::{Merged, Place};
-use super::words::{count, escaped, listed, test};
+use super::words::{code, escaped, test};
 
 /// What became of the trials of these places that are not ok: an entry of a list for each cell and reason.
 pub fn not_ok(merged: &Merged, places: &[Place], policies: &[&str]) -> String {
@@ -58,7 +59,7 @@ pub fn remarks(merged: &Merged) -> String {
     }
     let line = |(kind, (trials, id, remark)): (&String, &(usize, &str, &Remark))| {
         let trials = count(*trials, "trial");
-        format!("- `{kind}`, {trials}; the first is `{id}`: {}\n", escaped(&remark.to_string()))
+        format!("- `{kind}`, {trials}; the first is {}: {}\n", code(id), escaped(&remark.to_string()))
     };
     kinds.iter().map(line).collect()
 }

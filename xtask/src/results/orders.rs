@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::words::Spread;
+use disklab_collect::Spread;
 
 /// Numbers nearer than this part of the greater one are a tie.
 pub const TIE: f64 = 0.05;

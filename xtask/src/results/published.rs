@@ -7,13 +7,15 @@ use super::merged::Place;
 use super::words;
 
 /// Off by more than this part, a row breaks Little's law.
-const LITTLE: f64 = 0.20;
+pub const LITTLE: f64 = 0.20;
 
 #[derive(Debug)]
 pub struct Published {
     /// In the order of the file.
     pub sources: Vec<String>,
     pub rows: Vec<Row>,
+    /// Which of our arrays the first author's is set beside.
+    beside_pool: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -31,16 +33,26 @@ pub struct Row {
 }
 
 impl Row {
+    /// Its first number of this sort.
+    pub fn value(&self, kind: &Kind, is: Is) -> Option<f64> {
+        let mut columns = kind.columns.iter().zip(&self.values).filter(|(column, _)| column.is == is);
+        columns.next().and_then(|(_, value)| *value)
+    }
+
     /// What it says of IOPS and of latency cannot both be so.
     pub fn breaks_littles_law(&self) -> bool {
         self.in_flight.is_some_and(|(told, kept)| (told - kept).abs() > LITTLE * kept)
     }
 }
 
-/// What their tables call our array. No published array is like ours in more than its name says.
-fn their_array(array: &str) -> &str {
-    if array == "hdd-8-mixed" { "hdd-8-mixed-bcache" } else { array }
-}
+/// What the tables call the first author's array.
+pub const POOL: &str = "hdd-8-mixed-bcache";
+
+/// Our arrays that it may be set beside, the one most like it first.
+const BESIDE_POOL: [&str; 2] = [POOL, "hdd-8-mixed"];
+
+/// The gist's first run, of which it tells in prose; in the form of its tables.
+pub const FIRST_RUN: &str = include_str!("../../../docs/results/published/btrfs-read-policy-first-run.csv");
 
 /// Their mixed workloads are half and half.
 fn their_workload(workload: &str) -> &str {
@@ -48,8 +60,14 @@ fn their_workload(workload: &str) -> &str {
 }
 
 impl Published {
-    pub fn read(kind: &Kind) -> anyhow::Result<Self> {
-        let mut lines = kind.published.lines();
+    /// The tables of a page, beside records of these arrays.
+    pub fn read(kind: &Kind, arrays: &[String]) -> anyhow::Result<Self> {
+        Self::of_csv(kind, kind.published, arrays)
+    }
+
+    /// Tables in the form of a page's.
+    pub fn of_csv(kind: &Kind, csv: &str, arrays: &[String]) -> anyhow::Result<Self> {
+        let mut lines = csv.lines();
         let head: Vec<_> = lines.next().unwrap_or_default().split(',').collect();
         let rows = lines.enumerate().map(|(index, line)| {
             row(kind, &head, line).with_context(|| format!("published tables, line {}", index + 2))
@@ -61,12 +79,22 @@ impl Published {
                 sources.push(row.source.clone());
             }
         }
-        Ok(Self { sources, rows })
+        let beside_pool = BESIDE_POOL.into_iter().find(|ours| arrays.iter().any(|array| array == ours));
+        Ok(Self { sources, rows, beside_pool })
+    }
+
+    /// What the tables call the array that is set beside ours; `None` where it is set beside another. No published array is
+    /// like ours in more than its name says.
+    pub fn array_beside<'a>(&self, ours: &'a str) -> Option<&'a str> {
+        if !BESIDE_POOL.contains(&ours) {
+            return Some(ours);
+        }
+        (self.beside_pool == Some(ours)).then_some(POOL)
     }
 
     pub fn find(&self, source: &str, place: &Place, policy: &str) -> Option<&Row> {
         let theirs = Place {
-            array: their_array(&place.array).to_owned(),
+            array: self.array_beside(&place.array)?.to_owned(),
             workload: their_workload(&place.workload).to_owned(),
             ..place.clone()
         };

@@ -3,8 +3,11 @@
 use std::cmp::Ordering;
 use std::fmt::Write;
 
+use disklab_collect::Spread;
+use disklab_units::prose::digits;
+
 use super::merged::{Merged, Place};
-use super::words::{Spread, digits, test};
+use super::words::{range, test};
 use super::{agreement, notes, orders};
 
 pub fn section(merged: &Merged) -> String {
@@ -55,9 +58,9 @@ fn rows(merged: &Merged, place: &Place) -> Vec<Vec<String>> {
             place.jobs.to_string(),
             test(&place.workload),
             choice.clone(),
-            format!("{}{}", digits(ours.median), ours.range()),
+            format!("{}{}", digits(ours.median), range(&ours)),
             (*against).clone(),
-            format!("{}{}", digits(theirs.median), theirs.range()),
+            format!("{}{}", digits(theirs.median), range(&theirs)),
             digits(ours.median / theirs.median),
             differ.to_owned(),
         ]);

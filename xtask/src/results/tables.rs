@@ -1,9 +1,12 @@
 //! The tables in the form of the published ones, beside them.
 
+use disklab_collect::Spread;
+use disklab_units::prose::digits;
+
 use super::kind::Kind;
 use super::merged::{Merged, Place};
 use super::published::{Published, Row};
-use super::words::{Spread, digits, test};
+use super::words::{range, test};
 
 pub const BROKEN: &str = "†";
 
@@ -57,7 +60,7 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &Place, policy: &str) -> Vec<S
         // A number that one seed lacks would be a median of the others.
         let values: Option<Vec<f64>> = samples.iter().map(|(_, sample)| (column.ours)(sample)).collect();
         let Some(spread) = values.and_then(Spread::of) else { return Shown::text("-") };
-        Shown { value: Some(spread.median), number: digits(spread.median), rest: spread.range() }
+        Shown { value: Some(spread.median), number: digits(spread.median), rest: range(&spread) }
     };
     kind.columns.iter().enumerate().map(cell).collect()
 }

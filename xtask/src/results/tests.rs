@@ -1,19 +1,39 @@
 //! Pages of a small made-up record.
 
 use std::fs;
+use std::path::Path;
 
 use disklab_collect::sample::{DeviceSample, DirectionSample};
 use disklab_collect::{Remark, Sample};
+use disklab_spec::Lab;
 use disklab_store::manifest::{Kernel, Manifest, Suite};
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::{Nanos, Seed};
 
+use super::causes::{self, Side};
 use super::kind::{Kind, MIXED, READS};
+use super::merged::{Merged, Place};
 use super::page;
 use super::published::Published;
 
-const TEXT: &str = "question = \"Which?\"\nmemory = \"512 MiB\"\nruntime = { rotational = \"15s\" }\n";
+const TEXT: &str = r#"question = "Which?"
+seeds = 3
+memory = "512 MiB"
+runtime = { rotational = "15s", solid_state = "150ms" }
+
+[axes]
+array = ["hdd-raid1", "ssd-raid10"]
+background = ["none", "defrag"]
+workload = ["randread-4k-qd1", "randread-4k-qd32"]
+jobs = [1, 4]
+policy = ["pid", "round-robin"]
+"#;
+
+/// The one of this repository.
+fn lab() -> Lab {
+    Lab::load(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab")).expect("a lab")
+}
 
 /// What a made-up trial found: IOPS, and of each disk its share of the reads and how busy it was.
 struct Found {
@@ -93,11 +113,18 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
 
 /// A record with these trials, and others that have not run.
 fn record(name: &str, outcomes: &[Outcome], not_run: &[&str]) -> Record {
+    record_of(
+        Suite::new(name, TEXT, vec!["array=hdd-raid1".to_owned(), "seeds=2".to_owned()]),
+        outcomes,
+        not_run,
+    )
+}
+
+fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = outcomes.iter().map(|outcome| outcome.trial.clone());
     let ids = ids.chain(not_run.iter().map(|id| (*id).to_owned())).collect();
-    let set = vec!["array=hdd-raid1".to_owned(), "seeds=2".to_owned()];
-    let mut manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", Suite::new(name, TEXT, set), ids);
+    let mut manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", suite, ids);
     let of = |text: &str| text.to_owned();
     manifest.kernels = vec![Kernel {
         name: of("newest"),
@@ -141,8 +168,8 @@ fn a_page_of_reads() {
     let more = outcome("randread-4k-qd32", "latency:burst=100", 1, Some(burst));
     let failed = outcome("randread-4k-qd1", "latency:burst=100", 1, None);
     let records = [reads(), record("read-policy", &[more, failed], &[])];
-    let made = page(&READS, &records).expect("a page");
-    assert_eq!(made, page(&READS, &records).expect("a page"), "the same records, the same bytes");
+    let made = page(&READS, &lab(), &records).expect("a page");
+    assert_eq!(made, page(&READS, &lab(), &records).expect("a page"), "the same records, the same bytes");
     insta::assert_snapshot!(made);
 }
 
@@ -157,12 +184,189 @@ fn a_page_of_reads_and_writes() {
     };
     // Published: round-robin > queue > pid, 6845, 6630 and 5581 of both.
     let record = record("read-policy-mixed", &[trial("pid", 100.0), trial("round-robin", 90.0)], &[]);
-    insta::assert_snapshot!(page(&MIXED, &[record]).expect("a page"));
+    insta::assert_snapshot!(page(&MIXED, &lab(), &[record]).expect("a page"));
+}
+
+/// A record of `read-policy` with one trial, or one that has not run, whose cell has no more than these axes.
+fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Record {
+    let values: Vec<_> = axes.iter().map(|(_, value)| *value).collect();
+    let id = format!("{}+s1", values.join("+"));
+    let mut outcome = outcome("randread-4k-qd1", "pid", 1, None);
+    outcome.trial.clone_from(&id);
+    outcome.cell = Cell(axes.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect());
+    let suite = Suite::new("read-policy", text, set.iter().map(|it| (*it).to_owned()).collect());
+    if ran { record_of(suite, &[outcome], &[]) } else { record_of(suite, &[], &[&id]) }
+}
+
+fn places(record: Record) -> anyhow::Result<Vec<Place>> {
+    Ok(Merged::of(&[record])?.places())
+}
+
+#[test]
+fn what_is_fixed_in_a_suite_is_in_no_cell_and_counts() {
+    let place = |background: &str, jobs| Place {
+        array: "hdd-raid1".to_owned(),
+        background: background.to_owned(),
+        jobs,
+        workload: "randread-4k-qd1".to_owned(),
+    };
+    let crossed = [("array", "hdd-raid1"), ("workload", "randread-4k-qd1"), ("policy", "pid")];
+    let without = TEXT.replace("background = [\"none\", \"defrag\"]\n", "").replace("jobs = [1, 4]\n", "");
+    for ran in [true, false] {
+        let fixed = format!("jobs = 4\nbackground = \"none\"\n{without}");
+        let found = places(with_axes(&fixed, &[], &crossed, ran)).expect("a record");
+        assert_eq!(found, [place("none", 4)], "a number at the top of the suite");
+
+        let set = ["background=defrag", "jobs=4", "seeds=2"];
+        let found = places(with_axes(&without, &set, &crossed, ran)).expect("a record");
+        assert_eq!(found, [place("defrag", 4)], "axes that the command line adds");
+    }
+    // With several values, an axis that the command line adds stands behind the others.
+    let crossed = [crossed.as_slice(), &[("jobs", "4")]].concat();
+    let set = ["background=defrag", "jobs=1,4"];
+    let found = places(with_axes(&without, &set, &crossed, false)).expect("a record");
+    assert_eq!(found, [place("defrag", 4)]);
+}
+
+#[test]
+fn a_page_has_no_rows_of_what_no_record_measures() {
+    let axes = |array, background, jobs| {
+        let workload = "randread-4k-qd1";
+        [
+            ("array", array),
+            ("background", background),
+            ("workload", workload),
+            ("jobs", jobs),
+            ("policy", "pid"),
+        ]
+    };
+    let records = [
+        with_axes(TEXT, &[], &axes("hdd-raid1", "none", "1"), true),
+        with_axes(TEXT, &[], &axes("ssd-raid10", "defrag", "4"), false),
+    ];
+    let places = Merged::of(&records).expect("records").places();
+    let told: Vec<_> = places.iter().map(|it| (it.array.as_str(), it.background.as_str(), it.jobs)).collect();
+    assert_eq!(told, [("hdd-raid1", "none", 1), ("ssd-raid10", "defrag", 4)]);
+}
+
+#[test]
+fn a_record_that_does_not_say_all_is_refused() {
+    let crossed = [("array", "hdd-raid1"), ("workload", "randread-4k-qd1"), ("policy", "pid")];
+    let error = |text: &str, set: &[&str], axes: &[(&str, &str)]| {
+        places(with_axes(text, set, axes, true)).expect_err("refused").to_string()
+    };
+    let without_jobs = TEXT.replace("jobs = [1, 4]\n", "");
+    let message = error(&without_jobs, &["background=none"], &crossed);
+    assert!(message.contains("does not say the jobs") && message.contains("--set jobs="), "{message}");
+
+    let message = error(TEXT, &["background=none"], &crossed);
+    assert!(message.contains("has no jobs"), "{message}");
+
+    let message = error(TEXT, &["scheduler=none,bfq"], &crossed);
+    assert!(message.contains("several values of scheduler"), "{message}");
+
+    let message = error("question = 1", &[], &crossed);
+    assert!(message.contains("its suite cannot be read"), "{message}");
+}
+
+#[test]
+fn a_record_of_another_suite_is_refused() {
+    let made = |kind: &Kind, suites: &[&str]| {
+        let records: Vec<_> = suites.iter().map(|name| record(name, &[], &[])).collect();
+        page(kind, &lab(), &records).map_err(|error| error.to_string())
+    };
+    for suites in [&["read-policy"][..], &["read-policy-bcache"], &["read-policy", "read-policy-bcache"]] {
+        assert!(made(&READS, suites).is_ok(), "{suites:?}");
+    }
+    assert!(made(&MIXED, &["read-policy-mixed"]).is_ok());
+    for (kind, other) in [
+        (&READS, "read-policy-mixed"),
+        (&READS, "smoke"),
+        (&MIXED, "read-policy"),
+        (&MIXED, "read-policy-bcache"),
+    ] {
+        let message = made(kind, &[kind.name, other]).expect_err("refused");
+        let told = [other, kind.name].iter().all(|name| message.contains(&format!("`{name}`")));
+        assert!(told, "{message}");
+    }
+}
+
+#[test]
+fn the_first_authors_disks_are_beside_those_with_a_cache_where_there_are_any() {
+    let place = |array: &str| Place {
+        array: array.to_owned(),
+        background: "none".to_owned(),
+        jobs: 1,
+        workload: "randread-4k-qd1".to_owned(),
+    };
+    let beside = |arrays: &[&str], array: &str| {
+        let arrays: Vec<_> = arrays.iter().map(|array| (*array).to_owned()).collect();
+        let published = Published::read(&READS, &arrays).expect("tables");
+        published.find("kakra-run2", &place(array), "queue").is_some()
+    };
+    let (plain, cached) = ("hdd-8-mixed", "hdd-8-mixed-bcache");
+    assert!(beside(&[plain], plain));
+    assert!(beside(&[cached], cached));
+    assert!(beside(&[plain, cached], cached) && !beside(&[plain, cached], plain));
+}
+
+/// Two disks of these devices, the second nearer to its last request with the policy that does more.
+fn nearer(array: &str, devices: [&str; 2]) -> String {
+    let with = |iops, distance| {
+        let mut sample = sample(&READS, 1.0, &found(iops, [(0.5, 0.5); 2]));
+        for (device, name) in sample.devices.iter_mut().zip(devices) {
+            device.device = Some(name.to_owned());
+        }
+        sample.devices[1].distance_mean_bytes = Some(distance);
+        sample
+    };
+    let (more, less) = (with(200.0, 1e9), with(100.0, 9e9));
+    let side = |policy, sample| Side { policy, samples: vec![(1, sample)] };
+    let place = Place {
+        array: array.to_owned(),
+        background: "none".to_owned(),
+        jobs: 1,
+        workload: "randread-4k-qd1".to_owned(),
+    };
+    causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
+}
+
+#[test]
+fn distance_counts_on_disks_that_turn_whatever_their_array_is_called() {
+    let turning = nearer("ssd-raid10", ["nas-4tb", "nas-4tb"]);
+    assert!(turning.contains("moves the heads 1.73 times"), "{turning}");
+    for devices in [["sata-ssd-1tb", "sata-ssd-1tb"], ["nas-4tb", "sata-ssd-1tb"]] {
+        let still = nearer("hdd-raid1", devices);
+        assert!(!still.contains("heads"), "{still}");
+    }
+}
+
+#[test]
+fn what_a_cache_serves_is_told() {
+    let with = |iops, cache: f64| {
+        let mut sample = sample(&READS, 1.0, &found(iops, [(1.0 - cache, 0.5), (cache, 0.5)]));
+        sample.devices[1].device = Some("sata-ssd-1tb".to_owned());
+        sample
+    };
+    let (more, less) = (with(200.0, 0.75), with(100.0, 0.25));
+    let side = |policy, sample| Side { policy, samples: vec![(1, sample)] };
+    let why = |array: &str| {
+        let place = Place {
+            array: array.to_owned(),
+            background: "none".to_owned(),
+            jobs: 1,
+            workload: "randread-4k-qd1".to_owned(),
+        };
+        causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
+    };
+    let told = "the cache serves 75 % of its reads, 25 % of pid's";
+    assert!(why("hdd-8-mixed-bcache").contains(told), "{}", why("hdd-8-mixed-bcache"));
+    assert!(!why("hdd-8-mixed").contains("cache"), "{}", why("hdd-8-mixed"));
 }
 
 #[test]
 fn rows_that_break_littles_law_are_known() {
-    let published = Published::read(&READS).expect("tables");
+    let published = Published::read(&READS, &[]).expect("tables");
     let broken = |source: &str| {
         let rows = || published.rows.iter().filter(|row| row.source == source);
         (rows().filter(|row| row.breaks_littles_law()).count(), rows().count())
@@ -170,7 +374,7 @@ fn rows_that_break_littles_law_are_known() {
     assert_eq!(broken("kakra-run2"), (1, 30));
     assert_eq!(broken("forza-2025-05-04"), (15, 30));
     assert_eq!(broken("forza-2025-05-08"), (87, 120));
-    let mixed = Published::read(&MIXED).expect("tables");
+    let mixed = Published::read(&MIXED, &[]).expect("tables");
     assert_eq!(mixed.rows.iter().filter(|row| row.breaks_littles_law()).count(), 0);
     assert_eq!(mixed.rows.len(), 15);
 }

@@ -1,51 +1,18 @@
 //! Numbers and names as the pages write them.
 
-/// One number over several seeds.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Spread {
-    pub min: f64,
-    /// Of an even number of values, the mean of the two in the middle.
-    pub median: f64,
-    pub max: f64,
-}
+use disklab_collect::Spread;
+use disklab_units::prose::digits;
 
 /// A range that is told: this part of the median.
-const RANGE: f64 = 0.01;
+pub const RANGE: f64 = 0.01;
 
-impl Spread {
-    /// `None` of no values.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
-        let mut values: Vec<f64> = values.into_iter().collect();
-        values.sort_by(f64::total_cmp);
-        let (&min, &max) = (values.first()?, values.last()?);
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
-        Some(Self { min, median: low.midpoint(high), max })
+/// A spread's range in parentheses, where it is told.
+pub fn range(spread: &Spread) -> String {
+    if spread.max - spread.min > RANGE * spread.median {
+        format!(" ({} to {})", digits(spread.min), digits(spread.max))
+    } else {
+        String::new()
     }
-
-    /// The range, where it is told.
-    pub fn range(&self) -> String {
-        if self.max - self.min > RANGE * self.median {
-            format!(" ({} to {})", digits(self.min), digits(self.max))
-        } else {
-            String::new()
-        }
-    }
-
-    pub fn overlaps(&self, other: &Self) -> bool {
-        self.min <= other.max && other.min <= self.max
-    }
-}
-
-/// Three digits that count, and every whole one, as `disklab show` has them.
-pub fn digits(value: f64) -> String {
-    let places = match value.abs() {
-        // Rounded to that many places they still have three digits, or just one more.
-        ..0.0995 => 3,
-        ..9.995 => 2,
-        ..99.95 => 1,
-        _ => 0,
-    };
-    format!("{value:.places$}")
 }
 
 /// Of one, in whole percent; 99.6 % is not all.
@@ -55,19 +22,6 @@ pub fn percent(part: f64) -> String {
         format!("{percent:.1}")
     } else {
         format!("{percent:.0}")
-    }
-}
-
-pub fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub fn listed(items: &[String]) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 
@@ -102,10 +56,57 @@ pub fn escaped(text: &str) -> String {
     text.replace('|', "\\|").replace(['\n', '\r'], " ").replace('<', "&lt;")
 }
 
+/// A span of code in Markdown's text.
+pub fn code(text: &str) -> String {
+    let text = text.replace(['\n', '\r'], " ");
+    // No run of backticks in it may be as long as those around it.
+    let longest = text.split(|mark| mark != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    // Blanks at both ends are taken off again.
+    let pad = if text.starts_with('`') || text.ends_with('`') { " " } else { "" };
+    format!("{fence}{pad}{text}{pad}{fence}")
+}
+
+/// A word of a command line, quoted where bash wants it.
+pub fn shell(word: &str) -> String {
+    let plain = |mark: char| mark.is_ascii_alphanumeric() || "-_=+:,./@%".contains(mark);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else if word.contains(char::is_control) {
+        let escaped = |mark: char| match mark {
+            '\n' => "\\n".to_owned(),
+            '\\' | '\'' => format!("\\{mark}"),
+            mark if mark.is_control() => format!("\\u{:04x}", u32::from(mark)),
+            mark => mark.to_string(),
+        };
+        format!("$'{}'", word.chars().map(escaped).collect::<String>())
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
 /// A table: its head, the columns from `right` on to the right, its rows.
 pub fn table(head: &[String], right: usize, rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule: Vec<_> = (0..head.len()).map(|at| if at < right { "---" } else { "---:" }.to_owned()).collect();
     let body: String = rows.iter().map(|row| line(row)).collect();
     format!("{}{}{body}\n", line(head), line(&rule))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_stays_code_whatever_is_in_it() {
+        for (text, markdown) in [
+            ("a|b <c>", "`a|b <c>`"),
+            ("a`b", "``a`b``"),
+            ("`a`", "`` `a` ``"),
+            ("a``b`c", "```a``b`c```"),
+            ("a\nb", "`a b`"),
+        ] {
+            assert_eq!(code(text), markdown);
+        }
+    }
 }

@@ -7,6 +7,7 @@ use std::mem::discriminant;
 
 use disklab_collect::Remark;
 use disklab_store::Status;
+use disklab_units::prose::listed;
 
 use super::VALIDITY;
 use super::merge::{CellRow, Group, Report, TrialRow};
@@ -150,7 +151,7 @@ fn not_ok(trials: &[TrialRow]) -> Vec<(String, Paint)> {
     }
     let told = |(fate, paint, seeds): (String, Paint, Vec<String>)| {
         let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
-        (format!("{noun} {} {fate}", words::listed(&seeds)), paint)
+        (format!("{noun} {} {fate}", listed(&seeds)), paint)
     };
     fates.into_iter().map(told).collect()
 }

@@ -3,15 +3,14 @@
 use std::collections::BTreeMap;
 
 use disklab_collect::sample::DirectionSample;
-use disklab_collect::{Remark, Sample};
+use disklab_collect::{Remark, Sample, Spread};
 use disklab_spec::Suite;
 use disklab_store::manifest::Manifest;
-use disklab_store::outcome::Cell;
+use disklab_store::outcome::{Cell, seed_of_id};
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
 use serde::Serialize;
 
-use super::spread::Spread;
 use crate::question::read_suite;
 use crate::records::{self, Tally};
 
@@ -153,14 +152,9 @@ fn axes(suite: Option<&Suite>, record: &Record) -> Vec<String> {
     suite.map_or_else(of_cell, of_suite)
 }
 
-/// Trials that have not run have no cell in the record, but their ids are made of its values.
 fn values_of(trial: &str, axes: &[String], outcome: Option<&Outcome>) -> Vec<String> {
-    if let Some(outcome) = outcome {
-        let value = |axis: &String| outcome.cell.value(axis).unwrap_or_default().to_owned();
-        return axes.iter().map(value).collect();
-    }
-    let mut parts = trial.split('+').map(|part| part.replacen('=', ":", 1));
-    axes.iter().map(|_| parts.next().unwrap_or_default()).collect()
+    let cell = outcome.map_or_else(|| Cell::of_id(trial, axes), |outcome| outcome.cell.clone());
+    axes.iter().map(|axis| cell.value(axis).unwrap_or_default().to_owned()).collect()
 }
 
 fn groups<'a>(axes: &[String], record: &'a Record) -> Vec<Group<'a>> {
@@ -216,10 +210,9 @@ impl CellRow<'_> {
 
 impl<'a> TrialRow<'a> {
     fn of(trial: &'a str, outcome: Option<&'a Outcome>) -> Self {
-        let of_id = || trial.rsplit_once("+s").and_then(|(_, index)| index.parse().ok());
         Self {
             trial,
-            seed_index: outcome.map(|outcome| outcome.seed_index).or_else(of_id),
+            seed_index: outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial)),
             status: outcome.map(|outcome| outcome.status),
             reason: outcome.and_then(|outcome| outcome.reason.as_deref()),
             remarks: outcome.map_or(&[], |outcome| &outcome.remarks),

@@ -10,6 +10,7 @@ use disklab_collect::closing::{self, Closing, Phase};
 use disklab_collect::sample::{DirectionSample, LatencyKind};
 use disklab_guest::names;
 use disklab_store::{Outcome, Record, Status};
+use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
@@ -104,7 +105,7 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
     };
     let mut direction = |name: &str, it: &DirectionSample| -> Result<(), Failure> {
         let rate = Rate(it.bw_bytes);
-        writeln!(out, "{name}{} requests, {} IOPS, {rate}", it.requests, words::digits(it.iops))?;
+        writeln!(out, "{name}{} requests, {} IOPS, {rate}", it.requests, digits(it.iops))?;
         let mean = Nanos(it.lat_mean_ns.round() as u64);
         let percentiles = [("p50", it.p50_ns), ("p99", it.p99_ns), ("p99.9", it.p99_9_ns)];
         let told = percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));

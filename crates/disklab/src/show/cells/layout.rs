@@ -3,8 +3,10 @@
 
 use std::io::Write;
 
+use disklab_collect::Spread;
+use disklab_units::prose::digits;
+
 use super::super::merge::{Group, Measured, Numbers};
-use super::super::spread::Spread;
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
@@ -174,8 +176,7 @@ fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Co
     let (unit, ns) = unit(measured);
     let column = |head: &str, scale: f64, value: &dyn Fn(&Numbers) -> Option<Spread>| {
         let spread = |it: Option<&Measured>| it.and_then(|it| part.of(it)).and_then(value);
-        let text =
-            |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, words::digits)).collect();
+        let text = |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, digits)).collect();
         Column {
             head: head.to_owned(),
             side: Side::Right,

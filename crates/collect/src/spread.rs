@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 
+/// The least, the middle and the greatest of a number's values.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Spread {
     pub min: f64,
@@ -19,6 +20,11 @@ impl Spread {
         let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
         Some(Self { min, median: low.midpoint(high), max })
     }
+
+    /// Whether the ranges have a value in common.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.min <= other.max && other.min <= self.max
+    }
 }
 
 #[cfg(test)]
@@ -32,5 +38,14 @@ mod tests {
         assert_eq!(spread(&[5.0]), Some(Spread { min: 5.0, median: 5.0, max: 5.0 }));
         assert_eq!(spread(&[9.0, 1.0, 2.0]), Some(Spread { min: 1.0, median: 2.0, max: 9.0 }));
         assert_eq!(spread(&[4.0, 1.0, 2.0, 9.0]), Some(Spread { min: 1.0, median: 3.0, max: 9.0 }));
+    }
+
+    #[test]
+    fn ranges_that_touch_overlap() {
+        let spread = |min, max| Spread { min, median: min, max };
+        assert!(spread(1.0, 2.0).overlaps(&spread(2.0, 3.0)));
+        assert!(spread(1.0, 9.0).overlaps(&spread(2.0, 3.0)));
+        assert!(!spread(1.0, 2.0).overlaps(&spread(2.1, 3.0)));
+        assert!(!spread(2.1, 3.0).overlaps(&spread(1.0, 2.0)));
     }
 }

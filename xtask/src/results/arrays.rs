@@ -1,0 +1,211 @@
+//! What is known of the arrays: of ours from the records and the lab, of theirs from the published tables.
+
+use std::fmt::Write;
+
+use disklab_collect::Spread;
+use disklab_spec::Lab;
+use disklab_units::prose::{digits, listed};
+
+use super::kind::{Is, READS};
+use super::merged::{Merged, Place};
+use super::published::{FIRST_RUN, POOL, Published, Row};
+use super::words::test;
+
+/// A SATA link carries 6 Gbit/s, ten bits a byte: bytes a second.
+const SATA: f64 = 600e6;
+const GIB: f64 = 1024.0 * 1024.0 * 1024.0;
+const MIB: f64 = 1024.0 * 1024.0;
+
+const NOTHING: &str = "Nothing is published of it.";
+
+pub fn section(merged: &Merged, lab: &Lab) -> anyhow::Result<String> {
+    let theirs = Published::read(&READS, &merged.arrays)?;
+    let first = Published::of_csv(&READS, FIRST_RUN, &merged.arrays)?;
+    let mut text = String::from(
+        "The published disks' number, sizes and models are not told. No device or constant here was tuned to agree with \
+         them.\n\n",
+    );
+    for array in &merged.arrays {
+        let known = match theirs.array_beside(array) {
+            Some("hdd-raid1") => pair(&theirs),
+            Some(POOL) => pool(&theirs, &first, cached(lab, array)),
+            Some("ssd-raid10") => solid_state(&theirs),
+            Some(_) => None,
+            None => Some(format!("The published pool is set beside {POOL}.")),
+        };
+        let known = known.unwrap_or_else(|| NOTHING.to_owned());
+        let _ = writeln!(text, "- **{array}**: ours is {}. {known}", disks(merged, lab, array));
+    }
+    text.push('\n');
+    Ok(text)
+}
+
+/// Whether an array of the lab has a cache in front of its disks.
+pub fn cached(lab: &Lab, array: &str) -> bool {
+    lab.arrays.get(array).is_some_and(|array| array.cache.is_some())
+}
+
+/// `2 nas-4tb`, as the first trial with a result has them.
+fn disks(merged: &Merged, lab: &Lab, array: &str) -> String {
+    let places = merged.places();
+    let mut samples = places
+        .iter()
+        .filter(|place| place.array == array)
+        .flat_map(|place| merged.policies.iter().flat_map(|policy| merged.samples(place, policy)));
+    let Some((_, sample)) = samples.next() else { return "without a result".to_owned() };
+    // The cache is the disk after the array's own.
+    let (cache, own) = match sample.devices.split_last() {
+        Some((cache, own)) if cached(lab, array) => (Some(cache), own),
+        _ => (None, sample.devices.as_slice()),
+    };
+    let mut disks: Vec<(&str, usize)> = Vec::new();
+    for device in own.iter().filter_map(|device| device.device.as_deref()) {
+        match disks.iter_mut().find(|(known, _)| *known == device) {
+            Some((_, number)) => *number += 1,
+            None => disks.push((device, 1)),
+        }
+    }
+    let disks: Vec<_> = disks.iter().map(|(device, number)| format!("{number} {device}")).collect();
+    let cache = cache.and_then(|cache| cache.device.as_deref());
+    let behind = cache.map(|cache| format!(", behind bcache on 1 {cache}")).unwrap_or_default();
+    format!("{}{behind}", listed(&disks))
+}
+
+/// Their HDD RAID1.
+fn pair(theirs: &Published) -> Option<String> {
+    let range = |workload: &str, jobs: u32| {
+        iops(theirs, |place| {
+            place.array == "hdd-raid1" && alone(place) && place.jobs == jobs && place.workload == workload
+        })
+    };
+    let (one, many, jobs) =
+        (range("randread-4k-qd1", 1)?, range("randread-4k-qd32", 1)?, range("randread-4k-qd32", 4)?);
+    Some(format!(
+        "Theirs, called HDD RAID1, cannot be two bare disks: random reads go from {} IOPS at depth 1 to {} at depth 32 \
+         and {} with four jobs of it; no two disks that take {} ms for one read alone do so many at any depth. So ours \
+         saturates much earlier, and a policy has the same two disks to choose from for every read instead of two of \
+         many.",
+        told(&one),
+        told(&many),
+        told(&jobs),
+        digits(1000.0 / one.max)
+    ))
+}
+
+fn solid_state(theirs: &Published) -> Option<String> {
+    let reads = iops(theirs, |place| {
+        place.array == "ssd-raid10" && alone(place) && place.workload == "seqread-1m-qd16"
+    })?;
+    let gib = |iops: f64| digits(iops * MIB / GIB);
+    Some(format!(
+        "Theirs are SSDs of unknown number and model: sequential reads of 1 MiB come at {} IOPS, {} to {} GiB/s; \
+         four SATA links carry {}. Ours are SATA SSDs, and the processor takes no time here.",
+        told(&reads),
+        gib(reads.min),
+        gib(reads.max),
+        digits(4.0 * SATA / GIB)
+    ))
+}
+
+/// The first author's disks behind bcache.
+fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
+    let one_at_a_time =
+        |row: &&Row| row.place.array == POOL && alone(&row.place) && row.place.workload == "randread-4k-qd1";
+    let mean = |row: &Row| row.value(&READS, Is::Mean);
+    let (fastest, mean) = theirs
+        .rows
+        .iter()
+        .filter(one_at_a_time)
+        .filter_map(|row| Some((row, mean(row)?)))
+        .min_by(|one, other| one.1.total_cmp(&other.1))?;
+    let ours = if cached {
+        "Ours has a real bcache; how large theirs is, how it writes and how warm it was is not told."
+    } else {
+        "Ours has no cache."
+    };
+    Some(format!(
+        "Theirs is a pool of unequal hard disks behind bcache, an SSD that answers part of the reads (one at a time, \
+         they take {mean} ms on average with `{}`, which no hard disk does). {ours} {} The gist's script measures each \
+         policy once, in one order, `pid` first and `queue` last, and fio's random reads have the same offsets in each \
+         run unless it is told otherwise (`randrepeat`). So a later policy may have found in the cache what an earlier \
+         one had read: this is inferred from the script, and how much it made is not known. Here every trial starts \
+         from the same prepared disks.",
+        fastest.policy,
+        two_runs(theirs, first)
+    ))
+}
+
+/// How far the two runs of the same policies are apart that the gist has.
+fn two_runs(theirs: &Published, first: &Published) -> String {
+    let mut tests: Vec<(&Place, Is, Vec<f64>)> = Vec::new();
+    for row in &first.rows {
+        let again = theirs.rows.iter().find(|again| again.place == row.place && again.policy == row.policy);
+        for what in [Is::Iops, Is::Bandwidth] {
+            let both = again.and_then(|again| Some((row.value(&READS, what)?, again.value(&READS, what)?)));
+            // Zero is no number to divide by.
+            let Some((one, other)) = both.filter(|(one, other)| one.min(*other) > 0.0) else { continue };
+            let ratio = one.max(other) / one.min(other);
+            match tests.iter_mut().find(|(place, known, _)| *place == &row.place && *known == what) {
+                Some((_, _, ratios)) => ratios.push(ratio),
+                None => tests.push((&row.place, what, vec![ratio])),
+            }
+        }
+    }
+    let range = |(place, what, ratios): (&Place, Is, Vec<f64>)| {
+        let Spread { min, max, .. } = Spread::of(ratios)?;
+        let what = if what == Is::Iops { "IOPS" } else { "KiB/s" };
+        let beside = if alone(place) { String::new() } else { format!(" beside {}", place.background) };
+        let (min, max) = (digits(min), digits(max));
+        let times = if min == max { min } else { format!("{min} to {max}") };
+        Some(format!("{times} times the {what} in {}{beside}", test(&place.workload)))
+    };
+    let ranges: Vec<_> = tests.into_iter().filter_map(range).collect();
+    if ranges.is_empty() {
+        return String::new();
+    }
+    format!(
+        "Their author tells of two runs, between which the policies may have changed. Of the same policy the better run \
+         has {}.",
+        listed(&ranges)
+    )
+}
+
+fn alone(place: &Place) -> bool {
+    place.background == "none"
+}
+
+/// Of all published rows of some places.
+fn iops(theirs: &Published, wanted: impl Fn(&Place) -> bool) -> Option<Spread> {
+    let rows = theirs.rows.iter().filter(|row| wanted(&row.place));
+    Spread::of(rows.filter_map(|row| row.value(&READS, Is::Iops)))
+}
+
+/// As they are published.
+fn told(spread: &Spread) -> String {
+    format!("{} to {}", spread.min, spread.max)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_theirs_are_those_of_the_tables() {
+        let arrays = ["hdd-raid1", "hdd-8-mixed", "ssd-raid10"].map(str::to_owned);
+        let theirs = Published::read(&READS, &arrays).expect("tables");
+        let first = Published::of_csv(&READS, FIRST_RUN, &arrays).expect("a table");
+        let told = |text: Option<String>, parts: &[&str]| {
+            let text = text.expect("something is published");
+            for part in parts {
+                assert!(text.contains(part), "{part}: {text}");
+            }
+        };
+        told(pair(&theirs), &["81 to 103 IOPS", "1459 to 2315 at depth 32", "2423 to 3649 with", "9.71 ms"]);
+        told(solid_state(&theirs), &["2594 to 5880 IOPS", "2.53 to 5.74 GiB/s", "links carry 2.24."]);
+        told(pool(&theirs, &first, false), &["0.8 ms on average with `queue`", "Ours has no cache."]);
+        // 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537, 540 and 1180, 1196 and 1706, 1928 and 2477.
+        let runs = two_runs(&theirs, &first);
+        told(Some(runs.clone()), &["1.25 to 1.58 times the IOPS in RandRead 4 KiB QD1"]);
+        told(Some(runs), &["1.28 to 2.19 times the IOPS in RandRead 4 KiB QD32"]);
+    }
+}
