@@ -17,8 +17,8 @@ use crate::{Error, Estimate, Interval};
 /// | trials a cell | 3 | 5 | 10 | 30 |
 /// | --- | --- | --- | --- | --- |
 /// | mean of normal values | 72, 76 | 84, 91 | 90, 94 | 94, 96 |
-/// | mean of values with infinite variance | 71, 75 | 81, 87 | 85, 90 | 89, 92 |
-/// | ratio of two merged p99 | 78, 88 | 86, 94 | 89, 94 | 92, 94 |
+/// | mean of values with infinite variance | 71, 76 | 80, 90 | 85, 90 | 88, 90 |
+/// | ratio of two merged p99 | 77, 88 | 86, 95 | 89, 95 | 92, 94 |
 ///
 /// So it is for showing how certain a percentile of all requests is. Verdicts come from [`crate::Rule`], on the
 /// percentiles of single trials.

@@ -9,7 +9,8 @@
 //!
 //! - **Ranks**, where they can reach alpha at all (at 5 %: from 6 pairs, or 4 against 4): the shift of Hodges and
 //!   Lehmann with its exact interval. On A/A data it holds alpha whatever the distribution: the difference of two
-//!   trials of one cell is symmetric, and two samples of one cell can be exchanged.
+//!   trials of one cell is symmetric, and two samples of one cell can be exchanged. t does not: of a measure with three
+//!   values it finds differences in 6.1 to 6.4 % of cases with 6 to 8 pairs, and with 3 trials against 7 in up to 12 %.
 //! - **Student's or Welch's t** on the logarithms below that. No method that makes no assumption can say anything there:
 //!   with 3 pairs, all differences have one sign by luck in 1 of 4 cases. What t assumes is that the spread
 //!   seen tells of the spread there is. That fails where a measure has few values, such as the choice of a mirror by a
@@ -18,9 +19,12 @@
 //!   aside from alpha, and nothing is decided at an alpha below the whole of it.
 //! - Fewer than **3** are refused.
 //!
+//! The price is a step: 6 pairs of normal data are decided less often than 5 (an effect of one standard deviation in
+//! 35 % of cases instead of 40 %, with 7 in 57 %), since then all 6 must be on one side. Take 5 seeds, or 8 and more.
+//!
 //! # How often it is wrong
 //!
-//! On A/A data, alpha = 5 %: tests/simulation has eleven distributions and prints the rates. The worst distribution that
+//! On A/A data, alpha = 5 %: tests/simulation has twelve distributions and prints the rates. The worst distribution that
 //! a search over measures of up to five values found for t: 4.98 % for 3 pairs, 3.6 % for 4, 4.9 % for 5; 3.2 % for 3
 //! against 3. At smaller alphas t holds a little less: 2.6 % for a stated 2 %, 0.8 % for 0.5 % (Welch, 5 against 5).
 //!

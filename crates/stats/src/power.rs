@@ -1,8 +1,9 @@
 //! What can be found with so many seeds, and how many seeds it takes to find something.
 //!
 //! For t-tests of log-ratios that are normal (Cohen, "Statistical Power Analysis", 1988, chapter 2; the noncentral t
-//! distribution exactly, not its approximation). Ranks need up to a tenth more trials on such data, and fewer on
-//! heavy-tailed data.
+//! distribution exactly, not its approximation). Verdicts are by other methods ([`crate::comparison`]): of the effect that
+//! t finds in 80 % of cases they find, in normal pairs, 67, 79, 80, 62, 77, 78 % with 3, 4, 5, 6, 10, 30 of them
+//! (tests/simulation). In heavy-tailed data they find more than t.
 
 use crate::Error;
 use crate::distribution::{normal_cdf, t_critical};

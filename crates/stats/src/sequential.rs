@@ -1,7 +1,7 @@
 //! Looking at the data while seeds are added, without fooling oneself.
 //!
 //! Who tests at 5 % after each new seed and stops at the first difference finds one on A/A data far more often than in
-//! 5 % of cases: by 30 seeds in 22 % (tests/simulation). Here alpha is spent: looks are planned at a few numbers of trials, and each
+//! 5 % of cases: by 30 seeds in more than a fifth (tests/simulation). Here alpha is spent: looks are planned at a few numbers of trials, and each
 //! takes its part of alpha (Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983). The
 //! parts are equal and simply add up (Bonferroni), so whatever holds at one look for any distribution holds over
 //! all of them; nothing further is assumed, and stopping early or late, or going on for another cell's sake, costs nothing.

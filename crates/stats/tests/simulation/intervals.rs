@@ -1,14 +1,14 @@
 //! How often intervals hold the truth: the shift between two cells whose logarithms have one shape.
 
 use disklab_stats::{
-    Bootstrap, Evidence, Interval, MergedHistograms, expanded_alpha, one_sample_shift, one_sample_t,
-    two_sample_shift, welch,
+    Better, Bootstrap, Evidence, Interval, MergedHistograms, Rule, expanded_alpha, one_sample_shift,
+    one_sample_t, two_sample_shift, welch,
 };
 use disklab_units::Seed;
 
 use crate::source::{Rate, Shape, Source, Table};
 
-const SIMULATIONS: usize = 2_400;
+const SIMULATIONS: usize = 2_500;
 const TRIALS: [usize; 4] = [3, 5, 10, 30];
 const EFFECT: f64 = 0.3;
 
@@ -34,8 +34,7 @@ fn coverage(
     let rates = TRIALS.map(|n| {
         let mut source = Source::new(&format!("{name} {shape:?} {n}"));
         let mut rate = Rate::default();
-        let simulations = if n == 30 { SIMULATIONS / 2 } else { SIMULATIONS };
-        for _ in 0..simulations {
+        for _ in 0..SIMULATIONS {
             let mut side =
                 |effect: f64| -> Vec<f64> { (0..n).map(|_| effect + source.logarithm(shape)).collect() };
             let (treatment, baseline) = (side(EFFECT), side(0.0));
@@ -90,6 +89,30 @@ fn hodges_lehmann() {
         coverage(&mut table, "shift", shape, claim, |treatment, baseline| {
             two_sample_shift(treatment, baseline).unwrap().interval(0.05).unwrap()
         });
+    }
+}
+
+/// The intervals that verdicts are given by: cautious with 3 trials, and at most as wrong as they say with any number.
+#[test]
+fn of_verdicts() {
+    let mut table = Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
+    let rule = Rule::new(0.05, 0.02, Better::Lower).unwrap();
+    let exp = |logarithms: &[f64]| logarithms.iter().map(|logarithm| logarithm.exp()).collect::<Vec<f64>>();
+    for shape in TESTED {
+        coverage(
+            &mut table,
+            "Rule::paired",
+            shape,
+            |_| Claim::AtLeast,
+            |treatment, baseline| rule.paired(&exp(treatment), &exp(baseline)).unwrap().log_ratio.interval,
+        );
+        coverage(
+            &mut table,
+            "Rule::unpaired",
+            shape,
+            |_| Claim::AtLeast,
+            |treatment, baseline| rule.unpaired(&exp(treatment), &exp(baseline)).unwrap().log_ratio.interval,
+        );
     }
 }
 

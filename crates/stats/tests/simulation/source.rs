@@ -23,13 +23,15 @@ pub enum Shape {
     TwoValues,
     /// Two values and a little noise.
     TwoModes,
-    /// Four values equally spaced, the worst kind for t at 4 pairs.
+    /// Three values equally spaced: the worst kind for t with 5 pairs or more.
+    ThreeValues,
+    /// Four values equally spaced: the worst kind for t with 4 pairs.
     FourValues,
     /// A percentile from a histogram with 64 bins an octave, of trials that differ by some bins.
     Bins,
 }
 
-pub const SHAPES: [Shape; 11] = [
+pub const SHAPES: [Shape; 12] = [
     Shape::Normal,
     Shape::Exponential,
     Shape::Pareto,
@@ -39,6 +41,7 @@ pub const SHAPES: [Shape; 11] = [
     Shape::Uniform,
     Shape::TwoValues,
     Shape::TwoModes,
+    Shape::ThreeValues,
     Shape::FourValues,
     Shape::Bins,
 ];
@@ -86,6 +89,7 @@ impl Source {
             Shape::Uniform => self.uniform(),
             Shape::TwoValues => self.below(2) as f64,
             Shape::TwoModes => self.below(2) as f64 + 0.02 * self.normal(),
+            Shape::ThreeValues => self.below(3) as f64,
             Shape::FourValues => self.below(4) as f64,
             Shape::Bins => (self.normal() * 1.5).round() / 64.0,
         }
