@@ -46,11 +46,13 @@ fn compare(cells: &[Cell]) {
         let alpha = expanded_alpha(0.05, n).expect("enough trials");
         let bootstrap = Bootstrap { resamples: 10_000, seed: Seed(1), alpha };
         for percent in [99.0, 99.9] {
-            let of = |cell: usize, drawn: &[u32]| {
-                merged[cell].percentile_of(drawn, percent).map_or(f64::NAN, |ns| (ns as f64).ln())
-            };
+            let [one, other] = [at, 0].map(|cell| merged[cell].percentile(percent).expect("a percentile"));
             // Pairs by seed: one index means a trial of each.
-            black_box(bootstrap.interval([n], |[drawn]| of(at, drawn) - of(0, drawn)).expect("an interval"));
+            black_box(
+                bootstrap
+                    .interval([n], |[drawn]| (one.of(drawn) as f64 / other.of(drawn) as f64).ln())
+                    .expect("an interval"),
+            );
         }
         verdicts.push(rule.paired(&cell.iops, &cells[0].iops).expect("a comparison"));
     }

@@ -176,6 +176,17 @@ mod tests {
     }
 
     #[test]
+    fn no_resample_allocates() {
+        let values = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0];
+        let allocations = |resamples| {
+            let bootstrap = Bootstrap { resamples, ..BOOTSTRAP };
+            let run = || assert!(bootstrap.interval([6], |[drawn]| mean_of(&values, drawn)).is_ok());
+            allocation_counter::measure(run).count_total
+        };
+        assert_eq!(allocations(100), allocations(5_000));
+    }
+
+    #[test]
     fn the_jackknife_leaves_each_out_once() {
         let mut seen = Vec::new();
         let mut drawn = [vec![0, 1, 2], vec![0, 1]];

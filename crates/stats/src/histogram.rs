@@ -7,7 +7,7 @@ use crate::error::at_least;
 
 /// The latency histograms of several trials over the bins of all of them.
 ///
-/// Any resample of the trials has its percentile found in about `trials * log2(bins)` steps, without its histograms
+/// Any resample of the trials has its percentile found in fewer than `trials * log2(bins)` steps, without its histograms
 /// being added up: for each bin it is known how many requests of each trial are at or below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedHistograms {
@@ -59,15 +59,8 @@ impl MergedHistograms {
         self.trials
     }
 
-    /// The percentile of all trials together; see [`Self::percentile_of`].
-    pub fn percentile(&self, percent: f64) -> Result<u64, Error> {
-        let all: Vec<u32> = (0..self.trials as u32).collect();
-        self.percentile_of(&all, percent)
-    }
-
-    /// The percentile of the trials with the indices `drawn`, each counted as often as it is in there: the bin of the
-    /// request of nearest rank, as fio has it. Nothing is interpolated.
-    pub fn percentile_of(&self, drawn: &[u32], percent: f64) -> Result<u64, Error> {
+    /// One percentile, to be asked for of all trials or of some.
+    pub fn percentile(&self, percent: f64) -> Result<MergedPercentile<'_>, Error> {
         if !(0.0..=100.0).contains(&percent) {
             return Err(Error::OutOfRange {
                 what: "the percentile",
@@ -75,27 +68,61 @@ impl MergedHistograms {
                 must: "between 0 and 100",
             });
         }
-        at_least("trials drawn", drawn.len(), 1)?;
-        if drawn.len() > self.trials {
-            return Err(Error::TooMany { what: "trials drawn", given: drawn.len(), most: self.trials });
-        }
-        let reached = |bin: usize| {
-            let row = &self.at_or_below[bin * self.trials..][..self.trials];
-            drawn.iter().map(|&trial| row[trial as usize]).sum::<u64>()
-        };
         let parts = (percent * 1e6).round() as u128;
-        let requests = u128::from(reached(self.bins.len() - 1));
-        let rank = (parts * requests).div_ceil(PARTS) as u64;
-        let (mut low, mut high) = (0, self.bins.len() - 1);
+        let anywhere = MergedPercentile { histograms: self, parts, lowest: 0, highest: self.bins.len() - 1 };
+        let of_each = || (0..self.trials as u32).map(|trial| anywhere.bin(&[trial]));
+        // However trials are mixed, their percentile is between the least and the greatest that one of them has.
+        Ok(MergedPercentile {
+            lowest: of_each().min().unwrap_or(anywhere.lowest),
+            highest: of_each().max().unwrap_or(anywhere.highest),
+            ..anywhere
+        })
+    }
+}
+
+/// A percentile of [`MergedHistograms`]: the bin of the request of nearest rank, as fio has it. Nothing is
+/// interpolated.
+#[derive(Debug, Clone, Copy)]
+pub struct MergedPercentile<'a> {
+    histograms: &'a MergedHistograms,
+    /// Of [`PARTS`].
+    parts: u128,
+    /// Places in `bins` between which it is.
+    lowest: usize,
+    highest: usize,
+}
+
+impl MergedPercentile<'_> {
+    /// Of all trials together.
+    pub fn of_all(&self) -> u64 {
+        let all: Vec<u32> = (0..self.histograms.trials as u32).collect();
+        self.of(&all)
+    }
+
+    /// Of the trials with the indices `drawn`, each counted as often as it is in there. As many as there are trials at
+    /// most, so that their requests can be counted.
+    pub fn of(&self, drawn: &[u32]) -> u64 {
+        self.histograms.bins[self.bin(drawn)]
+    }
+
+    fn bin(&self, drawn: &[u32]) -> usize {
+        let Self { histograms: MergedHistograms { trials, bins, at_or_below }, .. } = self;
+        let reached = |bin: usize| {
+            let row = &at_or_below[bin * trials..][..*trials];
+            drawn.iter().fold(0_u64, |sum, &trial| sum.saturating_add(row[trial as usize]))
+        };
+        let requests = u128::from(reached(bins.len() - 1));
+        let rank = ((self.parts * requests).div_ceil(PARTS) as u64).max(1);
+        let (mut low, mut high) = (self.lowest, self.highest);
         while low < high {
             let middle = usize::midpoint(low, high);
-            if reached(middle) >= rank.max(1) {
+            if reached(middle) >= rank {
                 high = middle;
             } else {
                 low = middle + 1;
             }
         }
-        Ok(self.bins[low])
+        low
     }
 }
 
@@ -109,10 +136,8 @@ mod tests {
     fn ranks_are_fios() {
         let bins: &[(u64, u64)] = &[(20, 1), (10, 998), (30, 1), (5, 0)];
         let merged = MergedHistograms::new(&[bins]).unwrap();
-        assert_eq!(merged.percentile(99.8), Ok(10));
-        assert_eq!(merged.percentile(99.9), Ok(20));
-        assert_eq!(merged.percentile(100.0), Ok(30));
-        assert_eq!(merged.percentile(0.0), Ok(10));
+        let percentile = |percent| merged.percentile(percent).unwrap().of_all();
+        assert_eq!([0.0, 99.8, 99.9, 100.0].map(percentile), [10, 10, 20, 30]);
     }
 
     #[test]
@@ -123,7 +148,6 @@ mod tests {
         assert!(MergedHistograms::new(&[&[(1, u64::MAX), (2, 1)]]).is_err());
         let merged = MergedHistograms::new(&[&[(1, 1)], &[(2, 1)]]).unwrap();
         assert!(merged.percentile(f64::NAN).is_err() && merged.percentile(100.1).is_err());
-        assert!(merged.percentile_of(&[], 50.0).is_err() && merged.percentile_of(&[0; 3], 50.0).is_err());
     }
 
     proptest! {
@@ -144,7 +168,8 @@ mod tests {
                 .collect();
             requests.sort_unstable();
             let rank = (requests.len() * percent as usize).div_ceil(1000).max(1);
-            prop_assert_eq!(merged.percentile_of(&drawn, f64::from(percent) / 10.0), Ok(requests[rank - 1]));
+            let percentile = merged.percentile(f64::from(percent) / 10.0).unwrap();
+            prop_assert_eq!(percentile.of(&drawn), requests[rank - 1]);
         }
     }
 }

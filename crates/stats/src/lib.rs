@@ -54,7 +54,7 @@ pub use comparison::{Comparison, Method};
 pub use equivalence::{Equivalence, equivalence};
 pub use error::Error;
 pub use evidence::Evidence;
-pub use histogram::MergedHistograms;
+pub use histogram::{MergedHistograms, MergedPercentile};
 pub use hodges_lehmann::{Shift, one_sample_shift, two_sample_shift};
 pub use interval::{Estimate, Interval};
 pub use log_ratio::{geometric_mean, log_ratios, logarithms, percent};

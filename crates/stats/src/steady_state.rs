@@ -86,6 +86,7 @@ mod tests {
         let series = [10.0, 60.0, 90.0, 99.0, 101.0, 100.0, 99.0, 101.0, 100.0];
         let by = |criterion, limit| first_steady(&series, 4, criterion, limit).unwrap();
         assert_eq!(by(Criterion::MaxMeanDeviation, Limit::Percent(2.0)), Some(3));
+        assert_eq!(by(Criterion::MaxMeanDeviation, Limit::Percent(1.1)), Some(5));
         assert_eq!(by(Criterion::MaxMeanDeviation, Limit::Percent(10.0)), Some(2));
         assert_eq!(by(Criterion::Slope, Limit::Absolute(0.5)), Some(3));
         assert_eq!(by(Criterion::MaxMeanDeviation, Limit::Absolute(0.5)), None);

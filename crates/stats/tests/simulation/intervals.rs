@@ -163,10 +163,10 @@ fn bca_bootstrap_of_a_merged_percentile() {
                     .collect();
                 MergedHistograms::new(&trials.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
             });
-            let p99 = |cell: usize, drawn: &[u32]| cells[cell].percentile_of(drawn, 99.0).unwrap() as f64;
+            let [one, other] = cells.each_ref().map(|cell| cell.percentile(99.0).unwrap());
+            let ratio = |[left, right]: [&[u32]; 2]| (one.of(left) as f64 / other.of(right) as f64).ln();
             for (rate, expand) in rates.iter_mut().zip([false, true]) {
-                let estimate =
-                    bca(n, expand).interval([n, n], |[one, other]| (p99(0, one) / p99(1, other)).ln());
+                let estimate = bca(n, expand).interval([n, n], ratio);
                 rate.count(estimate.map_or(ANYTHING, |of| of.interval).contains(EFFECT));
             }
         }

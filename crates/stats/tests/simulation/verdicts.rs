@@ -24,7 +24,11 @@ fn is_false(comparison: &Comparison) -> bool {
 
 fn simulations(n: usize) -> usize {
     // Many trials cost most; ranks, which are used there, hold their level by construction.
-    if n == 30 { SIMULATIONS / 3 } else { SIMULATIONS }
+    match n {
+        0..10 => SIMULATIONS,
+        10 => SIMULATIONS / 2,
+        _ => SIMULATIONS / 4,
+    }
 }
 
 #[test]
