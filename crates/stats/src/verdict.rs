@@ -1,0 +1,159 @@
+//! What is said of a comparison, in one word. This is the one place that says what each word means.
+
+use std::fmt;
+
+use crate::error::{above_zero, chance};
+use crate::{Comparison, Correction, Error, Interval};
+
+/// Which way is good.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Better {
+    /// As with latencies and start-up times.
+    Lower,
+    /// As with IOPS and bandwidth.
+    Higher,
+}
+
+/// The answer to "is the treatment better than the baseline?", from the interval of their log-ratio and the smallest
+/// effect of interest. With an interval that misses the truth with chance alpha at most:
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The whole interval is on the good side of zero, and some of it beyond the smallest effect of interest. If
+    /// there is no effect, or a bad one, the chance of this word is at most alpha / 2.
+    Better,
+    /// The same on the bad side.
+    Worse,
+    /// The whole interval is nearer to zero than the smallest effect of interest. If the effect is that large or
+    /// larger, the chance of this word is at most alpha / 2. A difference may still be certain; it is then certainly
+    /// too small.
+    Same,
+    /// None of these. More seeds may tell; [`crate::trials_needed`] says how many.
+    Undecided,
+}
+
+/// By what rule verdicts are given. It is chosen before the data are seen.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rule {
+    alpha: f64,
+    margin: f64,
+    better: Better,
+}
+
+impl Rule {
+    /// `alpha`: the chance of better or worse where there is no difference, 0.05 if in doubt. `smallest_effect`: the
+    /// least change of interest as a share, 0.02 for 2 %; a change down by 1 / 1.02 counts as one of equal size.
+    pub fn new(alpha: f64, smallest_effect: f64, better: Better) -> Result<Self, Error> {
+        chance("alpha", alpha)?;
+        above_zero("the smallest effect of interest", smallest_effect)?;
+        Ok(Self { alpha, margin: smallest_effect.ln_1p(), better })
+    }
+
+    pub fn alpha(&self) -> f64 {
+        self.alpha
+    }
+
+    /// The same rule with another chance of being wrong.
+    pub fn with_alpha(self, alpha: f64) -> Result<Self, Error> {
+        chance("alpha", alpha)?;
+        Ok(Self { alpha, ..self })
+    }
+
+    /// The smallest effect of interest as a log-ratio.
+    pub fn margin(&self) -> f64 {
+        self.margin
+    }
+
+    /// The verdict on an interval of the log-ratio of treatment to baseline.
+    pub fn verdict(&self, log_ratio: Interval) -> Verdict {
+        if log_ratio.is_inside(-self.margin, self.margin) {
+            Verdict::Same
+        } else if log_ratio.contains(0.0) {
+            Verdict::Undecided
+        } else {
+            self.side(log_ratio.low > 0.0)
+        }
+    }
+
+    /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them together: `correction`
+    /// says how. Better or worse and the same are two families, each with alpha of its own.
+    pub fn family(&self, cells: &[Comparison], correction: Correction) -> Result<Vec<Verdict>, Error> {
+        let p_values = |of: fn(&Comparison) -> f64| cells.iter().map(of).collect::<Vec<f64>>();
+        let different = correction.adjust(&p_values(|cell| cell.p_different))?;
+        let same = correction.adjust(&p_values(|cell| cell.p_same))?;
+        let verdict = |((cell, different), same): ((&Comparison, &f64), &f64)| {
+            if *same <= self.alpha {
+                Verdict::Same
+            } else if *different <= self.alpha {
+                self.side(cell.log_ratio.value > 0.0)
+            } else {
+                Verdict::Undecided
+            }
+        };
+        Ok(cells.iter().zip(&different).zip(&same).map(verdict).collect())
+    }
+
+    fn side(&self, is_higher: bool) -> Verdict {
+        if is_higher == (self.better == Better::Higher) { Verdict::Better } else { Verdict::Worse }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Undecided => "undecided",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_word_by_its_interval() {
+        let verdict = |low: f64, high: f64, better| {
+            Rule::new(0.05, 0.02, better).unwrap().verdict(Interval { low: low.ln_1p(), high: high.ln_1p() })
+        };
+        let table = [
+            (0.03, 0.05, Verdict::Better),     // all of it of interest
+            (0.01, 0.05, Verdict::Better),     // certainly higher, perhaps of interest
+            (0.005, 0.015, Verdict::Same),     // certainly higher, certainly not of interest
+            (-0.01, 0.01, Verdict::Same),      // no difference known, none of interest possible
+            (-0.01, 0.03, Verdict::Undecided), // may be of interest, may be nothing
+            (-0.30, 0.30, Verdict::Undecided), // nothing is known
+            (-0.05, -0.01, Verdict::Worse),
+            (0.0, 0.05, Verdict::Undecided), // ends belong to the interval
+            (0.0, 0.02, Verdict::Undecided),
+        ];
+        for (low, high, expected) in table {
+            assert_eq!(verdict(low, high, Better::Higher), expected, "{low}..{high}");
+            let mirrored = match expected {
+                Verdict::Better => Verdict::Worse,
+                Verdict::Worse => Verdict::Better,
+                other => other,
+            };
+            assert_eq!(verdict(low, high, Better::Lower), mirrored, "{low}..{high}");
+        }
+        let rule = Rule::new(0.05, 0.02, Better::Higher).unwrap();
+        assert_eq!(rule.verdict(Interval::UNBOUNDED), Verdict::Undecided);
+        assert_eq!(rule.verdict(Interval { low: 0.0, high: 0.0 }), Verdict::Same);
+    }
+
+    #[test]
+    fn twice_and_half_are_equally_far() {
+        let rule = Rule::new(0.05, 1.0, Better::Higher).unwrap();
+        let half = 0.5_f64.ln();
+        assert_eq!(rule.verdict(Interval { low: half * 0.99, high: -half * 0.99 }), Verdict::Same);
+        assert_eq!(rule.verdict(Interval { low: half * 1.01, high: 0.0 }), Verdict::Undecided);
+    }
+
+    #[test]
+    fn a_rule_without_sense_is_refused() {
+        assert!(Rule::new(0.0, 0.02, Better::Lower).is_err());
+        assert!(Rule::new(0.05, 0.0, Better::Lower).is_err());
+        assert!(Rule::new(0.05, f64::INFINITY, Better::Lower).is_err());
+    }
+}

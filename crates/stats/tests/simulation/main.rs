@@ -1,0 +1,10 @@
+//! How often intervals and verdicts are wrong, by simulation: seeded, so each run gives the same rates.
+//!
+//! `cargo test -p disklab-stats --test simulation -- --nocapture` prints them as tables.
+
+mod intervals;
+mod many;
+mod sequential;
+mod series;
+mod source;
+mod verdicts;

@@ -1,0 +1,213 @@
+"""Writes reference.json: numbers that the crate's functions must reproduce, from SciPy, statsmodels and ruptures.
+
+    python3 make.py > reference.json      (wants scipy, statsmodels, ruptures; a few minutes, mostly of bootstrap)
+"""
+
+import json
+import sys
+from importlib.metadata import version
+
+import numpy as np
+import ruptures
+import scipy
+import statsmodels
+from scipy import stats
+from statsmodels.stats.multitest import multipletests
+from statsmodels.stats.power import TTestIndPower, TTestPower
+from statsmodels.stats.weightstats import ttost_ind, ttost_paired
+
+rng = np.random.default_rng(20261122)
+SIDES = ["less", "greater", "two-sided"]
+
+
+def floats(values):
+    return [float(value) for value in values]
+
+
+def sides(test):
+    """A test's p-values for the three alternatives."""
+    return {side.replace("-", "_"): float(np.real(test(side))) for side in SIDES}
+
+
+def pairs_of_samples():
+    """Sizes small and large, equal and not; without ties, with some, with many."""
+    for left, right in [(3, 3), (5, 5), (4, 7), (8, 3), (1, 6), (10, 10), (30, 30)]:
+        for decimals in [15, 1, 0]:
+            shift = rng.choice([0.0, 1.0])
+            yield (rng.normal(10 + shift, 1.5, left).round(decimals), rng.normal(10, 1, right).round(decimals))
+
+
+def mann_whitney():
+    for left, right in pairs_of_samples():
+        ties = len(set(left) | set(right)) < len(left) + len(right)
+        small = len(left) + len(right) <= 14 and min(len(left), len(right)) > 1  # wants two
+        case = {"left": floats(left), "right": floats(right), "u": float(stats.mannwhitneyu(left, right)[0])}
+        case["asymptotic"] = sides(
+            lambda side: stats.mannwhitneyu(left, right, alternative=side, method="asymptotic").pvalue)
+        if not ties:
+            case["exact"] = sides(lambda side: stats.mannwhitneyu(left, right, alternative=side, method="exact").pvalue)
+        elif small:
+            every_deal = stats.PermutationMethod(n_resamples=np.inf)
+            case["exact"] = sides(
+                lambda side: stats.mannwhitneyu(left, right, alternative=side, method=every_deal).pvalue)
+        yield case
+
+
+def signed_rank():
+    for n in [3, 6, 10, 14, 30, 60]:
+        for decimals in [15, 1, 0]:
+            differences = rng.normal(0.4, 1.2, n).round(decimals)
+            nonzero = differences[differences != 0]
+            if len(nonzero) < 2:
+                continue
+            ties = len(set(abs(nonzero))) < len(nonzero)
+            statistic = stats.wilcoxon(nonzero, alternative="greater", method="asymptotic").statistic
+            case = {"differences": floats(differences), "positive_ranks": float(statistic)}
+            case["asymptotic"] = sides(
+                lambda side: stats.wilcoxon(nonzero, alternative=side, method="asymptotic", correction=True).pvalue)
+            if not ties:
+                case["exact"] = sides(lambda side: stats.wilcoxon(nonzero, alternative=side, method="exact").pvalue)
+            elif len(nonzero) <= 13:
+                every_sign = stats.PermutationMethod(n_resamples=np.inf)
+                case["exact"] = sides(lambda side: stats.wilcoxon(nonzero, alternative=side, method=every_sign).pvalue)
+            yield case
+
+
+def t_test(test, equivalence, left, right):
+    result = test("two-sided")
+    interval = result.confidence_interval(0.95)
+    return {
+        "left": floats(left), "right": floats(right), "degrees_of_freedom": float(result.df),
+        "low": float(interval.low), "high": float(interval.high), "tails": sides(lambda side: test(side).pvalue),
+        "margin": 1.5, "equivalence": float(equivalence(1.5)),
+    }
+
+
+def welch():
+    for left, right in pairs_of_samples():
+        if min(len(left), len(right)) < 2:
+            continue
+        yield t_test(lambda side: stats.ttest_ind(left, right, equal_var=False, alternative=side),
+                     lambda margin: ttost_ind(left, right, -margin, margin, usevar="unequal")[0], left, right)
+
+
+def paired():
+    for n in [2, 3, 5, 10, 30]:
+        left, right = rng.normal(10, 2, n), rng.lognormal(2.2, 0.3, n)
+        yield t_test(lambda side: stats.ttest_rel(left, right, alternative=side),
+                     lambda margin: ttost_paired(left, right, -margin, margin)[0], left, right)
+
+
+def student():
+    for degrees in [1, 1.3, 2, 4, 9.7, 29, 300]:
+        for alpha in [0.5, 0.05, 0.01, 1e-4, 1e-9]:
+            yield {"degrees_of_freedom": degrees, "alpha": alpha, "value": float(stats.t.isf(alpha / 2, degrees))}
+
+
+def multiplicity():
+    for p_values in [rng.beta(0.3, 2, 12), np.array([0.01, 0.01, 0.04, 0.5, 1.0, 0.0]), rng.uniform(size=40)]:
+        yield {
+            "p_values": floats(p_values),
+            "holm": floats(multipletests(p_values, method="holm")[1]),
+            "benjamini_hochberg": floats(stats.false_discovery_control(p_values)),
+        }
+
+
+def power():
+    for n in [3, 5, 10, 30, 200]:
+        for effect in [0.2, 0.8, 2.5]:
+            powers = {"paired": float(TTestPower().power(effect, n, 0.05)),
+                      "unpaired": float(TTestIndPower().power(effect, n, 0.05))}
+            # SciPy's noncentral t gives up where the power is 1 but for some digits.
+            if not any(np.isnan(power) for power in powers.values()):
+                yield {"n": n, "effect": effect, "alpha": 0.05, **powers}
+
+
+def bootstrap():
+    """Half a million resamples: what is left of chance is below half a per cent of the interval's width."""
+    def with_samples(name, samples, statistic, paired=False):
+        result = stats.bootstrap(samples, statistic, paired=paired, n_resamples=500_000, batch=20_000, method="BCa",
+                                 rng=np.random.default_rng(1))
+        interval = result.confidence_interval
+        return {"statistic": name, "samples": [floats(sample) for sample in samples],
+                "low": float(interval.low), "high": float(interval.high)}
+
+    skewed = rng.lognormal(0, 1, 12)
+    yield with_samples("mean", (skewed,), np.mean)
+    yield with_samples("standard deviation", (rng.normal(5, 2, 30),), lambda x, axis: np.std(x, axis=axis, ddof=1))
+    left, right = rng.lognormal(1, 0.5, 9), rng.lognormal(0.8, 0.7, 14)
+    yield with_samples("difference of means", (left, right),
+                       lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis))
+    one = rng.gamma(2, 3, 15)
+    yield with_samples("ratio of means, paired", (one, one * rng.lognormal(0.1, 0.2, 15)),
+                       lambda x, y, axis: np.mean(x, axis=axis) / np.mean(y, axis=axis), paired=True)
+
+
+def change_points():
+    for n in [20, 60, 150]:
+        for penalty in [2.0, 10.0]:
+            levels = np.repeat(rng.normal(0, 2, 5), n // 5)
+            series = (levels + rng.normal(0, 0.7, len(levels))).round(6)
+            ends = ruptures.Pelt(model="l2", min_size=2, jump=1).fit(series).predict(pen=penalty)
+            yield {"series": floats(series), "penalty": penalty, "cuts": [int(end) for end in ends[:-1]]}
+
+
+def survival():
+    for n in [5, 9, 16, 21]:
+        times = rng.exponential(20, n).round(1) + 0.1
+        limits = rng.choice([25.0, 40.0, 60.0], n)
+        ended = times <= limits
+        seen = np.minimum(times, limits)
+        surviving = stats.ecdf(stats.CensoredData(uncensored=seen[ended], right=seen[~ended])).sf
+        by_then = surviving.quantiles[surviving.probabilities <= 0.5 + 1e-12]
+        # The half reached exactly is averaged with the next end; such cases are left to the tests by hand.
+        if len(by_then) and abs(surviving.evaluate(by_then[0]) - 0.5) < 1e-12:
+            continue
+        yield {"times": floats(seen), "ended": [bool(end) for end in ended],
+               "median": float(by_then[0]) if len(by_then) else None}
+
+
+def gehan():
+    for left, right in [(4, 5), (6, 6), (7, 4)]:
+        times = rng.exponential(20, left + right).round(0) + 1
+        limits = rng.choice([15.0, 40.0], left + right)
+        ended = (times <= limits).astype(float)
+        seen = np.minimum(times, limits)
+
+        def exceeds(time, has_ended, other, other_ended):
+            return int(other_ended and (time > other or (time == other and not has_ended)))
+
+        def wins_less_losses(one, other):
+            total = 0
+            for a, a_ended in zip(one.real, one.imag):
+                for b, b_ended in zip(other.real, other.imag):
+                    total += exceeds(a, a_ended, b, b_ended) - exceeds(b, b_ended, a, a_ended)
+            return total
+
+        both = seen + 1j * ended
+        test = lambda side: stats.permutation_test((both[:left], both[left:]), wins_less_losses, alternative=side,
+                                                   vectorized=False, n_resamples=np.inf).pvalue
+        yield {"times": floats(seen), "ended": [bool(end) for end in ended], "left": left,
+               "wins_less_losses": float(wins_less_losses(both[:left], both[left:])), "tails": sides(test)}
+
+
+def others():
+    series = rng.normal(100, 5, 20)
+    return {
+        "values": floats(series),
+        "geometric_mean": float(stats.gmean(series)),
+        "slope": float(abs(np.polyfit(np.arange(20), series, 1)[0])),
+        "max_mean_deviation": float(np.max(np.abs(series - series.mean()))),
+    }
+
+
+versions = {"scipy": scipy.__version__, "statsmodels": statsmodels.__version__, "ruptures": version("ruptures"),
+            "numpy": np.__version__}
+tables = [mann_whitney, signed_rank, welch, paired, student, multiplicity, power, bootstrap, change_points, survival,
+          gehan]
+lines = [f'"made_by": {json.dumps(versions)}']
+for table in tables:
+    cases = ",\n  ".join(json.dumps(case) for case in table())
+    lines.append(f'"{table.__name__}": [\n  {cases}\n]')
+lines.append(f'"others": {json.dumps(others())}')
+sys.stdout.write("{" + ",\n".join(lines) + "}\n")
