@@ -95,6 +95,7 @@ impl From<KernelError> for Failure {
             KernelError::Interrupted => Exit::Interrupted,
             KernelError::NotASource { .. }
             | KernelError::NotAKernel { .. }
+            | KernelError::NotEmpty { .. }
             | KernelError::WrongDigest { .. }
             | KernelError::UnknownSeries { .. }
             | KernelError::NoShare { .. } => Exit::Mistaken,

@@ -110,7 +110,7 @@ struct Room {
 pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
-    let plan = Plan::of(&home, &question, args.jobs.get());
+    let plan = Plan::of(&home, &question, args.jobs.get())?;
     if screen.json {
         screen.json(&plan)?;
     } else {
@@ -138,7 +138,7 @@ pub fn virtual_time(trial: &Trial) -> Nanos {
 }
 
 impl Plan {
-    fn of(home: &Home, question: &Question, jobs: usize) -> Self {
+    fn of(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
         let cache = Cache::open();
         let trials = &question.trials;
         let planned = |trial: &Trial| Planned {
@@ -150,7 +150,7 @@ impl Plan {
         let planned: Vec<_> = trials.iter().map(planned).collect();
         let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
         let parallel = u32::try_from(jobs.min(trials.len()).max(1)).unwrap_or(u32::MAX);
-        Self {
+        Ok(Self {
             suite: question.suite.name.clone(),
             question: question.suite.question.clone(),
             set: question.set.clone(),
@@ -160,11 +160,11 @@ impl Plan {
             cells: cells(trials, &planned),
             trials: planned,
             jobs,
-            kernels: kernels(cache.as_ref(), home, trials),
+            kernels: kernels(cache.as_ref(), home, trials)?,
             room: room(cache.as_ref()),
             remarks: question.remarks(),
             prepared: prepared_once(trials).into_iter().map(estimate::room).sum(),
-        }
+        })
     }
 
     fn print(&self, question: &Question, screen: &Screen) -> Result<(), Failure> {
@@ -237,36 +237,38 @@ fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
+/// A kernel that has to be built first is part of the plan; a path that is no kernel is a mistake.
 fn kernels(
     cache: Result<&Cache, &disklab_kernels::Error>,
     home: &Home,
     trials: &[Trial],
-) -> Vec<PlannedKernel> {
+) -> Result<Vec<PlannedKernel>, Failure> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
     let look = |name: &str| {
-        let blank = PlannedKernel {
+        let missing = |why: String| PlannedKernel {
             name: name.to_owned(),
             version: None,
             path: None,
-            missing: None,
+            missing: Some(why),
             lacks: Vec::new(),
         };
-        let found = match cache {
-            Ok(cache) => disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, name)
-                .map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
+        let cache = match cache {
+            Ok(cache) => cache,
+            Err(error) => return Ok(missing(error.to_string())),
         };
-        match found {
-            Ok(kernel) => PlannedKernel {
+        match disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, name) {
+            Ok(kernel) => Ok(PlannedKernel {
+                name: name.to_owned(),
                 version: Some(kernel.version.to_string()),
                 path: Some(kernel.path.display().to_string()),
+                missing: None,
                 lacks: lacking(
                     |option| kernel.has_option(option),
                     trials.iter().filter(|trial| trial.kernel == name),
                 ),
-                ..blank
-            },
-            Err(missing) => PlannedKernel { missing: Some(missing), ..blank },
+            }),
+            Err(error @ disklab_kernels::Error::NotAKernel { .. }) => Err(error.into()),
+            Err(error) => Ok(missing(error.to_string())),
         }
     };
     names.into_iter().map(look).collect()

@@ -99,7 +99,9 @@ pub fn run(only: Option<&str>) -> anyhow::Result<()> {
             figures.extend(bench(&place)?);
         }
     }
+    let below = figures.iter().filter(|figure| matches!(figure.bar, Some((_, Mark::Below)))).count();
     print(figures);
+    anyhow::ensure!(below == 0, "figures below their bars: {below}");
     Ok(())
 }
 

@@ -67,6 +67,7 @@ fn what_makes_no_sense_is_refused() {
         (&["plan", "smoke", "--jobs", "100000"], "each keeps a processor busy, and this machine has "),
         (&["kernel", "build", "--jobs", "100000"], "at most"),
         (&["run", "smoke", "--set", "kernel=/nonexistent"], "there is no built kernel at /nonexistent"),
+        (&["plan", "smoke", "--set", "kernel=/nonexistent"], "there is no built kernel at /nonexistent"),
         (&["run", "smoke", "--out", "/etc/passwd"], "--out: /etc/passwd is there and is no folder"),
         (&["kernel", "path", "/nonexistent"], "`disklab kernel list`"),
         (&["kernel", "build", "--source", "/nowhere/linux"], "/nowhere/linux"),
