@@ -96,8 +96,6 @@ struct PlannedKernel {
     path: Option<String>,
     /// Why it cannot be used as it is.
     missing: Option<String>,
-    /// Kernel options that trials need and it lacks.
-    lacks: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -237,7 +235,8 @@ fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A kernel that has to be built first is part of the plan; a path that is no kernel is a mistake.
+/// A kernel that has to be built first is part of the plan; a path that is no kernel, and one without what trials need,
+/// is a mistake.
 fn kernels(
     cache: Result<&Cache, &disklab_kernels::Error>,
     home: &Home,
@@ -250,34 +249,26 @@ fn kernels(
             version: None,
             path: None,
             missing: Some(why),
-            lacks: Vec::new(),
         };
         let cache = match cache {
             Ok(cache) => cache,
             Err(error) => return Ok(missing(error.to_string())),
         };
         match disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, name) {
-            Ok(kernel) => Ok(PlannedKernel {
-                name: name.to_owned(),
-                version: Some(kernel.version.to_string()),
-                path: Some(kernel.path.display().to_string()),
-                missing: None,
-                lacks: lacking(
-                    |option| kernel.has_option(option),
-                    trials.iter().filter(|trial| trial.kernel == name),
-                ),
-            }),
+            Ok(kernel) => {
+                ready::check_options(name, &kernel, trials)?;
+                Ok(PlannedKernel {
+                    name: name.to_owned(),
+                    version: Some(kernel.version.to_string()),
+                    path: Some(kernel.path.display().to_string()),
+                    missing: None,
+                })
+            }
             Err(error @ disklab_kernels::Error::NotAKernel { .. }) => Err(error.into()),
             Err(error) => Ok(missing(error.to_string())),
         }
     };
     names.into_iter().map(look).collect()
-}
-
-/// Options that these trials need and a kernel does not have.
-pub fn lacking<'a>(has: impl Fn(&str) -> bool, trials: impl IntoIterator<Item = &'a Trial>) -> Vec<String> {
-    let needed: BTreeSet<&String> = trials.into_iter().flat_map(|trial| &trial.needs).collect();
-    needed.into_iter().filter(|need| !has(need)).cloned().collect()
 }
 
 fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {
@@ -302,10 +293,7 @@ fn free(folder: &Path) -> Option<Bytes> {
 impl std::fmt::Display for PlannedKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.version, &self.missing) {
-            (Some(version), _) if self.lacks.is_empty() => write!(f, "{} is Linux {version}", self.name),
-            (Some(version), _) => {
-                write!(f, "{} is Linux {version}, built without {}", self.name, self.lacks.join(", "))
-            }
+            (Some(version), _) => write!(f, "{} is Linux {version}", self.name),
             (None, missing) => write!(f, "{}", missing.as_deref().unwrap_or(&self.name)),
         }
     }

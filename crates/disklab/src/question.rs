@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use disklab_spec::read::Reader;
-use disklab_spec::suite::Metadata;
+use disklab_spec::suite::{Axis, Metadata};
 use disklab_spec::{Join, Lab, Mistakes, Suite, Trial};
 use disklab_store::manifest;
 
@@ -32,11 +32,18 @@ struct Setting {
 }
 
 impl FromStr for Setting {
-    type Err = &'static str;
+    type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let (axis, values) =
             text.split_once('=').ok_or("write it as axis=value,..., such as policy=pid,devid")?;
+        let is_axis = |value: &&str| {
+            let name = value.split_once('=').map_or("", |(name, _)| name.trim());
+            Axis::ALL.iter().any(|axis| axis.as_str() == name)
+        };
+        if let Some(other) = values.split(',').find(is_axis) {
+            return Err(format!("one axis at a time: --set {axis}=... --set {other}"));
+        }
         Ok(Self { axis: axis.trim().to_owned(), values: values.to_owned() })
     }
 }

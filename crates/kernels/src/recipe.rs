@@ -251,6 +251,26 @@ mod tests {
         (folder, share)
     }
 
+    /// All that a new policy takes: it is in the tree and in the key, and gone again with its file.
+    #[test]
+    fn a_policy_comes_and_goes_with_its_file() {
+        let (folder, share) = share(&[("btrfs/config", "CONFIG_B=y\n")]);
+        let key = || Recipe::read(&share, Btrfs::Policies).unwrap().digest();
+        let holds = |path: &str| {
+            let insertion = Insertion::of_read_policies(&share).unwrap();
+            insertion.files().any(|(known, _)| known == Path::new(path))
+        };
+        let (before, in_tree) = (key(), "fs/btrfs/read-policies/always_last.c");
+        assert!(!holds(in_tree));
+        let file = folder.path().join("read-policies/always_last.c");
+        fs::write(&file, "static int last;\n").unwrap();
+        assert!(holds(in_tree));
+        assert_ne!(key(), before);
+        fs::remove_file(&file).unwrap();
+        assert!(!holds(in_tree));
+        assert_eq!(key(), before);
+    }
+
     fn edit(from: &str, to: &str) -> String {
         format!("--- a/f\n+++ b/f\n@@ -1 +1 @@\n-{from}\n+{to}\n")
     }

@@ -58,6 +58,12 @@ pub struct Kernel {
     pub key: String,
     pub sha256: String,
     pub config_sha256: String,
+    /// Where its source is from: a package and its version, or a path.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub source: String,
+    /// What compiled it, in its own words.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub compiler: String,
 }
 
 /// Something to know, by name.
@@ -193,7 +199,8 @@ fn named(sha256: &str) -> String {
 
 fn kernel_facts(kernels: &[Kernel]) -> Vec<Fact> {
     let fact = |kernel: &Kernel| {
-        let Kernel { name, version, key, sha256, config_sha256 } = kernel;
+        // Source and compiler are in the key.
+        let Kernel { name, version, key, sha256, config_sha256, .. } = kernel;
         Fact::new(
             name,
             format!("{version}, key {key}, SHA-256 {sha256}, of its configuration {config_sha256}"),

@@ -17,7 +17,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
         .iter()
         .find(|trial| trial.id.contains("hdd-8-mixed+randread-4k-qd32"))
         .context("no such trial")?;
-    let mut figures = Vec::new();
+    let (mut figures, mut peaks) = (Vec::new(), Vec::new());
     for size in [Bytes::gib(1), Bytes::gib(50)] {
         let mut trial = trial.clone();
         trial.workload.file_size = size;
@@ -31,7 +31,11 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
         let mib = peak as f64 / 1024.0;
         let what = format!("memory of all processes besides the guest's own, MiB, file of {size}");
         figures.push(Figure::new(what, format!("{mib:.0}")).at_most(mib, 150.0, None, " MiB"));
+        peaks.push(mib);
     }
+    let ratio = peaks[1] / peaks[0];
+    let what = "the same, file of 50 GiB as a multiple of file of 1 GiB";
+    figures.push(Figure::new(what, format!("{ratio:.2}")).at_most(ratio, 1.25, None, ""));
     Ok(figures)
 }
 

@@ -45,7 +45,10 @@ pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         source(path, None)?
     } else {
         let wanted = if args.kernel == NEWEST { series.first() } else { None };
-        let wanted = wanted.or_else(|| series.iter().find(|series| series.series == args.kernel));
+        let of_series = |known: &str| {
+            args.kernel.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        };
+        let wanted = wanted.or_else(|| series.iter().find(|series| of_series(&series.series)));
         Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
     };
     let author = args.author.as_deref().map_or_else(author_of_git, check)?;
@@ -55,6 +58,9 @@ pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let written = maker.write(&source, &args.out, &mut |step| progress.step(step));
     progress.end();
     let (version, files) = written?;
+    if args.source.is_none() && args.kernel.split('.').count() > 2 && args.kernel != version.to_string() {
+        screen.remark(&format!("Linux {} was asked for; the package here has {version}", args.kernel));
+    }
     if screen.json {
         screen.json(&json!({ "version": version.to_string(), "files": files }))?;
         return Ok(Exit::Ok);

@@ -29,6 +29,8 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
             key: kernel.key.clone(),
             sha256: kernel.sha256.clone(),
             config_sha256: kernel.config_sha256.clone(),
+            source: kernel.source.to_string(),
+            compiler: kernel.compiler.clone(),
         })
         .collect();
     manifest.tools = facts::tools()?;

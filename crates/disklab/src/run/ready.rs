@@ -1,6 +1,6 @@
 //! All that must be there before the first trial: better said now than after an hour.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 
 use disklab_exec::run::Run;
@@ -10,7 +10,6 @@ use disklab_spec::Trial;
 
 use crate::exit::Failure;
 use crate::home::Home;
-use crate::plan;
 
 pub fn check(home: &Home, trials: &[Trial], jobs: usize, stop: &'static AtomicBool) -> Result<Run, Failure> {
     let cache = Cache::open()?;
@@ -27,14 +26,21 @@ pub fn check(home: &Home, trials: &[Trial], jobs: usize, stop: &'static AtomicBo
     Ok(Run { kernels, installation, cache, patience: Patience::default(), jobs, stop })
 }
 
-fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<(), Failure> {
+/// Refuses a kernel that was built without what trials need.
+pub fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<(), Failure> {
     let own: Vec<&Trial> = trials.iter().filter(|trial| trial.kernel == name).collect();
-    let lacking = plan::lacking(|option| kernel.has_option(option), own.iter().copied());
+    let lacking = lacking(|option| kernel.has_option(option), own.iter().copied());
     if lacking.is_empty() {
         return Ok(());
     }
     let kernel = format!("kernel {name} (Linux {}, {})", kernel.version, kernel.path.display());
     Err(Failure::mistaken(without(&kernel, &lacking, &own)))
+}
+
+/// Options that these trials need and a kernel does not have.
+fn lacking<'a>(has: impl Fn(&str) -> bool, trials: impl IntoIterator<Item = &'a Trial>) -> Vec<String> {
+    let needed: BTreeSet<&String> = trials.into_iter().flat_map(|trial| &trial.needs).collect();
+    needed.into_iter().filter(|need| !has(need)).cloned().collect()
 }
 
 /// Every option that is lacking, and one trial for each that needs it.
@@ -61,12 +67,12 @@ mod tests {
     fn an_option_that_a_kernel_lacks_is_named_with_who_needs_it() {
         let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
         let trials = lab.suite("smoke").unwrap().trials(&lab).unwrap();
-        let lacking = plan::lacking(|option| option != "BTRFS_EXPERIMENTAL", &trials);
+        let lacking = lacking(|option| option != "BTRFS_EXPERIMENTAL", &trials);
         assert_eq!(lacking, ["BTRFS_EXPERIMENTAL"]);
         let text = without("kernel 7.3", &lacking, &trials.iter().collect::<Vec<_>>());
         let expected = "kernel 7.3 was built without\n  CONFIG_BTRFS_EXPERIMENTAL, which \
                         constant-raid1+smoke-randread+round-robin=4096+s1 needs\n";
         assert!(text.starts_with(expected), "{text}");
-        assert_eq!(plan::lacking(|_| true, &trials), [""; 0]);
+        assert_eq!(lacking(|_| true, &trials), [""; 0]);
     }
 }

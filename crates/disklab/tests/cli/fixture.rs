@@ -88,6 +88,8 @@ fn begin(here: &Path, name: &str) -> Writer {
         key: "7.3.4-abc".to_owned(),
         sha256: "1".repeat(64),
         config_sha256: "2".repeat(64),
+        source: "a package".to_owned(),
+        compiler: "a compiler".to_owned(),
     });
     manifest.tools.push(Fact::new("fio", "fio-3.39, sha256 0123456789abcdef"));
     Record::create(&here.join("records"), name, &manifest).expect("a record")

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::place::Place;
+use crate::place::{self, Place};
 use crate::read_policies::{CHOICES, RAID1C4, RAID10, pool, said};
+use disklab_kernels::Kernel;
 use disklab_read_policies::{Choice, Mirror, Request, policies};
 use libtest_mimic::Trial;
 
@@ -18,9 +19,16 @@ pub fn tests() -> Vec<Trial> {
 /// Every policy on two, three and four mirrors and on RAID10, reading and writing: each decision that the kernel traced
 /// is made again by the same C code in this program.
 fn decisions_are_the_native_ones() {
+    for kernel in place::kernels() {
+        println!("on Linux {}", kernel.version);
+        decisions_on(&kernel);
+    }
+}
+
+fn decisions_on(kernel: &Kernel) {
     let mut decisions = BTreeMap::<String, usize>::new();
     for profile in ["raid1 /dev/vda /dev/vdb", "raid1c3 /dev/vda /dev/vdb /dev/vdc", RAID1C4, RAID10] {
-        let place = pool(&format!(
+        let mut place = pool(&format!(
             "mkdir -p /mnt/t; mount -t tracefs t /mnt/t
              pool {profile}; files
              echo 60000 > /mnt/t/buffer_size_kb
@@ -32,6 +40,7 @@ fn decisions_are_the_native_ones() {
              echo 0 > /mnt/t/tracing_on; cat /mnt/t/trace > /mnt/trial/trace.txt; cat /mnt/t/per_cpu/cpu0/stats",
             CHOICES.join(" ")
         ));
+        place.kernel = kernel.clone();
         let said = said(&place);
         assert!(said.iter().any(|line| line == "overrun: 0"), "the trace's buffer was too small: {said:?}");
         for decision in traced(&place, "trace.txt") {
@@ -48,8 +57,15 @@ fn decisions_are_the_native_ones() {
 /// Degraded mounts of every profile are read under every policy, as is a device that is being replaced. That the data is
 /// right says little, for btrfs tries the next mirror when one fails: the decisions themselves are looked at.
 fn missing_and_replaced_devices() {
+    for kernel in place::kernels() {
+        println!("on Linux {}", kernel.version);
+        missing_and_replaced_on(&kernel);
+    }
+}
+
+fn missing_and_replaced_on(kernel: &Kernel) {
     let names: Vec<&str> = policies().iter().map(|policy| policy.name).collect();
-    let place = pool(&format!(
+    let mut place = pool(&format!(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
          traced() {{
              echo > /mnt/t/trace; echo 1 > /mnt/t/events/btrfs_read_policy/enable
@@ -81,6 +97,7 @@ fn missing_and_replaced_devices() {
          all; echo replaced",
         names.join(" ")
     ));
+    place.kernel = kernel.clone();
     let said = said(&place);
     let wrong: Vec<_> = said.iter().filter(|line| line.contains("something else")).collect();
     assert!(wrong.is_empty(), "{said:?}");

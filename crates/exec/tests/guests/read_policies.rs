@@ -163,7 +163,11 @@ pub const CHOICES: [&str; 13] = [
 
 /// Constant disks of 50 and 70 us: the sums are known to the nanosecond.
 fn read_stats_count_and_start_anew() {
-    let place = pool(
+    place::kernels().iter().for_each(read_stats_on);
+}
+
+fn read_stats_on(kernel: &Kernel) {
+    let mut place = pool(
         "pool raid1 /dev/vda /dev/vdb; files
          stats() { for i in 1 2; do cat $sys/devinfo/$i/read_stats; done; }
          for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
@@ -176,6 +180,7 @@ fn read_stats_count_and_start_anew() {
          stats
          umount /mnt/p; mount /dev/vda /mnt/p; stats",
     );
+    place.kernel = kernel.clone();
     let said = said(&place);
     let zero = "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age 0 count 0 ignored 0";
     assert_eq!(said[..2], [zero, zero]);
@@ -203,7 +208,11 @@ fn read_stats_count_and_start_anew() {
 
 /// `latency` leaves the slow device alone, until 10000 decisions have passed it over; then one read goes there.
 fn a_device_passed_over_is_tried_again() {
-    let place = pool(
+    place::kernels().iter().for_each(passed_over_on);
+}
+
+fn passed_over_on(kernel: &Kernel) {
+    let mut place = pool(
         "pool raid1 /dev/vda /dev/vdb; files
          echo latency > $sys/read_policy
          for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
@@ -211,6 +220,7 @@ fn a_device_passed_over_is_tried_again() {
              --norandommap --io_size=100M --clocksource=clock_gettime --output=/mnt/trial/fio.txt
          cat $sys/devinfo/2/read_stats",
     );
+    place.kernel = kernel.clone();
     let said = said(&place);
     let words: Vec<i64> = said[0].split(' ').filter_map(|word| word.parse().ok()).collect();
     // 25600 decisions: some reads before the fast device is known, and one after each of two checkpoints.
@@ -220,7 +230,11 @@ fn a_device_passed_over_is_tried_again() {
 
 /// Readers and writers on, a policy every millisecond: nobody sees an error, and the kernel says nothing.
 fn policies_change_under_load() {
-    let place = pool(&format!(
+    place::kernels().iter().for_each(change_under_load_on);
+}
+
+fn change_under_load_on(kernel: &Kernel) {
+    let mut place = pool(&format!(
         "pool {RAID10}; files
          load randrw 4k 20000 & reader=$!
          changes=0
@@ -232,6 +246,7 @@ fn policies_change_under_load() {
          dmesg | grep -v -i -e 'debug' | grep -i -e warning -e bug -e error -e oops || true",
         CHOICES.join(" ")
     ));
+    place.kernel = kernel.clone();
     let said = said(&place);
     let changes: u32 = said[0].strip_prefix("changes ").unwrap().parse().unwrap();
     assert!(changes > 100, "{said:?}");

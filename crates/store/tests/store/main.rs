@@ -26,6 +26,8 @@ fn manifest(trials: &[&str]) -> Manifest {
         key: "7.3.2-abc".into(),
         sha256: "1".repeat(64),
         config_sha256: "2".repeat(64),
+        source: "a package".to_owned(),
+        compiler: "a compiler".to_owned(),
     });
     manifest.tools.push(Fact::new("fio", "fio-3.33"));
     manifest.tools.push(Fact::new("disk library", "1".repeat(64)));
