@@ -16,6 +16,7 @@ use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::limits::AtATime;
 use crate::question::{Overrides, Question};
+use crate::run::ready;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
 use crate::{records, words};

@@ -16,7 +16,7 @@ use crate::limits;
 /// What the command line may change in a suite.
 #[derive(Debug, Default, clap::Args)]
 pub struct Overrides {
-    /// Replace the values of an axis (array, workload, policy, scheduler, kernel). Can be repeated.
+    /// Replace the values of an axis (array, workload, background, jobs, policy, scheduler, kernel). Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 

@@ -2,7 +2,7 @@
 
 mod manifest;
 mod progress;
-mod ready;
+pub mod ready;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

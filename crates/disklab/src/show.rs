@@ -45,6 +45,9 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     };
     let outcome = outcome(&record, id)?;
+    if args.requests && screen.json {
+        return Err(Failure::mistaken("requests are printed as CSV; leave out --json"));
+    }
     if args.requests {
         requests::print(&record, outcome, screen)?;
     } else {

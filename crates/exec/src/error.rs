@@ -8,9 +8,11 @@ use std::path::{Path, PathBuf};
 pub enum Error {
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io { doing: &'static str, path: PathBuf, cause: io::Error },
-    #[error("{what} needs about {needed} in {}, and there are {free}; free some, or set XDG_CACHE_HOME to a larger place", path.display())]
+    #[error("{what} needs about {needed} in {}, and there are {free}; free some, or use a larger place (run --out for records, XDG_CACHE_HOME for the cache)", path.display())]
     NoRoom { what: String, path: PathBuf, needed: Bytes, free: Bytes },
-    #[error("{program} cannot be run: {cause}; `disklab doctor` tells how to get it")]
+    #[error(
+        "guests cannot run {program}: {cause}; install it; `disklab doctor` knows the packages of what disklab itself needs"
+    )]
     Tool { program: String, cause: io::Error },
     #[error("the disk library is not at {}; build it with `cargo build --release`, or reinstall", .0.display())]
     NoLibrary(PathBuf),

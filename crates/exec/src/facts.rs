@@ -58,7 +58,8 @@ pub fn host() -> Vec<Fact> {
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
     let path = FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file());
-    let path = path.ok_or_else(|| missing(std::io::ErrorKind::NotFound.into()))?;
+    let nowhere = || std::io::Error::other(format!("it is in none of {}", FOLDERS.join(" ")));
+    let path = path.ok_or_else(|| missing(nowhere()))?;
     let bytes = std::fs::read(&path).map_err(missing)?;
     let out = Command::new(&path).arg("--version").output().map_err(missing)?;
     let version = first_line(&out.stdout).unwrap_or_else(|| "unknown version".to_owned());

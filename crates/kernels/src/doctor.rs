@@ -17,7 +17,7 @@ use crate::share::Share;
 const PACKAGES: &str = include_str!("../../../install/packages");
 
 /// What trials run. All else that is listed there is for building kernels.
-const OF_TRIALS: [&str; 2] = ["fio", "mkfs.btrfs"];
+const OF_TRIALS: [&str; 3] = ["fio", "mkfs.btrfs", "make-bcache"];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]

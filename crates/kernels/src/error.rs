@@ -106,7 +106,7 @@ pub enum Error {
     )]
     NotAKernel { path: PathBuf },
 
-    #[error("no built kernel answers to {asked:?} ({why}); {}", built(have))]
+    #[error("no built kernel answers to {asked:?} ({why}); {}", built(asked, have))]
     NoKernel { asked: String, why: String, have: Vec<String> },
 }
 
@@ -133,10 +133,15 @@ fn of_series(patch: &Path, version: &Version) -> PathBuf {
     folder.join(patch.file_name().unwrap_or_default())
 }
 
-fn built(have: &[String]) -> String {
+fn built(asked: &str, have: &[String]) -> String {
+    // A series is two numbers.
+    let series = asked.split_once('.').is_some_and(|(major, minor)| {
+        [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    let how = if series { format!(" --kernel {asked}") } else { String::new() };
     if have.is_empty() {
-        "none is built yet: `disklab kernel build` builds one".to_owned()
+        format!("none is built yet: `disklab kernel build{how}` builds one")
     } else {
-        format!("built are {}; `disklab kernel build` builds another", have.join(", "))
+        format!("built are {}; `disklab kernel build{how}` builds another", have.join(", "))
     }
 }

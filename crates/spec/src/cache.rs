@@ -36,8 +36,8 @@ pub struct Cache {
     pub mode: Mode,
 }
 
-/// bcache itself does with 128 buckets of 512 KiB, and keeps most of so few for itself.
-const SMALLEST: Bytes = Bytes::mib(256);
+/// bcache refuses fewer than 513 buckets of 512 KiB, and keeps most of so few for itself.
+const SMALLEST: Bytes = Bytes::gib(1);
 
 impl Cache {
     /// The kernel option it needs, without `CONFIG_`.

@@ -205,6 +205,8 @@ mod tests {
                 key: of(key),
                 sha256: of("0"),
                 config_sha256: of("0"),
+                source: String::new(),
+                compiler: String::new(),
             }];
             manifest.tools = tools.iter().map(|(name, value)| Fact::new(*name, *value)).collect();
             manifest

@@ -67,12 +67,12 @@ mod tests {
     fn an_option_that_a_kernel_lacks_is_named_with_who_needs_it() {
         let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
         let trials = lab.suite("smoke").unwrap().trials(&lab).unwrap();
-        let lacking = lacking(|option| option != "BTRFS_EXPERIMENTAL", &trials);
-        assert_eq!(lacking, ["BTRFS_EXPERIMENTAL"]);
-        let text = without("kernel 7.3", &lacking, &trials.iter().collect::<Vec<_>>());
+        let found = super::lacking(|option| option != "BTRFS_EXPERIMENTAL", &trials);
+        assert_eq!(found, ["BTRFS_EXPERIMENTAL"]);
+        let text = without("kernel 7.3", &found, &trials.iter().collect::<Vec<_>>());
         let expected = "kernel 7.3 was built without\n  CONFIG_BTRFS_EXPERIMENTAL, which \
                         constant-raid1+smoke-randread+round-robin=4096+s1 needs\n";
         assert!(text.starts_with(expected), "{text}");
-        assert_eq!(lacking(|_| true, &trials), [""; 0]);
+        assert_eq!(super::lacking(|_| true, &trials), [""; 0]);
     }
 }

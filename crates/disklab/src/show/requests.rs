@@ -20,6 +20,9 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     let bytes = read(&path)?;
     let damaged = |error: &dyn std::fmt::Display| Failure::mistaken(format!("{}: {error}", path.display()));
     let entries = entries(&bytes).map_err(|error| damaged(&error))?;
+    if disklab_store::changed(record, outcome)?.iter().any(|file| file == names::REQUESTS) {
+        screen.remark(&format!("{} was changed since it was recorded", path.display()));
+    }
     let mut out = screen.out();
     writeln!(out, "{HEAD}")?;
     for entry in entries {

@@ -65,7 +65,10 @@ fn a_background_runs_all_the_time() {
 
 fn a_background_whose_trees_are_used_up() {
     let reason = reason(&beside(&["sh", "-c", "sleep 0.1; : {tree}"], Some(3)));
-    assert!(reason.starts_with("background: all its 3 trees are used up; it had run for 3"), "{reason}");
+    assert!(
+        reason.starts_with("background: all its 3 trees are used up (`count` in its file); it had run for 3"),
+        "{reason}"
+    );
     assert!(reason.contains("less than the measurement"), "{reason}");
 }
 
@@ -76,7 +79,9 @@ fn a_background_that_fails() {
     assert_eq!(steps(place.folder.path(), "background")[0]["stopped"], false);
     // Before the measurement: nothing is measured at all.
     let place = beside(&["sh", "-c", "exit 4"], None);
-    assert!(self::reason(&place).starts_with("background: sh failed (exit status: 4): it said nothing;"));
+    let reason = self::reason(&place);
+    assert!(reason.starts_with("background: sh failed (exit status: 4): it said nothing;"), "{reason}");
+    assert!(reason.ends_with("and nothing was measured yet"), "{reason}");
     assert_eq!(steps(place.folder.path(), "measure").len(), 0);
 }
 

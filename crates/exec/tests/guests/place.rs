@@ -43,7 +43,8 @@ pub fn kernels() -> Vec<Kernel> {
             && matches!(kernel.source, Provenance::Package { .. })
     });
     kernels.dedup_by(|a, b| a.series == b.series);
-    for series in std::fs::read_dir(share().lab().join("kernels")).unwrap().map(|entry| entry.unwrap().path()) {
+    for series in std::fs::read_dir(share().lab().join("kernels")).unwrap().map(|entry| entry.unwrap().path())
+    {
         let series = series.file_stem().unwrap().to_string_lossy().into_owned();
         if kernels.iter().any(|kernel| kernel.series == series) {
             continue;

@@ -105,7 +105,9 @@ impl Repeat {
             }
             state.passes += 1;
             if let Some(trees) = self.process.trees.filter(|&trees| state.passes >= trees) {
-                return ended(Some(format!("{STEP}: all its {trees} trees are used up")));
+                return ended(Some(format!(
+                    "{STEP}: all its {trees} trees are used up (`count` in its file)"
+                )));
             }
             // A program that takes no time would be started for ever, and time would stand still.
             if at == begun {
@@ -126,8 +128,8 @@ impl Running {
     }
 
     /// Ends what still runs, and says what there was. A failure if something had ended by itself: the measured
-    /// program then had another background than it should.
-    pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
+    /// program then had another background than it should, or was not started at all.
+    pub fn stop(self, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
         let mut result = Ok(());
         let until = Instant::now();
         for started in &self.0 {
@@ -148,10 +150,14 @@ impl Running {
             }));
             if let Some(reason) = ended.reason {
                 let early = until.duration_since(ended.at);
-                result = result.and(Err(format!(
-                    "{reason}; it had run for {ran:?}, {early:?} less than the measurement, whose results would not be \
-                     of what was asked for"
-                )));
+                let when = if measured {
+                    format!(
+                        "{early:?} less than the measurement, whose results would not be of what was asked for"
+                    )
+                } else {
+                    "and nothing was measured yet".to_owned()
+                };
+                result = result.and(Err(format!("{reason}; it had run for {ran:?}, {when}")));
             }
         }
         result

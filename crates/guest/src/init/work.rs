@@ -122,9 +122,10 @@ fn touch(touch: &Touch) -> Result<u64, Failure> {
 /// Measures, with the background running from before that until after it.
 fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let running = plan.background.as_ref().map(background::start).transpose()?;
+    let has_ended = running.as_ref().is_some_and(background::Running::has_ended);
     let measured = match &plan.measure {
         // Stopping it tells why.
-        _ if running.as_ref().is_some_and(background::Running::has_ended) => Ok(()),
+        _ if has_ended => Ok(()),
         Some(measure) => {
             let ready = burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
             let kept = ready.and_then(|()| keep::keep(&plan.keep, "before", steps));
@@ -133,7 +134,7 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         }
         None => Ok(()),
     };
-    let stopped = running.map_or(Ok(()), |running| running.stop(steps));
+    let stopped = running.map_or(Ok(()), |running| running.stop(!has_ended, steps));
     measured.and(stopped)
 }
 

@@ -119,7 +119,7 @@ arrays/pair.toml:3:12: devices: there is no device `plan`; did you mean `plain`?
             "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\ndevice = \"plain\"\npart = \"20 MiB\"\nmode = \"writback\"\n"
         ),
         "\
-arrays/pair.toml:5:10: cache.device: 20 MiB of `plain` is too little for a cache: at least 256 MiB of each
+arrays/pair.toml:5:10: cache.device: 20 MiB of `plain` is too little for a cache: at least 1 GiB of each
 arrays/pair.toml:7:8: cache.mode: there is no cache mode `writback`; did you mean `writeback`?"
     );
     assert_eq!(
