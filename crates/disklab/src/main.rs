@@ -2,6 +2,7 @@
 
 mod clean;
 mod cli;
+mod compare;
 mod completions;
 mod doctor;
 mod exit;

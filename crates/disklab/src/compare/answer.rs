@@ -1,0 +1,118 @@
+//! The verdicts in words.
+
+use disklab_store::outcome::Cell;
+use disklab_units::prose::{count, listed};
+
+use super::judgement::{Judgement, Word};
+
+/// A sentence for each treatment and metric: in how many cells it is what, and where the most is won and lost.
+pub fn sentences(judgements: &[Judgement]) -> Vec<String> {
+    let mut seen: Vec<(&str, &Judgement)> = Vec::new();
+    for judgement in judgements {
+        let known = |(treatment, other): &(&str, &Judgement)| {
+            *treatment == judgement.treatment && other.metric == judgement.metric
+        };
+        if !seen.iter().any(known) {
+            seen.push((&judgement.treatment, judgement));
+        }
+    }
+    let own = |first: &Judgement| -> Vec<&Judgement> {
+        let same = |it: &&Judgement| it.treatment == first.treatment && it.metric == first.metric;
+        judgements.iter().filter(same).collect()
+    };
+    seen.iter().map(|(_, first)| sentence(&own(first))).collect()
+}
+
+fn sentence(cells: &[&Judgement]) -> String {
+    let Some(first) = cells.first() else { return String::new() };
+    let number = |word: Word| cells.iter().filter(|cell| cell.verdict == word).count();
+    let counts = Word::ALL.map(|word| (word, number(word)));
+    let counts: Vec<String> = counts
+        .iter()
+        .filter(|(_, number)| *number > 0)
+        .map(|(word, number)| match word {
+            Word::Better | Word::Worse => format!("{} than {} in {number}", word.as_str(), first.baseline),
+            Word::Same | Word::Undecided => format!("{} in {number}", word.as_str()),
+        })
+        .collect();
+    let of = count(cells.len(), "cell");
+    let mut text = format!("{}: {} is {} of {of}", first.metric.name(), first.treatment, listed(&counts));
+    for (word, name) in [(Word::Better, "gain"), (Word::Worse, "loss")] {
+        if let Some((cell, percent)) = largest(cells, word) {
+            text += &format!("; the largest {name}: {}", change(percent));
+            if !cell.0.is_empty() {
+                text += &format!(" ({})", values(cell));
+            }
+        }
+    }
+    text
+}
+
+/// The cell with the greatest change among those with this verdict.
+fn largest<'a>(cells: &[&'a Judgement], word: Word) -> Option<(&'a Cell, f64)> {
+    let decided = cells.iter().filter(|cell| cell.verdict == word);
+    let changes = decided.filter_map(|cell| Some((&cell.cell, cell.change?.percent)));
+    // A change to a tenth is as great as one to ten times.
+    let size = |percent: f64| (1.0 + percent / 100.0).ln().abs();
+    changes.max_by(|(_, a), (_, b)| size(*a).total_cmp(&size(*b)))
+}
+
+pub fn values(cell: &Cell) -> String {
+    cell.0.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// `+12 %`, `-3.4 %`; from ten times on `x 13`.
+pub fn change(percent: f64) -> String {
+    match percent {
+        _ if !percent.is_finite() => "unbounded".to_owned(),
+        900.0.. => format!("x {:.0}", 1.0 + percent / 100.0),
+        _ if percent.abs() >= 9.95 => format!("{percent:+.0} %"),
+        _ => format!("{percent:+.1} %"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compare::judgement::Change;
+    use crate::compare::metric::Metric;
+
+    fn cell(array: &str, percent: f64, verdict: Word) -> Judgement {
+        Judgement {
+            cell: Cell(vec![("array".to_owned(), array.to_owned())]),
+            metric: Metric::Iops,
+            treatment: "queue".to_owned(),
+            baseline: "pid".to_owned(),
+            pairs: 5,
+            treatment_median: None,
+            baseline_median: None,
+            change: Some(Change { percent, low: percent, high: percent }),
+            verdict,
+            remarks: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn an_answer_counts_and_names_the_extremes() {
+        let cells = [
+            cell("one", 20.0, Word::Better),
+            cell("two", 1200.0, Word::Better),
+            cell("three", -50.0, Word::Worse),
+            cell("four", 0.1, Word::Same),
+            cell("five", 70.0, Word::Undecided),
+        ];
+        assert_eq!(
+            sentences(&cells),
+            [
+                "IOPS: queue is better than pid in 2, worse than pid in 1, the same in 1 and undecided in 1 of 5 \
+                 cells; the largest gain: x 13 (two); the largest loss: -50 % (three)"
+            ]
+        );
+    }
+
+    #[test]
+    fn changes_have_a_sign() {
+        let texts = [0.04, -3.41, 9.96, 899.0, 900.0, f64::INFINITY].map(change);
+        assert_eq!(texts, ["+0.0 %", "-3.4 %", "+10 %", "+899 %", "x 10", "unbounded"]);
+    }
+}
