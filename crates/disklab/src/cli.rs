@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
-use crate::{clean, completions, doctor, kernel, list, man, plan, run, same, show};
+use crate::{clean, compare, completions, doctor, kernel, list, man, plan, run, same, show};
 
 /// The real Linux kernel, on disks you describe, in virtual time.
 ///
