@@ -105,7 +105,7 @@ fn series_on(source: &Path) {
     let other = place.path().join("other");
     let insertion = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-kernel/btrfs");
     run(Command::new("git").args(["clone", "--quiet", "--branch", "vanilla"]).args([&tree, &other]));
-    let own = insertion.join("patches").join(&version.series()).join(HOOK);
+    let own = insertion.join("patches").join(version.series()).join(HOOK);
     let hook = if own.exists() { own } else { insertion.join("patches").join(HOOK) };
     run(Command::new("patch")
         .args(["-p1", "--no-backup-if-mismatch", "-i"])

@@ -65,7 +65,7 @@ impl Rule {
 
     /// The verdict on an interval of the log-ratio of treatment to baseline.
     pub fn verdict(&self, log_ratio: Interval) -> Verdict {
-        if log_ratio.is_inside(-self.margin, self.margin) {
+        if self.is_small(log_ratio) {
             Verdict::Same
         } else if log_ratio.contains(0.0) {
             Verdict::Undecided
@@ -75,7 +75,8 @@ impl Rule {
     }
 
     /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them together: `correction`
-    /// says how. Better or worse and the same are two families, each with alpha of its own.
+    /// says how. Better or worse and the same are two families, each with alpha of its own. A difference that is certain
+    /// and, by its own interval, too small is undecided where the family does not let it be the same.
     pub fn family(&self, cells: &[Comparison], correction: Correction) -> Result<Vec<Verdict>, Error> {
         let p_values = |of: fn(&Comparison) -> f64| cells.iter().map(of).collect::<Vec<f64>>();
         let different = correction.adjust(&p_values(|cell| cell.p_different))?;
@@ -83,13 +84,17 @@ impl Rule {
         let verdict = |((cell, different), same): ((&Comparison, &f64), &f64)| {
             if *same <= self.alpha {
                 Verdict::Same
-            } else if *different <= self.alpha {
+            } else if *different <= self.alpha && !self.is_small(cell.log_ratio.interval) {
                 self.side(cell.log_ratio.value > 0.0)
             } else {
                 Verdict::Undecided
             }
         };
         Ok(cells.iter().zip(&different).zip(&same).map(verdict).collect())
+    }
+
+    fn is_small(&self, log_ratio: Interval) -> bool {
+        log_ratio.is_inside(-self.margin, self.margin)
     }
 
     fn side(&self, is_higher: bool) -> Verdict {

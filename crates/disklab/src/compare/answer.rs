@@ -1,5 +1,7 @@
 //! The verdicts in words.
 
+use std::fmt::Write as _;
+
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, listed};
 
@@ -39,10 +41,8 @@ fn sentence(cells: &[&Judgement]) -> String {
     let mut text = format!("{}: {} is {} of {of}", first.metric.name(), first.treatment, listed(&counts));
     for (word, name) in [(Word::Better, "gain"), (Word::Worse, "loss")] {
         if let Some((cell, percent)) = largest(cells, word) {
-            text += &format!("; the largest {name}: {}", change(percent));
-            if !cell.0.is_empty() {
-                text += &format!(" ({})", values(cell));
-            }
+            let place = if cell.0.is_empty() { String::new() } else { format!(" ({})", values(cell)) };
+            let _ = write!(text, "; the largest {name}: {}{place}", change(percent));
         }
     }
     text

@@ -32,14 +32,14 @@ type Seeds<'a> = BTreeMap<u32, Result<&'a Sample, String>>;
 
 /// All cells of a record against those that differ in the baseline's axis only.
 pub fn within<'a>(record: &'a Record, axes: &[String], baseline: &Baseline) -> Vec<Contest<'a>> {
-    let axis = baseline.axis.to_string();
+    let compared = baseline.axis.to_string();
     let cells = cells(record, axes);
     let mut contests = Vec::new();
     for (cell, seeds) in &cells {
-        let Some(value) = cell.value(&axis).filter(|value| *value != baseline.value) else { continue };
-        let rest = without(cell, &axis);
+        let Some(value) = cell.value(&compared).filter(|value| *value != baseline.value) else { continue };
+        let rest = without(cell, &compared);
         let is_baseline = |other: &&(Cell, Seeds)| {
-            other.0.value(&axis) == Some(baseline.value.as_str()) && without(&other.0, &axis) == rest
+            other.0.value(&compared) == Some(baseline.value.as_str()) && without(&other.0, &compared) == rest
         };
         if let Some((_, others)) = cells.iter().find(is_baseline) {
             contests.push(contest(rest, value, &baseline.value, seeds, others));

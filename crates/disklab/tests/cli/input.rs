@@ -13,7 +13,7 @@ fn mistake(arguments: &[&str]) -> String {
     refused(run(here.path(), arguments))
 }
 
-fn refused(Done { status, out, err }: Done) -> String {
+pub fn refused(Done { status, out, err }: Done) -> String {
     assert_eq!((status, out.as_str()), (Some(2), ""), "{err}");
     assert!(!err.contains("panicked"), "{err}");
     err

@@ -1,0 +1,55 @@
+//! `compare`, on records made here.
+
+use crate::input::refused;
+use crate::{fixture, json, run};
+
+#[test]
+fn cells_against_the_baseline() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "eight", 8, 1.0);
+    let compare = run(here.path(), &["compare", "eight", "--metric", "iops,mean"]);
+    assert_eq!((compare.status, compare.err.as_str()), (Some(0), ""));
+    insta::assert_snapshot!(compare.out);
+    let csv = run(here.path(), &["compare", "eight", "--format", "csv"]);
+    assert_eq!(csv.out.lines().count(), 5, "{}", csv.out);
+    assert!(
+        csv.out.lines().nth(1).is_some_and(|row| row.starts_with("\"hdd-raid1, randread-4k-qd1\",IOPS,"))
+    );
+}
+
+/// What is a tenth slower in every trial is worse by a tenth, to the digit.
+#[test]
+fn a_run_against_a_run() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "before", 5, 1.0);
+    fixture::seeds_record(here.path(), "after", 5, 1.1);
+    let report = json(here.path(), &["compare", "before", "after", "--json"]);
+    let cells = report["cells"].as_array().expect("cells");
+    assert_eq!(cells.len(), 6);
+    for cell in cells {
+        assert_eq!((&cell["verdict"], &cell["pairs"]), (&"worse".into(), &5.into()), "{cell}");
+        let percent = cell["change"]["percent"].as_f64().expect("a number");
+        assert!((percent - 100.0 * (1.0 / 1.1 - 1.0)).abs() < 1e-9, "{cell}");
+    }
+    let same = json(here.path(), &["compare", "before", "before", "--json"]);
+    assert!(same["cells"].as_array().expect("cells").iter().all(|cell| cell["verdict"] == "same"), "{same}");
+}
+
+#[test]
+fn too_few_seeds_are_said_to_be() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let compare = run(here.path(), &["compare", fixture::NAME]);
+    assert_eq!(compare.status, Some(0));
+    assert!(compare.out.contains("undecided"), "{}", compare.out);
+    assert!(compare.out.contains("seed 1 of devid: the guest kernel panicked"), "{}", compare.out);
+    for (arguments, message) in [
+        (&["compare", "no-such"][..], "no-such"),
+        (&["compare", fixture::NAME, "--alpha", "2"], "between 0 and 1"),
+        (&["compare", fixture::NAME, "--smallest-effect", "x"], "per cent"),
+        (&["compare", fixture::NAME, "--metric", "speed"], "speed"),
+    ] {
+        let said = refused(run(here.path(), arguments));
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+}
