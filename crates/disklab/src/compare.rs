@@ -8,15 +8,15 @@ mod pairs;
 use std::io::Write;
 
 use disklab_spec::Suite;
+use disklab_stats::Verdict;
 use disklab_store::Record;
 use disklab_units::prose::digits;
 
 use crate::exit::{Exit, Failure};
-use crate::question::read_suite;
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
-use judgement::{Judgement, Limit, Terms, Word, judge};
+use judgement::{Judgement, Limit, Terms, judge};
 use metric::Metric;
 use pairs::{Contest, between, within};
 
@@ -117,13 +117,9 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn suite(record: &Record) -> Result<Suite, Failure> {
-    let suite = &record.manifest().suite;
-    Ok(read_suite(&suite.name, "", suite.text(), &suite.set)?)
-}
-
 fn contests<'a>(first: &'a Record, others: &'a [Record]) -> Result<Vec<Contest<'a>>, Failure> {
-    let suite = suite(first)?;
+    let recorded = &first.manifest().suite;
+    let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set)?;
     let axes: Vec<String> =
         suite.axes().iter().filter(|axis| !axis.fixed).map(|axis| axis.axis.to_string()).collect();
     let name = |record: &Record| records::name_of(record.folder());
@@ -187,7 +183,7 @@ fn row(judgement: &Judgement) -> [String; 10] {
         number(judgement.baseline_median),
         number(change.map(|change| change.percent)),
         change.map_or_else(|| "-".to_owned(), |change| format!("{:.6} to {:.6}", change.low, change.high)),
-        judgement.verdict.as_str().to_owned(),
+        judgement.verdict.to_string(),
     ]
 }
 
@@ -202,7 +198,8 @@ fn csv(field: &str) -> String {
 fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut heads: Vec<(String, &Judgement)> = Vec::new();
     for judgement in judgements {
-        let head = format!("{}: {}", answer::values(&judgement.cell), judgement.metric.name());
+        let parts = [answer::values(&judgement.cell), judgement.metric.name().to_owned()];
+        let head = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ");
         if heads.iter().all(|(known, _)| *known != head) {
             heads.push((head, judgement));
         }
@@ -239,12 +236,14 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
                 || "-".to_owned(),
                 |it| format!("{} to {}", answer::change(it.low), answer::change(it.high)),
             );
-            let paint = match it.verdict {
-                Word::Better => Paint::Good,
-                Word::Worse => Paint::Bad,
-                Word::Same | Word::Undecided => Paint::Strong,
+            // The arrows are for those who cannot tell the colours apart.
+            let (arrow, paint) = match it.verdict {
+                Verdict::Better => ("▲", Paint::Good),
+                Verdict::Worse => ("▼", Paint::Bad),
+                Verdict::Same => ("=", Paint::Strong),
+                Verdict::Undecided => ("?", Paint::Strong),
             };
-            let verdict = format!("{} {}", it.verdict.arrow(), it.verdict.as_str());
+            let verdict = format!("{arrow} {}", it.verdict);
             table.row([
                 it.treatment.clone(),
                 it.pairs.to_string(),

@@ -5,9 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use disklab_spec::read::Reader;
-use disklab_spec::suite::{Axis, Metadata};
-use disklab_spec::{Join, Lab, Mistakes, Suite, Trial};
+use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING};
+use disklab_spec::{Join, Lab, Suite, Trial};
 use disklab_store::manifest;
 
 use crate::exit::Failure;
@@ -48,14 +47,11 @@ impl FromStr for Setting {
     }
 }
 
-/// How `--seeds` stands among the settings of a record. No axis has this name.
-const SEEDS: &str = "seeds";
-
 impl Overrides {
     /// As a record keeps them.
     fn listed(&self) -> Vec<String> {
         let set = self.set.iter().map(|Setting { axis, values }| format!("{axis}={values}"));
-        set.chain(self.seeds.map(|seeds| format!("{SEEDS}={seeds}"))).collect()
+        set.chain(self.seeds.map(|seeds| format!("{SEEDS_SETTING}={seeds}"))).collect()
     }
 }
 
@@ -87,7 +83,7 @@ impl Question {
     }
 
     fn of_text(lab: &Lab, name: &str, file: &str, text: String, set: Vec<String>) -> Result<Self, Failure> {
-        let suite = read_suite(name, file, &text, &set)?;
+        let suite = Suite::of_text(name, file, &text, &set)?;
         limits::check_memory(file, suite.memory)?;
         let trials = suite.trials(lab)?;
         Ok(Self { suite, text, set, trials })
@@ -107,17 +103,4 @@ impl Question {
         };
         bare.into_iter().map(remark).collect()
     }
-}
-
-/// A suite with `set` applied, whether or not a lab has what it names. `file` is for messages.
-pub fn read_suite(name: &str, file: &str, text: &str, set: &[String]) -> Result<Suite, Mistakes> {
-    let mut suite = Reader::new(file, text).read(|table| Suite::read(name, table))?;
-    for setting in set {
-        let (axis, values) = setting.split_once('=').unwrap_or((setting, ""));
-        match (axis, values.parse()) {
-            (SEEDS, Ok(seeds)) => suite.set_seeds(seeds)?,
-            _ => suite.set(axis, values)?,
-        }
-    }
-    Ok(suite)
 }

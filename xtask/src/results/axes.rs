@@ -1,7 +1,6 @@
 //! Where a record says which cell a trial belongs to.
 
 use anyhow::Context;
-use disklab_spec::read::Reader;
 use disklab_spec::suite::Axis;
 use disklab_spec::{Mistakes, Suite};
 use disklab_store::outcome::Cell;
@@ -75,11 +74,5 @@ fn suite(record: &Record) -> Result<Suite, Mistakes> {
     let asked = &record.manifest().suite;
     let file = record.folder().join("manifest.toml");
     let file = format!("{} (its copy of the suite)", file.display());
-    let mut suite = Reader::new(&file, asked.text()).read(|table| Suite::read(&asked.name, table))?;
-    let settings = asked.set.iter().map(|setting| setting.split_once('=').unwrap_or((setting, "")));
-    // The number of seeds stands among the settings, and is no axis.
-    for (axis, values) in settings.filter(|(axis, _)| *axis != "seeds") {
-        suite.set(axis, values)?;
-    }
-    Ok(suite)
+    Suite::of_text(&asked.name, &file, asked.text(), &asked.set)
 }

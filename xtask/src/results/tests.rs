@@ -312,6 +312,16 @@ fn the_first_authors_disks_are_beside_those_with_a_cache_where_there_are_any() {
     assert!(beside(&[plain, cached], cached) && !beside(&[plain, cached], plain));
 }
 
+/// One job of random reads, with nothing beside it.
+fn alone(array: &str) -> Place {
+    Place {
+        array: array.to_owned(),
+        background: "none".to_owned(),
+        jobs: 1,
+        workload: "randread-4k-qd1".to_owned(),
+    }
+}
+
 /// Two disks of these devices, the second nearer to its last request with the policy that does more.
 fn nearer(array: &str, devices: [&str; 2]) -> String {
     let with = |iops, distance| {
@@ -324,12 +334,7 @@ fn nearer(array: &str, devices: [&str; 2]) -> String {
     };
     let (more, less) = (with(200.0, 1e9), with(100.0, 9e9));
     let side = |policy, sample| Side { policy, samples: vec![(1, sample)] };
-    let place = Place {
-        array: array.to_owned(),
-        background: "none".to_owned(),
-        jobs: 1,
-        workload: "randread-4k-qd1".to_owned(),
-    };
+    let place = alone(array);
     causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
 }
 
@@ -353,12 +358,7 @@ fn what_a_cache_serves_is_told() {
     let (more, less) = (with(200.0, 0.75), with(100.0, 0.25));
     let side = |policy, sample| Side { policy, samples: vec![(1, sample)] };
     let why = |array: &str| {
-        let place = Place {
-            array: array.to_owned(),
-            background: "none".to_owned(),
-            jobs: 1,
-            workload: "randread-4k-qd1".to_owned(),
-        };
+        let place = alone(array);
         causes::why(&lab(), &place, &side("queue", &more), &side("pid", &less))
     };
     let told = "the cache serves 75 % of its reads, 25 % of pid's";

@@ -2,10 +2,14 @@
 
 use std::fmt::Write as _;
 
+use disklab_stats::Verdict;
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, listed};
 
-use super::judgement::{Judgement, Word};
+use super::judgement::Judgement;
+
+/// In the order in which they are counted.
+const ALL: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
 
 /// A sentence for each treatment and metric: in how many cells it is what, and where the most is won and lost.
 pub fn sentences(judgements: &[Judgement]) -> Vec<String> {
@@ -27,19 +31,20 @@ pub fn sentences(judgements: &[Judgement]) -> Vec<String> {
 
 fn sentence(cells: &[&Judgement]) -> String {
     let Some(first) = cells.first() else { return String::new() };
-    let number = |word: Word| cells.iter().filter(|cell| cell.verdict == word).count();
-    let counts = Word::ALL.map(|word| (word, number(word)));
+    let number = |word: Verdict| cells.iter().filter(|cell| cell.verdict == word).count();
+    let counts = ALL.map(|word| (word, number(word)));
     let counts: Vec<String> = counts
         .iter()
         .filter(|(_, number)| *number > 0)
         .map(|(word, number)| match word {
-            Word::Better | Word::Worse => format!("{} than {} in {number}", word.as_str(), first.baseline),
-            Word::Same | Word::Undecided => format!("{} in {number}", word.as_str()),
+            Verdict::Better | Verdict::Worse => format!("{word} than {} in {number}", first.baseline),
+            Verdict::Same => format!("the same in {number}"),
+            Verdict::Undecided => format!("undecided in {number}"),
         })
         .collect();
     let of = count(cells.len(), "cell");
     let mut text = format!("{}: {} is {} of {of}", first.metric.name(), first.treatment, listed(&counts));
-    for (word, name) in [(Word::Better, "gain"), (Word::Worse, "loss")] {
+    for (word, name) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
         if let Some((cell, percent)) = largest(cells, word) {
             let place = if cell.0.is_empty() { String::new() } else { format!(" ({})", values(cell)) };
             let _ = write!(text, "; the largest {name}: {}{place}", change(percent));
@@ -49,7 +54,7 @@ fn sentence(cells: &[&Judgement]) -> String {
 }
 
 /// The cell with the greatest change among those with this verdict.
-fn largest<'a>(cells: &[&'a Judgement], word: Word) -> Option<(&'a Cell, f64)> {
+fn largest<'a>(cells: &[&'a Judgement], word: Verdict) -> Option<(&'a Cell, f64)> {
     let decided = cells.iter().filter(|cell| cell.verdict == word);
     let changes = decided.filter_map(|cell| Some((&cell.cell, cell.change?.percent)));
     // A change to a tenth is as great as one to ten times.
@@ -77,7 +82,7 @@ mod tests {
     use crate::compare::judgement::Change;
     use crate::compare::metric::Metric;
 
-    fn cell(array: &str, percent: f64, verdict: Word) -> Judgement {
+    fn cell(array: &str, percent: f64, verdict: Verdict) -> Judgement {
         Judgement {
             cell: Cell(vec![("array".to_owned(), array.to_owned())]),
             metric: Metric::Iops,
@@ -95,11 +100,11 @@ mod tests {
     #[test]
     fn an_answer_counts_and_names_the_extremes() {
         let cells = [
-            cell("one", 20.0, Word::Better),
-            cell("two", 1200.0, Word::Better),
-            cell("three", -50.0, Word::Worse),
-            cell("four", 0.1, Word::Same),
-            cell("five", 70.0, Word::Undecided),
+            cell("one", 20.0, Verdict::Better),
+            cell("two", 1200.0, Verdict::Better),
+            cell("three", -50.0, Verdict::Worse),
+            cell("four", 0.1, Verdict::Same),
+            cell("five", 70.0, Verdict::Undecided),
         ];
         assert_eq!(
             sentences(&cells),

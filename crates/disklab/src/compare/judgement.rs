@@ -2,7 +2,7 @@
 
 use disklab_stats::{Better, Correction, Error, Rule, Verdict, percent};
 use disklab_store::outcome::Cell;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::metric::Metric;
 use super::pairs::Contest;
@@ -48,7 +48,8 @@ pub struct Judgement {
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
     pub change: Option<Change>,
-    pub verdict: Word,
+    #[serde(serialize_with = "in_a_word")]
+    pub verdict: Verdict,
     /// Why there is no verdict, and why seeds were left out.
     pub remarks: Vec<String>,
 }
@@ -60,47 +61,8 @@ pub struct Change {
     pub high: f64,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Word {
-    Better,
-    Worse,
-    Same,
-    Undecided,
-}
-
-impl Word {
-    pub const ALL: [Self; 4] = [Self::Better, Self::Worse, Self::Same, Self::Undecided];
-
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Better => "better",
-            Self::Worse => "worse",
-            Self::Same => "the same",
-            Self::Undecided => "undecided",
-        }
-    }
-
-    /// For those who cannot tell the colours apart.
-    pub const fn arrow(self) -> &'static str {
-        match self {
-            Self::Better => "▲",
-            Self::Worse => "▼",
-            Self::Same => "=",
-            Self::Undecided => "?",
-        }
-    }
-}
-
-impl From<Verdict> for Word {
-    fn from(verdict: Verdict) -> Self {
-        match verdict {
-            Verdict::Better => Self::Better,
-            Verdict::Worse => Self::Worse,
-            Verdict::Same => Self::Same,
-            Verdict::Undecided => Self::Undecided,
-        }
-    }
+fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(verdict)
 }
 
 /// Judges each contest in each metric.
@@ -124,7 +86,7 @@ pub fn judge(contests: &[Contest], metrics: &[Metric], terms: Terms) -> Result<V
         let verdicts = rule.family(&comparisons, terms.limit.correction())?;
         for ((index, own, _), verdict) in compared.iter().zip(verdicts) {
             if *own == rule {
-                judgements[*index].verdict = verdict.into();
+                judgements[*index].verdict = verdict;
             }
         }
     }
@@ -165,7 +127,7 @@ fn one(contest: &Contest, metric: Metric, rule: Rule) -> (Judgement, Option<disk
         treatment_median: disklab_collect::Spread::of(treatment).map(|spread| spread.median),
         baseline_median: disklab_collect::Spread::of(baseline).map(|spread| spread.median),
         change,
-        verdict: Word::Undecided,
+        verdict: Verdict::Undecided,
         remarks,
     };
     (judgement, comparison)

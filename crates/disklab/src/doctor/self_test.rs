@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use disklab_exec::{Installation, Patience, run::Run};
 use disklab_kernels::Cache;
+use disklab_spec::Suite;
 use disklab_spec::kernel::NEWEST;
 use disklab_store::{Manifest, Record, Status, manifest};
 
 use crate::home::Home;
-use crate::question;
 use crate::words;
 
 const NAME: &str = "self-test";
@@ -29,7 +29,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// What happened, or why nothing did.
 pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> {
     let home = Home::open().map_err(|_| "the lab cannot be read".to_owned())?;
-    let suite = question::read_suite(NAME, NAME, SUITE, &[]).map_err(|mistakes| mistakes.to_string())?;
+    let suite = Suite::of_text(NAME, NAME, SUITE, &[]).map_err(|mistakes| mistakes.to_string())?;
     let trials = suite.trials(&home.lab).map_err(|mistakes| mistakes.to_string())?;
     let kernel = disklab_kernels::find(&cache, &home.share, disklab_kernels::Btrfs::Policies, NEWEST)
         .map_err(|error| error.to_string())?;

@@ -11,7 +11,6 @@ use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
 use serde::Serialize;
 
-use crate::question::read_suite;
 use crate::records::{self, Tally};
 
 /// The axes that a group's head names. The others are its rows.
@@ -114,7 +113,7 @@ impl<'a> Report<'a> {
     pub fn of(record: &'a Record) -> Self {
         let manifest = record.manifest();
         // A record of another disklab may have a suite that this one does not understand; it has its trials all the same.
-        let suite = read_suite(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
+        let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
         let axes = axes(suite.as_ref(), record);
         Self {
             record: records::name_of(record.folder()),

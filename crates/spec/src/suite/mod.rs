@@ -36,7 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, JOBS, Values};
 
-use crate::read::{Located, Mistakes, Place, Table, choices, unknown};
+use crate::read::{Located, Mistakes, Place, Reader, Table, choices, unknown};
 
 /// A question and the trials that answer it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,6 +104,8 @@ const MOUNT_FLAGS: [&str; 12] = [
     "nodev",
     "noexec",
 ];
+/// How the number of seeds stands among settings. No axis has this name.
+pub const SEEDS_SETTING: &str = "seeds";
 const SEEDS: RangeInclusive<u32> = 1..=1000;
 /// A kernel and fio need the first, and hosts have seldom more than the second.
 const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
@@ -135,6 +137,20 @@ impl Suite {
             mount_options,
             metadata,
         })
+    }
+
+    /// A suite's text with settings applied, `axis=value,...` or `seeds=3` each, as a command line gives and a record keeps
+    /// them; whether or not a lab has what it names. `file` is for messages.
+    pub fn of_text(name: &str, file: &str, text: &str, settings: &[String]) -> Result<Self, Mistakes> {
+        let mut suite = Reader::new(file, text).read(|table| Self::read(name, table))?;
+        for setting in settings {
+            let (axis, values) = setting.split_once('=').unwrap_or((setting, ""));
+            match (axis, values.parse()) {
+                (SEEDS_SETTING, Ok(seeds)) => suite.set_seeds(seeds)?,
+                _ => suite.set(axis, values)?,
+            }
+        }
+        Ok(suite)
     }
 
     /// The axes in order, the last varying fastest; fixed ones come last.
