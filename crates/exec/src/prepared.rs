@@ -29,6 +29,8 @@ const MEMORY: Bytes = Bytes::mib(512);
 const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
 /// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its extents beside them.
 const DATA_PER_METADATA: u64 = 400;
+/// bcache keeps a key for each piece that it caches, and writes its trees anew elsewhere: 4 MB for a GiB were found.
+const CACHE_PER_KEYS: u64 = 200;
 /// Of a fragment it keeps items in three trees that are about half full.
 const METADATA_PER_FRAGMENT: u64 = 512;
 
@@ -172,7 +174,9 @@ pub fn room(trial: &Trial) -> Bytes {
     let fragments = trees.map_or(0, |trees| trees.fragments());
     let metadata =
         (trial.workload.file_size.0 / DATA_PER_METADATA + fragments * METADATA_PER_FRAGMENT) * copies;
-    Bytes(metadata + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
+    let cached = trial.array.cache.iter().zip(trial.devices.last()).map(|(_, device)| device.used.0);
+    let keys = cached.sum::<u64>() / CACHE_PER_KEYS;
+    Bytes(metadata + keys + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
 }
 
 fn keep_evidence(from: &Path, to: &Path) -> Result<()> {

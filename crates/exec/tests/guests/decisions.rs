@@ -239,40 +239,31 @@ impl Decision {
     }
 }
 
-/// In the order of the trace event.
+/// In the order of the trace event, which is that of the struct.
 fn mirror(numbers: &[u64; 14]) -> Mirror {
-    let [
-        devid,
-        physical,
-        next_read,
-        run_start,
-        sent,
-        head,
-        optimal_io,
-        ios,
-        wait,
-        recent_ios,
-        recent_wait,
-        in_flight,
-        age,
-        flags,
-    ] = *numbers;
+    let mut numbers = numbers.iter().copied();
+    let mut next = || numbers.next().unwrap();
+    let mirror = Mirror {
+        devid: next(),
+        physical: next(),
+        next_read: next(),
+        run_start: next(),
+        sent: next(),
+        head: next(),
+        optimal_io: next(),
+        ios: next(),
+        wait: next(),
+        recent_ios: next(),
+        recent_wait: next(),
+        ..Mirror::default()
+    };
+    let [in_flight, age, flags] = [next(), next(), next()];
     Mirror {
-        devid,
-        physical,
-        next_read,
-        run_start,
-        sent,
-        head,
-        optimal_io,
-        ios,
-        wait,
-        recent_ios,
-        recent_wait,
         reads_in_flight: (in_flight >> 32) as u32,
         writes_in_flight: in_flight as u32,
         age: (age as u32).cast_signed(),
         rotational: flags & 1 != 0,
         live: flags & 2 != 0,
+        ..mirror
     }
 }
