@@ -54,8 +54,8 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if screen.json {
         let told: Vec<_> = differences.iter().map(ToString::to_string).collect();
         screen.json(&json!({
-            "same": differences.is_empty(),
-            "fingerprint": differences.is_empty().then_some(fingerprint),
+            "same": exit == Exit::Ok,
+            "fingerprint": (exit == Exit::Ok).then_some(fingerprint),
             "differences": told,
             "made_differently": settings,
             "changed_since_recorded": changed,
@@ -63,9 +63,12 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let mut out = screen.out();
-    if differences.is_empty() {
+    if exit == Exit::Ok {
         let trials = words::count(first.manifest().trials.len(), "trial");
         writeln!(out, "{}: {trials}, fingerprint {fingerprint}", screen.paint("the same", Paint::Good))?;
+    } else if differences.is_empty() {
+        let what = "not what was recorded, though equal as they are now";
+        writeln!(out, "{}", screen.paint(what, Paint::Bad))?;
     } else {
         let count = words::count(differences.len(), "difference");
         writeln!(out, "{}", screen.paint(&count, Paint::Bad))?;

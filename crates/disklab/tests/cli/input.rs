@@ -55,6 +55,15 @@ fn the_nearest_name_is_suggested() {
 fn what_makes_no_sense_is_refused() {
     for (arguments, expected) in [
         (&["plan", "smoke", "--set", "policy"][..], "axis=value"),
+        (
+            &["plan", "smoke", "--set", "array=hdd-raid1,policy=pid"],
+            "one axis at a time: --set array=... --set policy=pid",
+        ),
+        (&["kernel", "patch", "--out", "records", "--author", "A <a@b>"], "holds something already"),
+        (
+            &["show", "quick-1", "hdd-raid1+randread-4k-qd1+pid+s1", "--requests", "--json"],
+            "leave out --json",
+        ),
         (&["plan", "smoke", "--set", "policy="], "a value is empty"),
         (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),
         (&["plan", "smoke", "--seeds", "0"], "--seeds: 0 is not sensible"),

@@ -136,4 +136,15 @@ fn raw_output_that_was_changed_is_told() {
     assert_eq!(show()["raw_changed"], serde_json::json!(["disks.json", "fio.json"]));
     let text = run(here.path(), &["show", "a", TRIAL]).out;
     assert!(text.contains("changed or gone since the numbers were taken: disks.json, fio.json"), "{text}");
+    // A record that is not what its run left is not the same as itself.
+    let same = run(here.path(), &["same", "a", "a"]);
+    assert_eq!(same.status, Some(1));
+    assert!(same.out.starts_with("not what was recorded, though equal as they are now\n"), "{}", same.out);
+    fs::write(
+        raw.join("requests.trace"),
+        fs::read(raw.join("requests.trace")).expect("a trace")[..4].to_vec(),
+    )
+    .expect("a file");
+    let requests = run(here.path(), &["show", "a", TRIAL, "--requests"]);
+    assert!(requests.err.contains("requests.trace was changed since it was recorded"), "{}", requests.err);
 }
