@@ -61,6 +61,7 @@ pub struct Change {
     pub high: f64,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
 fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(verdict)
 }
