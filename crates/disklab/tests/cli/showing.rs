@@ -140,11 +140,8 @@ fn raw_output_that_was_changed_is_told() {
     let same = run(here.path(), &["same", "a", "a"]);
     assert_eq!(same.status, Some(1));
     assert!(same.out.starts_with("not what was recorded, though equal as they are now\n"), "{}", same.out);
-    fs::write(
-        raw.join("requests.trace"),
-        fs::read(raw.join("requests.trace")).expect("a trace")[..4].to_vec(),
-    )
-    .expect("a file");
+    let trace = fs::read(raw.join("requests.trace")).expect("a trace");
+    fs::write(raw.join("requests.trace"), &trace[..4]).expect("a file");
     let requests = run(here.path(), &["show", "a", TRIAL, "--requests"]);
     assert!(requests.err.contains("requests.trace was changed since it was recorded"), "{}", requests.err);
 }
