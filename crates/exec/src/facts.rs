@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use disklab_collect::digest::sha256_hex;
 use disklab_spec::Trial;
 use disklab_store::manifest::Fact;
-use std::path::PathBuf;
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Where the guest looks for programs: the host's folders, in the order of its first process.
@@ -54,7 +55,7 @@ pub fn host() -> Vec<Fact> {
     ]
 }
 
-/// A program's version and the digest of its file.
+/// A program's version, the digest of its file, and one over the libraries that it is linked with, if it is.
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
     let path = FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file());
@@ -63,10 +64,60 @@ fn program(name: &str) -> Result<String> {
     let bytes = std::fs::read(&path).map_err(missing)?;
     let out = Command::new(&path).arg("--version").output().map_err(missing)?;
     let version = first_line(&out.stdout).unwrap_or_else(|| "unknown version".to_owned());
-    Ok(format!("{version}, sha256 {}", &sha256_hex(&bytes)[..16]))
+    let libraries = libraries(&path).map_err(missing)?;
+    let libraries = libraries.map_or_else(String::new, |digest| format!(", libraries {}", &digest[..16]));
+    Ok(format!("{version}, sha256 {}{libraries}", &sha256_hex(&bytes)[..16]))
+}
+
+/// A digest of the names and contents of the shared libraries that the loader gives a program; none of a static program
+/// or a script.
+fn libraries(program: &Path) -> std::io::Result<Option<String>> {
+    // The guest's environment has nothing that leads the loader elsewhere.
+    let out =
+        Command::new("ldd").arg(program).env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD").output()?;
+    if !out.status.success() {
+        return Ok(None);
+    }
+    let text = String::from_utf8_lossy(&out.stdout);
+    let mut files: Vec<&str> = text.lines().filter_map(library).collect();
+    files.sort_unstable();
+    let mut digests = String::new();
+    for file in files {
+        let _ = writeln!(digests, "{file} {}", sha256_hex(&std::fs::read(file)?));
+    }
+    Ok((!digests.is_empty()).then(|| sha256_hex(digests.as_bytes())))
+}
+
+/// The file in a line of `ldd`: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's `/lib64/ld.so (0x7f..)`.
+fn library(line: &str) -> Option<&str> {
+    let (file, _) = line.split_once("=> ").map_or(line, |(_, file)| file).trim().rsplit_once(" (0x")?;
+    file.starts_with('/').then_some(file)
 }
 
 fn first_line(bytes: &[u8]) -> Option<String> {
     let line = String::from_utf8_lossy(bytes).lines().next()?.trim().to_owned();
     (!line.is_empty()).then_some(line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{libraries, library};
+    use std::path::Path;
+
+    #[test]
+    fn lines_of_ldd() {
+        assert_eq!(library("\tlinux-vdso.so.1 (0x00007ffd1)"), None);
+        assert_eq!(library("\tlibz.so.1 => /lib/x/libz.so.1 (0x00007f1)"), Some("/lib/x/libz.so.1"));
+        assert_eq!(library("\t/lib64/ld-linux-x86-64.so.2 (0x00007f2)"), Some("/lib64/ld-linux-x86-64.so.2"));
+        assert_eq!(library("\tlibaio.so.1 => not found"), None);
+    }
+
+    #[test]
+    fn of_a_program_and_of_a_script() {
+        let program = std::env::current_exe().expect("this test");
+        let digest = libraries(&program).expect("ldd");
+        assert_eq!(digest.as_ref().map(String::len), Some(64));
+        assert_eq!(digest, libraries(&program).expect("ldd"));
+        assert_eq!(libraries(Path::new("/usr/bin/ldd")).expect("ldd"), None);
+    }
 }

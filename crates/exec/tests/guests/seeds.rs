@@ -33,12 +33,28 @@ fn randomness_is_the_seeds() {
     assert_eq!(differing, 5, "{first}\n{other}");
 }
 
-fn nothing_of_the_host() {
-    let place = Place::shell("env | sort; cat /proc/uptime; hostname; cat /proc/loadavg | cut -d' ' -f1-4");
+/// What of the host shows elsewhere: its environment, load and name; the age, numbers and order of its files, those of
+/// the trial's own folder too; its free space.
+const HOST: &str = "env | sort; cat /proc/uptime; hostname; cut -d' ' -f1-4 /proc/loadavg; cat /proc/cpuinfo /proc/mounts; \
+                    mkdir made; echo written > made/one; echo other > made/two; mv made/two made/three; ln -s one made/link; \
+                    stat . made made/* earlier earlier/* /etc/passwd /usr/bin/fio /usr/lib; ls -fai . made earlier; \
+                    grep bin/ /proc/self/maps; df . /; df -i . /; ls -lU --time-style=full-iso / | grep -v ' proc$'";
+
+/// In a folder with files made in the order of `names`.
+fn seen_of_the_host(names: &[&str]) -> String {
+    let place = Place::shell(&format!("{{ {HOST}; }} >seen 2>&1"));
+    std::fs::create_dir(place.path("earlier")).unwrap();
+    for name in names {
+        std::fs::write(place.path("earlier").join(name), "the same").unwrap();
+    }
     place.run().unwrap();
-    let said = place.said();
+    std::fs::read_to_string(place.path("seen")).unwrap()
+}
+
+fn nothing_of_the_host() {
+    let said = seen_of_the_host(&["b", "a", "c"]);
     assert!(!said.contains("CARGO"), "{said}");
-    let again = Place::shell("env | sort; cat /proc/uptime; hostname; cat /proc/loadavg | cut -d' ' -f1-4");
-    again.run().unwrap();
-    assert_eq!(said, again.said());
+    assert!(!said.contains("host\t"), "{said}");
+    assert_eq!(said.matches("\n  File: ").count(), 12, "{said}");
+    assert_eq!(said, seen_of_the_host(&["c", "b", "a"]));
 }
