@@ -10,7 +10,7 @@ export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 build:
 	@install/needs
-	cargo build --release --workspace
+	cargo build --release
 
 demo: build
 	$(DISKLAB) kernel build

@@ -4,14 +4,17 @@
 //! fields from version to version, and leaves out what does not apply. Everything not needed is skipped; what
 //! is needed and has the wrong type is an error, never a zero.
 
+use std::collections::BTreeMap;
+
 use disklab_units::Nanos;
 
 use crate::histogram::Histogram;
 
+pub mod rows;
 mod wire;
 
 /// No report is larger: a job with every bucket of every histogram filled is under 200 KiB.
-const LARGEST_REPORT: usize = 64 << 20;
+const LARGEST_REPORT: usize = 1 << 30;
 /// Of fio's own words around the JSON, so much is kept.
 const MESSAGES_KEPT: usize = 2000;
 
@@ -22,23 +25,33 @@ pub struct Fio {
     pub version: String,
     /// What fio wrote before and after its JSON: complaints, mostly. At most 2000 bytes of it, trimmed.
     pub messages: String,
+    /// What holds for all jobs that do not say otherwise.
+    pub global: Options,
     /// One a job, or one a group with `group_reporting`.
     pub jobs: Vec<Job>,
 }
+
+/// fio's options by name, as they were given: `bs`, `4k`.
+pub type Options = BTreeMap<String, String>;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     pub name: String,
     /// The errno that stopped the job, 0 for none. fio can fail before its first request and still say 0.
     pub error: i64,
+    pub options: Options,
+    /// The machine it ran on, where fio drove others.
+    pub hostname: Option<String>,
+    /// All directions in one (`unified_rw_reporting`); the others are empty then.
+    pub mixed: Direction,
     pub read: Direction,
     pub write: Direction,
     pub trim: Direction,
 }
 
 impl Job {
-    pub fn directions(&self) -> [&Direction; 3] {
-        [&self.read, &self.write, &self.trim]
+    pub fn directions(&self) -> [&Direction; 4] {
+        [&self.read, &self.write, &self.trim, &self.mixed]
     }
 }
 
@@ -128,19 +141,31 @@ pub fn parse(bytes: &[u8]) -> Result<Fio, FioError> {
     let start = start_of_json(bytes).ok_or_else(|| FioError::NoJson { messages: messages(bytes, b"") })?;
     let (before, json) = bytes.split_at(start);
     let mut documents = serde_json::Deserializer::from_slice(json).into_iter::<wire::Report>();
-    let report = match documents.next() {
+    let mut report = match documents.next() {
         Some(Ok(report)) => report,
         Some(Err(error)) => return Err(json_error(before, &error)),
         None => return Err(FioError::Empty),
     };
-    if report.jobs.is_empty() {
+    let mut end = documents.byte_offset();
+    // `status-interval` makes a document of each interim state; the last one is the result.
+    while json.get(end..).is_some_and(|rest| rest.trim_ascii_start().starts_with(b"{")) {
+        match documents.next() {
+            Some(Ok(later)) => report = later,
+            Some(Err(error)) => return Err(json_error(before, &error)),
+            None => break,
+        }
+        end = documents.byte_offset();
+    }
+    let jobs = if report.jobs.is_empty() { report.client_stats } else { report.jobs };
+    if jobs.is_empty() {
         return Err(FioError::NoJobs);
     }
-    let after = json.get(documents.byte_offset()..).unwrap_or_default();
+    let after = json.get(end..).unwrap_or_default();
     Ok(Fio {
         version: report.version,
         messages: messages(before, after),
-        jobs: report.jobs.into_iter().map(Job::from).collect(),
+        global: wire::told(report.global),
+        jobs: jobs.into_iter().map(Job::from).collect(),
     })
 }
 

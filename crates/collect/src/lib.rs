@@ -4,6 +4,8 @@
 //! - [`closing`]: what the disk models counted, from the closing record of the guest's library;
 //! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
 //! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree;
+//! - [`integrity`]: whether numbers can be true together, ours or anybody's;
+//! - [`found`]: results of others, before they are a record; [`foreign`]: which formats of theirs are read;
 //! - [`spread`]: one of these numbers over several trials.
 //!
 //! Nothing here reads a file, a clock or the environment: every entry point is a plain function of `&[u8]` or
@@ -11,9 +13,14 @@
 //! an error.
 
 pub mod closing;
+pub mod csv;
 pub mod digest;
 pub mod fio;
+pub mod foreign;
+pub mod found;
 pub mod histogram;
+pub mod integrity;
+pub mod load_name;
 pub mod read_stats;
 pub mod remark;
 pub mod sample;

@@ -23,6 +23,20 @@ pub enum Remark {
     /// Little's law does not hold: the requests in flight by rate times latency, against those kept in
     /// flight.
     InFlight { measured: f64, asked: u32 },
+    /// Bandwidth over IOPS, or bytes over requests, is another number of bytes than a request was to have.
+    RequestSize { found: f64, asked: f64 },
+    /// A percentile is below a lower one. 0 and 100 per cent are the least and the greatest latency; ns.
+    PercentileOrder { lower_percent: f64, lower: f64, percent: f64, value: f64 },
+    /// The mean is not between the least and the greatest latency; ns.
+    MeanOutside { mean: f64, min: f64, max: Option<f64> },
+    /// A percentile that the mean cannot have, in ns: so many requests as slow would give a greater mean; or the few that
+    /// are slower would have to take `slowest` on average. The mean is the one told, or that which rate and requests in
+    /// flight imply.
+    PercentileAgainstMean { percent: f64, value: f64, mean: f64, slowest: Option<f64> },
+    /// No disk does that: negative, or beyond anything that there is.
+    Implausible { what: String, value: f64, unit: String },
+    /// What a source says was active is not what it says it tested.
+    NotActive { what: String, asked: String, active: String },
     /// With direct I/O, the disks read less than fio: something was served from memory or from holes.
     ReadFromElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
@@ -44,6 +58,33 @@ impl Remark {
     }
 }
 
+impl Remark {
+    /// Whether the numbers contradict each other or what was asked: they stay in the record, and out of verdicts.
+    pub fn doubts(&self) -> bool {
+        match self {
+            Self::LostRequests { .. }
+            | Self::ShortRun { .. }
+            | Self::InFlight { .. }
+            | Self::RequestSize { .. }
+            | Self::PercentileOrder { .. }
+            | Self::MeanOutside { .. }
+            | Self::PercentileAgainstMean { .. }
+            | Self::Implausible { .. }
+            | Self::NotActive { .. }
+            | Self::ReadFromElsewhere { .. }
+            | Self::WrittenElsewhere { .. }
+            | Self::BusyBeyondPhase { .. } => true,
+            Self::FioError { .. }
+            | Self::FioMessages { .. }
+            | Self::NoRequests
+            | Self::NoMeasuredPhase
+            | Self::FewRequests { .. }
+            | Self::ReadStats { .. }
+            | Self::NoPercentiles => false,
+        }
+    }
+}
+
 impl fmt::Display for Remark {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
@@ -59,6 +100,35 @@ impl fmt::Display for Remark {
                 out,
                 "rate times latency gives {measured:.2} requests in flight instead of {asked} (Little's law)"
             ),
+            Self::RequestSize { found, asked } => {
+                write!(out, "its rates or counts give {found:.0} bytes a request instead of {asked:.0}")
+            }
+            Self::PercentileOrder { lower_percent, lower, percent, value } => write!(
+                out,
+                "p{percent} is {}, below p{lower_percent}, which is {}",
+                nanos(*value),
+                nanos(*lower)
+            ),
+            Self::MeanOutside { mean, min, max } => {
+                let most = max.map_or_else(|| "any".to_owned(), nanos);
+                write!(out, "the mean latency, {}, is not within {} and {most}", nanos(*mean), nanos(*min))
+            }
+            Self::PercentileAgainstMean { percent, value, mean, slowest: None } => {
+                write!(out, "p{percent} of {} is too long for a mean of {}", nanos(*value), nanos(*mean))
+            }
+            Self::PercentileAgainstMean { percent, value, mean, slowest: Some(slowest) } => write!(
+                out,
+                "p{percent} of {} is too short for a mean of {}: the slower requests would have to take {} on average",
+                nanos(*value),
+                nanos(*mean),
+                nanos(*slowest)
+            ),
+            Self::Implausible { what, value, unit } => {
+                write!(out, "{what} of {value}{}{unit} cannot be", if unit.is_empty() { "" } else { " " })
+            }
+            Self::NotActive { what, asked, active } => {
+                write!(out, "{what} was to be {asked}, but {active} was active")
+            }
             Self::ReadFromElsewhere { fio_bytes, disks_bytes } => {
                 write!(out, "fio read {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")
             }
@@ -77,4 +147,8 @@ impl fmt::Display for Remark {
             Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
         }
     }
+}
+
+fn nanos(value: f64) -> String {
+    Nanos(value.round() as u64).to_string()
 }

@@ -7,20 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::closing::{Closing, Device, Phase};
 use crate::fio::{Direction, Fio, Job, Latency};
 use crate::histogram::Histogram;
+use crate::integrity::{self, Claim, Clock, Part};
 use crate::read_stats::ReadStatsChange;
 use crate::remark::Remark;
 
 /// The phase of the closing record that is measured.
 pub const MEASURED_PHASE: &str = "measure";
-/// How far rate times latency may be from the requests kept in flight.
-const LITTLE_TOLERANCE: f64 = 0.05;
 /// Fewer requests than this hold no thousandth.
 const ENOUGH_FOR_P99_9: u64 = 1000;
 /// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by clocks of their
 /// own.
 const PHASE_TOLERANCE: u64 = 100;
-/// fio tells its running time in milliseconds and stops a job at a request's end.
-const RUNTIME_TOLERANCE: f64 = 0.01;
 
 /// What the trial was told to do, as far as its results can be held against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,6 +31,8 @@ pub struct Asked {
     pub alone: bool,
     /// How long fio measures, without its ramp.
     pub runtime: Nanos,
+    /// Bytes of each request.
+    pub block: u64,
 }
 
 /// What a trial measured, over all jobs and all directions together.
@@ -121,13 +120,58 @@ pub struct DeviceSample {
     pub read_stats: Option<ReadStatsChange>,
 }
 
+/// What jobs that ran together claim, without what they were asked for.
+pub fn claim_of(jobs: &[&Job]) -> Claim {
+    Claim {
+        ran: measured(jobs).map(|direction| direction.runtime).max(),
+        parts: measured(jobs).map(part).collect(),
+        ..Claim::default()
+    }
+}
+
+/// The numbers of jobs that ran together, without any disks', and what fio itself says against them.
+pub fn of_jobs(jobs: &[&Job]) -> (Sample, Vec<Remark>) {
+    let mut remarks = Vec::new();
+    judge_jobs(jobs, &mut remarks);
+    let sample = numbers_of(jobs);
+    judge_counts(&sample, &mut remarks);
+    (sample, remarks)
+}
+
+fn part(direction: &Direction) -> Part {
+    let kinds = [&direction.lat, &direction.clat];
+    let told = |latency: &&&Latency| latency.histogram.is_some() || !latency.reported.is_empty();
+    let latency = kinds.iter().find(told).copied().unwrap_or(&direction.lat);
+    let seen = latency.count > 0 || latency.max > Nanos(0);
+    let mut percents: Vec<f64> = latency.reported.iter().map(|(percent, _)| *percent).collect();
+    percents.sort_by(f64::total_cmp);
+    let percentile = |percent: f64| Some((percent, latency.percentile(percent)?.0 as f64));
+    Part {
+        iops: Some(direction.iops),
+        bytes_per_second: Some(direction.bw_bytes as f64),
+        requests: Some(direction.total_ios),
+        bytes: Some(direction.io_bytes),
+        mean: (direction.lat.mean_ns > 0.0).then_some(direction.lat.mean_ns),
+        latency: integrity::Latency {
+            min: seen.then_some(latency.min.0 as f64),
+            mean: seen.then_some(latency.mean_ns),
+            max: seen.then_some(latency.max.0 as f64),
+            percentiles: percents.into_iter().filter_map(percentile).collect(),
+        },
+    }
+}
+
 /// Joins fio's report with the closing record. Numbers that contradict each other are kept, and said to in
 /// the remarks.
 pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>) {
+    let jobs: Vec<&Job> = fio.jobs.iter().collect();
     let mut remarks = Vec::new();
-    judge_fio(fio, &mut remarks);
+    judge_jobs(&jobs, &mut remarks);
+    if !fio.messages.is_empty() {
+        remarks.push(Remark::FioMessages { text: fio.messages.clone() });
+    }
     let phase = closing.phase(MEASURED_PHASE).filter(|phase| phase.length() > Nanos(0));
-    let mut sample = of_fio(fio);
+    let mut sample = numbers_of(&jobs);
     if let Some(phase) = phase {
         sample.devices = devices(closing, phase);
         sample.read_switches = phase.switched();
@@ -135,27 +179,32 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     } else {
         remarks.push(Remark::NoMeasuredPhase);
     }
-    if sample.requests == 0 {
-        remarks.push(Remark::NoRequests);
-    } else {
-        judge_rates(fio, &sample, asked, &mut remarks);
+    if sample.requests > 0 {
+        remarks.extend(integrity::check(&Claim {
+            in_flight: asked.in_flight.filter(|_| asked.direct),
+            block: asked.direct.then_some(asked.block),
+            asked: Some(asked.runtime),
+            clock: Clock::Virtual,
+            ..claim_of(&jobs)
+        }));
     }
+    judge_counts(&sample, &mut remarks);
     (sample, remarks)
 }
 
 /// The directions of all jobs in which anything was measured.
-fn measured(fio: &Fio) -> impl Iterator<Item = &Direction> {
-    fio.jobs.iter().flat_map(Job::directions).filter(|direction| direction.total_ios > 0)
+fn measured<'a>(jobs: &'a [&Job]) -> impl Iterator<Item = &'a Direction> {
+    jobs.iter().flat_map(|job| job.directions()).filter(|direction| direction.total_ios > 0)
 }
 
 fn sum(values: impl Iterator<Item = u64>) -> u64 {
     values.fold(0, u64::saturating_add)
 }
 
-fn of_fio(fio: &Fio) -> Sample {
-    let all: Vec<_> = measured(fio).collect();
+fn numbers_of(jobs: &[&Job]) -> Sample {
+    let all: Vec<_> = measured(jobs).collect();
     let of = |pick: fn(&Job) -> &Direction| -> Vec<_> {
-        fio.jobs.iter().map(pick).filter(|direction| direction.total_ios > 0).collect()
+        jobs.iter().map(|job| pick(job)).filter(|direction| direction.total_ios > 0).collect()
     };
     let alone = |directions: &[&Direction]| {
         (!directions.is_empty()).then(|| numbers(directions, Tail::of(directions).as_ref()))
@@ -264,13 +313,10 @@ fn devices(closing: &Closing, phase: &Phase) -> Vec<DeviceSample> {
     phase.devices.iter().enumerate().map(sample).collect()
 }
 
-fn judge_fio(fio: &Fio, remarks: &mut Vec<Remark>) {
-    let failed = fio.jobs.iter().filter(|job| job.error != 0);
+fn judge_jobs(jobs: &[&Job], remarks: &mut Vec<Remark>) {
+    let failed = jobs.iter().filter(|job| job.error != 0);
     remarks.extend(failed.map(|job| Remark::FioError { job: job.name.clone(), errno: job.error }));
-    if !fio.messages.is_empty() {
-        remarks.push(Remark::FioMessages { text: fio.messages.clone() });
-    }
-    let directions = || fio.jobs.iter().flat_map(Job::directions);
+    let directions = || jobs.iter().flat_map(|job| job.directions());
     let short = sum(directions().map(|direction| direction.short_ios));
     let dropped = sum(directions().map(|direction| direction.drop_ios));
     if short > 0 || dropped > 0 {
@@ -278,19 +324,10 @@ fn judge_fio(fio: &Fio, remarks: &mut Vec<Remark>) {
     }
 }
 
-fn judge_rates(fio: &Fio, sample: &Sample, asked: &Asked, remarks: &mut Vec<Remark>) {
-    let ran = measured(fio).map(|direction| direction.runtime).max().unwrap_or(Nanos(0));
-    if (ran.0 as f64) < asked.runtime.0 as f64 * (1.0 - RUNTIME_TOLERANCE) {
-        remarks.push(Remark::ShortRun { asked: asked.runtime, ran });
-    }
-    if let Some(in_flight) = asked.in_flight.filter(|_| asked.direct) {
-        let measured =
-            measured(fio).map(|direction| direction.iops * direction.lat.mean_ns).sum::<f64>() / 1e9;
-        if (measured - f64::from(in_flight)).abs() > LITTLE_TOLERANCE * f64::from(in_flight) {
-            remarks.push(Remark::InFlight { measured, asked: in_flight });
-        }
-    }
-    if sample.percentiles_of.is_none() {
+fn judge_counts(sample: &Sample, remarks: &mut Vec<Remark>) {
+    if sample.requests == 0 {
+        remarks.push(Remark::NoRequests);
+    } else if sample.percentiles_of.is_none() {
         remarks.push(Remark::NoPercentiles);
     } else if sample.requests < ENOUGH_FOR_P99_9 {
         remarks.push(Remark::FewRequests { requests: sample.requests });

@@ -58,7 +58,9 @@ fn agreeing(in_flight: u32) -> (Fio, Asked) {
     let mut report = report("randread");
     let read = &mut report.jobs[0].read;
     read.iops = f64::from(in_flight) * 1e9 / read.lat.mean_ns;
-    let asked = Asked { in_flight: Some(in_flight), direct: true, alone: true, runtime: read.runtime };
+    read.bw_bytes = (read.iops * 4096.0) as u64;
+    let asked =
+        Asked { in_flight: Some(in_flight), direct: true, alone: true, runtime: read.runtime, block: 4096 };
     (report, asked)
 }
 
@@ -92,7 +94,7 @@ fn what_arrives_at_the_disks_is_told() {
 #[test]
 fn reads_and_writes_are_apart_and_make_the_whole() {
     let fio = report("randrw-grouped");
-    let asked = Asked { in_flight: None, direct: false, alone: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: None, direct: false, alone: true, runtime: Nanos(0), block: 4096 };
     let (sample, _) = join(&fio, &closing(vec![device("vda", 1024, 4000)]), &asked);
     let (read, write) = (sample.read.as_ref().expect("reads"), sample.write.as_ref().expect("writes"));
     assert_eq!(read.requests, fio.jobs[0].read.total_ios);
@@ -138,14 +140,14 @@ fn disks_that_did_less_than_fio_are_noticed() {
 
     let mut writes = report("randrw-grouped");
     writes.jobs[0].read = fio::Direction::default();
-    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096 };
     let (_, remarks) = join(&writes, &closing(vec![device("vda", 1024, 4000)]), &asked);
     assert!(remarks.iter().any(|remark| matches!(remark, Remark::WrittenElsewhere { disks_bytes: 0, .. })));
 }
 
 #[test]
 fn failures_void_the_sample() {
-    let asked = Asked { in_flight: Some(1), direct: true, alone: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: Some(1), direct: true, alone: true, runtime: Nanos(0), block: 4096 };
     let whole = closing(vec![device("vda", 1024, 4000)]);
     let (_, remarks) = join(&report("failed"), &whole, &asked);
     assert!(remarks.contains(&Remark::FioError { job: "full".into(), errno: 28 }), "{remarks:?}");
@@ -171,6 +173,7 @@ fn odd_counts_are_remarked_on() {
         Remark::LostRequests { short: 2, dropped: 0 },
         Remark::BusyBeyondPhase { device: "vda".into(), busy: Nanos(4001), phase: Nanos(4000) },
         Remark::ShortRun { asked: longer.runtime, ran: asked.runtime },
+        Remark::RequestSize { found: 1024.0 * 4096.0 / 900.0, asked: 4096.0 },
         Remark::FewRequests { requests: 900 },
     ];
     assert_eq!(remarks, expected);
@@ -180,7 +183,7 @@ fn odd_counts_are_remarked_on() {
 
 #[test]
 fn histograms_of_jobs_and_directions_are_added_up() {
-    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0) };
+    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096 };
     let disks = closing(vec![device("vda", 1024, 4000)]);
     let fio = report("two-jobs");
     let bins = |job: usize| fio.jobs[job].read.clat.histogram.clone().expect("json+");

@@ -6,7 +6,9 @@ use clap::{Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
-use crate::{clean, compare, completions, doctor, kernel, list, man, plan, run, same, show};
+use crate::{
+    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, run, same, show,
+};
 
 /// The real Linux kernel, on disks you describe, in virtual time.
 ///
@@ -35,7 +37,8 @@ First steps:
   disklab run read-policy-quick     do it; the results are in ./records
 
 Exit status:
-  0 all is well    1 a trial failed, or two records differ    2 mistaken input
+  0 all is well    1 a trial failed, two records differ, or results cannot be true    2 mistaken input
+  3 a regression   4 undecided
   5 this machine cannot (yet)    130 interrupted; what was done is kept";
 
 #[derive(Debug, Subcommand)]
@@ -47,6 +50,9 @@ enum Verb {
     Run(run::Args),
     Show(show::Args),
     Compare(compare::Args),
+    Gate(gate::Args),
+    Import(import::Args),
+    Audit(audit::Args),
     Same(same::Args),
     Clean(clean::Args),
     Completions(completions::Args),
@@ -63,6 +69,9 @@ impl Verb {
             Self::Run(args) => run::run(&args, screen),
             Self::Show(args) => show::show(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
+            Self::Gate(args) => gate::gate(&args, screen),
+            Self::Import(args) => import::import(&args, screen),
+            Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
             Self::Completions(args) => completions::completions(&args, screen),

@@ -1,9 +1,9 @@
 //! `disklab compare`: better, worse, the same or undecided, with the chance of being wrong.
 
-mod answer;
-mod judgement;
-mod metric;
-mod pairs;
+pub mod answer;
+pub mod contest;
+pub mod judgement;
+pub mod metric;
 
 use std::io::Write;
 
@@ -16,15 +16,15 @@ use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
+use contest::{Contest, Trust, between, within};
 use judgement::{Judgement, Limit, Terms, judge};
 use metric::Metric;
-use pairs::{Contest, between, within};
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
 ///
-/// Trials are paired by seed: one seed is the same phase of the disks and the same sequence of requests. A verdict is
-/// better or worse where the whole interval of the change is on one side, the same where it is within the smallest effect
-/// of interest, else undecided.
+/// Trials are paired by seed: one seed is the same phase of the disks and the same sequence of requests. Where no seed is
+/// on both sides, and of imported results, all are held against all. A verdict is better or worse where the whole interval
+/// of the change is on one side, the same where it is within the smallest effect of interest, else undecided.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
@@ -33,13 +33,8 @@ pub struct Args {
     /// Records to hold against it, of the same cells.
     others: Vec<String>,
 
-    /// What is compared.
-    #[arg(long, value_delimiter = ',', default_value = "iops")]
-    metric: Vec<Metric>,
-
-    /// What of all verdicts may be wrong; see --limit.
-    #[arg(long, default_value_t = 0.05, value_parser = chance)]
-    alpha: f64,
+    #[command(flatten)]
+    of: Of,
 
     /// The least change that matters.
     #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
@@ -49,9 +44,35 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Limit::Share)]
     limit: Limit,
 
+    /// The value that the others of its axis are held against, instead of the suite's baseline.
+    #[arg(long, value_name = "AXIS=VALUE", conflicts_with = "others", value_parser = axis_value)]
+    baseline: Option<(String, String)>,
+
     /// How the cells are printed.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
+}
+
+/// What is compared, and how certain the answer has to be: of `compare` and `gate`.
+#[derive(Debug, clap::Args)]
+pub struct Of {
+    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, or what an imported record calls its numbers.
+    #[arg(long, value_delimiter = ',', default_value = "iops")]
+    pub metric: Vec<Metric>,
+
+    /// What of all verdicts may be wrong.
+    #[arg(long, default_value_t = 0.05, value_parser = chance)]
+    pub alpha: f64,
+
+    /// Take trials into account whose numbers contradict each other.
+    #[arg(long)]
+    pub with_doubtful: bool,
+}
+
+impl Of {
+    pub const fn trust(&self) -> Trust {
+        if self.with_doubtful { Trust::All } else { Trust::Sound }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -67,7 +88,7 @@ fn chance(text: &str) -> Result<f64, String> {
     if value > 0.0 && value < 1.0 { Ok(value) } else { Err("expected a number between 0 and 1".to_owned()) }
 }
 
-fn share(text: &str) -> Result<f64, String> {
+pub fn share(text: &str) -> Result<f64, String> {
     let number = text.strip_suffix('%').unwrap_or(text).trim();
     let percent: f64 = number.parse().map_err(|_| "expected per cent, such as 2%".to_owned())?;
     if percent > 0.0 && percent <= 100.0 {
@@ -77,13 +98,22 @@ fn share(text: &str) -> Result<f64, String> {
     }
 }
 
+fn axis_value(text: &str) -> Result<(String, String), String> {
+    let (axis, value) = text.split_once('=').ok_or("expected AXIS=VALUE, such as policy=pid")?;
+    Ok((axis.trim().to_owned(), value.trim().to_owned()))
+}
+
 pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let open = |run: &String| Ok::<_, Failure>(Record::open(&records::find(run)?)?);
     let first = open(&args.run)?;
-    let others = args.others.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let contests = contests(&first, &others)?;
-    let terms = Terms { alpha: args.alpha, smallest_effect: args.smallest_effect, limit: args.limit };
-    let judgements = judge(&contests, &args.metric, terms).map_err(Failure::mistaken)?;
+    let others = args.others.iter().map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
+    let contests = if others.is_empty() {
+        against_baseline(&first, args.baseline.clone(), args.of.trust())?
+    } else {
+        against_first(&first, &others, args.of.trust())?
+    };
+    measured(&contests, &args.of.metric)?;
+    let terms = Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit };
+    let judgements = judge(&contests, &args.of.metric, terms).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
     let format = if screen.json { Format::Json } else { args.format };
     let mut out = screen.out();
@@ -117,33 +147,60 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn contests<'a>(first: &'a Record, others: &'a [Record]) -> Result<Vec<Contest<'a>>, Failure> {
-    let recorded = &first.manifest().suite;
-    let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set)?;
-    let axes: Vec<String> =
-        suite.axes().iter().filter(|axis| !axis.fixed).map(|axis| axis.axis.to_string()).collect();
-    let name = |record: &Record| records::name_of(record.folder());
-    if others.is_empty() {
-        let baseline = suite.baseline().ok_or_else(|| {
-            Failure::mistaken(format!(
-                "the suite of {} has no baseline to compare with; name a second record, or give the suite a `baseline`",
-                name(first)
-            ))
-        })?;
-        let contests = within(first, &axes, baseline);
-        if contests.is_empty() {
-            return Err(Failure::mistaken(format!(
-                "nothing in {} can be held against its baseline, {} {}: no other value of that axis has run",
-                name(first),
-                baseline.axis,
-                baseline.value
-            )));
-        }
-        return Ok(contests);
+pub fn open(run: &str) -> Result<Record, Failure> {
+    Ok(Record::open(&records::find(run)?)?)
+}
+
+fn name(record: &Record) -> String {
+    records::name_of(record.folder())
+}
+
+/// The suite's own; an imported record has none, but says its axes.
+fn axes_and_baseline(record: &Record) -> Result<(Vec<String>, Option<(String, String)>), Failure> {
+    if let Some(imported) = &record.manifest().imported {
+        return Ok((imported.axes.clone(), None));
     }
+    let recorded = &record.manifest().suite;
+    let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set)?;
+    let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
+    let baseline = suite.baseline().map(|baseline| (baseline.axis.to_string(), baseline.value.clone()));
+    Ok((crossed.map(|axis| axis.axis.to_string()).collect(), baseline))
+}
+
+fn against_baseline(
+    record: &Record,
+    wanted: Option<(String, String)>,
+    trust: Trust,
+) -> Result<Vec<Contest<'_>>, Failure> {
+    let (axes, own) = axes_and_baseline(record)?;
+    let name = name(record);
+    let (axis, value) = wanted.or(own).ok_or_else(|| {
+        Failure::mistaken(format!(
+            "{name} says of no value that the others are to be held against it; name a second record, or a baseline: \
+             --baseline AXIS=VALUE, with one of the axes {}",
+            axes.join(", ")
+        ))
+    })?;
+    let contests = within(record, &axes, (&axis, &value), trust);
+    if contests.is_empty() {
+        return Err(Failure::mistaken(format!(
+            "nothing in {name} can be held against {axis} {value}: no cell differs from one of these in {axis} alone \
+             (axes: {})",
+            axes.join(", ")
+        )));
+    }
+    Ok(contests)
+}
+
+pub fn against_first<'a>(
+    first: &'a Record,
+    others: &'a [Record],
+    trust: Trust,
+) -> Result<Vec<Contest<'a>>, Failure> {
+    let (axes, _) = axes_and_baseline(first)?;
     let mut all = Vec::new();
     for other in others {
-        let contests = between((&name(first), first), (&name(other), other), &axes);
+        let contests = between((&name(first), first), (&name(other), other), &axes, trust);
         if contests.is_empty() {
             return Err(Failure::mistaken(format!(
                 "{} and {} have no cell in common; `disklab show` lists the cells of each",
@@ -156,12 +213,36 @@ fn contests<'a>(first: &'a Record, others: &'a [Record]) -> Result<Vec<Contest<'
     Ok(all)
 }
 
+/// Refuses a metric that no trial has: a name that was mistyped.
+pub fn measured(contests: &[Contest], metrics: &[Metric]) -> Result<(), Failure> {
+    let outcomes = || contests.iter().flat_map(Contest::outcomes);
+    for metric in metrics.iter().filter(|metric| matches!(metric, Metric::Other(_))) {
+        if !outcomes().any(|outcome| metric.of(outcome).is_some()) {
+            let mut names: Vec<&str> =
+                outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
+            names.sort_unstable();
+            names.dedup();
+            let known = Metric::known();
+            let more = if names.is_empty() {
+                String::new()
+            } else {
+                format!("; these records have {}", names.join(", "))
+            };
+            return Err(Failure::mistaken(format!(
+                "no trial has a number `{}`: {known} are known{more}",
+                metric.name()
+            )));
+        }
+    }
+    Ok(())
+}
+
 const HEAD: [(&str, Side); 10] = [
     ("cell", Side::Left),
     ("metric", Side::Left),
     ("of", Side::Left),
     ("against", Side::Left),
-    ("pairs", Side::Right),
+    ("trials", Side::Right),
     ("median", Side::Right),
     ("baseline", Side::Right),
     ("change, %", Side::Right),
@@ -178,7 +259,7 @@ fn row(judgement: &Judgement) -> [String; 10] {
         judgement.metric.name().to_owned(),
         judgement.treatment.clone(),
         judgement.baseline.clone(),
-        judgement.pairs.to_string(),
+        judgement.trials_in_words(),
         number(judgement.treatment_median),
         number(judgement.baseline_median),
         number(change.map(|change| change.percent)),
@@ -211,7 +292,7 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         writeln!(out, "{}", screen.paint(head, Paint::Strong))?;
         let columns = [
             ("", Side::Left),
-            ("pairs", Side::Right),
+            ("trials", Side::Right),
             ("median", Side::Right),
             ("change", Side::Right),
             ("interval", Side::Right),
@@ -220,8 +301,9 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         let mut table = Table::new(&columns, screen.color);
         let same = |it: &&Judgement| it.cell == first.cell && it.metric == first.metric;
         let own: Vec<&Judgement> = judgements.iter().filter(same).collect();
-        let median =
-            |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| first.metric.told(value));
+        let median = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| answer::value(value, &first.unit))
+        };
         table.row([
             first.baseline.clone(),
             String::new(),
@@ -246,7 +328,7 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
             let verdict = format!("{arrow} {}", it.verdict);
             table.row([
                 it.treatment.clone(),
-                it.pairs.to_string(),
+                it.trials_in_words(),
                 median(it.treatment_median),
                 change,
                 interval,
@@ -261,18 +343,6 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
     Ok(())
 }
 
-impl Metric {
-    fn told(self, value: f64) -> String {
-        match self {
-            Self::Iops => digits(value),
-            Self::Bandwidth => format!("{} MiB/s", digits(value / f64::from(1 << 20))),
-            Self::Mean | Self::P50 | Self::P99 | Self::P999 => {
-                disklab_units::Nanos(value.round() as u64).to_string()
-            }
-        }
-    }
-}
-
 impl Terms {
     fn in_words(self) -> String {
         let percent = digits(self.alpha * 100.0);
@@ -285,7 +355,7 @@ impl Terms {
             }
         };
         format!(
-            "Seeds are paired; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
+            "Trials of one seed are paired; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
             digits(100.0 - self.alpha * 100.0),
             digits(self.smallest_effect * 100.0)
         )

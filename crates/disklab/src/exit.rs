@@ -17,6 +17,10 @@ pub enum Exit {
     Failed = 1,
     /// What was typed, or a file that the user wrote, is mistaken.
     Mistaken = 2,
+    /// Something got worse by more than was allowed.
+    Regression = 3,
+    /// Whether it did cannot be said with these trials.
+    Undecided = 4,
     /// The input is right and this machine cannot do it: something is missing, full or broken.
     Cannot = 5,
     Interrupted = 130,

@@ -1,12 +1,15 @@
 //! The command line: one file a verb. Nothing but this crate prints.
 
+mod audit;
 mod clean;
 mod cli;
 mod compare;
 mod completions;
 mod doctor;
 mod exit;
+mod gate;
 mod home;
+mod import;
 mod kernel;
 mod limits;
 mod list;

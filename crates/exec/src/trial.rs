@@ -103,6 +103,8 @@ fn blank(trial: &Trial) -> Outcome {
         raw: None,
         files: BTreeMap::new(),
         disks: Vec::new(),
+        measures: BTreeMap::new(),
+        found: None,
     }
 }
 
@@ -118,6 +120,7 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Samp
         direct: w.direct,
         alone: trial.background.is_none(),
         runtime: trial.runtime,
+        block: w.bs.0,
     };
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;

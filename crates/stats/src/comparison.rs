@@ -37,7 +37,7 @@
 use crate::error::{at_least, paired, positive};
 use crate::log_ratio::{log_ratios, logarithms};
 use crate::{
-    Error, Estimate, Evidence, Interval, Rule, Verdict, equivalence, one_sample_shift, one_sample_t,
+    Error, Estimate, Evidence, Interval, Rule, Tails, Verdict, equivalence, one_sample_shift, one_sample_t,
     two_sample_shift, welch,
 };
 
@@ -73,56 +73,96 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-impl Rule {
-    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more.
-    pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
+/// What trials say of a treatment against a baseline, by the method that is honest with so many of them.
+pub struct Finding {
+    pub method: Method,
+    /// Trials of the treatment and of the baseline.
+    pub trials: (usize, usize),
+    /// Of the log-ratio.
+    evidence: Box<dyn Evidence>,
+    /// What the evidence cannot know of: half of it is added to each two-sided p-value, and none is smaller than it.
+    luck: f64,
+}
+
+impl Finding {
+    /// Pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more. `alpha` is the least that
+    /// anything will be decided at; it chooses the method.
+    pub fn paired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         paired(treatment, baseline)?;
         let n = treatment.len();
         at_least("pairs of trials", n, FEWEST)?;
         let differences = log_ratios(treatment, baseline)?;
         let trials = (n, n);
-        if 2.0 * 0.5_f64.powf(n as f64) <= self.alpha() {
-            self.judge(Method::PairedRanks, trials, &one_sample_shift(&differences)?, 0.0)
+        Ok(if 2.0 * 0.5_f64.powf(n as f64) <= alpha {
+            let evidence = Box::new(one_sample_shift(&differences)?);
+            Self { method: Method::PairedRanks, trials, evidence, luck: 0.0 }
         } else {
-            self.judge(Method::PairedT, trials, &one_sample_t(&differences)?, separation_by_luck(n, n))
-        }
+            let evidence = Box::new(one_sample_t(&differences)?);
+            Self { method: Method::PairedT, trials, evidence, luck: separation_by_luck(n, n) }
+        })
     }
 
-    /// Compares samples that share nothing, each of 3 values above zero or more.
-    pub fn unpaired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
+    /// Samples that share nothing, each of 3 values above zero or more; `alpha` as for pairs.
+    pub fn unpaired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         at_least("trials of the treatment", treatment.len(), FEWEST)?;
         at_least("trials of the baseline", baseline.len(), FEWEST)?;
         positive("baseline", baseline)?;
         let (treatment, baseline) = (logarithms("treatment", treatment)?, logarithms("baseline", baseline)?);
         let trials = (treatment.len(), baseline.len());
-        if 2.0 / deals(trials.0, trials.1) <= self.alpha() {
-            self.judge(Method::Ranks, trials, &two_sample_shift(&treatment, &baseline)?, 0.0)
+        Ok(if 2.0 / deals(trials.0, trials.1) <= alpha {
+            let evidence = Box::new(two_sample_shift(&treatment, &baseline)?);
+            Self { method: Method::Ranks, trials, evidence, luck: 0.0 }
         } else {
             let luck = separation_by_luck(trials.0, trials.1);
-            self.judge(Method::WelchT, trials, &welch(&treatment, &baseline)?, luck)
+            Self { method: Method::WelchT, trials, evidence: Box::new(welch(&treatment, &baseline)?), luck }
+        })
+    }
+
+    pub fn estimate(&self) -> f64 {
+        self.evidence.estimate()
+    }
+
+    /// Misses the truth with a chance of at most `alpha`; unbounded where so few trials cannot say.
+    pub fn interval(&self, alpha: f64) -> Result<Interval, Error> {
+        if alpha < self.luck {
+            Ok(Interval::UNBOUNDED)
+        } else {
+            self.evidence.interval(alpha - self.luck / 2.0)
         }
     }
 
-    /// `luck` is what the evidence cannot know of: half of it is added to each p-value, and none is smaller than it.
-    fn judge(
-        &self,
-        method: Method,
-        trials: (usize, usize),
-        evidence: &dyn Evidence,
-        luck: f64,
-    ) -> Result<Comparison, Error> {
-        let interval = if self.alpha() < luck {
-            Interval::UNBOUNDED
-        } else {
-            evidence.interval(self.alpha() - luck / 2.0)?
-        };
-        let with_luck = |p: f64| (p + luck / 2.0).max(luck).min(1.0);
+    /// Tests whether the log-ratio is `null`, one side at a time.
+    pub fn tails(&self, null: f64) -> Tails {
+        let Tails { less, greater } = self.evidence.tails(null);
+        let one_side = |p: f64| self.with_luck(2.0 * p) / 2.0;
+        Tails { less: one_side(less), greater: one_side(greater) }
+    }
+
+    fn with_luck(&self, two_sided: f64) -> f64 {
+        (two_sided + self.luck / 2.0).max(self.luck).min(1.0)
+    }
+}
+
+impl Rule {
+    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more.
+    pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
+        self.judge(&Finding::paired(treatment, baseline, self.alpha())?)
+    }
+
+    /// Compares samples that share nothing, each of 3 values above zero or more.
+    pub fn unpaired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
+        self.judge(&Finding::unpaired(treatment, baseline, self.alpha())?)
+    }
+
+    fn judge(&self, finding: &Finding) -> Result<Comparison, Error> {
+        let interval = finding.interval(self.alpha())?;
+        let evidence = &*finding.evidence;
         Ok(Comparison {
-            method,
-            trials,
-            log_ratio: Estimate { value: evidence.estimate(), interval },
-            p_different: with_luck(evidence.tails(0.0).two_sided()),
-            p_same: with_luck(2.0 * equivalence(evidence, self.margin())?.p_value()),
+            method: finding.method,
+            trials: finding.trials,
+            log_ratio: Estimate { value: finding.estimate(), interval },
+            p_different: finding.with_luck(evidence.tails(0.0).two_sided()),
+            p_same: finding.with_luck(2.0 * equivalence(evidence, self.margin())?.p_value()),
             verdict: self.verdict(interval),
         })
     }

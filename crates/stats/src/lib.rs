@@ -9,6 +9,7 @@
 //! | Is the treatment better? | [`Rule`]: effect, interval, [`Verdict`], by a method that is honest with so many seeds |
 //! | ... over all cells of a suite? | [`Rule::family`], by way of [`Correction`] |
 //! | ... and may I look while seeds are added? | [`Looks`] |
+//! | Did anything get worse by more than is allowed? | [`Gate`] |
 //! | By how much? | [`log_ratios`], [`geometric_mean`]; [`one_sample_shift`], [`two_sample_shift`]; [`one_sample_t`], [`paired_t`], [`welch`] |
 //! | Does one tend to be larger? | [`mann_whitney`], [`signed_rank`]; [`censored_rank_test`] where runs were given up |
 //! | Is the difference too small to matter? | [`equivalence`()] |
@@ -31,6 +32,7 @@ mod distribution;
 mod equivalence;
 mod error;
 mod evidence;
+mod gate;
 mod histogram;
 mod hodges_lehmann;
 mod interval;
@@ -50,10 +52,11 @@ mod verdict;
 pub use bootstrap::{Bootstrap, expanded_alpha};
 pub use censored::{Time, censored_rank_test, median_time};
 pub use change_point::{change_points, penalty};
-pub use comparison::{Comparison, Method};
+pub use comparison::{Comparison, Finding, Method};
 pub use equivalence::{Equivalence, equivalence};
 pub use error::Error;
 pub use evidence::Evidence;
+pub use gate::{Crossing, Gate, Passage};
 pub use histogram::{MergedHistograms, MergedPercentile};
 pub use hodges_lehmann::{Shift, one_sample_shift, two_sample_shift};
 pub use interval::{Estimate, Interval};

@@ -48,6 +48,12 @@ pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError
 
 /// The raw files of a trial that are not what its numbers were taken from: changed since it was recorded, or gone.
 pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+    if let Some(found) = &outcome.found {
+        let path = record.folder().join(&found.file);
+        let now = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+        let same = outcome.files.get(&found.file) == now.as_ref();
+        return Ok(if same { Vec::new() } else { vec![found.file.clone()] });
+    }
     let Some(raw) = record.raw(outcome) else { return Ok(Vec::new()) };
     let now = digests(&raw)?;
     let other = |(file, sha256): &(&String, &String)| now.get(*file) != Some(*sha256);

@@ -6,6 +6,7 @@
 //!   trials.jsonl        what became of each trial: one line each, appended and synced
 //!   raw/<trial>/        a trial's raw output, never changed
 //!   raw/.<trial>.part/  raw output of a trial under way
+//!   found/<n>-<name>    of an imported record: the files that its results were found in
 //!   lock                held by the process that writes
 //!   trials.jsonl.torn   half-written lines that a crash left, cut off by a resume
 //! ```
@@ -17,6 +18,7 @@
 
 pub mod error;
 pub mod fingerprint;
+pub mod import;
 mod lock;
 pub mod manifest;
 mod name;
@@ -29,6 +31,7 @@ pub mod writer;
 pub use error::StoreError;
 pub use fingerprint::{Difference, changed, compare, fingerprint};
 pub use manifest::Manifest;
+pub use name::is_fit_letter;
 pub use outcome::{Outcome, Status};
 pub use record::Record;
 pub use tidy::Tidied;

@@ -24,6 +24,9 @@ pub struct Manifest {
     /// Every trial of the run by its id, in the order of the plan.
     pub trials: Vec<String>,
     pub suite: Suite,
+    /// Where the results were not made here but found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub imported: Option<Imported>,
     #[serde(rename = "kernel", default)]
     pub kernels: Vec<Kernel>,
     /// Programs whose version can show in results: fio, mkfs.
@@ -35,6 +38,16 @@ pub struct Manifest {
     /// The machine, for the reader: no result may depend on it.
     #[serde(rename = "host", default)]
     pub host: Vec<Fact>,
+}
+
+/// Results that somebody else's run left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Imported {
+    /// The axes of the cells, in order.
+    pub axes: Vec<String>,
+    /// What was read, as it was named, and what was passed over, each with the reason.
+    #[serde(default)]
+    pub passed_over: Vec<String>,
 }
 
 /// The question, as it was asked.
@@ -120,6 +133,7 @@ impl Manifest {
             command: Vec::new(),
             trials,
             suite,
+            imported: None,
             kernels: Vec::new(),
             tools: Vec::new(),
             inputs: Vec::new(),

@@ -5,8 +5,11 @@ const LONGEST: usize = 200;
 
 /// Whether `name` can be a folder of its own anywhere, with room for the marks put on it here.
 pub fn is_fit(name: &str) -> bool {
-    let letter = |byte: u8| byte.is_ascii_alphanumeric() || b"+-_.,:=@%".contains(&byte);
-    !name.is_empty() && name.len() <= LONGEST && !name.starts_with('.') && name.bytes().all(letter)
+    !name.is_empty() && name.len() <= LONGEST && !name.starts_with('.') && name.chars().all(is_fit_letter)
+}
+
+pub fn is_fit_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "+-_.,:=@%".contains(letter)
 }
 
 /// A trial's folder of raw output while the trial runs.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use disklab_collect::found::Measures;
 use disklab_collect::{Remark, Sample};
 use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};
@@ -37,6 +38,21 @@ pub struct Outcome {
     /// Digests of the prepared disks it began on, in the order of the disks. None for bare disks, and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<String>,
+    /// Numbers that are not fio's, or not all that fio says: of results that were imported.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub measures: Measures,
+    /// Where an imported result was found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<Found>,
+}
+
+/// The source of an imported result, as the record keeps it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// From the record's folder: `found/3-fio.json`.
+    pub file: String,
+    /// Where in it.
+    pub place: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -116,6 +132,11 @@ impl<'de> Deserialize<'de> for Cell {
 }
 
 impl Outcome {
+    /// Whether its numbers are ones that verdicts may rest on: it is ok, and nothing in it contradicts the rest.
+    pub fn is_sound(&self) -> bool {
+        self.status == Status::Ok && !self.remarks.iter().any(Remark::doubts)
+    }
+
     /// One line with its newline.
     pub fn to_line(&self) -> Result<String, serde_json::Error> {
         #[derive(Serialize)]
@@ -178,6 +199,12 @@ fn parse_line(line: &[u8]) -> Result<Outcome, String> {
             return Err(format!("raw output cannot be in `{raw}`"));
         }
     }
+    if let Some(found) = &outcome.found {
+        let name = found.file.strip_prefix("found/").unwrap_or_default();
+        if !name::is_fit(name) {
+            return Err(format!("an imported file cannot be `{}`", found.file));
+        }
+    }
     Ok(outcome)
 }
 
@@ -201,6 +228,8 @@ mod tests {
             raw: Some(format!("raw/{trial}")),
             files: [("fio.json".to_owned(), "1".repeat(64))].into(),
             disks: vec!["2".repeat(64)],
+            measures: Measures::new(),
+            found: None,
         }
     }
 

@@ -108,6 +108,8 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
         raw: None,
         files: [].into(),
         disks: Vec::new(),
+        measures: std::collections::BTreeMap::new(),
+        found: None,
     }
 }
 

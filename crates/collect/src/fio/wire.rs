@@ -1,5 +1,6 @@
 //! fio's JSON as it stands in the file, before it becomes [`super::Fio`].
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 use std::str::FromStr;
@@ -7,7 +8,7 @@ use std::str::FromStr;
 use disklab_units::Nanos;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::{Direction, Job, Latency};
+use super::{Direction, Job, Latency, Options};
 use crate::histogram::Histogram;
 
 /// fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h), and some room.
@@ -19,8 +20,13 @@ const LARGEST_NUMBER: f64 = 1e18;
 pub(super) struct Report {
     #[serde(default, rename = "fio version")]
     pub version: String,
+    #[serde(default, rename = "global options")]
+    pub global: BTreeMap<String, serde_json::Value>,
     #[serde(default)]
     pub jobs: Vec<RawJob>,
+    /// Instead of `jobs`, where fio drove other machines: one a job and machine, and one over all.
+    #[serde(default)]
+    pub client_stats: Vec<RawJob>,
 }
 
 #[derive(serde::Deserialize)]
@@ -29,6 +35,13 @@ pub(super) struct RawJob {
     name: String,
     #[serde(default)]
     error: i64,
+    #[serde(default, rename = "job options")]
+    options: BTreeMap<String, serde_json::Value>,
+    #[serde(default)]
+    hostname: Option<String>,
+    /// With `unified_rw_reporting`: all directions in one.
+    #[serde(default)]
+    mixed: RawDirection,
     #[serde(default)]
     read: RawDirection,
     #[serde(default)]
@@ -72,9 +85,27 @@ struct RawLatency {
 
 impl From<RawJob> for Job {
     fn from(raw: RawJob) -> Self {
-        let RawJob { name, error, read, write, trim } = raw;
-        Self { name, error, read: read.into(), write: write.into(), trim: trim.into() }
+        let RawJob { name, error, options, hostname, mixed, read, write, trim } = raw;
+        Self {
+            name,
+            error,
+            options: told(options),
+            hostname,
+            mixed: mixed.into(),
+            read: read.into(),
+            write: write.into(),
+            trim: trim.into(),
+        }
     }
+}
+
+/// Options as fio was given them. Whatever is no text was not written by fio.
+pub(super) fn told(options: BTreeMap<String, serde_json::Value>) -> Options {
+    let text = |(name, value)| match value {
+        serde_json::Value::String(value) => Some((name, value)),
+        _ => None,
+    };
+    options.into_iter().filter_map(text).collect()
 }
 
 impl From<RawDirection> for Direction {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use disklab_stats::Verdict;
 use disklab_store::outcome::Cell;
-use disklab_units::prose::{count, listed};
+use disklab_units::prose::{count, digits, listed};
 
 use super::judgement::Judgement;
 
@@ -66,6 +66,16 @@ pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
 }
 
+/// With its unit, as people read it.
+pub fn value(value: f64, unit: &str) -> String {
+    match unit {
+        "1/s" => digits(value),
+        "bytes/s" => format!("{} MiB/s", digits(value / f64::from(1 << 20))),
+        "ns" => disklab_units::Nanos(value.round() as u64).to_string(),
+        _ => format!("{} {unit}", digits(value)).trim_end().to_owned(),
+    }
+}
+
 /// `+12 %`, `-3.4 %`; from ten times on `x 13`.
 pub fn change(percent: f64) -> String {
     match percent {
@@ -88,7 +98,9 @@ mod tests {
             metric: Metric::Iops,
             treatment: "queue".to_owned(),
             baseline: "pid".to_owned(),
-            pairs: 5,
+            paired: true,
+            trials: (5, 5),
+            unit: "1/s".to_owned(),
             treatment_median: None,
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),

@@ -1,11 +1,12 @@
 //! Effects, intervals and verdicts of contests, with wrong verdicts limited over all of them together.
 
-use disklab_stats::{Better, Correction, Error, Rule, Verdict, percent};
+use disklab_collect::Spread;
+use disklab_stats::{Better, Correction, Error, Estimate, Rule, Verdict, percent};
 use disklab_store::outcome::Cell;
 use serde::{Serialize, Serializer};
 
+use super::contest::{Contest, Values};
 use super::metric::Metric;
-use super::pairs::Contest;
 
 /// How verdicts come about.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -42,8 +43,12 @@ pub struct Judgement {
     pub metric: Metric,
     pub treatment: String,
     pub baseline: String,
-    pub pairs: usize,
-    /// Of the pairs; IOPS, bytes a second, or ns.
+    /// Whether trials of one seed were held against each other.
+    pub paired: bool,
+    /// Of the treatment and of the baseline.
+    pub trials: (usize, usize),
+    /// Of the two medians: `1/s`, `bytes/s`, `ns`, or what the record says.
+    pub unit: String,
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
@@ -72,8 +77,8 @@ pub fn judge(contests: &[Contest], metrics: &[Metric], terms: Terms) -> Result<V
     // One family, whichever way is good: that only decides which word the sign of an effect is.
     let mut compared = Vec::new();
     for contest in contests {
-        for &metric in metrics {
-            let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better())?;
+        for metric in metrics {
+            let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
             let (judgement, comparison) = one(contest, metric, rule);
             if let Some(comparison) = comparison {
                 compared.push((judgements.len(), rule, comparison));
@@ -94,42 +99,54 @@ pub fn judge(contests: &[Contest], metrics: &[Metric], terms: Terms) -> Result<V
     Ok(judgements)
 }
 
-fn one(contest: &Contest, metric: Metric, rule: Rule) -> (Judgement, Option<disklab_stats::Comparison>) {
-    let mut remarks = contest.left_out.clone();
-    let values =
-        contest.pairs.iter().filter_map(|pair| Some((metric.of(pair.treatment)?, metric.of(pair.baseline)?)));
-    let (treatment, baseline): (Vec<f64>, Vec<f64>) = values.unzip();
-    if treatment.len() < contest.pairs.len() {
-        remarks.push(format!(
-            "{} of {} pairs have no {}",
-            contest.pairs.len() - treatment.len(),
-            contest.pairs.len(),
-            metric.name()
-        ));
-    }
-    let comparison = match rule.paired(&treatment, &baseline) {
+fn one(contest: &Contest, metric: &Metric, rule: Rule) -> (Judgement, Option<disklab_stats::Comparison>) {
+    let Values { treatment, baseline, mut remarks } = contest.values(metric);
+    let compared = if contest.paired {
+        rule.paired(&treatment, &baseline)
+    } else {
+        rule.unpaired(&treatment, &baseline)
+    };
+    let comparison = match compared {
         Ok(comparison) => Some(comparison),
         Err(error) => {
             remarks.push(error.to_string());
             None
         }
     };
-    let change = comparison.map(|comparison| Change {
-        percent: percent(comparison.log_ratio.value),
-        low: percent(comparison.log_ratio.interval.low),
-        high: percent(comparison.log_ratio.interval.high),
-    });
     let judgement = Judgement {
         cell: contest.cell.clone(),
-        metric,
+        metric: metric.clone(),
         treatment: contest.treatment.clone(),
         baseline: contest.baseline.clone(),
-        pairs: treatment.len(),
-        treatment_median: disklab_collect::Spread::of(treatment).map(|spread| spread.median),
-        baseline_median: disklab_collect::Spread::of(baseline).map(|spread| spread.median),
-        change,
+        paired: contest.paired,
+        trials: (treatment.len(), baseline.len()),
+        unit: metric.unit(contest.outcomes()),
+        treatment_median: Spread::of(treatment).map(|spread| spread.median),
+        baseline_median: Spread::of(baseline).map(|spread| spread.median),
+        change: comparison.map(|comparison| Change::of(comparison.log_ratio)),
         verdict: Verdict::Undecided,
         remarks,
     };
     (judgement, comparison)
+}
+
+impl Judgement {
+    /// `5`, or `5 and 7` where nothing is paired.
+    pub fn trials_in_words(&self) -> String {
+        trials_in_words(self.paired, self.trials)
+    }
+}
+
+pub fn trials_in_words(paired: bool, (treatment, baseline): (usize, usize)) -> String {
+    if paired { treatment.to_string() } else { format!("{treatment} and {baseline}") }
+}
+
+impl Change {
+    pub fn of(log_ratio: Estimate) -> Self {
+        Self {
+            percent: percent(log_ratio.value),
+            low: percent(log_ratio.interval.low),
+            high: percent(log_ratio.interval.high),
+        }
+    }
 }

@@ -1,31 +1,68 @@
 //! What of a trial is compared.
 
-use disklab_collect::Sample;
+use disklab_collect::found::{self, Measure};
 use disklab_stats::Better;
+use disklab_store::Outcome;
 use serde::Serialize;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
-#[serde(rename_all = "lowercase")]
+/// A number of fio's, or one that a record has by that name.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(into = "String")]
 pub enum Metric {
-    /// Requests a second.
     Iops,
-    /// Bytes a second.
     Bandwidth,
     /// Mean latency.
     Mean,
-    /// Median latency.
     P50,
-    /// Of 100 requests the slowest takes as long.
     P99,
-    /// Of 1000 requests the slowest takes as long.
-    #[value(name = "p99.9")]
-    #[serde(rename = "p99.9")]
     P999,
+    /// As imported results call it.
+    Other(String),
+}
+
+/// (as it is typed, as it is told).
+const NAMES: [(&str, &str, Metric); 6] = [
+    ("iops", "IOPS", Metric::Iops),
+    ("bandwidth", "bandwidth", Metric::Bandwidth),
+    ("mean", "mean latency", Metric::Mean),
+    ("p50", "p50", Metric::P50),
+    ("p99", "p99", Metric::P99),
+    ("p99.9", "p99.9", Metric::P999),
+];
+
+impl std::str::FromStr for Metric {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = NAMES.iter().find(|(name, ..)| *name == text);
+        Ok(known.map_or_else(|| Self::Other(text.to_owned()), |(.., metric)| metric.clone()))
+    }
+}
+
+impl From<Metric> for String {
+    fn from(metric: Metric) -> Self {
+        metric.typed().to_owned()
+    }
 }
 
 impl Metric {
-    /// Its value, if the trial has it: IOPS, bytes a second, or ns.
-    pub fn of(self, sample: &Sample) -> Option<f64> {
+    /// The names that every record of fio has.
+    pub fn known() -> String {
+        NAMES.map(|(name, ..)| name).join(", ")
+    }
+
+    fn typed(&self) -> &str {
+        match self {
+            Self::Other(name) => name,
+            known => NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(name, ..)| name),
+        }
+    }
+
+    /// Its value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure of that name.
+    pub fn of(&self, outcome: &Outcome) -> Option<f64> {
+        let Some(sample) = &outcome.sample else {
+            return outcome.measures.get(self.typed()).map(|measure| measure.value);
+        };
         let nanos = |value: Option<disklab_units::Nanos>| value.map(|value| value.0 as f64);
         match self {
             Self::Iops => Some(sample.iops),
@@ -34,24 +71,40 @@ impl Metric {
             Self::P50 => nanos(sample.p50_ns),
             Self::P99 => nanos(sample.p99_ns),
             Self::P999 => nanos(sample.p99_9_ns),
+            Self::Other(name) => outcome.measures.get(name).map(|measure| measure.value),
         }
     }
 
-    pub const fn better(self) -> Better {
+    /// Which way is good, by the first of these that has the number.
+    pub fn better<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Better {
         match self {
             Self::Iops | Self::Bandwidth => Better::Higher,
             Self::Mean | Self::P50 | Self::P99 | Self::P999 => Better::Lower,
+            Self::Other(name) => match measure(name, outcomes).map(|measure| measure.better) {
+                Some(found::Better::Lower) => Better::Lower,
+                Some(found::Better::Higher) | None => Better::Higher,
+            },
         }
     }
 
-    pub const fn name(self) -> &'static str {
+    /// 1/s, bytes/s, ns, or what the measure says.
+    pub fn unit<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> String {
         match self {
-            Self::Iops => "IOPS",
-            Self::Bandwidth => "bandwidth",
-            Self::Mean => "mean latency",
-            Self::P50 => "p50",
-            Self::P99 => "p99",
-            Self::P999 => "p99.9",
+            Self::Iops => "1/s".to_owned(),
+            Self::Bandwidth => "bytes/s".to_owned(),
+            Self::Mean | Self::P50 | Self::P99 | Self::P999 => "ns".to_owned(),
+            Self::Other(name) => measure(name, outcomes).map_or_else(String::new, |it| it.unit.clone()),
         }
     }
+
+    pub fn name(&self) -> &str {
+        match self {
+            Self::Other(name) => name,
+            known => NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(_, told, _)| told),
+        }
+    }
+}
+
+fn measure<'a>(name: &str, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<&'a Measure> {
+    outcomes.into_iter().find_map(|outcome| outcome.measures.get(name))
 }

@@ -27,7 +27,11 @@ fn a_run_against_a_run() {
     let cells = report["cells"].as_array().expect("cells");
     assert_eq!(cells.len(), 6);
     for cell in cells {
-        assert_eq!((&cell["verdict"], &cell["pairs"]), (&"worse".into(), &5.into()), "{cell}");
+        assert_eq!(
+            (&cell["verdict"], &cell["trials"]),
+            (&"worse".into(), &serde_json::json!([5, 5])),
+            "{cell}"
+        );
         let percent = cell["change"]["percent"].as_f64().expect("a number");
         assert!((percent - 100.0 * (1.0 / 1.1 - 1.0)).abs() < 1e-9, "{cell}");
     }

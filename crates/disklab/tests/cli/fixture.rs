@@ -128,6 +128,8 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
         raw: None,
         files: BTreeMap::new(),
         disks: Vec::new(),
+        measures: std::collections::BTreeMap::new(),
+        found: None,
     }
 }
 

@@ -51,6 +51,8 @@ fn outcome(trial: &str, status: Status) -> Outcome {
         raw: None,
         files: BTreeMap::new(),
         disks: Vec::new(),
+        measures: std::collections::BTreeMap::new(),
+        found: None,
     }
 }
 

@@ -1,0 +1,227 @@
+//! `disklab audit`: what is wrong with somebody's results.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use disklab_collect::Remark;
+use disklab_store::{Record, Status};
+use disklab_units::prose::count;
+use serde::Serialize;
+
+use crate::exit::{Exit, Failure};
+use crate::import::walk::look;
+use crate::records;
+use crate::screen::{Paint, Screen};
+
+/// Say which results cannot be true, and why.
+///
+/// Each row is held against what must be: requests in flight are rate times latency (Little's law); bandwidth is IOPS times
+/// the size of a request; percentiles rise, and go with their mean; units are of this world; it ran as long as it was to.
+/// Reads what `import` reads, and records. Ends with exit code 1 where a row cannot be true.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, folders, or records.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+
+    /// Count the rows by the values of this axis too. Without it, by the first one with a few values.
+    #[arg(long, value_name = "AXIS")]
+    by: Option<String>,
+}
+
+/// A row, wherever it is from.
+#[derive(Debug, Serialize)]
+struct Audited {
+    file: String,
+    place: String,
+    cell: BTreeMap<String, String>,
+    #[serde(skip)]
+    values: Vec<(String, String)>,
+    /// It has no result at all; that is no contradiction.
+    without_result: Option<String>,
+    doubts: Vec<Doubt>,
+}
+
+#[derive(Debug, Serialize)]
+struct Doubt {
+    #[serde(flatten)]
+    remark: Remark,
+    said: String,
+}
+
+pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let mut rows = Vec::new();
+    let mut unreadable: Vec<(PathBuf, String)> = Vec::new();
+    let (mut paths, mut unknown) = (Vec::new(), 0);
+    for path in &args.paths {
+        match record_at(path) {
+            Some(folder) => rows.extend(of_record(&Record::open(&folder)?)),
+            None => paths.push(path.clone()),
+        }
+    }
+    if !paths.is_empty() {
+        let looked = look(&paths)?;
+        unreadable = looked.unreadable;
+        unknown = looked.unknown.len();
+        for read in looked.read {
+            let file = read.path.display().to_string();
+            rows.extend(
+                read.rows
+                    .into_iter()
+                    .map(|row| audited(file.clone(), row.place, row.cell, None, &row.remarks)),
+            );
+        }
+    }
+    for (path, reason) in &unreadable {
+        screen.remark(&format!("cannot be read: {}: {reason}", path.display()));
+    }
+    if rows.is_empty() {
+        let what = format!("no results to audit; {} of no format known here", count(unknown, "file"));
+        return Err(Failure::mistaken(what));
+    }
+    let wrong = rows.iter().any(|row| !row.doubts.is_empty()) || !unreadable.is_empty();
+    let exit = if wrong { Exit::Failed } else { Exit::Ok };
+    if screen.json {
+        screen.json(&serde_json::json!({
+            "rows": rows.len(),
+            "cannot_be_true": rows.iter().filter(|row| !row.doubts.is_empty()).count(),
+            "by": by(&rows, args.by.as_deref()).map(|(axis, groups)| serde_json::json!({
+                "axis": axis, "groups": groups,
+            })),
+            "audited": rows,
+            "unreadable": unreadable,
+        }))?;
+        return Ok(exit);
+    }
+    let mut out = screen.out();
+    print(&rows, args.by.as_deref(), screen, &mut out)?;
+    out.flush()?;
+    Ok(exit)
+}
+
+/// The folder of a record that is named like one: by path, or by name.
+fn record_at(path: &Path) -> Option<PathBuf> {
+    if path.join("manifest.toml").is_file() {
+        return Some(path.to_owned());
+    }
+    if path.exists() {
+        return None;
+    }
+    records::find(path.to_str()?).ok().filter(|folder| folder.join("manifest.toml").is_file())
+}
+
+fn of_record(record: &Record) -> Vec<Audited> {
+    let folder = record.folder().display().to_string();
+    let row = |(_, outcome): (&str, Option<&disklab_store::Outcome>)| {
+        let outcome = outcome?;
+        let (file, place) = match &outcome.found {
+            Some(found) => (format!("{folder}/{}", found.file), found.place.clone()),
+            None => (folder.clone(), outcome.trial.clone()),
+        };
+        let reason = (outcome.status != Status::Ok)
+            .then(|| outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string()));
+        Some(audited(file, place, outcome.cell.0.clone(), reason, &outcome.remarks))
+    };
+    record.outcomes().into_iter().filter_map(row).collect()
+}
+
+fn audited(
+    file: String,
+    place: String,
+    cell: Vec<(String, String)>,
+    reason: Option<String>,
+    remarks: &[Remark],
+) -> Audited {
+    let void = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
+    let doubts = remarks.iter().filter(|remark| remark.doubts());
+    Audited {
+        file,
+        place,
+        cell: cell.iter().cloned().collect(),
+        values: cell,
+        without_result: reason.or(void),
+        doubts: doubts.map(|remark| Doubt { remark: remark.clone(), said: remark.to_string() }).collect(),
+    }
+}
+
+/// Of a group of rows: all of them, those that cannot be true, those without a result.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize)]
+struct Tally {
+    rows: usize,
+    cannot_be_true: usize,
+    without_result: usize,
+}
+
+impl Tally {
+    fn of<'a>(rows: impl IntoIterator<Item = &'a Audited>) -> Self {
+        rows.into_iter().fold(Self::default(), |tally, row| Self {
+            rows: tally.rows + 1,
+            cannot_be_true: tally.cannot_be_true + usize::from(!row.doubts.is_empty()),
+            without_result: tally.without_result + usize::from(row.without_result.is_some()),
+        })
+    }
+}
+
+/// `87 of 120 rows cannot be true, 2 have no result`.
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} cannot be true", self.cannot_be_true, count(self.rows, "row"))?;
+        if self.without_result > 0 {
+            write!(f, ", {} without a result", self.without_result)?;
+        }
+        Ok(())
+    }
+}
+
+/// More groups are no summary.
+const MOST_GROUPS: usize = 12;
+
+/// The rows by the values of an axis, in the order in which they come.
+fn by(rows: &[Audited], wanted: Option<&str>) -> Option<(String, Vec<(String, Tally)>)> {
+    let values = |axis: &str| {
+        let mut values: Vec<String> = Vec::new();
+        for value in rows.iter().filter_map(|row| row.cell.get(axis)) {
+            if !values.contains(value) {
+                values.push(value.clone());
+            }
+        }
+        values
+    };
+    let axes: Vec<String> = rows.first()?.values.iter().map(|(axis, _)| axis.clone()).collect();
+    let few = |axis: &&String| (2..=MOST_GROUPS).contains(&values(axis).len());
+    let axis = wanted.map(str::to_owned).or_else(|| axes.iter().find(few).cloned())?;
+    let groups = values(&axis).into_iter().map(|value| {
+        let tally = Tally::of(rows.iter().filter(|row| row.cell.get(&axis) == Some(&value)));
+        (value, tally)
+    });
+    Some((axis.clone(), groups.collect()))
+}
+
+fn print(
+    rows: &[Audited],
+    wanted: Option<&str>,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let mut file = "";
+    for row in rows.iter().filter(|row| !row.doubts.is_empty()) {
+        if row.file != file {
+            file = &row.file;
+            writeln!(out, "{}", screen.paint(file, Paint::Strong))?;
+        }
+        let values: Vec<&str> = row.values.iter().map(|(_, value)| value.as_str()).collect();
+        writeln!(out, "  {}: {}", row.place, values.join(", "))?;
+        for doubt in &row.doubts {
+            writeln!(out, "    {}", doubt.said)?;
+        }
+    }
+    if let Some((axis, groups)) = by(rows, wanted) {
+        writeln!(out, "{}", screen.paint(&format!("by {axis}"), Paint::Strong))?;
+        for (value, tally) in groups {
+            writeln!(out, "  {value}: {tally}")?;
+        }
+    }
+    writeln!(out, "{}", screen.paint(&Tally::of(rows).to_string(), Paint::Strong))?;
+    Ok(())
+}

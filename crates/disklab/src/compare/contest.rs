@@ -1,0 +1,198 @@
+//! Which trials are held against which: those of one seed where seeds are shared, all against all where none is.
+
+use std::collections::BTreeMap;
+
+use disklab_store::outcome::{Cell, seed_of_id};
+use disklab_store::{Outcome, Record, Status};
+
+use super::metric::Metric;
+
+/// One thing against another, all else being equal.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Contest<'a> {
+    /// What is equal on both sides: axes and values.
+    pub cell: Cell,
+    /// What differs, in the words of the suite, or the names of two records.
+    pub treatment: String,
+    pub baseline: String,
+    /// Trials at one place of both are of one seed: they share the disks' phase and the sequence of requests. Otherwise
+    /// the two sides share nothing.
+    pub paired: bool,
+    pub treatments: Vec<&'a Outcome>,
+    pub baselines: Vec<&'a Outcome>,
+    /// Why other trials are left out.
+    pub left_out: Vec<String>,
+}
+
+/// Which trials count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Those whose numbers do not contradict each other.
+    Sound,
+    /// All that gave a result.
+    All,
+}
+
+/// The trials of a cell by seed; those that do not count with the reason.
+type Seeds<'a> = BTreeMap<u32, Result<&'a Outcome, String>>;
+
+/// All cells of a record against those that differ in the baseline's axis only.
+pub fn within<'a>(
+    record: &'a Record,
+    axes: &[String],
+    (compared, baseline): (&str, &str),
+    trust: Trust,
+) -> Vec<Contest<'a>> {
+    let cells = cells(record, axes, trust);
+    let mut contests = Vec::new();
+    for (cell, seeds) in &cells {
+        let Some(value) = cell.value(compared).filter(|value| *value != baseline) else { continue };
+        let rest = without(cell, compared);
+        let is_baseline = |other: &&(Cell, Seeds)| {
+            other.0.value(compared) == Some(baseline) && without(&other.0, compared) == rest
+        };
+        if let Some((_, others)) = cells.iter().find(is_baseline) {
+            contests.push(contest(rest, (value, seeds), (baseline, others), !is_imported(record)));
+        }
+    }
+    contests
+}
+
+/// Each cell of `treatment` against the same cell of `baseline`; the names are the records'.
+pub fn between<'a>(
+    baseline: (&str, &'a Record),
+    treatment: (&str, &'a Record),
+    axes: &[String],
+    trust: Trust,
+) -> Vec<Contest<'a>> {
+    let (first, second) = (cells(baseline.1, axes, trust), cells(treatment.1, axes, trust));
+    let seeded = !is_imported(baseline.1) && !is_imported(treatment.1);
+    let same = |cell: &Cell| first.iter().find(|(other, _)| other == cell);
+    let all = second.iter().filter_map(|(cell, seeds)| {
+        let (_, others) = same(cell)?;
+        Some(contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded))
+    });
+    all.collect()
+}
+
+/// Repeats on real disks share nothing but the number.
+fn is_imported(record: &Record) -> bool {
+    record.manifest().imported.is_some()
+}
+
+fn contest<'a>(
+    cell: Cell,
+    (treatment, ours): (&str, &Seeds<'a>),
+    (baseline, theirs): (&str, &Seeds<'a>),
+    seeded: bool,
+) -> Contest<'a> {
+    let paired = seeded && ours.keys().any(|seed| theirs.contains_key(seed));
+    let mut contest = Contest {
+        cell,
+        treatment: treatment.to_owned(),
+        baseline: baseline.to_owned(),
+        paired,
+        treatments: Vec::new(),
+        baselines: Vec::new(),
+        left_out: Vec::new(),
+    };
+    if paired {
+        contest.pair(ours, theirs);
+    } else {
+        let Contest { treatments, baselines, left_out, .. } = &mut contest;
+        for (name, seeds, kept) in [(treatment, ours, treatments), (baseline, theirs, baselines)] {
+            for (seed, outcome) in seeds {
+                match outcome {
+                    Ok(outcome) => kept.push(outcome),
+                    Err(reason) => left_out.push(format!("repeat {seed} of {name}: {reason}")),
+                }
+            }
+        }
+    }
+    contest
+}
+
+/// Both sides of a contest in one metric; in pairs where the contest is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Values {
+    pub treatment: Vec<f64>,
+    pub baseline: Vec<f64>,
+    /// Why trials are left out.
+    pub remarks: Vec<String>,
+}
+
+impl<'a> Contest<'a> {
+    pub fn outcomes(&self) -> impl Iterator<Item = &'a Outcome> {
+        self.treatments.iter().chain(&self.baselines).copied()
+    }
+
+    pub fn values(&self, metric: &Metric) -> Values {
+        let mut remarks = self.left_out.clone();
+        let of = |outcomes: &[&Outcome]| -> Vec<Option<f64>> {
+            outcomes.iter().map(|outcome| metric.of(outcome)).collect()
+        };
+        let (treatment, baseline) = (of(&self.treatments), of(&self.baselines));
+        let without = treatment.iter().chain(&baseline).filter(|value| value.is_none()).count();
+        if without > 0 {
+            remarks.push(format!(
+                "{without} of {} trials have no {}",
+                treatment.len() + baseline.len(),
+                metric.name()
+            ));
+        }
+        let (treatment, baseline) = if self.paired {
+            treatment.into_iter().zip(baseline).filter_map(|(ours, theirs)| ours.zip(theirs)).unzip()
+        } else {
+            (treatment.into_iter().flatten().collect(), baseline.into_iter().flatten().collect())
+        };
+        Values { treatment, baseline, remarks }
+    }
+
+    fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {
+        let (treatment, baseline) = (self.treatment.clone(), self.baseline.clone());
+        for (seed, ours) in ours {
+            match (ours, theirs.get(seed)) {
+                (Ok(ours), Some(Ok(theirs))) => {
+                    self.treatments.push(ours);
+                    self.baselines.push(theirs);
+                }
+                (Err(reason), _) => self.left_out.push(format!("seed {seed} of {treatment}: {reason}")),
+                (_, Some(Err(reason))) => self.left_out.push(format!("seed {seed} of {baseline}: {reason}")),
+                (_, None) => self.left_out.push(format!("seed {seed}: {baseline} has none such")),
+            }
+        }
+    }
+}
+
+/// In the order of the record.
+fn cells<'a>(record: &'a Record, axes: &[String], trust: Trust) -> Vec<(Cell, Seeds<'a>)> {
+    let mut cells: Vec<(Cell, Seeds)> = Vec::new();
+    for (trial, outcome) in record.outcomes() {
+        let cell = outcome.map_or_else(|| Cell::of_id(trial, axes), |outcome| outcome.cell.clone());
+        let Some(seed) = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial)) else {
+            continue;
+        };
+        let counts = outcome.map_or_else(|| Err("has not run".to_owned()), |outcome| counts(outcome, trust));
+        match cells.iter_mut().find(|(known, _)| *known == cell) {
+            Some((_, seeds)) => drop(seeds.insert(seed, counts)),
+            None => cells.push((cell, BTreeMap::from([(seed, counts)]))),
+        }
+    }
+    cells
+}
+
+fn counts(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
+    if outcome.status != Status::Ok {
+        return Err(outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string()));
+    }
+    match outcome.remarks.iter().find(|remark| remark.doubts()) {
+        Some(remark) if trust == Trust::Sound => {
+            Err(format!("its numbers cannot be true together: {remark}"))
+        }
+        _ => Ok(outcome),
+    }
+}
+
+fn without(cell: &Cell, axis: &str) -> Cell {
+    Cell(cell.0.iter().filter(|(known, _)| known != axis).cloned().collect())
+}

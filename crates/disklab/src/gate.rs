@@ -1,0 +1,193 @@
+//! `disklab gate`: whether a run got worse than another by more than is allowed. For CI.
+
+use std::io::Write;
+
+use disklab_stats::{Crossing, Error, Finding, Gate, Passage};
+use disklab_store::outcome::Cell;
+use disklab_units::prose::{count, digits, listed};
+use serde::{Serialize, Serializer};
+
+use crate::compare::contest::{Contest, Values};
+use crate::compare::judgement::{Change, trials_in_words};
+use crate::compare::metric::Metric;
+use crate::compare::{Of, against_first, answer, measured, open, share};
+use crate::exit::{Exit, Failure};
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+
+/// Fail where a run got worse than another by more than is allowed.
+///
+/// A cell passes where it is certain that it did not get worse by as much, and is a regression where it is certain that it
+/// got worse by more. If any cell did get worse by as much, the chance that all pass is alpha at most; so is the chance that
+/// any cell is wrongly called a regression. Exit status: 0 all pass, 3 a regression, 4 undecided: more seeds may tell.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A record, by its name in ./records or by its path.
+    run: String,
+
+    /// The record that it is held against.
+    #[arg(long, value_name = "RUN")]
+    against: String,
+
+    /// So much worse is too much.
+    #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = share)]
+    max_regression: f64,
+
+    #[command(flatten)]
+    of: Of,
+}
+
+/// A cell in one metric, at the gate.
+#[derive(Debug, Serialize)]
+struct Crossed {
+    cell: Cell,
+    metric: Metric,
+    paired: bool,
+    trials: (usize, usize),
+    /// At 1 - 2 alpha: one side of it is certain to 1 - alpha.
+    change: Option<Change>,
+    #[serde(serialize_with = "in_a_word")]
+    passage: Passage,
+    remarks: Vec<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
+fn in_a_word<S: Serializer>(passage: &Passage, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(word(*passage))
+}
+
+const fn word(passage: Passage) -> &'static str {
+    match passage {
+        Passage::Passed => "passed",
+        Passage::Regressed => "regression",
+        Passage::Undecided => "undecided",
+    }
+}
+
+pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let (run, against) = (open(&args.run)?, open(&args.against)?);
+    let runs = [run];
+    let contests = against_first(&against, &runs, args.of.trust())?;
+    measured(&contests, &args.of.metric)?;
+    let crossed = cross(&contests, args).map_err(Failure::mistaken)?;
+    let exit = if crossed.iter().any(|it| it.passage == Passage::Regressed) {
+        Exit::Regression
+    } else if crossed.iter().any(|it| it.passage == Passage::Undecided) {
+        Exit::Undecided
+    } else {
+        Exit::Ok
+    };
+    let answer = answer_in_words(&crossed, args);
+    if screen.json {
+        screen.json(&serde_json::json!({
+            "alpha": args.of.alpha,
+            "max_regression": args.max_regression,
+            "answer": answer,
+            "cells": crossed,
+        }))?;
+        return Ok(exit);
+    }
+    let mut out = screen.out();
+    print(&crossed, screen, &mut out)?;
+    writeln!(out, "\n{answer}.")?;
+    out.flush()?;
+    Ok(exit)
+}
+
+fn cross(contests: &[Contest], args: &Args) -> Result<Vec<Crossed>, Error> {
+    let cells = contests.len() * args.of.metric.len();
+    let mut crossed = Vec::new();
+    let mut found: Vec<(usize, Gate, Crossing)> = Vec::new();
+    for contest in contests {
+        for metric in &args.of.metric {
+            let gate = Gate::new(args.of.alpha, args.max_regression, metric.better(contest.outcomes()))?;
+            let Values { treatment, baseline, mut remarks } = contest.values(metric);
+            let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
+            let crossing =
+                finding(&treatment, &baseline, gate.least_alpha(cells)).and_then(|it| gate.cross(&it));
+            let change = crossing.as_ref().ok().map(|crossing| Change::of(crossing.log_ratio));
+            match crossing {
+                Ok(crossing) => found.push((crossed.len(), gate, crossing)),
+                Err(error) => remarks.push(error.to_string()),
+            }
+            crossed.push(Crossed {
+                cell: contest.cell.clone(),
+                metric: metric.clone(),
+                paired: contest.paired,
+                trials: (treatment.len(), baseline.len()),
+                change,
+                passage: Passage::Undecided,
+                remarks,
+            });
+        }
+    }
+    // Which way is good does not matter to the family: it is in each cell's p-values already.
+    if let Some((_, gate, _)) = found.first() {
+        let crossings: Vec<Crossing> = found.iter().map(|(.., crossing)| *crossing).collect();
+        for ((at, ..), passage) in found.iter().zip(gate.family(&crossings)?) {
+            crossed[*at].passage = passage;
+        }
+    }
+    Ok(crossed)
+}
+
+fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let columns = [
+        ("cell", Side::Left),
+        ("metric", Side::Left),
+        ("trials", Side::Right),
+        ("change", Side::Right),
+        ("interval", Side::Right),
+        ("", Side::Left),
+    ];
+    let mut table = Table::new(&columns, screen.color);
+    for it in crossed {
+        let (mark, paint) = match it.passage {
+            Passage::Passed => ("\u{2713}", Paint::Good),
+            Passage::Regressed => ("\u{25bc}", Paint::Bad),
+            Passage::Undecided => ("?", Paint::Strong),
+        };
+        let change = it.change.map_or_else(|| "-".to_owned(), |it| answer::change(it.percent));
+        let interval = it.change.map_or_else(
+            || "-".to_owned(),
+            |it| format!("{} to {}", answer::change(it.low), answer::change(it.high)),
+        );
+        table.row([
+            answer::values(&it.cell),
+            it.metric.name().to_owned(),
+            trials_in_words(it.paired, it.trials),
+            change,
+            interval,
+            screen.paint(&format!("{mark} {}", word(it.passage)), paint),
+        ]);
+    }
+    table.print(screen, "", out)?;
+    for it in crossed {
+        for remark in &it.remarks {
+            writeln!(out, "  {}: {remark}", answer::values(&it.cell))?;
+        }
+    }
+    Ok(())
+}
+
+fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
+    let number = |passage: Passage| crossed.iter().filter(|it| it.passage == passage).count();
+    let counts = [
+        (Passage::Passed, "passed in"),
+        (Passage::Regressed, "regression in"),
+        (Passage::Undecided, "undecided in"),
+    ];
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(passage, told)| (number(*passage), told))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, told)| format!("{told} {number}"))
+        .collect();
+    format!(
+        "{} of {}; {} % worse is too much, at {} % certainty",
+        listed(&counts),
+        count(crossed.len(), "cell"),
+        digits(args.max_regression * 100.0),
+        digits(100.0 - args.of.alpha * 100.0)
+    )
+}

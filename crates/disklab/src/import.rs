@@ -1,0 +1,243 @@
+//! `disklab import`: results of others as a record, so that they can be shown, compared and put to a gate.
+
+mod pattern;
+pub mod walk;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use disklab_collect::found::Row;
+use disklab_store::import::{Source, source_name};
+use disklab_store::manifest::{Fact, Imported, Suite};
+use disklab_store::outcome::{Cell, Found};
+use disklab_store::{Manifest, Outcome, Record, Status};
+use disklab_units::Seed;
+use disklab_units::prose::count;
+
+use crate::exit::{Exit, Failure};
+use crate::home::from_here;
+use crate::records;
+use crate::screen::Screen;
+use pattern::Pattern;
+use walk::{Looked, Read, look};
+
+/// Make a record of results that are there already.
+///
+/// Files are told apart by what is in them: fio's JSON and JSON+ (whatever stands around it), and tables with named
+/// columns (.csv). Rows whose numbers cannot be true together are kept, marked, and left out of verdicts.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Files, or folders with such files.
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+
+    /// What the paths of the files say, from the folder that is named: '{scheduler}/{workload}-{seed}.json'. Each name
+    /// becomes an axis; {seed} or {repeat} tells repeats of a cell apart. Without it each file is a cell of its own.
+    #[arg(long, value_name = "PATTERN")]
+    cell: Option<Pattern>,
+
+    /// The record's folder, a new one.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// The suite's name in records that were imported.
+const NAME: &str = "imported";
+/// What a pattern calls the repeat.
+const REPEATS: [&str; 2] = ["seed", "repeat"];
+
+pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let looked = look(&args.paths)?;
+    for (path, reason) in &looked.unreadable {
+        screen.remark(&format!("passed over: {}: {reason}", path.display()));
+    }
+    let outcomes = outcomes(&looked.read, args.cell.as_ref())?;
+    if outcomes.is_empty() {
+        return Err(nothing(&looked, &args.paths));
+    }
+    let folder = folder(args.out.as_deref())?;
+    let sources: Vec<Source> = looked
+        .read
+        .iter()
+        .enumerate()
+        .map(|(index, read)| Source { name: source_name(index, &read.path), path: read.path.clone() })
+        .collect();
+    Record::import(&folder, &manifest(&looked, &outcomes), &outcomes, &sources)?;
+    let doubtful =
+        outcomes.iter().filter(|outcome| outcome.status == Status::Ok && !outcome.is_sound()).count();
+    let failed = outcomes.iter().filter(|outcome| outcome.status != Status::Ok).count();
+    if screen.json {
+        screen.json(&serde_json::json!({
+            "record": folder,
+            "rows": outcomes.len(),
+            "doubtful": doubtful,
+            "without_result": failed,
+            "files": looked.read.iter().map(|read| serde_json::json!({
+                "path": read.path, "format": read.format, "rows": read.rows.len(),
+            })).collect::<Vec<_>>(),
+            "passed_over": looked.unreadable.iter().map(|(path, reason)| serde_json::json!({
+                "path": path, "reason": reason,
+            })).collect::<Vec<_>>(),
+            "unknown": looked.unknown,
+        }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = screen.out();
+    writeln!(out, "{} of {}", count(outcomes.len(), "row"), count(looked.read.len(), "file"))?;
+    if doubtful + failed > 0 {
+        writeln!(
+            out,
+            "{} cannot be true, {} without a result: `disklab audit {}` says which and why",
+            count(doubtful, "row"),
+            failed,
+            records::name_of(&folder)
+        )?;
+    }
+    if !looked.unknown.is_empty() {
+        writeln!(out, "{} of no format known here", count(looked.unknown.len(), "file"))?;
+    }
+    writeln!(out, "record: {}", from_here(&folder).display())?;
+    out.flush()?;
+    Ok(Exit::Ok)
+}
+
+fn nothing(looked: &Looked, paths: &[PathBuf]) -> Failure {
+    let named = paths.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" ");
+    let why = match looked.unreadable.first() {
+        Some((path, reason)) => format!("; {}: {reason}", path.display()),
+        None => format!("; {} of no format known here", count(looked.unknown.len(), "file")),
+    };
+    Failure::mistaken(format!("no results in {named}{why}"))
+}
+
+fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(out) = out {
+        if out.exists() {
+            return Err(Failure::mistaken(format!(
+                "--out: {} is there already; name a new folder",
+                out.display()
+            )));
+        }
+        return Ok(out.to_owned());
+    }
+    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
+    let first = Path::new(records::FOLDER).join(format!("{NAME}-{now}"));
+    let others = (2..).map(|n| Path::new(records::FOLDER).join(format!("{NAME}-{now}-{n}")));
+    Ok(std::iter::once(first).chain(others).find(|folder| !folder.exists()).unwrap_or_default())
+}
+
+fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
+    let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let trials = outcomes.iter().map(|outcome| outcome.trial.clone()).collect();
+    let mut manifest =
+        Manifest::new(env!("CARGO_PKG_VERSION"), &now, Suite::new(NAME, "", Vec::new()), trials);
+    manifest.command = std::env::args().collect();
+    let mut axes: Vec<String> = Vec::new();
+    for (axis, _) in outcomes.iter().flat_map(|outcome| &outcome.cell.0) {
+        if !axes.contains(axis) {
+            axes.push(axis.clone());
+        }
+    }
+    let passed_over =
+        looked.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display())).collect();
+    manifest.imported = Some(Imported { axes, passed_over });
+    let input = |(index, read): (usize, &Read)| {
+        Fact::new(
+            source_name(index, &read.path),
+            format!("{}, {}, SHA-256 {}", read.path.display(), read.format, read.sha256),
+        )
+    };
+    manifest.inputs = looked.read.iter().enumerate().map(input).collect();
+    manifest
+}
+
+fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<Vec<Outcome>, Failure> {
+    let mut outcomes = Vec::new();
+    let mut ids = BTreeSet::new();
+    // How many repeats each cell has, and which numbers are taken.
+    let mut repeats: BTreeMap<Vec<(String, String)>, BTreeSet<u32>> = BTreeMap::new();
+    for (index, file) in read.iter().enumerate() {
+        let (axes, seed) = of_path(file, pattern)?;
+        for row in &file.rows {
+            let mut cell = axes.clone();
+            cell.extend(
+                row.cell.iter().filter(|(axis, _)| axes.iter().all(|(known, _)| known != axis)).cloned(),
+            );
+            let taken = repeats.entry(cell.clone()).or_default();
+            let wanted = seed.or(row.repeat).filter(|repeat| !taken.contains(repeat));
+            let free = (1..).find(|repeat| !taken.contains(repeat)).unwrap_or(u32::MAX);
+            let repeat = wanted.unwrap_or(free);
+            taken.insert(repeat);
+            let cell = Cell(cell);
+            let trial = id(&cell, repeat, &ids);
+            ids.insert(trial.clone());
+            outcomes.push(outcome(trial, cell, repeat, row, (file, index)));
+        }
+    }
+    Ok(outcomes)
+}
+
+/// The axes that a file's path gives, and the repeat.
+type OfPath = (Vec<(String, String)>, Option<u32>);
+
+fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
+    let Some(pattern) = pattern else {
+        // A table says itself what its rows are.
+        let several = file.format == "CSV";
+        let stem = file.short.rsplit_once('.').map_or(file.short.as_str(), |(stem, _)| stem);
+        return Ok((if several { Vec::new() } else { vec![("file".to_owned(), stem.to_owned())] }, None));
+    };
+    let found = pattern.read(&file.short).ok_or_else(|| {
+        Failure::mistaken(format!(
+            "--cell does not fit {}; name the folder or files that it fits",
+            file.short
+        ))
+    })?;
+    let mut repeat = None;
+    let mut axes = Vec::new();
+    for (name, value) in found {
+        if REPEATS.contains(&name.as_str()) {
+            let digits = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
+            repeat = Some(digits.parse().map_err(|_| {
+                Failure::mistaken(format!("{}: `{value}` is to be the number of a repeat", file.short))
+            })?);
+        } else {
+            axes.push((name, value));
+        }
+    }
+    Ok((axes, repeat))
+}
+
+/// Values and repeat as a name that a folder could have, and that no other row has.
+fn id(cell: &Cell, repeat: u32, taken: &BTreeSet<String>) -> String {
+    let fit = |letter: char| if disklab_store::is_fit_letter(letter) && letter != '+' { letter } else { '_' };
+    let value = |(_, value): &(String, String)| value.chars().map(fit).take(60).collect::<String>();
+    let values: String = cell.0.iter().map(value).collect::<Vec<_>>().join("+").chars().take(150).collect();
+    let values = values.trim_start_matches('.');
+    let first = format!("{values}+s{repeat}");
+    let others = (2..).map(|n| format!("{values}.{n}+s{repeat}"));
+    std::iter::once(first).chain(others).find(|id| !taken.contains(id)).unwrap_or_default()
+}
+
+fn outcome(trial: String, cell: Cell, repeat: u32, row: &Row, (file, index): (&Read, usize)) -> Outcome {
+    let void = row.remarks.iter().find(|remark| remark.voids());
+    let kept = format!("found/{}", source_name(index, &file.path));
+    Outcome {
+        trial,
+        cell,
+        seed_index: repeat,
+        seed: Seed(0),
+        status: if void.is_some() { Status::Failed } else { Status::Ok },
+        reason: void.map(ToString::to_string),
+        virtual_ns: None,
+        wall_ms: 0,
+        sample: row.sample.clone(),
+        remarks: row.remarks.clone(),
+        raw: None,
+        files: BTreeMap::from([(kept.clone(), file.sha256.clone())]),
+        disks: Vec::new(),
+        measures: row.measures.clone(),
+        found: Some(Found { file: kept, place: row.place.clone() }),
+    }
+}

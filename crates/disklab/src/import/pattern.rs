@@ -1,0 +1,124 @@
+//! What paths say: `{scheduler}/{workload}-{seed}.json`.
+
+/// A pattern over a path; each name in braces stands for some letters, none of them `/`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pattern {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Part {
+    Letters(String),
+    Name(String),
+}
+
+impl std::str::FromStr for Pattern {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut parts = Vec::new();
+        let mut rest = text;
+        while let Some(open) = rest.find('{') {
+            let (letters, from) = rest.split_at(open);
+            let close = from.find('}').ok_or_else(|| format!("`{from}`: there is no `}}`"))?;
+            let name = &from[1..close];
+            if name.is_empty()
+                || !name.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter))
+            {
+                return Err(format!("`{{{name}}}`: a name is wanted, of letters, digits, `_` and `-`"));
+            }
+            if parts.iter().any(|part| *part == Part::Name(name.to_owned())) {
+                return Err(format!("`{{{name}}}` stands there twice"));
+            }
+            if letters.is_empty() && matches!(parts.last(), Some(Part::Name(_))) {
+                return Err(format!("`{{{name}}}`: something has to part it from the name before it"));
+            }
+            if !letters.is_empty() {
+                parts.push(Part::Letters(letters.to_owned()));
+            }
+            parts.push(Part::Name(name.to_owned()));
+            rest = &from[close + 1..];
+        }
+        if parts.is_empty() {
+            return Err("no name in braces is in it, such as {policy}".to_owned());
+        }
+        if !rest.is_empty() {
+            parts.push(Part::Letters(rest.to_owned()));
+        }
+        Ok(Self { parts })
+    }
+}
+
+impl Pattern {
+    /// (name, letters) in the order of the pattern, each as short as can be; `None` where the path is not like that.
+    pub fn read(&self, path: &str) -> Option<Vec<(String, String)>> {
+        let mut found = Vec::new();
+        matched(&self.parts, path, &mut found).then_some(found)
+    }
+}
+
+fn matched(parts: &[Part], path: &str, found: &mut Vec<(String, String)>) -> bool {
+    match parts {
+        [] => path.is_empty(),
+        [Part::Letters(letters), rest @ ..] => {
+            path.strip_prefix(letters.as_str()).is_some_and(|path| matched(rest, path, found))
+        }
+        [Part::Name(name), rest @ ..] => {
+            // Up to each place where what follows could begin; only the last name goes to the end.
+            let ends: Vec<usize> = match rest.first() {
+                Some(Part::Letters(letters)) => {
+                    path.match_indices(letters.as_str()).map(|(at, _)| at).collect()
+                }
+                _ => vec![path.len()],
+            };
+            for end in ends {
+                let value = &path[..end];
+                if value.contains('/') {
+                    return false;
+                }
+                if value.is_empty() {
+                    continue;
+                }
+                found.push((name.clone(), value.to_owned()));
+                if matched(rest, &path[end..], found) {
+                    return true;
+                }
+                found.pop();
+            }
+            false
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(pattern: &str, path: &str) -> Option<Vec<String>> {
+        let found = pattern.parse::<Pattern>().expect("a pattern").read(path)?;
+        Some(found.into_iter().map(|(name, value)| format!("{name}={value}")).collect())
+    }
+
+    #[test]
+    fn paths() {
+        let some = |values: &[&str]| Some(values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>());
+        let short = some(&["scheduler=bfq", "load=rand", "seed=4k-3"]);
+        assert_eq!(read("{scheduler}/{load}-{seed}.json", "bfq/rand-4k-3.json"), short, "as short as can be");
+        assert_eq!(read("{a}_{b}", "x_y_z"), some(&["a=x", "b=y_z"]));
+        assert_eq!(read("{a}_{b}.txt", "x_y_z.txt"), some(&["a=x", "b=y_z"]));
+        assert_eq!(
+            read("defrag_{d}_policy_{p}_fio", "defrag_on_policy_latency-rr_fio"),
+            some(&["d=on", "p=latency-rr"])
+        );
+        assert_eq!(read("{a}/{b}", "x/y/z"), None, "no name goes over a folder");
+        assert_eq!(read("{a}.json", ".json"), None, "something has to be there");
+        assert_eq!(read("x-{a}", "y-1"), None);
+    }
+
+    #[test]
+    fn what_is_no_pattern() {
+        for bad in ["", "abc", "{", "{}", "{a", "{a}{b}", "{a}-{a}", "{a b}"] {
+            assert!(bad.parse::<Pattern>().is_err(), "{bad}");
+        }
+    }
+}
