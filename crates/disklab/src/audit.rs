@@ -188,14 +188,15 @@ fn by(rows: &[Audited], wanted: Option<&str>) -> Option<(String, Vec<(String, Ta
         }
         values
     };
-    let axes: Vec<String> = rows.first()?.values.iter().map(|(axis, _)| axis.clone()).collect();
-    let few = |axis: &&String| (2..=MOST_GROUPS).contains(&values(axis).len());
-    let axis = wanted.map(str::to_owned).or_else(|| axes.iter().find(few).cloned())?;
-    let groups = values(&axis).into_iter().map(|value| {
-        let tally = Tally::of(rows.iter().filter(|row| row.cell.get(&axis) == Some(&value)));
+    let few = |(axis, _): &&(String, String)| (2..=MOST_GROUPS).contains(&values(axis).len());
+    let first = || rows.first()?.values.iter().find(few).map(|(axis, _)| axis.clone());
+    let chosen = wanted.map(str::to_owned).or_else(first)?;
+    let groups = values(&chosen).into_iter().map(|value| {
+        let tally = Tally::of(rows.iter().filter(|row| row.cell.get(&chosen) == Some(&value)));
         (value, tally)
     });
-    Some((axis.clone(), groups.collect()))
+    let groups = groups.collect();
+    Some((chosen, groups))
 }
 
 fn print(

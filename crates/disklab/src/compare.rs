@@ -17,7 +17,7 @@ use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
 use contest::{Contest, Trust, between, within};
-use judgement::{Judgement, Limit, Terms, judge};
+use judgement::{Judgement, Limit, Looked, Terms, judge};
 use metric::Metric;
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
@@ -83,7 +83,7 @@ enum Format {
     Markdown,
 }
 
-fn chance(text: &str) -> Result<f64, String> {
+pub fn chance(text: &str) -> Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number such as 0.05".to_owned())?;
     if value > 0.0 && value < 1.0 { Ok(value) } else { Err("expected a number between 0 and 1".to_owned()) }
 }
@@ -107,13 +107,16 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let first = open(&args.run)?;
     let others = args.others.iter().map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
     let contests = if others.is_empty() {
-        against_baseline(&first, args.baseline.clone(), args.of.trust())?
+        against_baseline(&first, args.baseline.clone(), args.of.trust())?.1
     } else {
         against_first(&first, &others, args.of.trust())?
     };
     measured(&contests, &args.of.metric)?;
     let terms = Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit };
-    let judgements = judge(&contests, &args.of.metric, terms).map_err(Failure::mistaken)?;
+    // Whose seeds depended on what was seen has to be judged by how it looked.
+    let until = first.manifest().until_decided.as_ref().filter(|_| others.is_empty());
+    let looked = until.map(|until| Looked { until, upto: u32::MAX });
+    let judgements = judge(&contests, &args.of.metric, terms, looked.as_ref()).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
     let format = if screen.json { Format::Json } else { args.format };
     let mut out = screen.out();
@@ -155,41 +158,48 @@ fn name(record: &Record) -> String {
     records::name_of(record.folder())
 }
 
-/// The suite's own; an imported record has none, but says its axes.
-fn axes_and_baseline(record: &Record) -> Result<(Vec<String>, Option<(String, String)>), Failure> {
+/// What a record's cells are told apart by.
+struct Axes {
+    names: Vec<String>,
+    /// An axis and its value, of the suite. An imported record has none.
+    baseline: Option<(String, String)>,
+}
+
+fn axes(record: &Record) -> Result<Axes, Failure> {
     if let Some(imported) = &record.manifest().imported {
-        return Ok((imported.axes.clone(), None));
+        return Ok(Axes { names: imported.axes.clone(), baseline: None });
     }
     let recorded = &record.manifest().suite;
     let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set)?;
     let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
     let baseline = suite.baseline().map(|baseline| (baseline.axis.to_string(), baseline.value.clone()));
-    Ok((crossed.map(|axis| axis.axis.to_string()).collect(), baseline))
+    Ok(Axes { names: crossed.map(|axis| axis.axis.to_string()).collect(), baseline })
 }
 
-fn against_baseline(
+/// The axis in which cells differ from their baseline, and the contests.
+pub fn against_baseline(
     record: &Record,
     wanted: Option<(String, String)>,
     trust: Trust,
-) -> Result<Vec<Contest<'_>>, Failure> {
-    let (axes, own) = axes_and_baseline(record)?;
+) -> Result<(String, Vec<Contest<'_>>), Failure> {
+    let Axes { names: axes, baseline } = axes(record)?;
     let name = name(record);
-    let (axis, value) = wanted.or(own).ok_or_else(|| {
+    let (compared, value) = wanted.or(baseline).ok_or_else(|| {
         Failure::mistaken(format!(
             "{name} says of no value that the others are to be held against it; name a second record, or a baseline: \
              --baseline AXIS=VALUE, with one of the axes {}",
             axes.join(", ")
         ))
     })?;
-    let contests = within(record, &axes, (&axis, &value), trust);
+    let contests = within(record, &axes, (&compared, &value), trust);
     if contests.is_empty() {
         return Err(Failure::mistaken(format!(
-            "nothing in {name} can be held against {axis} {value}: no cell differs from one of these in {axis} alone \
-             (axes: {})",
+            "nothing in {name} can be held against {compared} {value}: no cell differs from one of these in {compared} \
+             alone (axes: {})",
             axes.join(", ")
         )));
     }
-    Ok(contests)
+    Ok((compared, contests))
 }
 
 pub fn against_first<'a>(
@@ -197,7 +207,7 @@ pub fn against_first<'a>(
     others: &'a [Record],
     trust: Trust,
 ) -> Result<Vec<Contest<'a>>, Failure> {
-    let (axes, _) = axes_and_baseline(first)?;
+    let axes = axes(first)?.names;
     let mut all = Vec::new();
     for other in others {
         let contests = between((&name(first), first), (&name(other), other), &axes, trust);

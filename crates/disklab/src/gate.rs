@@ -4,7 +4,7 @@ use std::io::Write;
 
 use disklab_stats::{Crossing, Error, Finding, Gate, Passage};
 use disklab_store::outcome::Cell;
-use disklab_units::prose::{count, digits, listed};
+use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
 use crate::compare::contest::{Contest, Values};
@@ -101,7 +101,7 @@ fn cross(contests: &[Contest], args: &Args) -> Result<Vec<Crossed>, Error> {
     for contest in contests {
         for metric in &args.of.metric {
             let gate = Gate::new(args.of.alpha, args.max_regression, metric.better(contest.outcomes()))?;
-            let Values { treatment, baseline, mut remarks } = contest.values(metric);
+            let Values { treatment, baseline, mut remarks, .. } = contest.values(metric);
             let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
             let crossing =
                 finding(&treatment, &baseline, gate.least_alpha(cells)).and_then(|it| gate.cross(&it));
@@ -170,6 +170,11 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
+/// As somebody types it.
+fn plain(percent: f64) -> f64 {
+    (percent * 1e6).round() / 1e6
+}
+
 fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
     let number = |passage: Passage| crossed.iter().filter(|it| it.passage == passage).count();
     let counts = [
@@ -187,7 +192,7 @@ fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
         "{} of {}; {} % worse is too much, at {} % certainty",
         listed(&counts),
         count(crossed.len(), "cell"),
-        digits(args.max_regression * 100.0),
-        digits(100.0 - args.of.alpha * 100.0)
+        plain(args.max_regression * 100.0),
+        plain(100.0 - args.of.alpha * 100.0)
     )
 }

@@ -123,7 +123,7 @@ fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
     }
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     let first = Path::new(records::FOLDER).join(format!("{NAME}-{now}"));
-    let others = (2..).map(|n| Path::new(records::FOLDER).join(format!("{NAME}-{now}-{n}")));
+    let others = (2..=u32::MAX).map(|n| Path::new(records::FOLDER).join(format!("{NAME}-{now}-{n}")));
     Ok(std::iter::once(first).chain(others).find(|folder| !folder.exists()).unwrap_or_default())
 }
 
@@ -166,7 +166,7 @@ fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<Vec<Outcome>, Fa
             );
             let taken = repeats.entry(cell.clone()).or_default();
             let wanted = seed.or(row.repeat).filter(|repeat| !taken.contains(repeat));
-            let free = (1..).find(|repeat| !taken.contains(repeat)).unwrap_or(u32::MAX);
+            let free = (1..=u32::MAX).find(|repeat| !taken.contains(repeat)).unwrap_or(u32::MAX);
             let repeat = wanted.unwrap_or(free);
             taken.insert(repeat);
             let cell = Cell(cell);
@@ -216,7 +216,7 @@ fn id(cell: &Cell, repeat: u32, taken: &BTreeSet<String>) -> String {
     let values: String = cell.0.iter().map(value).collect::<Vec<_>>().join("+").chars().take(150).collect();
     let values = values.trim_start_matches('.');
     let first = format!("{values}+s{repeat}");
-    let others = (2..).map(|n| format!("{values}.{n}+s{repeat}"));
+    let others = (2..=u32::MAX).map(|n| format!("{values}.{n}+s{repeat}"));
     std::iter::once(first).chain(others).find(|id| !taken.contains(id)).unwrap_or_default()
 }
 

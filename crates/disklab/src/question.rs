@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use crate::limits;
 
 /// What the command line may change in a suite.
-#[derive(Debug, Default, clap::Args)]
+#[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
     /// Replace the values of an axis (array, workload, background, jobs, policy, scheduler, kernel). Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
@@ -48,6 +48,11 @@ impl FromStr for Setting {
 }
 
 impl Overrides {
+    /// With so many seeds where the command line does not say how many.
+    pub fn with_seeds(&self, seeds: Option<u32>) -> Self {
+        Self { seeds: self.seeds.or(seeds), ..self.clone() }
+    }
+
     /// As a record keeps them.
     fn listed(&self) -> Vec<String> {
         let set = self.set.iter().map(|Setting { axis, values }| format!("{axis}={values}"));

@@ -75,6 +75,8 @@ pub struct Tally {
     pub failed: usize,
     pub skipped: usize,
     pub interrupted: usize,
+    /// Not needed for any verdict.
+    pub spared: usize,
     /// Never begun.
     pub not_run: usize,
 }
@@ -88,6 +90,7 @@ impl Tally {
                 Some(Status::Failed) => &mut tally.failed,
                 Some(Status::Skipped) => &mut tally.skipped,
                 Some(Status::Interrupted) => &mut tally.interrupted,
+                Some(Status::Spared) => &mut tally.spared,
                 None => &mut tally.not_run,
             } += 1;
         }
@@ -95,7 +98,12 @@ impl Tally {
     }
 
     pub fn all(self) -> usize {
-        self.ok + self.failed + self.skipped + self.interrupted + self.not_run
+        self.ok + self.failed + self.skipped + self.interrupted + self.spared + self.not_run
+    }
+
+    /// Whether nothing went wrong, and nothing is missing.
+    pub fn is_whole(self) -> bool {
+        self.ok + self.spared == self.all()
     }
 
     /// Trials that a resume would run.
@@ -112,6 +120,7 @@ impl std::fmt::Display for Tally {
             (self.failed, "failed"),
             (self.skipped, "skipped"),
             (self.interrupted, "interrupted"),
+            (self.spared, "not needed"),
             (self.not_run, "not run"),
         ];
         others

@@ -1,5 +1,6 @@
 //! `disklab run`: carries a suite out, or what a record lacks of it.
 
+mod decide;
 mod manifest;
 mod progress;
 pub mod ready;
@@ -8,6 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use disklab_exec::run::Event;
 use disklab_spec::Trial;
 use disklab_store::{Manifest, Record, Retry, Tidied, Writer};
 use disklab_units::Nanos;
@@ -37,6 +39,14 @@ pub struct Args {
     #[command(flatten)]
     jobs: Jobs,
 
+    /// Add seeds to cells whose verdict against the suite's baseline is open, and none where it is given. --seeds is then
+    /// the most, 30 unless said.
+    #[arg(long, conflicts_with = "resume")]
+    until_decided: bool,
+
+    #[command(flatten)]
+    verdicts: decide::Verdicts,
+
     /// The record's folder. One that exists is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -57,12 +67,19 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
-    let question = match &begun {
-        Some(folder) => Question::recorded(&home.lab, folder, &Record::open(folder)?.manifest().suite)?,
-        None => Question::ask(&home.lab, args.suite.as_deref().unwrap_or_default(), &args.overrides)?,
+    let question = if let Some(folder) = &begun {
+        Question::recorded(&home.lab, folder, &Record::open(folder)?.manifest().suite)?
+    } else {
+        let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
+        Question::ask(&home.lab, args.suite.as_deref().unwrap_or_default(), &overrides)?
     };
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?)?;
-    let manifest = manifest::describe(&home, &question, &run)?;
+    let mut manifest = manifest::describe(&home, &question, &run)?;
+    manifest.until_decided = match &begun {
+        Some(folder) => Record::open(folder)?.manifest().until_decided.clone(),
+        None if args.until_decided => Some(args.verdicts.plan(&question)?),
+        None => None,
+    };
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     question.remarks().iter().for_each(|remark| screen.remark(remark));
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
@@ -70,7 +87,11 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
     let start = Instant::now();
     let progress = progress::Progress::new(screen, &question.trials, &writer.remaining(), run.jobs);
-    let result = run.carry_out(&question.trials, &writer, &|event| progress.event(&event));
+    let events = &|event: Event| progress.event(&event);
+    let result = match &manifest.until_decided {
+        Some(until) => decide::carry_out(&run, &question.trials, &writer, until, events, screen),
+        None => run.carry_out(&question.trials, &writer, events).map(drop).map_err(Failure::from),
+    };
     progress.end();
     let ending = Ending {
         folder: writer.folder().to_owned(),
@@ -80,7 +101,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     // Its lock goes before anybody is told that the run is over.
     drop(writer);
-    ending.tell(result.map(drop).map_err(Failure::from), &question.trials, screen)
+    ending.tell(result, &question.trials, screen)
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.
@@ -137,7 +158,7 @@ impl Ending {
             return Ok(Exit::Interrupted);
         }
         result?;
-        Ok(if tally.ok == tally.all() { Exit::Ok } else { Exit::Failed })
+        Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
     }
 
     fn tell_people(

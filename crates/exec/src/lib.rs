@@ -14,7 +14,7 @@ mod image;
 mod prepared;
 pub mod run;
 mod scratch;
-mod trial;
+pub mod trial;
 
 pub use describe::plan;
 pub use error::{Error, Result};

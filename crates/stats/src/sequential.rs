@@ -11,9 +11,9 @@
 //! for 5 % its interval at 30 pairs is 3.5 standard errors wide to each side, that of six looks up to 30 is 2.8, that of
 //! one look 2.05. And its promise is for normal data. A budget is always known here.
 
-use crate::Error;
 use crate::comparison::{FEWEST, separation_by_luck};
 use crate::error::{at_least, chance};
+use crate::{Comparison, Error, Rule};
 
 /// At which numbers of trials a comparison may be decided, and at what alpha.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,9 +49,45 @@ impl Looks {
         self.alpha
     }
 
-    /// The first look with `trials` or more. `None` once the budget is spent.
-    pub fn next(&self, trials: usize) -> Option<usize> {
-        self.at.iter().copied().find(|&at| at >= trials)
+    /// The looks that `trials` of a cell have come to.
+    pub fn taken(&self, trials: usize) -> &[usize] {
+        let taken = self.at.partition_point(|&at| at <= trials);
+        &self.at[..taken]
+    }
+}
+
+impl Rule {
+    /// Compares pair by pair after each of some looks: `pairs` are the pairs that there were at each, of `planned` looks
+    /// in all. What is said holds however these looks decided on going on: the interval is that of the last look, with the
+    /// alpha of one; p-values are the smallest of any look that saw the effect on the same side, times the looks planned.
+    /// They only ever fall, so that what a family of cells has decided ([`Rule::family`]) stays decided.
+    pub fn after_looks(
+        &self,
+        treatment: &[f64],
+        baseline: &[f64],
+        pairs: &[usize],
+        planned: usize,
+    ) -> Result<Comparison, Error> {
+        at_least("looks planned", planned, pairs.len().max(1))?;
+        let looks = planned as f64;
+        let one_look = self.with_alpha(self.alpha() / looks)?;
+        let at = |n: usize| {
+            let n = n.min(treatment.len()).min(baseline.len());
+            one_look.paired(&treatment[..n], &baseline[..n])
+        };
+        let last = at(pairs.last().copied().unwrap_or(0))?;
+        let mut after = last;
+        // Early looks may have had too few pairs that are ok.
+        let earlier = pairs.iter().filter_map(|&n| at(n).ok());
+        for look in earlier {
+            if look.log_ratio.value.is_sign_positive() == last.log_ratio.value.is_sign_positive() {
+                after.p_different = after.p_different.min(look.p_different);
+            }
+            after.p_same = after.p_same.min(look.p_same);
+        }
+        after.p_different = (after.p_different * looks).min(1.0);
+        after.p_same = (after.p_same * looks).min(1.0);
+        Ok(after)
     }
 }
 
@@ -88,8 +124,8 @@ mod tests {
                 assert!((looks.alpha() * looks.at().len() as f64 - alpha).abs() < 1e-12);
                 assert!(looks.at().windows(2).all(|pair| pair[0] < pair[1]), "{looks:?}");
                 assert_eq!(looks.at().last(), Some(&budget));
-                assert_eq!(looks.next(budget), Some(budget));
-                assert_eq!(looks.next(budget + 1), None);
+                assert_eq!(looks.taken(budget), looks.at());
+                assert_eq!(looks.taken(looks.at()[0] - 1), []);
             }
         }
     }

@@ -12,7 +12,7 @@ use crate::name;
 /// The version of the manifest written and read here.
 pub const SCHEMA: u32 = 1;
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     schema: u32,
     /// The version of disklab that makes the record.
@@ -24,6 +24,9 @@ pub struct Manifest {
     /// Every trial of the run by its id, in the order of the plan.
     pub trials: Vec<String>,
     pub suite: Suite,
+    /// Where seeds were added only to cells whose verdict was open.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until_decided: Option<UntilDecided>,
     /// Where the results were not made here but found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
@@ -38,6 +41,20 @@ pub struct Manifest {
     /// The machine, for the reader: no result may depend on it.
     #[serde(rename = "host", default)]
     pub host: Vec<Fact>,
+}
+
+/// By what verdicts a run decided which trials it needs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UntilDecided {
+    /// As `compare --metric` takes them.
+    pub metrics: Vec<String>,
+    pub alpha: f64,
+    /// A share.
+    pub smallest_effect: f64,
+    /// `share` or `any`, as `compare --limit` takes it.
+    pub limit: String,
+    /// The numbers of seeds at which it looked, or would have; the last is the most.
+    pub looks: Vec<u32>,
 }
 
 /// Results that somebody else's run left.
@@ -133,6 +150,7 @@ impl Manifest {
             command: Vec::new(),
             trials,
             suite,
+            until_decided: None,
             imported: None,
             kernels: Vec::new(),
             tools: Vec::new(),
@@ -194,6 +212,7 @@ impl Manifest {
         differ("disklab", &self.disklab, &now.disklab);
         differ("suite", &self.suite.name, &now.suite.name);
         differ("settings of the suite", &quoted(&self.suite.set), &quoted(&now.suite.set));
+        differ("until decided", &until(self.until_decided.as_ref()), &until(now.until_decided.as_ref()));
         differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
         found.extend(mismatched("kernel", &kernel_facts(&self.kernels), &kernel_facts(&now.kernels)));
         found.extend(mismatched("tool", &self.tools, &now.tools));
@@ -205,6 +224,19 @@ impl Manifest {
 
 fn quoted(values: &[String]) -> String {
     if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join("` `")) }
+}
+
+fn until(decided: Option<&UntilDecided>) -> String {
+    decided.map_or_else(
+        || "no".to_owned(),
+        |until| {
+            let UntilDecided { metrics, alpha, smallest_effect, limit, looks } = until;
+            format!(
+                "by {}, alpha {alpha}, smallest effect {smallest_effect}, limit {limit}, looks {looks:?}",
+                metrics.join(", ")
+            )
+        },
+    )
 }
 
 fn named(sha256: &str) -> String {

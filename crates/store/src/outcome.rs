@@ -65,6 +65,8 @@ pub enum Status {
     Skipped,
     /// The user stopped it.
     Interrupted,
+    /// It was not needed: every verdict that it could have served was given without it.
+    Spared,
 }
 
 impl fmt::Display for Status {
@@ -74,6 +76,7 @@ impl fmt::Display for Status {
             Self::Failed => "failed",
             Self::Skipped => "skipped",
             Self::Interrupted => "interrupted",
+            Self::Spared => "spared",
         })
     }
 }

@@ -139,7 +139,7 @@ impl Writer {
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
         let runs = |status: Option<&Status>| match status {
             None | Some(Status::Interrupted) => true,
-            Some(Status::Ok) => false,
+            Some(Status::Ok | Status::Spared) => false,
             Some(Status::Failed | Status::Skipped) => retry == Retry::Failed,
         };
         let remaining = manifest.trials.iter().filter(|trial| runs(recorded.get(*trial))).cloned().collect();

@@ -117,6 +117,8 @@ fn contest<'a>(
 pub struct Values {
     pub treatment: Vec<f64>,
     pub baseline: Vec<f64>,
+    /// Of the pairs, rising; empty where nothing is paired.
+    pub seeds: Vec<u32>,
     /// Why trials are left out.
     pub remarks: Vec<String>,
 }
@@ -140,12 +142,20 @@ impl<'a> Contest<'a> {
                 metric.name()
             ));
         }
-        let (treatment, baseline) = if self.paired {
-            treatment.into_iter().zip(baseline).filter_map(|(ours, theirs)| ours.zip(theirs)).unzip()
-        } else {
-            (treatment.into_iter().flatten().collect(), baseline.into_iter().flatten().collect())
-        };
-        Values { treatment, baseline, remarks }
+        if !self.paired {
+            let (treatment, baseline) =
+                (treatment.into_iter().flatten().collect(), baseline.into_iter().flatten().collect());
+            return Values { treatment, baseline, seeds: Vec::new(), remarks };
+        }
+        let mut pairs = Values { treatment: Vec::new(), baseline: Vec::new(), seeds: Vec::new(), remarks };
+        for ((outcome, ours), theirs) in self.treatments.iter().zip(treatment).zip(baseline) {
+            if let Some((ours, theirs)) = ours.zip(theirs) {
+                pairs.seeds.push(outcome.seed_index);
+                pairs.treatment.push(ours);
+                pairs.baseline.push(theirs);
+            }
+        }
+        pairs
     }
 
     fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {
@@ -158,6 +168,7 @@ impl<'a> Contest<'a> {
                 }
                 (Err(reason), _) => self.left_out.push(format!("seed {seed} of {treatment}: {reason}")),
                 (_, Some(Err(reason))) => self.left_out.push(format!("seed {seed} of {baseline}: {reason}")),
+                // A baseline may have been needed for longer, by others.
                 (_, None) => self.left_out.push(format!("seed {seed}: {baseline} has none such")),
             }
         }
@@ -172,6 +183,9 @@ fn cells<'a>(record: &'a Record, axes: &[String], trust: Trust) -> Vec<(Cell, Se
         let Some(seed) = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial)) else {
             continue;
         };
+        if outcome.is_some_and(|outcome| outcome.status == Status::Spared) {
+            continue;
+        }
         let counts = outcome.map_or_else(|| Err("has not run".to_owned()), |outcome| counts(outcome, trust));
         match cells.iter_mut().find(|(known, _)| *known == cell) {
             Some((_, seeds)) => drop(seeds.insert(seed, counts)),

@@ -1,12 +1,15 @@
 //! Effects, intervals and verdicts of contests, with wrong verdicts limited over all of them together.
 
+use clap::ValueEnum;
 use disklab_collect::Spread;
 use disklab_stats::{Better, Correction, Error, Estimate, Rule, Verdict, percent};
+use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
 use serde::{Serialize, Serializer};
 
 use super::contest::{Contest, Values};
 use super::metric::Metric;
+use crate::exit::Failure;
 
 /// How verdicts come about.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -28,12 +31,35 @@ pub enum Limit {
 }
 
 impl Limit {
+    /// As it is typed.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
     const fn correction(self) -> Correction {
         match self {
             Self::Share => Correction::BenjaminiHochberg,
             Self::Any => Correction::Holm,
         }
     }
+}
+
+impl Terms {
+    /// Those that a run decided by.
+    pub fn recorded(until: &UntilDecided) -> Result<Self, Failure> {
+        let limit = Limit::from_str(&until.limit, false).map_err(|_| {
+            Failure::mistaken(format!("the record limits wrong verdicts by `{}`, unknown here", until.limit))
+        })?;
+        Ok(Self { alpha: until.alpha, smallest_effect: until.smallest_effect, limit })
+    }
+}
+
+/// How a run that added seeds until verdicts were given came to its trials.
+#[derive(Debug, Clone, Copy)]
+pub struct Looked<'a> {
+    pub until: &'a UntilDecided,
+    /// Seeds up to this one count.
+    pub upto: u32,
 }
 
 /// A contest in one metric, judged.
@@ -72,14 +98,19 @@ fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error>
 }
 
 /// Judges each contest in each metric.
-pub fn judge(contests: &[Contest], metrics: &[Metric], terms: Terms) -> Result<Vec<Judgement>, Error> {
+pub fn judge(
+    contests: &[Contest],
+    metrics: &[Metric],
+    terms: Terms,
+    looked: Option<&Looked>,
+) -> Result<Vec<Judgement>, Error> {
     let mut judgements = Vec::new();
     // One family, whichever way is good: that only decides which word the sign of an effect is.
     let mut compared = Vec::new();
     for contest in contests {
         for metric in metrics {
             let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
-            let (judgement, comparison) = one(contest, metric, rule);
+            let (judgement, comparison) = one(contest, metric, rule, looked);
             if let Some(comparison) = comparison {
                 compared.push((judgements.len(), rule, comparison));
             }
@@ -99,12 +130,21 @@ pub fn judge(contests: &[Contest], metrics: &[Metric], terms: Terms) -> Result<V
     Ok(judgements)
 }
 
-fn one(contest: &Contest, metric: &Metric, rule: Rule) -> (Judgement, Option<disklab_stats::Comparison>) {
-    let Values { treatment, baseline, mut remarks } = contest.values(metric);
-    let compared = if contest.paired {
-        rule.paired(&treatment, &baseline)
-    } else {
-        rule.unpaired(&treatment, &baseline)
+fn one(
+    contest: &Contest,
+    metric: &Metric,
+    rule: Rule,
+    looked: Option<&Looked>,
+) -> (Judgement, Option<disklab_stats::Comparison>) {
+    let Values { treatment, baseline, seeds, mut remarks } = contest.values(metric);
+    let compared = match looked {
+        Some(Looked { until, upto }) if contest.paired => {
+            let taken = until.looks.iter().filter(|look| *look <= upto);
+            let pairs: Vec<usize> = taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
+            rule.after_looks(&treatment, &baseline, &pairs, until.looks.len())
+        }
+        _ if contest.paired => rule.paired(&treatment, &baseline),
+        _ => rule.unpaired(&treatment, &baseline),
     };
     let comparison = match compared {
         Ok(comparison) => Some(comparison),

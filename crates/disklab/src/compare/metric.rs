@@ -34,8 +34,7 @@ impl std::str::FromStr for Metric {
     type Err = std::convert::Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = NAMES.iter().find(|(name, ..)| *name == text);
-        Ok(known.map_or_else(|| Self::Other(text.to_owned()), |(.., metric)| metric.clone()))
+        Ok(Self::of_name(text))
     }
 }
 
@@ -46,6 +45,12 @@ impl From<Metric> for String {
 }
 
 impl Metric {
+    /// By the name that is typed.
+    pub fn of_name(text: &str) -> Self {
+        let known = NAMES.iter().find(|(name, ..)| *name == text);
+        known.map_or_else(|| Self::Other(text.to_owned()), |(.., metric)| metric.clone())
+    }
+
     /// The names that every record of fio has.
     pub fn known() -> String {
         NAMES.map(|(name, ..)| name).join(", ")

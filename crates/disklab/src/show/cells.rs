@@ -7,7 +7,7 @@ use std::mem::discriminant;
 
 use disklab_collect::Remark;
 use disklab_store::Status;
-use disklab_units::prose::listed;
+use disklab_units::prose::{count, listed};
 
 use super::VALIDITY;
 use super::merge::{CellRow, Group, Report, TrialRow};
@@ -136,7 +136,7 @@ fn not_ok(trials: &[TrialRow]) -> Vec<(String, Paint)> {
     let mut fates: Vec<(String, Paint, Vec<String>)> = Vec::new();
     for trial in trials {
         let (fate, paint) = match (trial.status, trial.reason) {
-            (Some(Status::Ok), _) => continue,
+            (Some(Status::Ok | Status::Spared), _) => continue,
             (None, _) => ("not run".to_owned(), Paint::Faint),
             (Some(Status::Interrupted), _) => ("interrupted".to_owned(), Paint::Faint),
             (Some(status), reason) => {
@@ -153,7 +153,9 @@ fn not_ok(trials: &[TrialRow]) -> Vec<(String, Paint)> {
         let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
         (format!("{noun} {} {fate}", listed(&seeds)), paint)
     };
-    fates.into_iter().map(told).collect()
+    let spared = trials.iter().filter(|trial| trial.status == Some(Status::Spared)).count();
+    let spared = (spared > 0).then(|| (format!("{} not needed", count(spared, "seed")), Paint::Faint));
+    fates.into_iter().map(told).chain(spared).collect()
 }
 
 /// What is said below the tables: each kind of remark once, with the first trial that it is about.

@@ -3,6 +3,7 @@
 mod comparing;
 mod fixture;
 mod guests;
+mod importing;
 mod input;
 mod manners;
 mod needs;

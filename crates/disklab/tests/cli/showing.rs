@@ -23,7 +23,7 @@ fn cells_are_merged_over_their_seeds() {
     assert_eq!(
         report["trials"],
         serde_json::json!({
-            "ok": 8, "failed": 1, "skipped": 1, "interrupted": 0, "not_run": 2
+            "ok": 8, "failed": 1, "skipped": 1, "interrupted": 0, "spared": 0, "not_run": 2
         })
     );
     let pid = &report["groups"][0]["cells"][0];

@@ -1,0 +1,138 @@
+//! A run that adds seeds where a verdict is open, and none where it is given.
+//!
+//! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that looking costs no certainty
+//! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
+
+use disklab_exec::run::{Event, Run};
+use disklab_exec::trial::not_run;
+use disklab_spec::Trial;
+use disklab_stats::{Looks, Verdict};
+use disklab_store::manifest::UntilDecided;
+use disklab_store::outcome::Cell;
+use disklab_store::{Record, Status, Writer};
+use disklab_units::prose::count;
+
+use crate::compare::contest::Trust;
+use crate::compare::judgement::{Judgement, Limit, Looked, Terms, judge};
+use crate::compare::metric::Metric;
+use crate::compare::{against_baseline, chance, share};
+use crate::exit::Failure;
+use crate::question::Question;
+use crate::screen::Screen;
+
+/// Seeds of a cell whose verdict stays open, unless `--seeds` says how many.
+pub const MOST_SEEDS: u32 = 30;
+
+/// What is to be decided, and how certainly.
+#[derive(Debug, clap::Args)]
+pub struct Verdicts {
+    /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9.
+    #[arg(long, value_delimiter = ',', default_value = "iops", requires = "until_decided")]
+    metric: Vec<Metric>,
+
+    /// What of all verdicts may be wrong.
+    #[arg(long, default_value_t = 0.05, value_parser = chance, requires = "until_decided")]
+    alpha: f64,
+
+    /// The least change that matters.
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share, requires = "until_decided")]
+    smallest_effect: f64,
+
+    /// Whether alpha is the share of verdicts that may be wrong, or the chance that any is.
+    #[arg(long, value_enum, default_value_t = Limit::Share, requires = "until_decided")]
+    limit: Limit,
+}
+
+impl Verdicts {
+    pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
+        if question.suite.baseline().is_none() {
+            let what = "--until-decided: the suite has no `baseline` that its cells could be held against";
+            return Err(Failure::mistaken(what));
+        }
+        if let Some(other) = self.metric.iter().find(|metric| matches!(metric, Metric::Other(_))) {
+            let known = Metric::known();
+            return Err(Failure::mistaken(format!(
+                "--metric: there is no `{}`; there are {known}",
+                other.name()
+            )));
+        }
+        let budget = question.suite.seeds() as usize;
+        let looks = Looks::plan(budget, self.alpha)
+            .map_err(|error| Failure::mistaken(format!("--until-decided with {budget} seeds: {error}")))?;
+        Ok(UntilDecided {
+            metrics: self.metric.iter().cloned().map(String::from).collect(),
+            alpha: self.alpha,
+            smallest_effect: self.smallest_effect,
+            limit: self.limit.name(),
+            looks: looks.at().iter().map(|&at| at as u32).collect(),
+        })
+    }
+}
+
+/// Runs what is needed, look by look; what turns out not to be needed is recorded as such.
+pub fn carry_out(
+    run: &Run,
+    trials: &[Trial],
+    writer: &Writer,
+    until: &UntilDecided,
+    events: &(dyn Fn(Event<'_>) + Sync),
+    screen: &Screen,
+) -> Result<(), Failure> {
+    // Before the first look everything is open.
+    let mut open: Option<Vec<Open>> = None;
+    for &look in &until.looks {
+        let is_needed = |trial: &&Trial| {
+            trial.seed_index <= look
+                && open.as_ref().is_none_or(|open| open.iter().any(|contest| contest.concerns(trial)))
+        };
+        let now: Vec<Trial> = trials.iter().filter(is_needed).cloned().collect();
+        run.carry_out(&now, writer, events)?;
+        if run.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            return Ok(());
+        }
+        let still = open_after(&Record::open(writer.folder())?, until, look)?;
+        screen.remark(&format!("{} open after {look} seeds", count(still.len(), "verdict")));
+        if still.is_empty() {
+            break;
+        }
+        open = Some(still);
+    }
+    let remaining = writer.remaining();
+    for trial in trials.iter().filter(|trial| remaining.contains(&trial.id)) {
+        let reason = "every verdict that it could serve was given without it".to_owned();
+        writer.note(not_run(trial, Status::Spared, reason))?;
+    }
+    Ok(())
+}
+
+/// A contest that has no verdict yet.
+struct Open {
+    /// What is equal on both sides.
+    cell: Cell,
+    /// What differs, with its two values.
+    axis: String,
+    values: [String; 2],
+}
+
+impl Open {
+    fn concerns(&self, trial: &Trial) -> bool {
+        let value =
+            |axis: &str| trial.cell.iter().find(|(known, _)| known.as_str() == axis).map(|(_, value)| value);
+        self.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
+            && value(&self.axis).is_some_and(|value| self.values.contains(value))
+    }
+}
+
+fn open_after(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Open>, Failure> {
+    let (axis, contests) = against_baseline(record, None, Trust::Sound)?;
+    let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
+    let terms = Terms::recorded(until)?;
+    let judgements =
+        judge(&contests, &metrics, terms, Some(&Looked { until, upto: look })).map_err(Failure::mistaken)?;
+    let mut open: Vec<Open> = Vec::new();
+    for it in judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided) {
+        let Judgement { cell, treatment, baseline, .. } = it;
+        open.push(Open { cell, axis: axis.clone(), values: [treatment, baseline] });
+    }
+    Ok(open)
+}

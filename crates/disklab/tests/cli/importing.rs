@@ -1,0 +1,187 @@
+//! `import` and `audit`, on results that others might have; `gate`.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::input::refused;
+use crate::{fixture, json, run};
+
+/// A report of fio: 8 requests in flight if `mean_us` is 4000.
+fn fio(iodepth: u32, iops: f64, mean_us: f64) -> String {
+    let requests = iops as u64;
+    format!(
+        r#"fio: a word of warning
+{{"fio version":"fio-3.36","global options":{{"ioengine":"libaio","direct":"1","bs":"4k"}},
+"jobs":[{{"jobname":"rand","job options":{{"iodepth":"{iodepth}"}},"read":{{"iops":{iops},"bw_bytes":{},"io_bytes":{},
+"total_ios":{requests},"runtime":1000,"lat_ns":{{"min":1000,"max":90000000,"mean":{},"N":{requests},
+"percentile":{{"50.000000":{},"99.000000":{}}}}}}}}}]}}
+"#,
+        (iops * 4096.0) as u64,
+        requests * 4096,
+        mean_us * 1000.0,
+        (mean_us * 900.0) as u64,
+        (mean_us * 3000.0) as u64,
+    )
+}
+
+/// Five repeats under each of two schedulers, bfq a tenth slower.
+fn results(here: &Path) {
+    for (scheduler, factor) in [("none", 1.0), ("bfq", 1.1)] {
+        fs::create_dir_all(here.join("results").join(scheduler)).expect("a folder");
+        for seed in 1..=5 {
+            let noise = 1.0 + 0.002 * f64::from(seed);
+            let iops = (2000.0 / factor / noise).round();
+            let text = fio(8, iops, 8e6 / iops);
+            fs::write(here.join(format!("results/{scheduler}/rand-{seed}.json")), text).expect("a file");
+        }
+    }
+}
+
+#[test]
+fn repeats_of_others_are_compared() {
+    let here = tempfile::tempdir().expect("a folder");
+    results(here.path());
+    let import =
+        run(here.path(), &["import", "results", "--cell", "{scheduler}/rand-{seed}.json", "--out", "theirs"]);
+    assert_eq!((import.status, import.err.as_str()), (Some(0), ""), "{}", import.out);
+    assert!(import.out.starts_with("10 rows of 10 files\n"), "{}", import.out);
+    let compare = json(here.path(), &["compare", "./theirs", "--baseline", "scheduler=none", "--json"]);
+    let cell = &compare["cells"][0];
+    assert_eq!((&cell["treatment"], &cell["verdict"]), (&"bfq".into(), &"worse".into()), "{compare}");
+    assert_eq!((&cell["paired"], &cell["trials"]), (&false.into(), &serde_json::json!([5, 5])));
+    let shown = run(here.path(), &["show", "./theirs"]);
+    assert!(shown.out.contains("bfq") && shown.out.contains("10 of 10 trials ok"), "{}", shown.out);
+    // What was read is in the record, and whether it still is what was read.
+    let found = here.path().join("theirs/found/0-rand-1.json");
+    assert_eq!(
+        fs::read(&found).expect("kept"),
+        fs::read(here.path().join("results/bfq/rand-1.json")).expect("there")
+    );
+    let again = refused(run(here.path(), &["import", "results", "--out", "theirs"]));
+    assert!(again.contains("is there already"), "{again}");
+}
+
+#[test]
+fn rows_that_cannot_be_true_are_kept_and_left_out() {
+    let here = tempfile::tempdir().expect("a folder");
+    results(here.path());
+    fs::write(here.path().join("results/bfq/rand-6.json"), fio(32, 2000.0, 40.0)).expect("a file");
+    let audit = run(here.path(), &["audit", "results"]);
+    assert_eq!(audit.status, Some(1), "{}", audit.err);
+    let said = "rate times latency gives 0.08 requests in flight instead of 32 (Little's law)";
+    assert!(
+        audit.out.contains(said) && audit.out.ends_with("1 of 11 rows cannot be true\n"),
+        "{}",
+        audit.out
+    );
+    let pattern = "{scheduler}/rand-{seed}.json";
+    let import = run(here.path(), &["import", "results", "--cell", pattern, "--out", "theirs"]);
+    assert!(import.out.contains("1 row cannot be true, 0 without a result"), "{}", import.out);
+    let trials = |more: &[&str]| {
+        let arguments = [&["compare", "./theirs", "--baseline", "scheduler=none", "--json"], more].concat();
+        json(here.path(), &arguments)["cells"].as_array().expect("cells").len()
+    };
+    // Its depth is another, so it is in a cell of its own, and against nothing.
+    assert_eq!((trials(&[]), trials(&["--with-doubtful"])), (1, 1));
+    let record = run(here.path(), &["audit", "theirs"]);
+    assert_eq!(record.status, Some(1));
+    assert!(record.out.contains(said), "{}", record.out);
+}
+
+#[test]
+fn a_published_table() {
+    let here = tempfile::tempdir().expect("a folder");
+    let table =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/published/btrfs-read-policy.csv");
+    fs::copy(&table, here.path().join("table.csv")).expect("the published table");
+    let audit: Value =
+        serde_json::from_str(&run(here.path(), &["audit", "table.csv", "--json"]).out).expect("JSON");
+    let groups = serde_json::json!([
+        ["kakra-run2", { "rows": 30, "cannot_be_true": 1, "without_result": 1 }],
+        ["forza-2025-05-04", { "rows": 30, "cannot_be_true": 15, "without_result": 0 }],
+        ["forza-2025-05-08", { "rows": 120, "cannot_be_true": 87, "without_result": 0 }],
+    ]);
+    assert_eq!(audit["by"]["groups"], groups, "{audit}");
+    let import = run(here.path(), &["import", "table.csv", "--out", "table"]);
+    assert_eq!(import.status, Some(0), "{}", import.err);
+    let said = refused(run(here.path(), &["compare", "./table"]));
+    assert!(said.contains("--baseline AXIS=VALUE") && said.contains("policy"), "{said}");
+    let compare =
+        run(here.path(), &["compare", "./table", "--baseline", "policy=pid", "--metric", "iops,p99.9"]);
+    assert_eq!(compare.status, Some(0), "{}", compare.err);
+    assert!(compare.out.contains("undecided"), "one run a cell decides nothing: {}", compare.out);
+    let said =
+        refused(run(here.path(), &["compare", "./table", "--baseline", "policy=pid", "--metric", "speed"]));
+    assert!(said.contains("no trial has a number `speed`") && said.contains("bandwidth"), "{said}");
+}
+
+#[test]
+fn what_is_no_result() {
+    let here = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| here.path().join(name);
+    fs::write(path("empty.json"), "").expect("a file");
+    fs::write(path("cut.json"), &fio(8, 2000.0, 4000.0)[..300]).expect("a file");
+    fs::write(path("head.csv"), "policy,iops\n").expect("a file");
+    fs::write(path("bad.csv"), "policy,iops\npid,many\n").expect("a file");
+    fs::write(path("none.csv"), "policy,colour\npid,red\n").expect("a file");
+    fs::write(path("short.csv"), "policy,iops\npid\n").expect("a file");
+    for (name, said) in [
+        ("no-such", "No such file"),
+        ("empty.json", "none of the formats"),
+        ("cut.json", "line 4"),
+        ("head.csv", "no line but the names"),
+        ("bad.csv", "line 2: `iops`: \"many\" is no number"),
+        ("none.csv", "no column is a number"),
+        ("short.csv", "line 2"),
+    ] {
+        let import = run(here.path(), &["import", name, "--out", "out"]);
+        assert_eq!(import.status, Some(2), "{name}: {}", import.err);
+        assert!(import.err.contains(said), "{name}: {}", import.err);
+        assert!(!path("out").exists(), "{name}");
+        assert_eq!(run(here.path(), &["audit", name]).status, Some(2), "{name}");
+    }
+    fs::write(path("good.json"), fio(8, 2000.0, 4000.0)).expect("a file");
+    let import = run(here.path(), &["import", ".", "--out", "out"]);
+    assert_eq!(import.status, Some(0), "{}", import.err);
+    assert_eq!(import.err.matches("passed over: ").count(), 5, "{}", import.err);
+    for bad in ["{", "{a}{b}", "plain"] {
+        assert!(
+            refused(run(here.path(), &["import", "good.json", "--cell", bad])).contains("--cell"),
+            "{bad}"
+        );
+    }
+    let said = refused(run(here.path(), &["import", "good.json", "--cell", "{a}.txt"]));
+    assert!(said.contains("--cell does not fit good.json"), "{said}");
+}
+
+#[test]
+fn a_gate() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "before", 5, 1.0);
+    fixture::seeds_record(here.path(), "same", 5, 1.0);
+    fixture::seeds_record(here.path(), "after", 5, 1.1);
+    let gate = |name: &str, more: &[&str]| {
+        let gate = run(here.path(), &[&["gate", name, "--against", "before"], more].concat());
+        (gate.status, gate.out + &gate.err)
+    };
+    let (status, said) = gate("same", &[]);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.ends_with("passed in 6 of 6 cells; 3 % worse is too much, at 95 % certainty.\n"), "{said}");
+    let (status, said) = gate("after", &["--max-regression", "5%"]);
+    assert_eq!(status, Some(3), "{said}");
+    assert!(said.contains("regression in 6 of 6 cells"), "{said}");
+    assert_eq!(gate("after", &["--max-regression", "20%"]).0, Some(0));
+    assert_eq!(gate("after", &["--max-regression", "5%", "--metric", "mean,p99"]).0, Some(3));
+    fixture::seeds_record(here.path(), "two", 2, 1.0);
+    let (status, said) = gate("two", &[]);
+    assert_eq!(status, Some(4), "{said}");
+    assert!(said.contains("undecided in 6 of 6 cells") && said.contains("3 are needed"), "{said}");
+    assert_eq!(gate("no-such", &[]).0, Some(2));
+    assert_eq!(gate("after", &["--max-regression", "100%"]).0, Some(2));
+    let report = run(here.path(), &["gate", "after", "--against", "before", "--json"]);
+    assert_eq!(report.status, Some(3));
+    let report: Value = serde_json::from_str(&report.out).expect("JSON");
+    assert_eq!(report["cells"][0]["passage"], "regression");
+}
