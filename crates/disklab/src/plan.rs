@@ -172,7 +172,7 @@ impl Plan {
         writeln!(out)?;
         self.table(screen.color).print(screen, "", &mut out)?;
         writeln!(out)?;
-        let seeds = words::count(question.suite.seeds() as usize, "seed");
+        let seeds = words::count(question.suite.seeds().count() as usize, "seed");
         writeln!(
             out,
             "{} ({} of {seeds}), {} of virtual time",

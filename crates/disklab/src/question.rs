@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING};
+use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING, Seeds};
 use disklab_spec::{Join, Lab, Suite, Trial};
 use disklab_store::manifest;
 
@@ -19,9 +19,9 @@ pub struct Overrides {
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 
-    /// Trials of each cell, each with a seed of its own.
+    /// Trials of each cell, each with a seed of its own: 5 are the first five seeds, 6-10 others.
     #[arg(long, value_name = "N")]
-    seeds: Option<u32>,
+    seeds: Option<Seeds>,
 }
 
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl FromStr for Setting {
 
 impl Overrides {
     /// With so many seeds where the command line does not say how many.
-    pub fn with_seeds(&self, seeds: Option<u32>) -> Self {
+    pub fn with_seeds(&self, seeds: Option<Seeds>) -> Self {
         Self { seeds: self.seeds.or(seeds), ..self.clone() }
     }
 

@@ -53,7 +53,7 @@ pub struct UntilDecided {
     pub smallest_effect: f64,
     /// `share` or `any`, as `compare --limit` takes it.
     pub limit: String,
-    /// The numbers of seeds at which it looked, or would have; the last is the most.
+    /// The seeds after which it looked, or would have; the last is the last.
     pub looks: Vec<u32>,
 }
 

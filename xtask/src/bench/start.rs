@@ -5,6 +5,7 @@ use super::{Figure, median};
 use anyhow::Context;
 use disklab_exec::Patience;
 use disklab_exec::run::{Event, Run};
+use disklab_spec::suite::Seeds;
 use disklab_spec::{Lab, Trial};
 use disklab_store::manifest::{Manifest, Suite};
 use disklab_store::{Record, Status};
@@ -48,7 +49,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
 pub fn trials(place: &Place, suite: &str) -> anyhow::Result<Vec<Trial>> {
     let lab = Lab::load(&place.share.lab())?;
     let mut suite = lab.suite(suite)?;
-    suite.set_seeds(1)?;
+    suite.set_seeds(Seeds::first_ones(1));
     Ok(suite.trials(&lab)?)
 }
 

@@ -6,6 +6,7 @@
 use disklab_exec::run::{Event, Run};
 use disklab_exec::trial::not_run;
 use disklab_spec::Trial;
+use disklab_spec::suite::Seeds;
 use disklab_stats::{Looks, Verdict};
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
@@ -21,7 +22,7 @@ use crate::question::Question;
 use crate::screen::Screen;
 
 /// Seeds of a cell whose verdict stays open, unless `--seeds` says how many.
-pub const MOST_SEEDS: u32 = 30;
+pub const MOST_SEEDS: Seeds = Seeds::first_ones(30);
 
 /// What is to be decided, and how certainly.
 #[derive(Debug, clap::Args)]
@@ -56,7 +57,8 @@ impl Verdicts {
                 other.name()
             )));
         }
-        let budget = question.suite.seeds() as usize;
+        let seeds = question.suite.seeds();
+        let budget = seeds.count() as usize;
         let looks = Looks::plan(budget, self.alpha)
             .map_err(|error| Failure::mistaken(format!("--until-decided with {budget} seeds: {error}")))?;
         Ok(UntilDecided {
@@ -64,7 +66,7 @@ impl Verdicts {
             alpha: self.alpha,
             smallest_effect: self.smallest_effect,
             limit: self.limit.name(),
-            looks: looks.at().iter().map(|&at| at as u32).collect(),
+            looks: looks.at().iter().map(|&at| seeds.first() - 1 + at as u32).collect(),
         })
     }
 }
@@ -91,7 +93,7 @@ pub fn carry_out(
             return Ok(());
         }
         let still = open_after(&Record::open(writer.folder())?, until, look)?;
-        screen.remark(&format!("{} open after {look} seeds", count(still.len(), "verdict")));
+        screen.remark(&format!("{} open after seed {look}", count(still.len(), "verdict")));
         if still.is_empty() {
             break;
         }

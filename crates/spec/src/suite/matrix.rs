@@ -48,7 +48,7 @@ impl Suite {
         }
         let (cells, resolved) = (cells(&self.axes), &resolved);
         let with_seed = |seed| cells.iter().filter_map(move |cell| self.trial(resolved, cell, seed));
-        Ok((1..=self.seeds).flat_map(with_seed).collect())
+        Ok(self.seeds.numbers().flat_map(with_seed).collect())
     }
 
     /// `None` where the cell has no array or workload, which no suite that was read lacks.

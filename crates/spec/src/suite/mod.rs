@@ -28,6 +28,7 @@
 
 mod axis;
 mod matrix;
+mod seeds;
 
 use std::ops::RangeInclusive;
 
@@ -35,6 +36,7 @@ use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 pub use axis::{Axis, JOBS, Values};
+pub use seeds::Seeds;
 
 use crate::read::{Located, Mistakes, Place, Reader, Table, choices, unknown};
 
@@ -48,7 +50,7 @@ pub struct Suite {
     /// Crossed in this order, the last varying fastest. Fixed ones come last.
     axes: Vec<Values>,
     /// Trials of each cell.
-    seeds: u32,
+    seeds: Seeds,
     baseline: Option<Baseline>,
     /// The guest's memory.
     pub memory: Bytes,
@@ -106,7 +108,6 @@ const MOUNT_FLAGS: [&str; 12] = [
 ];
 /// How the number of seeds stands among settings. No axis has this name.
 pub const SEEDS_SETTING: &str = "seeds";
-const SEEDS: RangeInclusive<u32> = 1..=1000;
 /// A kernel and fio need the first, and hosts have seldom more than the second.
 const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
 const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
@@ -117,7 +118,7 @@ impl Suite {
     /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by [`Suite::trials`].
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let question = table.required("question");
-        let seeds = table.within("seeds", SEEDS);
+        let seeds = table.within("seeds", seeds::SEEDS);
         let memory = table.within("memory", MEMORY);
         let runtime = table.required_table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
         let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
@@ -129,7 +130,7 @@ impl Suite {
             name: name.to_owned(),
             question: question?,
             axes,
-            seeds: seeds?,
+            seeds: Seeds::first_ones(seeds?),
             baseline: baseline.flatten(),
             memory: memory?,
             runtime: runtime??,
@@ -139,15 +140,17 @@ impl Suite {
         })
     }
 
-    /// A suite's text with settings applied, `axis=value,...` or `seeds=3` each, as a command line gives and a record keeps
+    /// A suite's text with settings applied, `axis=value,...`, `seeds=3` or `seeds=4-6` each, as a command line gives and a record keeps
     /// them; whether or not a lab has what it names. `file` is for messages.
     pub fn of_text(name: &str, file: &str, text: &str, settings: &[String]) -> Result<Self, Mistakes> {
         let mut suite = Reader::new(file, text).read(|table| Self::read(name, table))?;
         for setting in settings {
             let (axis, values) = setting.split_once('=').unwrap_or((setting, ""));
-            match (axis, values.parse()) {
-                (SEEDS_SETTING, Ok(seeds)) => suite.set_seeds(seeds)?,
-                _ => suite.set(axis, values)?,
+            if axis == SEEDS_SETTING {
+                let wrong = |message| Place::of_file("--seeds").mistake(message);
+                suite.set_seeds(values.parse().map_err(wrong)?);
+            } else {
+                suite.set(axis, values)?;
             }
         }
         Ok(suite)
@@ -158,7 +161,7 @@ impl Suite {
         &self.axes
     }
 
-    pub fn seeds(&self) -> u32 {
+    pub fn seeds(&self) -> Seeds {
         self.seeds
     }
 
@@ -167,14 +170,9 @@ impl Suite {
         self.baseline.as_ref()
     }
 
-    /// Replaces the number of seeds, as `--seeds` does.
-    pub fn set_seeds(&mut self, seeds: u32) -> Result<(), Mistakes> {
-        if !SEEDS.contains(&seeds) {
-            let message = format!("{seeds} is not sensible: from {} to {} is", SEEDS.start(), SEEDS.end());
-            return Err(Place::of_file("--seeds").mistake(message).into());
-        }
+    /// Replaces the seeds, as `--seeds` does.
+    pub fn set_seeds(&mut self, seeds: Seeds) {
         self.seeds = seeds;
-        Ok(())
     }
 
     /// Replaces the values of an axis, as `--set axis=value,...` does. An axis the suite does not have is added.

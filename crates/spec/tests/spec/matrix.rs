@@ -1,7 +1,7 @@
 //! From a suite to trials: which, in which order, under which names.
 
 use crate::small_lab::SmallLab;
-use disklab_spec::suite::{Axis, Baseline};
+use disklab_spec::suite::{Axis, Baseline, Seeds};
 use disklab_spec::{Scheduler, Trial};
 use disklab_units::{Bytes, Nanos};
 
@@ -111,7 +111,7 @@ fn more_seeds_and_narrower_axes_keep_ids() {
     let lab = SmallLab::new();
     let mut suite = lab.suite("", "").unwrap();
     let before = lab.trials(&suite).unwrap();
-    suite.set_seeds(5).unwrap();
+    suite.set_seeds(Seeds::first_ones(5));
     let more = lab.trials(&suite).unwrap();
     assert_eq!(more.len(), 20);
     assert_eq!(more[..8], before[..]);
