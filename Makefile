@@ -25,6 +25,7 @@ test:
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --mainline-btrfs
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
 	DISKLAB_NEED_GUEST=1 cargo test --workspace
+	cargo xtask fuzz
 	$(MAKE) --no-print-directory lint
 
 lint:

@@ -1,8 +1,9 @@
 //! Chores of the project that are no part of the program: `cargo xtask bench`, or one section of it: `cargo xtask bench decisions`;
-//! `cargo xtask results PAGE RECORD...` makes a page of `docs/results`.
+//! `cargo xtask fuzz` tries the parsers; `cargo xtask results PAGE RECORD...` makes a page of `docs/results`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod bench;
+mod fuzz;
 mod results;
 
 fn main() -> anyhow::Result<()> {
@@ -11,9 +12,10 @@ fn main() -> anyhow::Result<()> {
         // A guest of a bench starts this program as its first process.
         Some(disklab_guest::init::ARGUMENT) if std::process::id() == 1 => disklab_guest::init::main(),
         Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
+        Some("fuzz") => fuzz::run(std::env::args().nth(2).as_deref()),
         Some("results") => results::run(std::env::args().nth(2).as_deref(), &records),
         _ => {
-            eprintln!("usage: cargo xtask bench [SECTION] | cargo xtask results PAGE RECORD...");
+            eprintln!("usage: cargo xtask bench [SECTION] | cargo xtask fuzz [SECONDS] | cargo xtask results PAGE RECORD...");
             std::process::exit(2);
         }
     }

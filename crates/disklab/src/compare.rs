@@ -4,6 +4,7 @@ pub mod answer;
 pub mod contest;
 pub mod judgement;
 pub mod metric;
+mod mmtests;
 
 use std::io::Write;
 
@@ -81,6 +82,8 @@ enum Format {
     Json,
     Csv,
     Markdown,
+    /// As MMTests prints comparisons: gains in per cent, certain ones between stars.
+    Mmtests,
 }
 
 pub fn chance(text: &str) -> Result<f64, String> {
@@ -139,8 +142,9 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             }
         }
         Format::Table => print(&judgements, screen, &mut out)?,
+        Format::Mmtests => mmtests::print(&judgements, &mut out)?,
     }
-    if matches!(format, Format::Table | Format::Markdown) {
+    if format != Format::Csv {
         writeln!(out)?;
         for sentence in sentences.into_iter().chain([terms.in_words()]) {
             writeln!(out, "{sentence}.")?;

@@ -101,6 +101,7 @@ mod tests {
             paired: true,
             trials: (5, 5),
             unit: "1/s".to_owned(),
+            better: disklab_stats::Better::Higher,
             treatment_median: None,
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),

@@ -75,6 +75,8 @@ pub struct Judgement {
     pub trials: (usize, usize),
     /// Of the two medians: `1/s`, `bytes/s`, `ns`, or what the record says.
     pub unit: String,
+    #[serde(skip)]
+    pub better: Better,
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
@@ -161,6 +163,7 @@ fn one(
         paired: contest.paired,
         trials: (treatment.len(), baseline.len()),
         unit: metric.unit(contest.outcomes()),
+        better: metric.better(contest.outcomes()),
         treatment_median: Spread::of(treatment).map(|spread| spread.median),
         baseline_median: Spread::of(baseline).map(|spread| spread.median),
         change: comparison.map(|comparison| Change::of(comparison.log_ratio)),

@@ -1,0 +1,6 @@
+#![no_main]
+
+//! What the disk library says when a guest ends.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let _ = disklab_collect::closing::parse(data);
+});

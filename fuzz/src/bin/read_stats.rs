@@ -1,0 +1,6 @@
+#![no_main]
+
+//! The steps of a guest's first process, with what btrfs counted.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let _ = disklab_collect::read_stats::add(data, &mut disklab_collect::Sample::default());
+});

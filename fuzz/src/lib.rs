@@ -1,0 +1,21 @@
+//! What the fuzz targets share: each is a parser of bytes that somebody else wrote, and must answer any with a value or an
+//! error. `cargo xtask fuzz` builds and runs them.
+
+use disklab_collect::foreign::{FORMATS, File};
+use disklab_collect::integrity;
+
+/// Reads `data` as a format of others' results, and holds what comes of it against what can be true.
+pub fn foreign(name: &str, data: &[u8]) {
+    let format = FORMATS.iter().find(|format| format.name == name).expect("a format of that name");
+    // The file beside it is the same one: formats of several files read it again.
+    let beside = |_: &str| Some(data.to_vec());
+    let file = File { path: "folder/defrag_on_policy_pid_fio_randread_4k_qd1_fio.txt", bytes: data, beside: &beside };
+    let _ = (format.claims)(&file);
+    if let Ok(rows) = (format.read)(&file) {
+        for row in rows {
+            for remark in integrity::check(&row.claim) {
+                assert!(!remark.to_string().is_empty());
+            }
+        }
+    }
+}
