@@ -23,7 +23,8 @@ const COVERAGE: [&str; 6] = [
 const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 pub fn run(seconds: Option<&str>) -> anyhow::Result<()> {
-    let seconds: u64 = seconds.map_or(Ok(DEFAULT_SECONDS), str::parse).context("cargo xtask fuzz [SECONDS]")?;
+    let seconds: u64 =
+        seconds.map_or(Ok(DEFAULT_SECONDS), str::parse).context("cargo xtask fuzz [SECONDS]")?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let built = root.join("target/fuzz");
     let status = Command::new("cargo")
@@ -47,10 +48,8 @@ pub fn run(seconds: Option<&str>) -> anyhow::Result<()> {
 
 fn targets(folder: &Path) -> anyhow::Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let mut names: Vec<String> = entries
-        .flatten()
-        .filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()))
-        .collect();
+    let mut names: Vec<String> =
+        entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned())).collect();
     names.sort_unstable();
     Ok(names)
 }

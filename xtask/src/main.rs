@@ -15,7 +15,9 @@ fn main() -> anyhow::Result<()> {
         Some("fuzz") => fuzz::run(std::env::args().nth(2).as_deref()),
         Some("results") => results::run(std::env::args().nth(2).as_deref(), &records),
         _ => {
-            eprintln!("usage: cargo xtask bench [SECTION] | cargo xtask fuzz [SECONDS] | cargo xtask results PAGE RECORD...");
+            eprintln!(
+                "usage: cargo xtask bench [SECTION] | cargo xtask fuzz [SECONDS] | cargo xtask results PAGE RECORD..."
+            );
             std::process::exit(2);
         }
     }

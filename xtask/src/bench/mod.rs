@@ -5,8 +5,10 @@
 
 mod calendar;
 mod cells;
+mod compare;
 mod decisions;
 mod guest;
+mod import;
 mod memory;
 mod rate;
 mod start;
@@ -80,17 +82,26 @@ const SECTIONS: [(&str, Section); 5] = [
     ("cells", cells::run),
 ];
 
+type Bare = fn() -> anyhow::Result<Vec<Figure>>;
+
+/// Those that need no guest.
+const BARE: [(&str, Bare); 3] =
+    [("decisions", || Ok(decisions::run())), ("compare", || Ok(compare::run())), ("import", import::run)];
+
 /// Runs the section of this name, or all, and prints a table.
 pub fn run(only: Option<&str>) -> anyhow::Result<()> {
     let wanted = |name: &str| only.is_none_or(|only| only == name);
     let sections: Vec<_> = SECTIONS.iter().filter(|(name, _)| wanted(name)).collect();
     let mut figures = Vec::new();
-    if wanted("decisions") {
-        eprintln!("decisions ...");
-        figures.extend(decisions::run());
-    } else if sections.is_empty() {
-        let names = SECTIONS.map(|(name, _)| name).join(", ");
-        anyhow::bail!("there is no section {}; known: decisions, {names}", only.unwrap_or_default());
+    let bare: Vec<_> = BARE.iter().filter(|(name, _)| wanted(name)).collect();
+    if sections.is_empty() && bare.is_empty() {
+        let names = BARE.iter().map(|(name, _)| *name).chain(SECTIONS.iter().map(|(name, _)| *name));
+        let names = names.collect::<Vec<_>>().join(", ");
+        anyhow::bail!("there is no section {}; known: {names}", only.unwrap_or_default());
+    }
+    for (name, bench) in bare {
+        eprintln!("{name} ...");
+        figures.extend(bench()?);
     }
     if !sections.is_empty() {
         let place = guest::Place::find()?;

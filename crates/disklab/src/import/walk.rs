@@ -2,6 +2,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use disklab_collect::digest::sha256_hex;
 use disklab_collect::foreign::{Claimed, File, format_of};
@@ -37,24 +39,58 @@ pub struct Looked {
     pub unknown: Vec<PathBuf>,
 }
 
-/// Reads all that holds results at and below `paths`.
+/// Reads all that holds results at and below `paths`, several files at a time.
 pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
     let mut looked = Looked::default();
+    let mut files = Vec::new();
     for path in paths {
         let kind =
             fs::metadata(path).map_err(|error| Failure::mistaken(format!("{}: {error}", path.display())))?;
         if kind.is_dir() {
-            below(path, path, 0, &mut looked)?;
+            below(path, path, 0, &mut files, &mut looked)?;
         } else {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            one(path, name, true, &mut looked);
+            let short = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            files.push(There { path: path.clone(), short, named: true });
+        }
+    }
+    for (there, what) in files.iter().zip(read_all(&files)) {
+        match what {
+            What::Results(read) => looked.read.push(read),
+            What::Unreadable(reason) => looked.unreadable.push((there.path.clone(), reason)),
+            What::Unknown => looked.unknown.push(there.path.clone()),
+            What::Beside => {}
         }
     }
     Ok(looked)
 }
 
+/// A file that may hold results.
+#[derive(Debug)]
+struct There {
+    path: PathBuf,
+    short: String,
+    /// By the user, who wants to hear about it whatever it is.
+    named: bool,
+}
+
+/// What a file is.
+#[derive(Debug)]
+enum What {
+    Results(Read),
+    Unreadable(String),
+    Unknown,
+    /// Read together with another one.
+    Beside,
+}
+
 /// In the order of names; what is hidden, and links to folders, are left out.
-fn below(root: &Path, folder: &Path, depth: usize, looked: &mut Looked) -> Result<(), Failure> {
+fn below(
+    root: &Path,
+    folder: &Path,
+    depth: usize,
+    files: &mut Vec<There>,
+    looked: &mut Looked,
+) -> Result<(), Failure> {
     let unreadable = |error| Failure::cannot(format!("cannot list {}: {error}", folder.display()));
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let mut paths: Vec<PathBuf> =
@@ -68,56 +104,65 @@ fn below(root: &Path, folder: &Path, depth: usize, looked: &mut Looked) -> Resul
         }
         if kind.is_dir() {
             if depth < DEEPEST {
-                below(root, &path, depth + 1, looked)?;
+                below(root, &path, depth + 1, files, looked)?;
             } else {
                 looked.unreadable.push((path, format!("it is more than {DEEPEST} folders down")));
             }
         } else if path.is_file() {
             let short = path.strip_prefix(root).unwrap_or(&path).to_string_lossy().into_owned();
-            one(&path, short, false, looked);
+            files.push(There { path, short, named: false });
         }
     }
     Ok(())
 }
 
-/// `named`: by the user, who wants to hear about it whatever it is.
-fn one(path: &Path, short: String, named: bool, looked: &mut Looked) {
-    let mut fail = |reason: String| looked.unreadable.push((path.to_owned(), reason));
-    match fs::metadata(path) {
-        Err(error) => return fail(error.to_string()),
-        Ok(meta) if meta.len() > LARGEST_FILE => {
-            return fail(format!("{} bytes; files of more than {LARGEST_FILE} are not read", meta.len()));
+/// In the order of `files`.
+fn read_all(files: &[There]) -> Vec<What> {
+    let next = AtomicUsize::new(0);
+    let found = Mutex::new(Vec::with_capacity(files.len()));
+    let threads = std::thread::available_parallelism().map_or(1, usize::from).min(files.len());
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((index, file)) = at(files, next.fetch_add(1, Ordering::Relaxed)) {
+                    let what = read(file).unwrap_or_else(What::Unreadable);
+                    found.lock().unwrap_or_else(PoisonError::into_inner).push((index, what));
+                }
+            });
         }
-        Ok(_) => {}
+    });
+    let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+    found.sort_by_key(|(index, _)| *index);
+    found.into_iter().map(|(_, what)| what).collect()
+}
+
+fn at(files: &[There], index: usize) -> Option<(usize, &There)> {
+    files.get(index).map(|file| (index, file))
+}
+
+/// The error says why it cannot be read.
+fn read(there: &There) -> Result<What, String> {
+    let There { path, short, named } = there;
+    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
+    if size > LARGEST_FILE {
+        return Err(format!("{size} bytes; files of more than {LARGEST_FILE} are not read"));
     }
-    let bytes = match fs::read(path) {
-        Ok(bytes) => bytes,
-        Err(error) => return fail(error.to_string()),
-    };
+    let bytes = fs::read(path).map_err(|error| error.to_string())?;
     let beside = |name: &str| fs::read(path.with_file_name(name)).ok();
-    let file = File { path: &short, bytes: &bytes, beside: &beside };
-    let (format, claimed) = format_of(&file);
-    let Some(format) = format else {
-        if named {
-            return fail(
-                "it is none of the formats known here; `disklab import --help` lists them".to_owned(),
-            );
+    let file = File { path: short, bytes: &bytes, beside: &beside };
+    let format = match format_of(&file) {
+        (_, Claimed::Beside) => return Ok(What::Beside),
+        (Some(format), Claimed::Results) => format,
+        _ if *named => {
+            return Err("it is none of the formats known here; `disklab import --help` lists them".to_owned());
         }
-        looked.unknown.push(path.to_owned());
-        return;
+        _ => return Ok(What::Unknown),
     };
-    if claimed == Claimed::Beside {
-        return;
+    let mut rows = (format.read)(&file).map_err(|reason| format!("{}: {reason}", format.name))?;
+    for row in &mut rows {
+        let found = integrity::check(&row.claim);
+        row.remarks.extend(found);
     }
-    match (format.read)(&file) {
-        Err(reason) => fail(format!("{}: {reason}", format.name)),
-        Ok(mut rows) => {
-            for row in &mut rows {
-                let found = integrity::check(&row.claim);
-                row.remarks.extend(found);
-            }
-            let sha256 = sha256_hex(&bytes);
-            looked.read.push(Read { path: path.to_owned(), short, format: format.name, sha256, rows });
-        }
-    }
+    let sha256 = sha256_hex(&bytes);
+    Ok(What::Results(Read { path: path.clone(), short: short.clone(), format: format.name, sha256, rows }))
 }

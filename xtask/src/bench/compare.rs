@@ -1,8 +1,6 @@
 //! How long it takes to compare 1,000 trials with 10,000 resamples for each cell: latencies as histograms of fio's 64
-//! bins an octave, p99 and p99.9 merged over the trials of a cell, and the verdict on each cell. Prints one JSON line
-//! for many cells of a few trials and one for two cells of many; the bar is 3 s, here on one processor.
-
-#![expect(clippy::disallowed_methods, reason = "a bench reads the clock")]
+//! bins an octave, p99 and p99.9 merged over the trials of a cell, and the verdict on each cell. For many cells of a few
+//! trials, and for two cells of many; on one processor.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -11,6 +9,9 @@ use disklab_des::Random;
 use disklab_stats::{Better, Bootstrap, Correction, MergedHistograms, Rule, expanded_alpha};
 use disklab_units::Seed;
 
+use super::{Figure, median};
+
+const TURNS: usize = 3;
 const TRIALS: usize = 1_000;
 const REQUESTS: usize = 20_000;
 
@@ -19,17 +20,20 @@ struct Cell {
     iops: Vec<f64>,
 }
 
-fn main() {
-    for cells in [100, 2] {
+pub fn run() -> Vec<Figure> {
+    let timed = |cells: usize| {
         let data = simulated(cells);
-        let start = Instant::now();
-        compare(&data);
-        let seconds = start.elapsed().as_secs_f64();
-        let bins: usize = data.iter().flat_map(|cell| &cell.trials).map(Vec::len).sum::<usize>() / TRIALS;
-        println!(
-            "{{\"bench\":\"compare\",\"trials\":{TRIALS},\"cells\":{cells},\"resamples\":10000,\"bins\":{bins},\"seconds\":{seconds:.3}}}"
-        );
-    }
+        let seconds = (0..TURNS).map(|_| {
+            let start = Instant::now();
+            compare(&data);
+            start.elapsed().as_secs_f64()
+        });
+        let seconds = median(seconds.collect());
+        let what =
+            format!("comparing {TRIALS} trials in {cells} cells, 10,000 resamples for each percentile, s");
+        Figure::new(what, format!("{seconds:.2}")).at_most(seconds, 3.0, None, " s")
+    };
+    vec![timed(100), timed(2)]
 }
 
 /// Each cell against the first: two merged percentiles with intervals, and a verdict.
