@@ -4,6 +4,7 @@
 
 mod agreement;
 mod arrays;
+mod audit;
 mod axes;
 mod causes;
 mod disks;
@@ -38,17 +39,24 @@ const FOLDER: &str = "docs/results";
 
 /// Makes the page of this name from these records.
 pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
-    let names = KINDS.map(|kind| kind.name).join(", ");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
+    if page_name == Some(audit::NAME) {
+        return write(&repository.join(FOLDER).join(format!("{}.md", audit::NAME)), &audit::page()?);
+    }
+    let names = KINDS.map(|kind| kind.name).join(", ") + ", " + audit::NAME;
     let kind = KINDS
         .into_iter()
         .find(|kind| Some(kind.name) == page_name)
         .with_context(|| format!("no page {}; known: {names}", page_name.unwrap_or("named")))?;
     anyhow::ensure!(!folders.is_empty(), "usage: cargo xtask results {} RECORD...", kind.name);
     let records = folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
     let lab = Lab::load(&repository.join("lab"))?;
     let path = repository.join(FOLDER).join(format!("{}.md", kind.name));
-    fs::write(&path, page(kind, &lab, &records)?).with_context(|| format!("write {}", path.display()))?;
+    write(&path, &page(kind, &lab, &records)?)
+}
+
+fn write(path: &Path, page: &str) -> anyhow::Result<()> {
+    fs::write(path, page).with_context(|| format!("write {}", path.display()))?;
     println!("{}", path.display());
     Ok(())
 }

@@ -1,0 +1,242 @@
+//! The page `published-tables`: which rows of the published tables cannot be true, and what the others still say.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use anyhow::Context;
+use disklab_collect::Remark;
+use disklab_collect::csv;
+use disklab_collect::found::Row;
+use disklab_collect::integrity::{Claim, check};
+use disklab_units::prose::{count, digits};
+
+use super::published::FIRST_RUN;
+
+pub const NAME: &str = "published-tables";
+
+/// File name and text of each table of measured rows.
+const TABLES: [(&str, &str); 2] = [
+    ("btrfs-read-policy.csv", include_str!("../../../docs/results/published/btrfs-read-policy.csv")),
+    ("btrfs-read-policy-rw.csv", include_str!("../../../docs/results/published/btrfs-read-policy-rw.csv")),
+];
+/// What the others are compared with, and what the tables are said to show the best of.
+const BASELINE: &str = "pid";
+const FAVOURITE: &str = "queue";
+
+/// A published row and what is wrong with it.
+struct Audited {
+    table: &'static str,
+    row: Row,
+    doubts: Vec<Remark>,
+    /// Nothing is wrong with it but the mean latency.
+    only_mean: bool,
+}
+
+impl Audited {
+    fn value(&self, axis: &str) -> &str {
+        self.row.cell.iter().find(|(known, _)| known == axis).map_or("", |(_, value)| value)
+    }
+
+    fn iops(&self) -> Option<f64> {
+        self.row.measures.get("iops").map(|measure| measure.value).filter(|iops| *iops > 0.0)
+    }
+
+    fn has_result(&self) -> bool {
+        !self.row.remarks.iter().any(Remark::voids)
+    }
+
+    /// All but policy: rows that differ in nothing else are compared.
+    fn place(&self) -> String {
+        let others = self.row.cell.iter().filter(|(axis, _)| axis != "policy" && axis != "source");
+        others.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
+    }
+}
+
+pub fn page() -> anyhow::Result<String> {
+    let rows = rows()?;
+    let mut page = format!(
+        "# What the published tables still say\n\nMade by `cargo xtask results {NAME}` from \
+         [published/](published/README.md); every number below is the command's. `disklab audit docs/results/published` \
+         prints the same findings.\n\n"
+    );
+    page.push_str(&by_source(&rows));
+    page.push_str(&only_the_mean(&rows));
+    page.push_str(&conclusions(&rows)?);
+    page.push_str(&list(&rows));
+    Ok(page)
+}
+
+fn rows() -> anyhow::Result<Vec<Audited>> {
+    let mut all = Vec::new();
+    for (table, text) in TABLES {
+        for row in csv::parse(text.as_bytes()).with_context(|| table.to_owned())? {
+            let doubts: Vec<Remark> = check(&row.claim).into_iter().filter(Remark::doubts).collect();
+            let only_mean = !doubts.is_empty() && check(&without_mean(&row.claim)).is_empty();
+            all.push(Audited { table, row, doubts, only_mean });
+        }
+    }
+    Ok(all)
+}
+
+fn without_mean(claim: &Claim) -> Claim {
+    let mut claim = claim.clone();
+    for part in &mut claim.parts {
+        part.mean = None;
+        part.latency.mean = None;
+    }
+    claim
+}
+
+/// In the order of the tables.
+fn sources(rows: &[Audited]) -> Vec<&str> {
+    let mut sources: Vec<&str> = Vec::new();
+    for row in rows {
+        if !sources.contains(&row.value("source")) {
+            sources.push(row.value("source"));
+        }
+    }
+    sources
+}
+
+fn by_source(rows: &[Audited]) -> String {
+    let mut text = String::from(
+        "## Rows that cannot be true\n\nRequests in flight are rate times latency (Little's law); fio keeps depth times jobs \
+         in flight. Off by more than a factor of two, the row contradicts itself. Of the slowest hundredth or thousandth, a \
+         percentile bounds the mean from both sides. Bandwidth is IOPS times the size of a request.\n\n\
+         | source | rows | without a number | cannot be true | Little's law | percentile against mean | size of a request |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
+    );
+    for source in sources(rows) {
+        let own: Vec<&Audited> = rows.iter().filter(|row| row.value("source") == source).collect();
+        let having =
+            |is: fn(&Remark) -> bool| own.iter().filter(|row| row.doubts.iter().any(is)).count();
+        let _ = writeln!(
+            text,
+            "| {source} | {} | {} | {} | {} | {} | {} |",
+            own.len(),
+            own.iter().filter(|row| !row.has_result()).count(),
+            own.iter().filter(|row| !row.doubts.is_empty()).count(),
+            having(|remark| matches!(remark, Remark::InFlight { .. })),
+            having(|remark| matches!(remark, Remark::PercentileAgainstMean { .. })),
+            having(|remark| matches!(remark, Remark::RequestSize { .. })),
+        );
+    }
+    text.push('\n');
+    text
+}
+
+fn only_the_mean(rows: &[Audited]) -> String {
+    let mut text = String::from(
+        "## What is wrong with them\n\nWhere IOPS, depth and percentiles agree with one another once the mean is left out, \
+         the mean is what is wrong: most likely the submission latency, or a number of another unit, was taken for it.\n\n\
+         | source | cannot be true | the mean alone is wrong | something else too |\n| --- | ---: | ---: | ---: |\n",
+    );
+    for source in sources(rows) {
+        let own = || rows.iter().filter(|row| row.value("source") == source && !row.doubts.is_empty());
+        let (all, mean) = (own().count(), own().filter(|row| row.only_mean).count());
+        if all > 0 {
+            let _ = writeln!(text, "| {source} | {all} | {mean} | {} |", all - mean);
+        }
+    }
+    text.push('\n');
+    text
+}
+
+/// Each policy's IOPS against the baseline's in cells where both are sound; and how much of it luck could be.
+fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
+    let noise = apart(rows)?;
+    let mut text = format!(
+        "## What can still be concluded\n\nEach number is one run, so that no table says how far two runs of the same are \
+         apart. The first author has two runs of some cells: they differ by up to a factor of {}. That is the only measure \
+         of luck there is, and one of other disks than the second author's. Sound rows, IOPS against `{BASELINE}` in the same \
+         cell:\n\n| source | policy | cells | ahead | behind | ahead by more than {} times | behind by as much |\n\
+         | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
+        digits(noise),
+        digits(noise)
+    );
+    let mut favourite = (0, 0, 0);
+    for source in sources(rows) {
+        let sound = |row: &&Audited| row.value("source") == source && row.doubts.is_empty() && row.iops().is_some();
+        let mut ratios: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        let mut order: Vec<&str> = Vec::new();
+        for row in rows.iter().filter(sound).filter(|row| row.value("policy") != BASELINE) {
+            let same = |other: &&Audited| {
+                other.value("policy") == BASELINE && other.place() == row.place() && other.table == row.table
+            };
+            let baseline = rows.iter().filter(sound).find(same).and_then(Audited::iops);
+            if let (Some(iops), Some(baseline)) = (row.iops(), baseline) {
+                let policy = row.value("policy");
+                if !order.contains(&policy) {
+                    order.push(policy);
+                }
+                ratios.entry(policy).or_default().push(iops / baseline);
+            }
+        }
+        for policy in order {
+            let own = &ratios[policy];
+            let number = |is: &dyn Fn(f64) -> bool| own.iter().filter(|ratio| is(**ratio)).count();
+            let (ahead, behind) = (number(&|ratio| ratio > 1.0), number(&|ratio| ratio < 1.0));
+            let (clear, clearly_behind) = (number(&|ratio| ratio > noise), number(&|ratio| ratio < 1.0 / noise));
+            let _ = writeln!(
+                text,
+                "| {source} | {policy} | {} | {ahead} | {behind} | {clear} | {clearly_behind} |",
+                own.len()
+            );
+            if policy == FAVOURITE {
+                favourite = (favourite.0 + own.len(), favourite.1 + clear, favourite.2 + clearly_behind);
+            }
+        }
+    }
+    let (cells, clear, behind) = favourite;
+    let _ = writeln!(
+        text,
+        "\n`{FAVOURITE}` is ahead of `{BASELINE}` beyond what two runs of the same differ by in {clear} of {}, and as far \
+         behind in {behind}; of the others one run does not tell. Where its rows contradict themselves, nothing is said of it \
+         here.\n",
+        count(cells, "sound cell")
+    );
+    Ok(text)
+}
+
+/// The largest factor between the first author's two runs of one cell.
+fn apart(rows: &[Audited]) -> anyhow::Result<f64> {
+    let first = csv::parse(FIRST_RUN.as_bytes()).context("btrfs-read-policy-first-run.csv")?;
+    let mut most = 1.0_f64;
+    for row in first {
+        let first = Audited { table: "", row, doubts: Vec::new(), only_mean: false };
+        let same = |other: &&Audited| {
+            other.value("source") == "kakra-run2"
+                && other.place() == first.place()
+                && other.value("policy") == first.value("policy")
+                && other.doubts.is_empty()
+        };
+        if let (Some(one), Some(other)) = (first.iops(), rows.iter().find(same).and_then(Audited::iops)) {
+            most = most.max(one / other).max(other / one);
+        }
+    }
+    Ok(most)
+}
+
+fn list(rows: &[Audited]) -> String {
+    let mut text = String::from("## The rows\n\n<details><summary>Each row that cannot be true, and why</summary>\n\n");
+    for row in rows.iter().filter(|row| !row.doubts.is_empty()) {
+        let values: Vec<&str> = row.row.cell.iter().map(|(_, value)| value.as_str()).collect();
+        let doubts: Vec<String> = row.doubts.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "- {} {} ({}): {}", row.table, row.row.place, values.join(", "), doubts.join("; "));
+    }
+    text.push_str("\n</details>\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_page_in_the_tree_is_what_the_command_makes() {
+        let page = page().expect("the published tables");
+        assert!(page.contains("| forza-2025-05-08 | 120 | 0 | 87 | 87 |"), "{page}");
+        assert!(page.contains("| kakra-run2 | 30 | 1 | 1 |"), "{page}");
+        assert_eq!(page, include_str!("../../../docs/results/published-tables.md"), "cargo xtask results {NAME}");
+    }
+}
