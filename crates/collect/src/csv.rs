@@ -85,7 +85,7 @@ fn row<'a>(
                     Asked::Iodepth => iodepth = whole,
                     Asked::Numjobs => numjobs = whole,
                     Asked::RuntimeSeconds => {
-                        row.claim.ran = value.map(|seconds| Nanos((seconds * 1e9) as u64))
+                        row.claim.ran = value.map(|seconds| Nanos((seconds * 1e9) as u64));
                     }
                 }
                 if *asked != Asked::RuntimeSeconds {
