@@ -1,7 +1,7 @@
 //! Which results a file holds, whoever made it. Adding a format is adding its module and a line here.
 
 use crate::found::Row;
-use crate::{csv, fio};
+use crate::{csv, fio, fio_terse, fio_text};
 
 /// A file that may hold results.
 pub struct File<'a> {
@@ -45,8 +45,10 @@ pub struct Format {
 }
 
 /// The first one that claims a file reads it.
-pub static FORMATS: [Format; 2] = [
+pub static FORMATS: [Format; 4] = [
     Format { name: "fio JSON", claims: is_fio_json, read: fio_json },
+    Format { name: "fio text", claims: is_fio_text, read: read_fio_text },
+    Format { name: "fio terse", claims: is_fio_terse, read: read_fio_terse },
     Format { name: "CSV", claims: is_csv, read: read_csv },
 ];
 
@@ -72,6 +74,22 @@ fn is_fio_json(file: &File) -> Claimed {
 fn fio_json(file: &File) -> Result<Vec<Row>, String> {
     let report = fio::parse(file.bytes).map_err(|error| error.to_string())?;
     Ok(fio::rows::rows(&report))
+}
+
+fn is_fio_text(file: &File) -> Claimed {
+    if fio_text::is_text(file.head()) { Claimed::Results } else { Claimed::No }
+}
+
+fn read_fio_text(file: &File) -> Result<Vec<Row>, String> {
+    fio_text::parse(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_fio_terse(file: &File) -> Claimed {
+    if fio_terse::is_terse(file.head()) { Claimed::Results } else { Claimed::No }
+}
+
+fn read_fio_terse(file: &File) -> Result<Vec<Row>, String> {
+    fio_terse::parse(file.bytes).map_err(|error| error.to_string())
 }
 
 fn is_csv(file: &File) -> Claimed {

@@ -15,7 +15,10 @@
 pub mod closing;
 pub mod csv;
 pub mod digest;
+pub mod directions;
 pub mod fio;
+pub mod fio_terse;
+pub mod fio_text;
 pub mod foreign;
 pub mod found;
 pub mod histogram;
