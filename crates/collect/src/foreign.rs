@@ -1,7 +1,7 @@
 //! Which results a file holds, whoever made it. Adding a format is adding its module and a line here.
 
 use crate::found::Row;
-use crate::{csv, fio, fio_terse, fio_text};
+use crate::{csv, fio, fio_log, fio_terse, fio_text, policy_script};
 
 /// A file that may hold results.
 pub struct File<'a> {
@@ -45,10 +45,12 @@ pub struct Format {
 }
 
 /// The first one that claims a file reads it.
-pub static FORMATS: [Format; 4] = [
+pub static FORMATS: [Format; 6] = [
     Format { name: "fio JSON", claims: is_fio_json, read: fio_json },
+    Format { name: "btrfs read policy benchmarks", claims: policy_script::claims, read: policy_script::read },
     Format { name: "fio text", claims: is_fio_text, read: read_fio_text },
     Format { name: "fio terse", claims: is_fio_terse, read: read_fio_terse },
+    Format { name: "fio logs", claims: fio_log::claims, read: fio_log::read },
     Format { name: "CSV", claims: is_csv, read: read_csv },
 ];
 

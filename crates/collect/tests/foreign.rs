@@ -190,6 +190,47 @@ fn nothing_is_wrong_with_what_fio_printed() {
 }
 
 #[test]
+fn logs_say_what_json_says() {
+    for version in ["3.33", "3.41"] {
+        let row = |name: &str| {
+            let rows =
+                read(version, name, &bytes(version, name).unwrap()).expect("the first by name").unwrap();
+            rows.into_iter().next().expect("a row")
+        };
+        let each = row("each_bw.1.log").sample.expect("of all requests");
+        let (report, json) = json_rows(version, "each");
+        let exact = json[0].sample.as_ref().unwrap();
+        assert_eq!(each.requests, exact.requests, "{version}");
+        assert_near(each.lat_mean_ns, exact.lat_mean_ns, 1e-6, 1.0, version);
+        // Their time is in ms, of few ms.
+        assert_near(each.iops, exact.iops, 0.25, 0.0, version);
+        let reads = each.read.expect("it read");
+        let clat = row("each_bw.1.log").claim.parts;
+        assert_eq!(clat.len(), 2);
+        let p99 = report.jobs[0].read.clat.percentile(99.0).unwrap().0 as f64;
+        assert!(reads.p99_ns.unwrap().0 as f64 >= p99 * 0.98, "lat is clat and more");
+        for (index, name) in ["mean_bw.1.log", "mean_bw.2.log"].into_iter().enumerate() {
+            let measures = row(name).measures;
+            let job = &report_of(version, "mean").jobs[index].read;
+            assert_near(measures["iops"].value, job.iops, 0.1, 0.0, &format!("{version} {name} iops"));
+            assert_near(
+                measures["bandwidth"].value,
+                job.bw_bytes as f64,
+                0.1,
+                0.0,
+                &format!("{version} {name} bandwidth"),
+            );
+            assert_near(measures["mean"].value, job.lat.mean_ns, 0.1, 0.0, &format!("{version} {name} mean"));
+        }
+        assert!(read(version, "each_lat.1.log", &bytes(version, "each_lat.1.log").unwrap()).is_none());
+    }
+}
+
+fn report_of(version: &str, name: &str) -> fio::Fio {
+    json_rows(version, name).0
+}
+
+#[test]
 fn percentiles_of_bins_are_fios_to_a_bucket() {
     for version in VERSIONS {
         let (report, _) = json_rows(version, "plus");
