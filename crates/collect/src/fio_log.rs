@@ -3,7 +3,7 @@
 //!
 //! Logs of every request give all that fio itself reports, and exact percentiles; their time is in ms, and so are rates
 //! of short runs. Of averages (`log_avg_msec`) the means are taken, each for the time, and as far as known for the
-//! requests, that it is of. With `log_window_value=both` fio puts the greatest beside the mean: such logs are read wrong
+//! requests, that it is of; where a load changes from one to the next, they are not exact. With `log_window_value=both` fio puts the greatest beside the mean: such logs are read wrong
 //! or not at all, as nothing in them tells. Histograms (`_clat_hist`) are not read.
 
 mod entries;
@@ -142,12 +142,13 @@ impl Logs {
             let mean = |kind| weighted(self.kind(kind)?, direction, |_| 1.0);
             (mean("iops"), mean("bw").map(|kib| kib * 1024.0))
         };
-        // So many requests a second there were when an average ended.
+        let rates: Vec<&Entry> = self.kind("iops").map(|log| log.of(direction).collect()).unwrap_or_default();
+        // So many requests a second there were: by the average that ended next to it.
         let busy = |entry: &Entry| {
-            let rates =
-                self.kind("iops").map(|log| log.of(direction).collect::<Vec<_>>()).unwrap_or_default();
-            let at = rates.partition_point(|rate| rate.ms < entry.ms).min(rates.len().saturating_sub(1));
-            rates.get(at).map_or(1.0, |rate| rate.value as f64)
+            let after = rates.partition_point(|rate| rate.ms < entry.ms);
+            let around = [after.checked_sub(1), Some(after)];
+            let near = around.into_iter().flatten().filter_map(|at| rates.get(at));
+            near.min_by_key(|rate| rate.ms.abs_diff(entry.ms)).map_or(1.0, |rate| rate.value as f64)
         };
         let mean = |kind| weighted(self.kind(kind)?, direction, busy);
         let lat = mean("lat").filter(|ns| *ns > 0.0);
@@ -228,7 +229,8 @@ mod tests {
 
     #[test]
     fn every_request_gives_exact_percentiles() {
-        let lines: String = (1..=1000).map(|ms| format!("{ms}, {}, 0, 4096, 0\n", ms * 1000)).collect();
+        let lines: String =
+            (1..=1000).map(|ms| format!("{ms}, {}, 0, 4096, 0\n", ms * 1000)).collect::<Vec<_>>().concat();
         let row = row("lat", &lines, &|_| None);
         let sample = row.sample.unwrap();
         assert_eq!((sample.requests, sample.lat_mean_ns), (1000, 500_500.0));

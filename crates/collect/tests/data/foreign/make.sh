@@ -45,7 +45,7 @@ for fio in "$@"; do
             # Every request, and every 100 ms; with one process, and with two.
             "$fio" --name=each $async --rw=randrw --iodepth=4 --io_size=1m --write_lat_log=each --write_bw_log=each \
                 --write_iops_log=each --output-format=json --output="$out/each.json"
-            "$fio" --name=mean $async --rw=randread --iodepth=4 --numjobs=2 --time_based --runtime=1 \
+            "$fio" --name=mean $async --rw=randread --iodepth=4 --numjobs=2 --time_based --ramp_time=300ms --runtime=1 \
                 --log_avg_msec=100 --log_offset=1 --write_lat_log=mean --write_bw_log=mean --write_iops_log=mean \
                 --output-format=json --output="$out/mean.json"
             rm -f "$out"/*.log
