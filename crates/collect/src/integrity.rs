@@ -225,3 +225,45 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 requests a second of 1 ms each, told to a microsecond.
+    fn steady(mean: f64) -> Claim {
+        let latency = Latency {
+            min: Some(1_000_000.0),
+            mean: Some(mean),
+            max: Some(1_009_000.0),
+            percentiles: vec![(50.0, 1_003_520.0), (99.0, 1_003_520.0), (99.99, 1_003_520.0)],
+        };
+        let part = Part { iops: Some(1000.0), mean: Some(mean), latency, ..Part::default() };
+        Claim { in_flight: Some(1), parts: vec![part], ..Claim::default() }
+    }
+
+    #[test]
+    fn latencies_that_are_all_the_same_can_be() {
+        assert_eq!(check(&steady(1_007_000.0)), []);
+        assert!(!check(&steady(9_000_000.0)).is_empty());
+    }
+
+    #[test]
+    fn what_a_real_clock_allows_is_no_mean_that_contradicts_percentiles() {
+        let claim = Claim { in_flight: Some(2), ..steady(1_007_000.0) };
+        assert_eq!(check(&claim), []);
+        assert_eq!(
+            check(&Claim { in_flight: Some(4), ..claim }).len(),
+            2,
+            "the mean, and rate times latency"
+        );
+    }
+
+    #[test]
+    fn few_whole_units_are_not_checked() {
+        let percentiles = vec![(1.0, 0.0), (2.0, 19_000.0), (3.0, 19_500.0), (4.0, 21_000.0), (5.0, 3e6)];
+        let mut latency = Latency { percentiles, ..Latency::default() };
+        latency.drop_coarse();
+        assert_eq!(latency.percentiles, [(3.0, 19_500.0), (4.0, 21_000.0)]);
+    }
+}
