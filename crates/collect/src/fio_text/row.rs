@@ -11,6 +11,10 @@ use crate::sample;
 /// At so many of the submissions, all requests were in flight that could be.
 const KEPT: f64 = 0.9;
 
+/// For so much of its time a job may wait for its submissions. With buffered I/O they do all the work, one at a time,
+/// and the requests behind them are in flight by name only.
+const SUBMITTING: f64 = 0.25;
+
 pub fn rows(run: &Run) -> Vec<Row> {
     let mut together: Vec<Vec<&Reported>> = Vec::new();
     for reported in &run.reported {
@@ -87,11 +91,12 @@ fn size(bytes: u64) -> String {
 fn claim(reported: &[&Reported], declared: Option<&Declared>, numjobs: u32, jobs: &[&Job]) -> Claim {
     let depth = declared.map(|declared| if is_synchronous(&declared.engine) { 1 } else { declared.iodepth });
     let all_in_flight = |depth: u32| {
-        let kept = |reported: &&Reported| {
+        let kept = |(reported, job): (&&Reported, &&Job)| {
             let share = reported.depths.as_deref().and_then(|line| kept(line, depth));
-            share.is_some_and(|share| share >= KEPT) && !reported.synced
+            let waits = reported.synced || submitting(job) > SUBMITTING * f64::from(reported.header.jobs);
+            share.is_some_and(|share| share >= KEPT) && !waits
         };
-        depth > 1 && reported.iter().all(kept)
+        depth > 1 && reported.iter().zip(jobs).all(kept)
     };
     let mut claim = sample::claim_of(jobs);
     for part in &mut claim.parts {
@@ -103,4 +108,9 @@ fn claim(reported: &[&Reported], declared: Option<&Declared>, numjobs: u32, jobs
         block: declared.and_then(|declared| declared.block),
         ..claim
     }
+}
+
+/// How many submissions there were at a time.
+fn submitting(job: &Job) -> f64 {
+    job.directions().iter().map(|direction| direction.iops * direction.slat.mean_ns / 1e9).sum()
 }
