@@ -1,7 +1,7 @@
 //! Which results a file holds, whoever made it. Adding a format is adding its module and a line here.
 
 use crate::found::Row;
-use crate::{csv, fio};
+use crate::{csv, dbench, fio, fio_log, fio_terse, fio_text, fs_mark, fsperf, mmtests, policy_script};
 
 /// A file that may hold results.
 pub struct File<'a> {
@@ -45,8 +45,17 @@ pub struct Format {
 }
 
 /// The first one that claims a file reads it.
-pub static FORMATS: [Format; 2] = [
+pub static FORMATS: [Format; 11] = [
     Format { name: "fio JSON", claims: is_fio_json, read: fio_json },
+    Format { name: "btrfs read policy benchmarks", claims: policy_script::claims, read: policy_script::read },
+    Format { name: "fio text", claims: is_fio_text, read: read_fio_text },
+    Format { name: "fio terse", claims: is_fio_terse, read: read_fio_terse },
+    Format { name: "fio logs", claims: fio_log::claims, read: fio_log::read },
+    Format { name: "dbench", claims: is_dbench, read: read_dbench },
+    Format { name: "fs_mark", claims: is_fs_mark, read: read_fs_mark },
+    Format { name: "MMTests", claims: is_mmtests, read: read_mmtests },
+    Format { name: "fsperf", claims: is_fsperf, read: read_fsperf },
+    Format { name: "fsperf's database", claims: is_exported, read: read_exported },
     Format { name: "CSV", claims: is_csv, read: read_csv },
 ];
 
@@ -60,13 +69,17 @@ pub fn format_of(file: &File) -> (Option<&'static Format>, Claimed) {
     (None, Claimed::No)
 }
 
+fn results_if(is: bool) -> Claimed {
+    if is { Claimed::Results } else { Claimed::No }
+}
+
 fn contains(bytes: &[u8], what: &str) -> bool {
     bytes.windows(what.len()).any(|window| window == what.as_bytes())
 }
 
 fn is_fio_json(file: &File) -> Claimed {
     let is = contains(file.head(), "\"fio version\"");
-    if is { Claimed::Results } else { Claimed::No }
+    results_if(is)
 }
 
 fn fio_json(file: &File) -> Result<Vec<Row>, String> {
@@ -74,9 +87,65 @@ fn fio_json(file: &File) -> Result<Vec<Row>, String> {
     Ok(fio::rows::rows(&report))
 }
 
+fn is_fio_text(file: &File) -> Claimed {
+    results_if(fio_text::is_text(file.head()))
+}
+
+fn read_fio_text(file: &File) -> Result<Vec<Row>, String> {
+    fio_text::parse(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_fio_terse(file: &File) -> Claimed {
+    results_if(fio_terse::is_terse(file.head()))
+}
+
+fn read_fio_terse(file: &File) -> Result<Vec<Row>, String> {
+    fio_terse::parse(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_dbench(file: &File) -> Claimed {
+    results_if(dbench::is_dbench(file.bytes))
+}
+
+fn read_dbench(file: &File) -> Result<Vec<Row>, String> {
+    dbench::parse(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_fs_mark(file: &File) -> Claimed {
+    results_if(fs_mark::is_fs_mark(file.head()))
+}
+
+fn read_fs_mark(file: &File) -> Result<Vec<Row>, String> {
+    fs_mark::parse(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_mmtests(file: &File) -> Claimed {
+    results_if(mmtests::is_mmtests(file.head()))
+}
+
+fn read_mmtests(file: &File) -> Result<Vec<Row>, String> {
+    mmtests::parse(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_fsperf(file: &File) -> Claimed {
+    results_if(fsperf::is_comparison(file.head()))
+}
+
+fn read_fsperf(file: &File) -> Result<Vec<Row>, String> {
+    fsperf::comparison(file.bytes).map_err(|error| error.to_string())
+}
+
+fn is_exported(file: &File) -> Claimed {
+    results_if(fsperf::is_exported(file.head()))
+}
+
+fn read_exported(file: &File) -> Result<Vec<Row>, String> {
+    fsperf::exported(file.bytes).map_err(|error| error.to_string())
+}
+
 fn is_csv(file: &File) -> Claimed {
     let named = file.name().to_ascii_lowercase().ends_with(".csv");
-    if named { Claimed::Results } else { Claimed::No }
+    results_if(named)
 }
 
 fn read_csv(file: &File) -> Result<Vec<Row>, String> {

@@ -46,6 +46,16 @@ pub struct Latency {
     pub percentiles: Vec<(f64, f64)>,
 }
 
+impl Latency {
+    /// Drops percentiles of a few whole microseconds or milliseconds: rounding has made of them too much else to be
+    /// checked.
+    pub fn drop_coarse(&mut self) {
+        const FEW: f64 = 20.0;
+        let few = |ns: f64, unit: f64| ns > 0.0 && ns < FEW * unit && ns % unit == 0.0;
+        self.percentiles.retain(|&(_, ns)| !few(ns, 1e3) && !few(ns, 1e6) && ns > 0.0);
+    }
+}
+
 /// How nearly rate times latency has to be the requests in flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Clock {
@@ -100,19 +110,23 @@ pub fn in_flight(parts: &[Part]) -> Option<f64> {
     (!parts.is_empty()).then(|| parts.iter().map(of).sum::<Option<f64>>()).flatten()
 }
 
-/// By rate and requests in flight, in ns. Of a limited load it is only the most that it can be.
+/// The least mean that rate and requests in flight allow, in ns. Of a limited load there is none.
 fn implied_mean(claim: &Claim) -> Option<f64> {
     let iops: f64 = claim.parts.iter().map(|part| part.iops).sum::<Option<f64>>()?;
     let asked = claim.in_flight.filter(|_| !claim.limited)?;
-    (iops > 0.0).then(|| f64::from(asked) / iops * 1e9)
+    (iops > 0.0).then(|| f64::from(asked) * (1.0 / claim.clock.factor() - edge(claim)) / iops * 1e9)
+}
+
+/// Requests that began before the window, or end after it, have their latency partly outside: how much of it, at most.
+fn edge(claim: &Claim) -> f64 {
+    let longest = claim.parts.iter().filter_map(|part| part.latency.max).fold(0.0, f64::max);
+    claim.ran.filter(|ran| ran.0 > 0).map_or(0.0, |ran| longest / ran.0 as f64)
 }
 
 fn little(claim: &Claim, remarks: &mut Vec<Remark>) {
     let (Some(asked), Some(measured)) = (claim.in_flight, in_flight(&claim.parts)) else { return };
     let at_most = f64::from(asked);
-    // Requests that began before the window, or end after it, have their latency partly outside.
-    let longest = claim.parts.iter().filter_map(|part| part.latency.max).fold(0.0, f64::max);
-    let edge = claim.ran.filter(|ran| ran.0 > 0).map_or(0.0, |ran| longest / ran.0 as f64);
+    let edge = edge(claim);
     let factor = claim.clock.factor();
     let too_many = measured > at_most * (factor + edge);
     let too_few = !claim.limited && measured < at_most * (1.0 / factor - edge);
@@ -199,8 +213,9 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
             return;
         }
         let Some(mean) = told.into_iter().chain(implied).max_by(f64::total_cmp) else { continue };
-        // What is slower must have taken so long on average for the mean to come about.
-        let slowest = (mean - value * (1.0 - slower)) / slower;
+        // What is slower must have taken so long on average for the mean to come about, even if the others took all that
+        // rounding has cut from the percentile: without that, latencies that are all the same would be found fault with.
+        let slowest = (mean - value * (1.0 + ROUNDING) * (1.0 - slower)) / slower;
         let impossible = latency.max.is_some_and(|max| slowest > max * (1.0 + ROUNDING));
         // Without a maximum: the last percents have a tail, but not one of hundreds of times themselves.
         let incredible = percent >= 99.0 && value < mean / 2.0;
@@ -208,5 +223,47 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
             remarks.push(Remark::PercentileAgainstMean { percent, value, mean, slowest: Some(slowest) });
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 requests a second of 1 ms each, told to a microsecond.
+    fn steady(mean: f64) -> Claim {
+        let latency = Latency {
+            min: Some(1_000_000.0),
+            mean: Some(mean),
+            max: Some(1_009_000.0),
+            percentiles: vec![(50.0, 1_003_520.0), (99.0, 1_003_520.0), (99.99, 1_003_520.0)],
+        };
+        let part = Part { iops: Some(1000.0), mean: Some(mean), latency, ..Part::default() };
+        Claim { in_flight: Some(1), parts: vec![part], ..Claim::default() }
+    }
+
+    #[test]
+    fn latencies_that_are_all_the_same_can_be() {
+        assert_eq!(check(&steady(1_007_000.0)), []);
+        assert!(!check(&steady(9_000_000.0)).is_empty());
+    }
+
+    #[test]
+    fn what_a_real_clock_allows_is_no_mean_that_contradicts_percentiles() {
+        let claim = Claim { in_flight: Some(2), ..steady(1_007_000.0) };
+        assert_eq!(check(&claim), []);
+        assert_eq!(
+            check(&Claim { in_flight: Some(4), ..claim }).len(),
+            2,
+            "the mean, and rate times latency"
+        );
+    }
+
+    #[test]
+    fn few_whole_units_are_not_checked() {
+        let percentiles = vec![(1.0, 0.0), (2.0, 19_000.0), (3.0, 19_500.0), (4.0, 21_000.0), (5.0, 3e6)];
+        let mut latency = Latency { percentiles, ..Latency::default() };
+        latency.drop_coarse();
+        assert_eq!(latency.percentiles, [(3.0, 19_500.0), (4.0, 21_000.0)]);
     }
 }

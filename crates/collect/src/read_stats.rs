@@ -86,7 +86,8 @@ fn kept(steps: &[u8]) -> BTreeMap<u64, [Option<String>; 2]> {
     kept
 }
 
-fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
+/// What became of a device's line, or what is wrong with it.
+pub(crate) fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
     let (before, after) = (parse(before)?, parse(after)?);
     let more = |what: &str, before: u64, after: u64| {
         after.checked_sub(before).ok_or_else(|| format!("{what} went from {before} back to {after}"))

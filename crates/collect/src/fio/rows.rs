@@ -41,6 +41,11 @@ const CELL: [&str; 6] = ["rw", "bs", "iodepth", "numjobs", "ioengine", "direct"]
 /// The last entry of a report over several machines, which counts all of them once more.
 const ALL_CLIENTS: &str = "All clients";
 
+/// Whether an engine has one request in flight whatever `iodepth` says.
+pub fn is_synchronous(engine: &str) -> bool {
+    SYNCHRONOUS.contains(&engine)
+}
+
 /// Jobs of one name, which `numjobs` makes, are one row: they ran together.
 pub fn rows(fio: &Fio) -> Vec<Row> {
     let mut rows: Vec<(usize, Vec<&Job>)> = Vec::new();
@@ -96,7 +101,7 @@ impl<'a> Load<'a> {
 
     fn claim(&self, jobs: &[&Job]) -> Claim {
         let engine = self.get("ioengine").unwrap_or(DEFAULT_ENGINE);
-        let depth = if SYNCHRONOUS.contains(&engine) { Some(1) } else { self.number("iodepth").or(Some(1)) };
+        let depth = if is_synchronous(engine) { Some(1) } else { self.number("iodepth").or(Some(1)) };
         let numjobs = self.number("numjobs").unwrap_or(1).max(jobs.len() as u32);
         // The option of a job that has offload threads, or of several sizes, says less.
         let buffered = !matches!(self.get("direct"), Some("1" | "true"));

@@ -86,6 +86,9 @@ struct RawLatency {
 impl From<RawJob> for Job {
     fn from(raw: RawJob) -> Self {
         let RawJob { name, error, options, hostname, mixed, read, write, trim } = raw;
+        // `unified_rw_reporting=both` tells all once more.
+        let apart = read.total_ios > 0 || write.total_ios > 0 || trim.total_ios > 0;
+        let mixed = if apart { RawDirection::default() } else { mixed };
         Self {
             name,
             error,

@@ -1,0 +1,71 @@
+//! What a metric of fsperf's is, by its name: `write_clat_ns_p99`, `elapsed`.
+
+use crate::found::{Better, Measure};
+use crate::integrity::Part;
+
+pub struct Metric<'a> {
+    /// As measures are called, where there is such a measure; otherwise as fsperf calls it.
+    pub name: String,
+    /// Of fio's: `read` or `write`.
+    pub direction: Option<&'static str>,
+    own: &'a str,
+    /// What comes after the direction.
+    kind: &'a str,
+}
+
+/// More of them is better; of all else, less.
+const HIGHER: [&str; 3] = ["bytes", "_iops", "throughput"];
+
+impl<'a> Metric<'a> {
+    pub fn of(own: &'a str) -> Self {
+        let split = |direction: &'static str| {
+            let kind = own.strip_prefix(direction)?.strip_prefix('_')?;
+            Some((direction, kind))
+        };
+        let Some((direction, kind)) = ["read", "write"].into_iter().find_map(split) else {
+            return Self { name: own.to_owned(), direction: None, own, kind: "" };
+        };
+        let measure = match kind {
+            "iops" => "iops",
+            "bw_bytes" => "bandwidth",
+            "lat_ns_mean" => "mean",
+            "lat_ns_min" => "min",
+            "lat_ns_max" => "max",
+            "clat_ns_p50" => "p50",
+            "clat_ns_p99" => "p99",
+            _ => return Self { name: own.to_owned(), direction: Some(direction), own, kind },
+        };
+        Self { name: format!("{direction} {measure}"), direction: Some(direction), own, kind }
+    }
+
+    pub fn measure(&self, value: f64) -> Measure {
+        let higher = HIGHER.iter().any(|word| self.own.contains(word));
+        let unit = match self.own {
+            own if own.contains("_ns_") || own.ends_with("_ns") => "ns",
+            own if own.ends_with("_ms") => "ms",
+            own if own.ends_with("bw_bytes") => "bytes/s",
+            own if own.ends_with("_bytes") => "bytes",
+            own if own.ends_with("_kbytes") => "KiB",
+            own if own.ends_with("_iops") && self.direction.is_some() => "1/s",
+            "elapsed" => "s",
+            "throughput" => "MB/s",
+            _ => "",
+        };
+        let better = if higher { Better::Higher } else { Better::Lower };
+        Measure { value, unit: unit.to_owned(), better }
+    }
+
+    pub fn claim(&self, value: f64, part: &mut Part) {
+        match self.kind {
+            "iops" => part.iops = Some(value),
+            "bw_bytes" => part.bytes_per_second = Some(value),
+            "lat_ns_mean" => part.mean = Some(value),
+            "lat_ns_min" => part.latency.min = Some(value),
+            "lat_ns_max" => part.latency.max = Some(value),
+            "clat_ns_mean" => part.latency.mean = Some(value),
+            "clat_ns_p50" => part.latency.percentiles.insert(0, (50.0, value)),
+            "clat_ns_p99" => part.latency.percentiles.push((99.0, value)),
+            _ => {}
+        }
+    }
+}
