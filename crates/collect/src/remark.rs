@@ -118,7 +118,7 @@ impl fmt::Display for Remark {
             }
             Self::PercentileAgainstMean { percent, value, mean, slowest: Some(slowest) } => write!(
                 out,
-                "p{percent} of {} is too short for a mean of {}: the slower requests would have to take {} on average",
+                "p{percent} of {} is too short for a mean of {} or more: the slower requests would have to take {} on average",
                 nanos(*value),
                 nanos(*mean),
                 nanos(*slowest)
