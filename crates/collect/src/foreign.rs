@@ -39,6 +39,8 @@ pub enum Claimed {
 pub struct Format {
     /// As people call it.
     pub name: &'static str,
+    /// Whether its rows say all that tells their cells apart, so that the name of the file does not.
+    pub tells_cells: bool,
     pub claims: fn(&File) -> Claimed,
     /// The rows of a file that it claims; or what is wrong with it, and where.
     pub read: fn(&File) -> Result<Vec<Row>, String>,
@@ -46,17 +48,22 @@ pub struct Format {
 
 /// The first one that claims a file reads it.
 pub static FORMATS: [Format; 11] = [
-    Format { name: "fio JSON", claims: is_fio_json, read: fio_json },
-    Format { name: "btrfs read policy benchmarks", claims: policy_script::claims, read: policy_script::read },
-    Format { name: "fio text", claims: is_fio_text, read: read_fio_text },
-    Format { name: "fio terse", claims: is_fio_terse, read: read_fio_terse },
-    Format { name: "fio logs", claims: fio_log::claims, read: fio_log::read },
-    Format { name: "dbench", claims: is_dbench, read: read_dbench },
-    Format { name: "fs_mark", claims: is_fs_mark, read: read_fs_mark },
-    Format { name: "MMTests", claims: is_mmtests, read: read_mmtests },
-    Format { name: "fsperf", claims: is_fsperf, read: read_fsperf },
-    Format { name: "fsperf's database", claims: is_exported, read: read_exported },
-    Format { name: "CSV", claims: is_csv, read: read_csv },
+    Format { name: "fio JSON", tells_cells: false, claims: is_fio_json, read: fio_json },
+    Format {
+        name: "btrfs read policy benchmarks",
+        tells_cells: true,
+        claims: policy_script::claims,
+        read: policy_script::read,
+    },
+    Format { name: "fio text", tells_cells: false, claims: is_fio_text, read: read_fio_text },
+    Format { name: "fio terse", tells_cells: false, claims: is_fio_terse, read: read_fio_terse },
+    Format { name: "fio logs", tells_cells: false, claims: fio_log::claims, read: fio_log::read },
+    Format { name: "dbench", tells_cells: false, claims: is_dbench, read: read_dbench },
+    Format { name: "fs_mark", tells_cells: false, claims: is_fs_mark, read: read_fs_mark },
+    Format { name: "MMTests", tells_cells: false, claims: is_mmtests, read: read_mmtests },
+    Format { name: "fsperf", tells_cells: false, claims: is_fsperf, read: read_fsperf },
+    Format { name: "fsperf's database", tells_cells: false, claims: is_exported, read: read_exported },
+    Format { name: "CSV", tells_cells: true, claims: is_csv, read: read_csv },
 ];
 
 pub fn format_of(file: &File) -> (Option<&'static Format>, Claimed) {

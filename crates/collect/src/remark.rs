@@ -39,6 +39,8 @@ pub enum Remark {
     NotActive { what: String, asked: String, active: String },
     /// With direct I/O, the disks read less than fio: something was served from memory or from holes.
     ReadFromElsewhere { fio_bytes: u64, disks_bytes: u64 },
+    /// With direct I/O and nothing else running, the disks read more than fio and all that is known to come with it.
+    ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// A disk says that it was busy for longer than the phase lasted.
@@ -73,6 +75,7 @@ impl Remark {
             | Self::NotActive { .. }
             | Self::ReadFromElsewhere { .. }
             | Self::WrittenElsewhere { .. }
+            | Self::ReadBesides { .. }
             | Self::BusyBeyondPhase { .. } => true,
             Self::FioError { .. }
             | Self::FioMessages { .. }
@@ -132,6 +135,10 @@ impl fmt::Display for Remark {
             Self::ReadFromElsewhere { fio_bytes, disks_bytes } => {
                 write!(out, "fio read {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")
             }
+            Self::ReadBesides { fio_bytes, disks_bytes, known_bytes } => write!(
+                out,
+                "fio read {fio_bytes} bytes, the disks {disks_bytes}: more than the {known_bytes} besides that are known of"
+            ),
             Self::WrittenElsewhere { fio_bytes, disks_bytes } => {
                 write!(out, "fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")
             }

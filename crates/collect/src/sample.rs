@@ -15,6 +15,8 @@ use crate::remark::Remark;
 pub const MEASURED_PHASE: &str = "measure";
 /// Fewer requests than this hold no thousandth.
 const ENOUGH_FOR_P99_9: u64 = 1000;
+/// What a filesystem reads now and then of its own accord.
+const UNASKED: u64 = 1 << 20;
 /// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by clocks of their
 /// own.
 const PHASE_TOLERANCE: u64 = 100;
@@ -33,6 +35,8 @@ pub struct Asked {
     pub runtime: Nanos,
     /// Bytes of each request.
     pub block: u64,
+    /// Bytes that a read may bring along: of metadata that is not in memory yet.
+    pub besides: u64,
 }
 
 /// What a trial measured, over all jobs and all directions together.
@@ -334,6 +338,10 @@ fn judge_counts(sample: &Sample, remarks: &mut Vec<Remark>) {
     }
 }
 
+fn measured_writes(fio: &Fio) -> bool {
+    fio.jobs.iter().any(|job| job.write.total_ios > 0)
+}
+
 fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark>) {
     for device in phase.devices.iter().filter(|device| device.busy > phase.length()) {
         let device_name = device.name.clone();
@@ -358,6 +366,12 @@ fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark
     let disks_bytes = sum(phase.devices.iter().map(|device| device.read_bytes));
     if disks_bytes < at_least {
         remarks.push(Remark::ReadFromElsewhere { fio_bytes, disks_bytes });
+    }
+    let requests = sum(fio.jobs.iter().map(|job| job.read.total_ios));
+    let known = requests.saturating_mul(asked.besides).saturating_add(fio_bytes - at_least);
+    let at_most = fio_bytes.saturating_add(known.saturating_mul(2)).saturating_add(UNASKED);
+    if disks_bytes > at_most && !measured_writes(fio) {
+        remarks.push(Remark::ReadBesides { fio_bytes, disks_bytes, known_bytes: at_most - fio_bytes });
     }
     let (fio_bytes, at_least) = moved(|job| &job.write);
     let disks_bytes = sum(phase.devices.iter().map(|device| device.write_bytes));

@@ -50,8 +50,14 @@ fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
     let (Ok(fio), Ok(closing)) = (fio::parse(fio_bytes), closing::parse(closing_bytes)) else {
         return false;
     };
-    let asked =
-        Asked { in_flight: Some(u32::MAX), direct: true, alone: true, runtime: Nanos(u64::MAX), block: 0 };
+    let asked = Asked {
+        in_flight: Some(u32::MAX),
+        direct: true,
+        alone: true,
+        runtime: Nanos(u64::MAX),
+        block: 0,
+        besides: u64::MAX,
+    };
     let (sample, remarks) = join(&fio, &closing, &asked);
     assert!(remarks.iter().all(|remark| !remark.to_string().is_empty()));
     let text = serde_json::to_string(&(&sample, &remarks)).expect("plain numbers");

@@ -59,8 +59,14 @@ fn agreeing(in_flight: u32) -> (Fio, Asked) {
     let read = &mut report.jobs[0].read;
     read.iops = f64::from(in_flight) * 1e9 / read.lat.mean_ns;
     read.bw_bytes = (read.iops * 4096.0) as u64;
-    let asked =
-        Asked { in_flight: Some(in_flight), direct: true, alone: true, runtime: read.runtime, block: 4096 };
+    let asked = Asked {
+        in_flight: Some(in_flight),
+        direct: true,
+        alone: true,
+        runtime: read.runtime,
+        block: 4096,
+        besides: 0,
+    };
     (report, asked)
 }
 
@@ -94,7 +100,8 @@ fn what_arrives_at_the_disks_is_told() {
 #[test]
 fn reads_and_writes_are_apart_and_make_the_whole() {
     let fio = report("randrw-grouped");
-    let asked = Asked { in_flight: None, direct: false, alone: true, runtime: Nanos(0), block: 4096 };
+    let asked =
+        Asked { in_flight: None, direct: false, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
     let (sample, _) = join(&fio, &closing(vec![device("vda", 1024, 4000)]), &asked);
     let (read, write) = (sample.read.as_ref().expect("reads"), sample.write.as_ref().expect("writes"));
     assert_eq!(read.requests, fio.jobs[0].read.total_ios);
@@ -136,18 +143,26 @@ fn disks_that_did_less_than_fio_are_noticed() {
     let expected = Remark::ReadFromElsewhere { fio_bytes: 1024 * 4096, disks_bytes: 1005 * 4096 };
     assert_eq!(remarks(1005, &asked), [expected]);
     assert_eq!(remarks(1005, &Asked { direct: false, ..asked }), []);
+    // A request in flight at either end, a hundredth, and what a filesystem reads now and then.
+    let known = (2 * (8 + 10) * 4096 + 1024 * 4096 * 2 / 100 + (1 << 20)) / 4096;
+    assert_eq!(remarks(1024 + known - 40, &asked), []);
+    assert!(matches!(remarks(1024 + known + 40, &asked)[..], [Remark::ReadBesides { .. }]));
+    assert_eq!(remarks(1024 + known + 40, &Asked { besides: 4096, ..asked }), []);
+    assert_eq!(remarks(1024 + known + 40, &Asked { alone: false, ..asked }), []);
     assert_eq!(remarks(1005, &Asked { alone: false, ..asked }), []);
 
     let mut writes = report("randrw-grouped");
     writes.jobs[0].read = fio::Direction::default();
-    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096 };
+    let asked =
+        Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
     let (_, remarks) = join(&writes, &closing(vec![device("vda", 1024, 4000)]), &asked);
     assert!(remarks.iter().any(|remark| matches!(remark, Remark::WrittenElsewhere { disks_bytes: 0, .. })));
 }
 
 #[test]
 fn failures_void_the_sample() {
-    let asked = Asked { in_flight: Some(1), direct: true, alone: true, runtime: Nanos(0), block: 4096 };
+    let asked =
+        Asked { in_flight: Some(1), direct: true, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
     let whole = closing(vec![device("vda", 1024, 4000)]);
     let (_, remarks) = join(&report("failed"), &whole, &asked);
     assert!(remarks.contains(&Remark::FioError { job: "full".into(), errno: 28 }), "{remarks:?}");
@@ -183,7 +198,8 @@ fn odd_counts_are_remarked_on() {
 
 #[test]
 fn histograms_of_jobs_and_directions_are_added_up() {
-    let asked = Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096 };
+    let asked =
+        Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
     let disks = closing(vec![device("vda", 1024, 4000)]);
     let fio = report("two-jobs");
     let bins = |job: usize| fio.jobs[job].read.clat.histogram.clone().expect("json+");

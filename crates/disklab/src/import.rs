@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use disklab_collect::foreign::FORMATS;
 use disklab_collect::found::Row;
 use disklab_store::import::{Source, source_name};
 use disklab_store::manifest::{Fact, Imported, Suite};
@@ -24,9 +25,10 @@ use walk::{Looked, Read, look};
 
 /// Make a record of results that are there already.
 ///
-/// Files are told apart by what is in them: fio's JSON and JSON+ (whatever stands around it), and tables with named
-/// columns (.csv). Rows whose numbers cannot be true together are kept, marked, and left out of verdicts.
+/// Files are told apart by what is in them; docs/FORMAT.md says what of each is read. Rows whose numbers cannot be true
+/// together are kept, marked, and left out of verdicts.
 #[derive(Debug, clap::Args)]
+#[command(after_help = formats())]
 pub struct Args {
     /// Files, or folders with such files.
     #[arg(required = true)]
@@ -46,6 +48,10 @@ pub struct Args {
 const NAME: &str = "imported";
 /// What a pattern calls the repeat.
 const REPEATS: [&str; 2] = ["seed", "repeat"];
+
+fn formats() -> String {
+    format!("Formats: {}", FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", "))
+}
 
 pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let looked = look(&args.paths)?;
@@ -74,7 +80,7 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             "doubtful": doubtful,
             "without_result": failed,
             "files": looked.read.iter().map(|read| serde_json::json!({
-                "path": read.path, "format": read.format, "rows": read.rows.len(),
+                "path": read.path, "format": read.format.name, "rows": read.rows.len(),
             })).collect::<Vec<_>>(),
             "passed_over": looked.unreadable.iter().map(|(path, reason)| serde_json::json!({
                 "path": path, "reason": reason,
@@ -145,7 +151,7 @@ fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
     let input = |(index, read): (usize, &Read)| {
         Fact::new(
             source_name(index, &read.path),
-            format!("{}, {}, SHA-256 {}", read.path.display(), read.format, read.sha256),
+            format!("{}, {}, SHA-256 {}", read.path.display(), read.format.name, read.sha256),
         )
     };
     manifest.inputs = looked.read.iter().enumerate().map(input).collect();
@@ -183,10 +189,11 @@ type OfPath = (Vec<(String, String)>, Option<u32>);
 
 fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
     let Some(pattern) = pattern else {
-        // A table says itself what its rows are.
-        let several = file.format == "CSV";
         let stem = file.short.rsplit_once('.').map_or(file.short.as_str(), |(stem, _)| stem);
-        return Ok((if several { Vec::new() } else { vec![("file".to_owned(), stem.to_owned())] }, None));
+        return Ok((
+            if file.format.tells_cells { Vec::new() } else { vec![("file".to_owned(), stem.to_owned())] },
+            None,
+        ));
     };
     let found = pattern.read(&file.short).ok_or_else(|| {
         Failure::mistaken(format!(

@@ -13,6 +13,7 @@ use disklab_guest::heartbeat::Beat;
 use disklab_guest::names;
 use disklab_kernels::Kernel;
 use disklab_spec::Trial;
+use disklab_spec::suite::Metadata;
 use disklab_spec::workload::Ioengine;
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Status};
@@ -108,6 +109,9 @@ fn blank(trial: &Trial) -> Outcome {
     }
 }
 
+/// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of 16 KiB each.
+const COLD: u64 = 4 * (16 << 10);
+
 fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Sample, Vec<Remark>), String> {
     let closing = evidence::judge(folder, end)?;
     let path = folder.join(names::FIO);
@@ -121,6 +125,7 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Samp
         alone: trial.background.is_none(),
         runtime: trial.runtime,
         block: w.bs.0,
+        besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
     };
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use disklab_collect::digest::sha256_hex;
-use disklab_collect::foreign::{Claimed, File, format_of};
+use disklab_collect::foreign::{Claimed, File, Format, format_of};
 use disklab_collect::found::Row;
 use disklab_collect::integrity;
 
@@ -18,19 +18,18 @@ const LARGEST_FILE: u64 = 1 << 30;
 const DEEPEST: usize = 32;
 
 /// A file that was read.
-#[derive(Debug)]
 pub struct Read {
     pub path: PathBuf,
     /// From what was named, with `/`; of a file that was named, its name.
     pub short: String,
-    pub format: &'static str,
+    pub format: &'static Format,
     pub sha256: String,
     /// With what is wrong with each.
     pub rows: Vec<Row>,
 }
 
 /// What came of looking.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub struct Looked {
     pub read: Vec<Read>,
     /// Files that hold results, and could not be read: file and reason.
@@ -74,7 +73,6 @@ struct There {
 }
 
 /// What a file is.
-#[derive(Debug)]
 enum What {
     Results(Read),
     Unreadable(String),
@@ -164,5 +162,5 @@ fn read(there: &There) -> Result<What, String> {
         row.remarks.extend(found);
     }
     let sha256 = sha256_hex(&bytes);
-    Ok(What::Results(Read { path: path.clone(), short: short.clone(), format: format.name, sha256, rows }))
+    Ok(What::Results(Read { path: path.clone(), short: short.clone(), format, sha256, rows }))
 }

@@ -185,3 +185,39 @@ fn a_gate() {
     let report: Value = serde_json::from_str(&report.out).expect("JSON");
     assert_eq!(report["cells"][0]["passage"], "regression");
 }
+
+/// The folder that the script of the published read policy benchmarks leaves, around fio's real output.
+#[test]
+fn the_folder_of_a_published_script() {
+    let here = tempfile::tempdir().expect("a folder");
+    let folder = here.path().join("btrfs_policy_benchmark_20250509_120000");
+    fs::create_dir(&folder).expect("a folder");
+    let fio = Path::new(env!("CARGO_MANIFEST_DIR")).join("../collect/tests/data/foreign/3.33/randread.txt");
+    let mut log = String::new();
+    for (policy, active) in [("pid", "[pid] round-robin queue"), ("queue", "[pid] round-robin queue")] {
+        let name = format!("defrag_off_policy_{policy}_fio_randread_4k_qd8_fio.txt");
+        fs::copy(&fio, folder.join(name)).expect("fio's output");
+        log.push_str(&format!(
+            "2025-05-09 12:00:00 - Setting read policy to: {policy}\n2025-05-09 12:00:01 - Current policy: {active}\n"
+        ));
+    }
+    fs::write(folder.join("benchmark.log"), log).expect("a file");
+    let audit = run(here.path(), &["audit", "."]);
+    assert_eq!(audit.status, Some(1), "{}", audit.err);
+    assert!(audit.out.contains("read policy was to be queue, but pid was active"), "{}", audit.out);
+    assert!(audit.out.ends_with("1 of 2 rows cannot be true\n"), "{}", audit.out);
+    assert_eq!(run(here.path(), &["import", ".", "--out", "theirs"]).status, Some(0));
+    let arguments = ["compare", "./theirs", "--baseline", "policy=pid", "--json"];
+    let cell = &json(here.path(), &arguments)["cells"][0];
+    assert_eq!(
+        (&cell["treatment"], &cell["trials"]),
+        (&"queue".into(), &serde_json::json!([0, 1])),
+        "{cell}"
+    );
+    let cell = &json(here.path(), &[&arguments[..], &["--with-doubtful"]].concat())["cells"][0];
+    assert_eq!(
+        (&cell["verdict"], &cell["trials"]),
+        (&"undecided".into(), &serde_json::json!([1, 1])),
+        "{cell}"
+    );
+}
