@@ -11,11 +11,7 @@ fn cells_against_the_baseline() {
     assert_eq!((compare.status, compare.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(compare.out);
     let mmtests = run(here.path(), &["compare", "eight", "--format", "mmtests"]);
-    assert!(
-        mmtests.out.starts_with("IOPS, 1/s\n") && mmtests.out.contains("*     5.28%*"),
-        "{}",
-        mmtests.out
-    );
+    assert!(mmtests.out.starts_with("IOPS, 1/s\n") && mmtests.out.contains("*    5.33%*"), "{}", mmtests.out);
     let csv = run(here.path(), &["compare", "eight", "--format", "csv"]);
     assert_eq!(csv.out.lines().count(), 5, "{}", csv.out);
     assert!(

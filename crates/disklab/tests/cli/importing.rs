@@ -193,13 +193,12 @@ fn the_folder_of_a_published_script() {
     let folder = here.path().join("btrfs_policy_benchmark_20250509_120000");
     fs::create_dir(&folder).expect("a folder");
     let fio = Path::new(env!("CARGO_MANIFEST_DIR")).join("../collect/tests/data/foreign/3.33/randread.txt");
-    let mut log = String::new();
+    let mut log = "2025-05-09 12:00:00 - ===== Starting tests with Defrag off =====\n".to_owned();
     for (policy, active) in [("pid", "[pid] round-robin queue"), ("queue", "[pid] round-robin queue")] {
         let name = format!("defrag_off_policy_{policy}_fio_randread_4k_qd8_fio.txt");
         fs::copy(&fio, folder.join(name)).expect("fio's output");
-        log.push_str(&format!(
-            "2025-05-09 12:00:00 - Setting read policy to: {policy}\n2025-05-09 12:00:01 - Current policy: {active}\n"
-        ));
+        let lines = [format!("Setting read policy to: {policy}"), format!("Current policy: {active}")];
+        log.extend(lines.map(|line| format!("2025-05-09 12:00:00 - {line}\n")));
     }
     fs::write(folder.join("benchmark.log"), log).expect("a file");
     let audit = run(here.path(), &["audit", "."]);

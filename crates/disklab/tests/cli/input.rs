@@ -66,7 +66,7 @@ fn what_makes_no_sense_is_refused() {
         ),
         (&["plan", "smoke", "--set", "policy="], "a value is empty"),
         (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),
-        (&["plan", "smoke", "--seeds", "0"], "--seeds: 0 is not sensible"),
+        (&["plan", "smoke", "--seeds", "0"], "0 is not sensible: from 1 to 1000 is"),
         (&["plan", "smoke", "--jobs", "0"], "--jobs"),
         (&["plan", "smoke", "--set", "array=single-constant"], "nothing uses this axis"),
         (&["run"], "<SUITE>"),
