@@ -39,7 +39,11 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, CsvError> {
     let mut rows = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| at(&error))?;
-        let line = record.position().map_or(0, csv::Position::line);
+        let line = record.position().map_or(0, |position| {
+            // Of a line that ends in CR LF, the reader has the LF before it still.
+            let before = bytes.get(position.byte() as usize) == Some(&b'\n');
+            position.line() + u64::from(before)
+        });
         let wrong = |message: String| CsvError::Line { line, message };
         rows.push(row(&columns, heads.iter().zip(&record), line).map_err(wrong)?);
     }
@@ -160,5 +164,31 @@ impl Number {
             Self::Requests => Measure::rate(value, "requests"),
             Self::Mean | Self::Min | Self::Max | Self::Percentile(_) => Measure::time(value),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_where_it_is_however_lines_end() {
+        for end in ["\n", "\r\n"] {
+            let text = ["policy,iops", "pid,100", "queue,200"].map(|line| format!("{line}{end}")).concat();
+            let rows = parse(text.as_bytes()).expect("a table");
+            assert_eq!(rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>(), ["line 2", "line 3"]);
+        }
+    }
+
+    #[test]
+    fn numbers_and_names_make_a_claim() {
+        let text = "policy,workload,jobs,read_iops,write_iops,read_lat_mean_ms,seed\npid,randrw-4k-qd8,2,1000,-,4,3\n";
+        let row = parse(text.as_bytes()).expect("a table").remove(0);
+        assert_eq!((row.claim.in_flight, row.claim.block, row.repeat), (Some(16), Some(4096), Some(3)));
+        assert_eq!(row.measures["read iops"].value, 1000.0);
+        assert_eq!(row.measures["read mean"].value, 4e6);
+        assert!(!row.measures.contains_key("write iops") && !row.measures.contains_key("iops"));
+        let axes: Vec<&str> = row.cell.iter().map(|(axis, _)| axis.as_str()).collect();
+        assert_eq!(axes, ["policy", "workload", "jobs"]);
     }
 }

@@ -9,7 +9,7 @@ use disklab_collect::Remark;
 use disklab_store::Status;
 use disklab_units::prose::{count, listed};
 
-use super::VALIDITY;
+use super::measures;
 use super::merge::{CellRow, Group, Report, TrialRow};
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
@@ -33,7 +33,12 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         if !disks.is_empty() {
             lines(&format!("disks: {disks}"), "  ", screen, out)?;
         }
-        Layout::fitting(group, rows, screen).print(rows, screen, out)?;
+        if measures::has_only(group) {
+            let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
+            measures::print(group, &labels, screen, out)?;
+        } else {
+            Layout::fitting(group, rows, screen).print(rows, screen, out)?;
+        }
     }
     writeln!(out)?;
     notes.print(screen, out)?;
@@ -41,7 +46,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
     if cells().any(several_seeds) {
         lines(MEDIANS, "", screen, out)?;
     }
-    lines(VALIDITY, "", screen, out)?;
+    lines(report.validity, "", screen, out)?;
     let trials = || cells().flat_map(|cell| &cell.trials);
     let failed = trials().find(|trial| trial.status == Some(Status::Failed));
     if let Some(trial) = failed.or_else(|| trials().next()) {

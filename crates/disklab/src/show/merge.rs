@@ -11,6 +11,7 @@ use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
 use serde::Serialize;
 
+use super::measures;
 use crate::records::{self, Tally};
 
 /// The axes that a group's head names. The others are its rows.
@@ -55,11 +56,14 @@ pub struct CellRow<'a> {
     pub values: Vec<String>,
     /// Of trials that are ok; `None` when none is.
     pub measured: Option<Measured>,
+    /// Other numbers, of imported results.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measures: Vec<measures::Measured>,
     /// In the order of their seeds.
     pub trials: Vec<TrialRow<'a>>,
-    /// Of trials that are ok.
+    /// Of trials that have run.
     #[serde(skip)]
-    samples: Vec<&'a Sample>,
+    outcomes: Vec<&'a Outcome>,
 }
 
 #[derive(Debug, Serialize)]
@@ -124,7 +128,7 @@ impl<'a> Report<'a> {
             kernels: kernels(manifest),
             tools: manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())).collect(),
             trials: Tally::of(record),
-            validity: super::VALIDITY,
+            validity: super::validity(record),
             groups: groups(&axes, record),
         }
     }
@@ -180,14 +184,22 @@ fn groups<'a>(axes: &[String], record: &'a Record) -> Vec<Group<'a>> {
         let cell = find_or_add(
             &mut group.cells,
             |cell| cell.values == values,
-            || CellRow { values: values.clone(), measured: None, trials: Vec::new(), samples: Vec::new() },
+            || CellRow {
+                values: values.clone(),
+                measured: None,
+                measures: Vec::new(),
+                trials: Vec::new(),
+                outcomes: Vec::new(),
+            },
         );
         cell.trials.push(TrialRow::of(trial, outcome));
-        let ok = outcome.filter(|outcome| outcome.status == Status::Ok);
-        cell.samples.extend(ok.and_then(|outcome| outcome.sample.as_ref()));
+        cell.outcomes.extend(outcome);
     }
     for cell in groups.iter_mut().flat_map(|group| &mut group.cells) {
-        cell.measured = Measured::of(&cell.samples);
+        let ok = cell.outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
+        let samples: Vec<&Sample> = ok.filter_map(|outcome| outcome.sample.as_ref()).collect();
+        cell.measured = Measured::of(&samples);
+        cell.measures = measures::over(&cell.outcomes);
     }
     groups
 }
@@ -203,7 +215,8 @@ fn find_or_add<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() 
 #[cfg(test)]
 impl CellRow<'_> {
     pub fn of(values: Vec<String>, measured: Measured) -> Self {
-        Self { values, measured: Some(measured), trials: Vec::new(), samples: Vec::new() }
+        let (measures, trials, outcomes) = (Vec::new(), Vec::new(), Vec::new());
+        Self { values, measured: Some(measured), measures, trials, outcomes }
     }
 }
 

@@ -14,8 +14,8 @@ use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
-use super::VALIDITY;
 use super::merge::together;
+use crate::compare::answer;
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -40,12 +40,24 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     let left = raw.as_deref().map(Left::read);
     let changed = disklab_store::changed(record, outcome)?;
     if screen.json {
-        return screen.json(&as_json(outcome, raw.as_deref(), left.as_ref(), &changed));
+        return screen.json(&as_json(
+            super::validity(record),
+            outcome,
+            raw.as_deref(),
+            left.as_ref(),
+            &changed,
+        ));
     }
     let mut out = screen.out();
     head(outcome, screen, &mut out)?;
     if let Some(sample) = &outcome.sample {
         numbers(sample, screen, &mut out)?;
+    }
+    if !outcome.measures.is_empty() {
+        section("measured", screen, &mut out)?;
+        for (name, measure) in &outcome.measures {
+            writeln!(out, "{name}: {}", answer::value(measure.value, &measure.unit))?;
+        }
     }
     for remark in &outcome.remarks {
         writeln!(out, "remark: {remark}")?;
@@ -58,13 +70,18 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             left.last_words(screen, &mut out)?;
         }
     }
-    writeln!(out, "{VALIDITY}")?;
+    writeln!(out, "{}", super::validity(record))?;
+    if let Some(found) = &outcome.found {
+        writeln!(out, "found in {}, {}", record.folder().join(&found.file).display(), found.place)?;
+    }
     if let Some(raw) = &raw {
         files(raw, screen, &mut out)?;
-        if !changed.is_empty() {
-            let text = format!("changed or gone since the numbers were taken: {}", changed.join(", "));
-            writeln!(out, "{}", screen.paint(&text, Paint::Bad))?;
-        }
+    }
+    if !changed.is_empty() {
+        let text = format!("changed or gone since the numbers were taken: {}", changed.join(", "));
+        writeln!(out, "{}", screen.paint(&text, Paint::Bad))?;
+    }
+    if let Some(raw) = &raw {
         let run = records::name_of(record.folder());
         if raw.join(names::REQUESTS).is_file() {
             writeln!(out, "every request: disklab show {run} {} --requests", outcome.trial)?;
@@ -87,6 +104,9 @@ fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), F
     }
     for (axis, value) in &outcome.cell.0 {
         writeln!(out, "{axis}: {value}")?;
+    }
+    if outcome.found.is_some() {
+        return Ok(writeln!(out, "repeat: {}", outcome.seed_index)?);
     }
     writeln!(out, "seed: s{}, {}", outcome.seed_index, outcome.seed)?;
     let wall = words::wall(Duration::from_millis(outcome.wall_ms));
@@ -344,7 +364,13 @@ fn word(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>, changed: &[String]) -> Value {
+fn as_json(
+    validity: &str,
+    outcome: &Outcome,
+    raw: Option<&Path>,
+    left: Option<&Left>,
+    changed: &[String],
+) -> Value {
     let phases = left.and_then(|left| left.closing.as_ref().ok()).map(|closing| {
         let device = |index: usize| closing.devices.get(index);
         let disk = |(index, disk): (usize, &closing::Device)| {
@@ -367,7 +393,7 @@ fn as_json(outcome: &Outcome, raw: Option<&Path>, left: Option<&Left>, changed: 
     });
     json!({
         "outcome": outcome,
-        "validity": VALIDITY,
+        "validity": validity,
         "raw": raw,
         "raw_changed": changed,
         "steps": left.map(|left| &left.steps),
