@@ -9,7 +9,13 @@ pub fn foreign(name: &str, data: &[u8]) {
     let format = FORMATS.iter().find(|format| format.name == name).expect("a format of that name");
     // The file beside it is the same one: formats of several files read it again.
     let beside = |_: &str| Some(data.to_vec());
-    let file = File { path: "folder/defrag_on_policy_pid_fio_randread_4k_qd1_fio.txt", bytes: data, beside: &beside };
+    // Some formats go by names too.
+    let path = match name {
+        "fio logs" => "folder/a_lat.1.log",
+        "btrfs read policy benchmarks" => "folder/defrag_on_policy_pid_fio_randread_4k_qd1_fio.txt",
+        _ => "folder/a.csv",
+    };
+    let file = File { path, bytes: data, beside: &beside };
     let _ = (format.claims)(&file);
     if let Ok(rows) = (format.read)(&file) {
         for row in rows {

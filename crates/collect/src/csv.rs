@@ -15,6 +15,9 @@ use crate::load_name::NamedLoad;
 use crate::remark::Remark;
 use column::{Asked, Column, Direction, Number};
 
+/// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
+const LARGEST_NUMBER: f64 = 1e18;
+
 /// Why a table cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum CsvError {
@@ -75,6 +78,9 @@ fn row<'a>(
         match column {
             Column::Number(direction, kind, scale) => {
                 let Some(value) = number()?.map(|value| value * scale) else { continue };
+                if value.abs() > LARGEST_NUMBER {
+                    return Err(format!("`{head}`: {field:?} cannot be measured"));
+                }
                 let at = parts.iter().position(|(known, _)| known == direction).unwrap_or_else(|| {
                     parts.push((*direction, Part::default()));
                     parts.len() - 1

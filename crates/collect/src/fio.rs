@@ -42,6 +42,8 @@ pub struct Job {
     pub options: Options,
     /// The machine it ran on, where fio drove others.
     pub hostname: Option<String>,
+    /// fsync and fdatasync calls.
+    pub syncs: u64,
     /// All directions in one (`unified_rw_reporting`); the others are empty then.
     pub mixed: Direction,
     pub read: Direction,

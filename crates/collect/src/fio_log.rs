@@ -108,6 +108,7 @@ impl Logs {
             error: 0,
             options: fio::Options::new(),
             hostname: None,
+            syncs: 0,
             mixed: fio::Direction::default(),
             read: direction(0)?,
             write: direction(1)?,

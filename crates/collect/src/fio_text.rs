@@ -209,6 +209,7 @@ impl Reported {
             error: self.header.errno,
             options: fio::Options::new(),
             hostname: None,
+            syncs: 0,
             mixed: fio::Direction::default(),
             read: fio::Direction::default(),
             write: fio::Direction::default(),

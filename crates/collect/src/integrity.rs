@@ -14,6 +14,8 @@ pub struct Claim {
     /// The load waits for something besides its requests (`rate`, `thinktime`), or does not keep them all in flight:
     /// `in_flight` is the most there can be.
     pub limited: bool,
+    /// Jobs that are not known may be counted too: `in_flight` is the least there can be.
+    pub grouped: bool,
     /// Bytes of each request.
     pub block: Option<u64>,
     /// For how long it was to be measured, and was.
@@ -128,7 +130,7 @@ fn little(claim: &Claim, remarks: &mut Vec<Remark>) {
     let at_most = f64::from(asked);
     let edge = edge(claim);
     let factor = claim.clock.factor();
-    let too_many = measured > at_most * (factor + edge);
+    let too_many = !claim.grouped && measured > at_most * (factor + edge);
     let too_few = !claim.limited && measured < at_most * (1.0 / factor - edge);
     if measured > 0.0 && (too_many || too_few) {
         remarks.push(Remark::InFlight { measured, asked });

@@ -127,7 +127,12 @@ impl fmt::Display for Remark {
                 nanos(*slowest)
             ),
             Self::Implausible { what, value, unit } => {
-                write!(out, "{what} of {value}{}{unit} cannot be", if unit.is_empty() { "" } else { " " })
+                let blank = if unit.is_empty() { "" } else { " " };
+                if value.abs() < 1e12 {
+                    write!(out, "{what} of {value}{blank}{unit} cannot be")
+                } else {
+                    write!(out, "{what} of {value:.3e}{blank}{unit} cannot be")
+                }
             }
             Self::NotActive { what, asked, active } => {
                 write!(out, "{what} was to be {asked}, but {active} was active")

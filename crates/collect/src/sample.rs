@@ -321,7 +321,9 @@ fn judge_jobs(jobs: &[&Job], remarks: &mut Vec<Remark>) {
     let failed = jobs.iter().filter(|job| job.error != 0);
     remarks.extend(failed.map(|job| Remark::FioError { job: job.name.clone(), errno: job.error }));
     let directions = || jobs.iter().flat_map(|job| job.directions());
-    let short = sum(directions().map(|direction| direction.short_ios));
+    // fio counts each sync as a short read of none.
+    let syncs = sum(jobs.iter().map(|job| job.syncs));
+    let short = sum(directions().map(|direction| direction.short_ios)).saturating_sub(syncs);
     let dropped = sum(directions().map(|direction| direction.drop_ios));
     if short > 0 || dropped > 0 {
         remarks.push(Remark::LostRequests { short, dropped });

@@ -77,8 +77,20 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         screen.remark(&format!("cannot be read: {}: {reason}", path.display()));
     }
     if rows.is_empty() {
-        let what = format!("no results to audit; {} of no format known here", count(unknown, "file"));
-        return Err(Failure::mistaken(what));
+        let unknown = match unknown {
+            0 => String::new(),
+            unknown => format!("; {} of no format known here", count(unknown, "file")),
+        };
+        return Err(Failure::mistaken(format!("no results to audit{unknown}")));
+    }
+    if let Some(axis) = args.by.as_ref().filter(|axis| rows.iter().all(|row| !row.cell.contains_key(*axis))) {
+        let mut axes: Vec<&str> = rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();
+        axes.sort_unstable();
+        axes.dedup();
+        return Err(Failure::mistaken(format!(
+            "--by: no row has an axis `{axis}`; there are {}",
+            axes.join(", ")
+        )));
     }
     let wrong = rows.iter().any(|row| !row.doubts.is_empty()) || !unreadable.is_empty();
     let exit = if wrong { Exit::Failed } else { Exit::Ok };
@@ -206,13 +218,16 @@ fn print(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let mut file = "";
-    for row in rows.iter().filter(|row| !row.doubts.is_empty()) {
+    for row in rows.iter().filter(|row| !row.doubts.is_empty() || row.without_result.is_some()) {
         if row.file != file {
             file = &row.file;
             writeln!(out, "{}", screen.paint(file, Paint::Strong))?;
         }
         let values: Vec<&str> = row.values.iter().map(|(_, value)| value.as_str()).collect();
         writeln!(out, "  {}: {}", row.place, values.join(", "))?;
+        if let Some(reason) = &row.without_result {
+            writeln!(out, "    no result: {reason}")?;
+        }
         for doubt in &row.doubts {
             writeln!(out, "    {}", doubt.said)?;
         }

@@ -11,6 +11,7 @@ use std::io::Write;
 use disklab_spec::Suite;
 use disklab_stats::Verdict;
 use disklab_store::Record;
+use disklab_store::manifest::UntilDecided;
 use disklab_units::prose::digits;
 
 use crate::exit::{Exit, Failure};
@@ -57,7 +58,8 @@ pub struct Args {
 /// What is compared, and how certain the answer has to be: of `compare` and `gate`.
 #[derive(Debug, clap::Args)]
 pub struct Of {
-    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, or what an imported record calls its numbers.
+    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what an imported
+    /// record calls its numbers.
     #[arg(long, value_delimiter = ',', default_value = "iops")]
     pub metric: Vec<Metric>,
 
@@ -116,8 +118,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     measured(&contests, &args.of.metric)?;
     let terms = Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit };
-    // Whose seeds depended on what was seen has to be judged by how it looked.
-    let until = first.manifest().until_decided.as_ref().filter(|_| others.is_empty());
+    let until = looked_at(std::iter::once(&first).chain(&others));
     let looked = until.map(|until| Looked { until, upto: u32::MAX });
     let judgements = judge(&contests, &args.of.metric, terms, looked.as_ref()).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
@@ -129,7 +130,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             return Ok(Exit::Ok);
         }
         Format::Csv => {
-            writeln!(out, "{}", HEAD.map(|(name, _)| name).join(","))?;
+            writeln!(out, "{}", HEAD.map(|(name, _)| csv(name)).join(","))?;
             for row in judgements.iter().map(row) {
                 writeln!(out, "{}", row.map(|field| csv(&field)).join(","))?;
             }
@@ -146,12 +147,19 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     if format != Format::Csv {
         writeln!(out)?;
-        for sentence in sentences.into_iter().chain([terms.in_words()]) {
+        for sentence in sentences.into_iter().chain([terms.in_words(&contests, until)]) {
             writeln!(out, "{sentence}.")?;
         }
     }
     out.flush()?;
     Ok(Exit::Ok)
+}
+
+/// Whose seeds depended on what was seen has to be judged by how it looked; of several records by the one that looked most.
+pub fn looked_at<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a UntilDecided> {
+    records
+        .filter_map(|record| record.manifest().until_decided.as_ref())
+        .max_by_key(|until| until.looks.len())
 }
 
 pub fn open(run: &str) -> Result<Record, Failure> {
@@ -230,8 +238,9 @@ pub fn against_first<'a>(
 /// Refuses a metric that no trial has: a name that was mistyped.
 pub fn measured(contests: &[Contest], metrics: &[Metric]) -> Result<(), Failure> {
     let outcomes = || contests.iter().flat_map(Contest::outcomes);
-    for metric in metrics.iter().filter(|metric| matches!(metric, Metric::Other(_))) {
-        if !outcomes().any(|outcome| metric.of(outcome).is_some()) {
+    for metric in metrics {
+        let has_any = outcomes().next().is_none() || outcomes().any(|outcome| metric.of(outcome).is_some());
+        if !has_any {
             let mut names: Vec<&str> =
                 outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
             names.sort_unstable();
@@ -358,7 +367,14 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
 }
 
 impl Terms {
-    fn in_words(self) -> String {
+    fn in_words(self, contests: &[Contest], until: Option<&UntilDecided>) -> String {
+        let paired = contests.iter().filter(|contest| contest.paired).count();
+        let how = match paired {
+            0 => "All trials of one side are held against all of the other",
+            _ if paired == contests.len() => "Trials of one seed are paired",
+            _ => "Trials of one seed are paired where there are such",
+        };
+        let looks = until.map_or(1, |until| until.looks.len());
         let percent = digits(self.alpha * 100.0);
         let limit = match self.limit {
             Limit::Share => {
@@ -369,8 +385,8 @@ impl Terms {
             }
         };
         format!(
-            "Trials of one seed are paired; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
-            digits(100.0 - self.alpha * 100.0),
+            "{how}; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
+            digits(100.0 - self.alpha * 100.0 / looks as f64),
             digits(self.smallest_effect * 100.0)
         )
     }

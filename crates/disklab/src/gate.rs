@@ -10,7 +10,7 @@ use serde::{Serialize, Serializer};
 use crate::compare::contest::{Contest, Values};
 use crate::compare::judgement::{Change, trials_in_words};
 use crate::compare::metric::Metric;
-use crate::compare::{Of, against_first, answer, measured, open, share};
+use crate::compare::{Of, against_first, answer, looked_at, measured, open, share};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
@@ -69,7 +69,9 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let runs = [run];
     let contests = against_first(&against, &runs, args.of.trust())?;
     measured(&contests, &args.of.metric)?;
-    let crossed = cross(&contests, args).map_err(Failure::mistaken)?;
+    // Seeds that were added by what was seen: each look has its part of alpha.
+    let looks = looked_at(runs.iter().chain([&against])).map_or(1, |until| until.looks.len());
+    let crossed = cross(&contests, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|it| it.passage == Passage::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|it| it.passage == Passage::Undecided) {
@@ -94,13 +96,13 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn cross(contests: &[Contest], args: &Args) -> Result<Vec<Crossed>, Error> {
+fn cross(contests: &[Contest], args: &Args, alpha: f64) -> Result<Vec<Crossed>, Error> {
     let cells = contests.len() * args.of.metric.len();
     let mut crossed = Vec::new();
     let mut found: Vec<(usize, Gate, Crossing)> = Vec::new();
     for contest in contests {
         for metric in &args.of.metric {
-            let gate = Gate::new(args.of.alpha, args.max_regression, metric.better(contest.outcomes()))?;
+            let gate = Gate::new(alpha, args.max_regression, metric.better(contest.outcomes()))?;
             let Values { treatment, baseline, mut remarks, .. } = contest.values(metric);
             let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
             let crossing =

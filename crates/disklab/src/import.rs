@@ -58,7 +58,13 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     for (path, reason) in &looked.unreadable {
         screen.remark(&format!("passed over: {}: {reason}", path.display()));
     }
-    let outcomes = outcomes(&looked.read, args.cell.as_ref())?;
+    let (outcomes, renumbered) = outcomes(&looked.read, args.cell.as_ref())?;
+    if renumbered > 0 {
+        screen.remark(&format!(
+            "{} had the number of another repeat of the same cell, and got the next; are they repeats at all?",
+            count(renumbered, "row")
+        ));
+    }
     if outcomes.is_empty() {
         return Err(nothing(&looked, &args.paths));
     }
@@ -101,7 +107,15 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         )?;
     }
     if !looked.unknown.is_empty() {
-        writeln!(out, "{} of no format known here", count(looked.unknown.len(), "file"))?;
+        let some: Vec<String> =
+            looked.unknown.iter().take(3).map(|path| path.display().to_string()).collect();
+        let more = if looked.unknown.len() > some.len() { ", ..." } else { "" };
+        writeln!(
+            out,
+            "{} of no format known here: {}{more}",
+            count(looked.unknown.len(), "file"),
+            some.join(", ")
+        )?;
     }
     writeln!(out, "record: {}", from_here(&folder).display())?;
     out.flush()?;
@@ -158,11 +172,13 @@ fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
     manifest
 }
 
-fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<Vec<Outcome>, Failure> {
+/// And how many rows could not have the number that they say.
+fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<(Vec<Outcome>, usize), Failure> {
+    let mut renumbered = 0;
     let mut outcomes = Vec::new();
     let mut ids = BTreeSet::new();
     // How many repeats each cell has, and which numbers are taken.
-    let mut repeats: BTreeMap<Vec<(String, String)>, BTreeSet<u32>> = BTreeMap::new();
+    let mut repeats: BTreeMap<Vec<(String, String)>, Repeats> = BTreeMap::new();
     for (index, file) in read.iter().enumerate() {
         let (axes, seed) = of_path(file, pattern)?;
         for row in &file.rows {
@@ -170,18 +186,36 @@ fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<Vec<Outcome>, Fa
             cell.extend(
                 row.cell.iter().filter(|(axis, _)| axes.iter().all(|(known, _)| known != axis)).cloned(),
             );
-            let taken = repeats.entry(cell.clone()).or_default();
-            let wanted = seed.or(row.repeat).filter(|repeat| !taken.contains(repeat));
-            let free = (1..=u32::MAX).find(|repeat| !taken.contains(repeat)).unwrap_or(u32::MAX);
-            let repeat = wanted.unwrap_or(free);
-            taken.insert(repeat);
+            let wanted = seed.or(row.repeat);
+            let repeat = repeats.entry(cell.clone()).or_default().next(wanted);
+            renumbered += usize::from(wanted.is_some_and(|wanted| wanted != repeat));
             let cell = Cell(cell);
             let trial = id(&cell, repeat, &ids);
             ids.insert(trial.clone());
             outcomes.push(outcome(trial, cell, repeat, row, (file, index)));
         }
     }
-    Ok(outcomes)
+    Ok((outcomes, renumbered))
+}
+
+/// The numbers of a cell's repeats.
+#[derive(Default)]
+struct Repeats {
+    taken: BTreeSet<u32>,
+    /// None below it is free.
+    free: u32,
+}
+
+impl Repeats {
+    /// The one that is wanted, if it is not taken; else the first that is free.
+    fn next(&mut self, wanted: Option<u32>) -> u32 {
+        let repeat = wanted.filter(|repeat| !self.taken.contains(repeat)).unwrap_or_else(|| {
+            self.free = (self.free.max(1)..=u32::MAX).find(|it| !self.taken.contains(it)).unwrap_or(u32::MAX);
+            self.free
+        });
+        self.taken.insert(repeat);
+        repeat
+    }
 }
 
 /// The axes that a file's path gives, and the repeat.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use disklab_exec::run::Event;
 use disklab_spec::Trial;
-use disklab_store::{Manifest, Record, Retry, Tidied, Writer};
+use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
 use disklab_units::Nanos;
 use serde_json::json;
 
@@ -202,7 +202,7 @@ impl Ending {
         let failures: Vec<_> = record
             .outcomes()
             .into_iter()
-            .filter_map(|(_, outcome)| outcome.filter(|outcome| outcome.status != disklab_store::Status::Ok))
+            .filter_map(|(_, outcome)| outcome.filter(|outcome| matches!(outcome.status, Status::Failed | Status::Skipped)))
             .map(|outcome| json!({ "trial": outcome.trial, "status": outcome.status, "reason": outcome.reason }))
             .collect();
         screen.json(&json!({

@@ -5,7 +5,8 @@
 //!
 //! # Which method
 //!
-//! It depends on the number of seeds and on alpha alone, never on the values:
+//! It depends on the number of seeds, on alpha and on how many comparisons share it ([`Rule::among`]), never on the
+//! values:
 //!
 //! - **Ranks**, where they can reach alpha at all (at 5 %: from 6 pairs, or 4 against 4): the shift of Hodges and
 //!   Lehmann with its exact interval. On A/A data it holds alpha whatever the distribution: the difference of two
@@ -146,12 +147,12 @@ impl Finding {
 impl Rule {
     /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more.
     pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
-        self.judge(&Finding::paired(treatment, baseline, self.alpha())?)
+        self.judge(&Finding::paired(treatment, baseline, self.least_alpha())?)
     }
 
     /// Compares samples that share nothing, each of 3 values above zero or more.
     pub fn unpaired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
-        self.judge(&Finding::unpaired(treatment, baseline, self.alpha())?)
+        self.judge(&Finding::unpaired(treatment, baseline, self.least_alpha())?)
     }
 
     fn judge(&self, finding: &Finding) -> Result<Comparison, Error> {
@@ -205,6 +206,25 @@ mod tests {
         assert_eq!(unpaired(3, 4), Method::WelchT);
         assert_eq!(unpaired(3, 5), Method::Ranks);
         assert_eq!(unpaired(4, 4), Method::Ranks);
+    }
+
+    #[test]
+    fn a_large_effect_is_found_among_many_cells() {
+        let baseline: Vec<f64> = (0..8).map(|n| 100.0 + f64::from(n)).collect();
+        let treatment: Vec<f64> = (0..8).map(|n| 1000.0 + 11.0 * f64::from(n)).collect();
+        let same: Vec<f64> = (0..8).map(|n| 100.0 + f64::from((n * 5) % 8)).collect();
+        for n in 5..=8 {
+            let family = |rule: Rule| {
+                let mut cells = vec![rule.unpaired(&same[..n], &baseline[..n]).unwrap(); 11];
+                cells.push(rule.unpaired(&treatment[..n], &baseline[..n]).unwrap());
+                rule.family(&cells, crate::Correction::Holm).unwrap()[11]
+            };
+            assert_eq!(family(rule(0.05).among(12)), Verdict::Better, "{n}");
+        }
+        assert_eq!(
+            rule(0.05).among(12).unpaired(&treatment[..5], &baseline[..5]).unwrap().method,
+            Method::WelchT
+        );
     }
 
     #[test]

@@ -58,9 +58,11 @@ impl Looks {
 
 impl Rule {
     /// Compares pair by pair after each of some looks: `pairs` are the pairs that there were at each, of `planned` looks
-    /// in all. What is said holds however these looks decided on going on: the interval is that of the last look, with the
-    /// alpha of one; p-values are the smallest of any look that saw the effect on the same side, times the looks planned.
-    /// They only ever fall, so that what a family of cells has decided ([`Rule::family`]) stays decided.
+    /// in all. What is said holds however these looks decided on going on: the interval is that of one look, with the alpha
+    /// of one; p-values are the smallest of any look that saw the effect on the same side, times the looks planned. As long
+    /// as the effect stays on its side they only fall, so that what a family of cells has decided ([`Rule::family`]) stays
+    /// decided. Effect and interval are those of the last look, or of the one with the smallest p-value where that alone
+    /// tells a difference.
     pub fn after_looks(
         &self,
         treatment: &[f64],
@@ -80,8 +82,13 @@ impl Rule {
         // Early looks may have had too few pairs that are ok.
         let earlier = pairs.iter().filter_map(|&n| at(n).ok());
         for look in earlier {
-            if look.log_ratio.value.is_sign_positive() == last.log_ratio.value.is_sign_positive() {
-                after.p_different = after.p_different.min(look.p_different);
+            let same_side =
+                look.log_ratio.value.is_sign_positive() == last.log_ratio.value.is_sign_positive();
+            if same_side && look.p_different < after.p_different {
+                after.p_different = look.p_different;
+                if last.log_ratio.interval.contains(0.0) && !look.log_ratio.interval.contains(0.0) {
+                    after.log_ratio = look.log_ratio;
+                }
             }
             after.p_same = after.p_same.min(look.p_same);
         }

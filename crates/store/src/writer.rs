@@ -139,8 +139,9 @@ impl Writer {
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
         let runs = |status: Option<&Status>| match status {
             None | Some(Status::Interrupted) => true,
-            Some(Status::Ok | Status::Spared) => false,
-            Some(Status::Failed | Status::Skipped) => retry == Retry::Failed,
+            Some(Status::Ok) => false,
+            // What failed may be needed with others that were not, once it has a result.
+            Some(Status::Failed | Status::Skipped | Status::Spared) => retry == Retry::Failed,
         };
         let remaining = manifest.trials.iter().filter(|trial| runs(recorded.get(*trial))).cloned().collect();
         let log = Mutex::new(Log { file, path, whole, recorded, remaining });

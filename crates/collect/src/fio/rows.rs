@@ -49,7 +49,9 @@ pub fn is_synchronous(engine: &str) -> bool {
 /// Jobs of one name, which `numjobs` makes, are one row: they ran together.
 pub fn rows(fio: &Fio) -> Vec<Row> {
     let mut rows: Vec<(usize, Vec<&Job>)> = Vec::new();
-    for (index, job) in fio.jobs.iter().enumerate().filter(|(_, job)| job.name != ALL_CLIENTS) {
+    for (index, job) in
+        fio.jobs.iter().enumerate().filter(|(_, job)| !job.name.is_empty() && job.name != ALL_CLIENTS)
+    {
         let same = |(_, jobs): &&mut (usize, Vec<&Job>)| {
             jobs[0].name == job.name && jobs[0].hostname == job.hostname && jobs[0].options == job.options
         };
@@ -109,6 +111,8 @@ impl<'a> Load<'a> {
         Claim {
             in_flight: depth.filter(|_| self.is_known()).map(|depth: u32| depth.saturating_mul(numjobs)),
             limited: buffered || LIMITING.iter().any(|name| self.get(name).is_some()),
+            // Of a group, only the options of its first job are told.
+            grouped: self.get("group_reporting").is_some_and(|value| value != "0"),
             block: self.block(),
             asked: self.get("runtime").filter(|_| timed).and_then(seconds),
             ..sample::claim_of(jobs)
@@ -216,6 +220,36 @@ mod tests {
         assert_eq!(check(&one(r#""iodepth":"32","bs":"4k","rate_iops":"2000""#, READ).claim), []);
         assert_eq!(check(&one(r#""iodepth":"8","bs":"8k""#, READ).claim).len(), 1, "4 KiB a request");
         assert_eq!(check(&one(r#""iodepth":"8","bssplit":"4k/50:8k/50""#, READ).claim), []);
+    }
+
+    /// fio 3.1 has no `bw_bytes` and no `N`.
+    #[test]
+    fn an_older_report() {
+        let read = r#""iops":2000.0,"bw":8000,"io_bytes":8192000,"total_ios":2000,"runtime":1000,
+            "lat_ns":{"mean":4000000.0,"min":1000,"max":9000000}"#;
+        let row = one(r#""iodepth":"8","bs":"4k""#, read);
+        assert_eq!(check(&row.claim), []);
+        let sample = row.sample.expect("fio's");
+        assert_eq!((sample.bw_bytes, sample.lat_mean_ns), (8_192_000, 4e6));
+    }
+
+    /// Of jobs that report as a group, one's options are told; what the others keep in flight is in the numbers.
+    #[test]
+    fn a_group_may_have_more_in_flight() {
+        assert_eq!(check(&one(r#""iodepth":"2","bs":"4k","group_reporting":"1""#, READ).claim), []);
+        assert_eq!(check(&one(r#""iodepth":"32","bs":"4k","group_reporting":"1""#, READ).claim).len(), 1);
+        assert_eq!(check(&one(r#""iodepth":"2","bs":"4k""#, READ).claim).len(), 1);
+    }
+
+    #[test]
+    fn syncs_are_no_short_reads() {
+        let text = format!(
+            r#"{{"jobs":[{{"jobname":"a","job options":{{}},"read":{{"short_ios":7}},"write":{{{READ}}},"sync":{{"total_ios":7}}}},
+                {{"groupid":4294967295,"read":{{{READ}}}}}]}}"#
+        );
+        let rows = rows(&parse(text.as_bytes()).expect("a report"));
+        assert_eq!(rows.len(), 1, "the entry without a name counts the others once more");
+        assert!(!rows[0].remarks.iter().any(crate::Remark::doubts), "{:?}", rows[0].remarks);
     }
 
     #[test]

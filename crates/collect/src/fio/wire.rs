@@ -31,7 +31,8 @@ pub(super) struct Report {
 
 #[derive(serde::Deserialize)]
 pub(super) struct RawJob {
-    #[serde(rename = "jobname")]
+    /// Jobs that report as a group beside others that do not have an entry of their own, with a name of none.
+    #[serde(default, rename = "jobname")]
     name: String,
     #[serde(default)]
     error: i64,
@@ -48,6 +49,14 @@ pub(super) struct RawJob {
     write: RawDirection,
     #[serde(default)]
     trim: RawDirection,
+    #[serde(default)]
+    sync: RawSync,
+}
+
+#[derive(serde::Deserialize, Default)]
+#[serde(default)]
+struct RawSync {
+    total_ios: u64,
 }
 
 #[derive(serde::Deserialize, Default)]
@@ -55,7 +64,10 @@ pub(super) struct RawJob {
 struct RawDirection {
     #[serde(deserialize_with = "number")]
     iops: f64,
-    bw_bytes: u64,
+    /// KiB/s: all that there is before fio 3.2.
+    #[serde(deserialize_with = "number")]
+    bw: f64,
+    bw_bytes: Option<u64>,
     io_bytes: u64,
     total_ios: u64,
     short_ios: u64,
@@ -85,7 +97,7 @@ struct RawLatency {
 
 impl From<RawJob> for Job {
     fn from(raw: RawJob) -> Self {
-        let RawJob { name, error, options, hostname, mixed, read, write, trim } = raw;
+        let RawJob { name, error, options, hostname, mixed, read, write, trim, sync } = raw;
         // `unified_rw_reporting=both` tells all once more.
         let apart = read.total_ios > 0 || write.total_ios > 0 || trim.total_ios > 0;
         let mixed = if apart { RawDirection::default() } else { mixed };
@@ -94,6 +106,7 @@ impl From<RawJob> for Job {
             error,
             options: told(options),
             hostname,
+            syncs: sync.total_ios,
             mixed: mixed.into(),
             read: read.into(),
             write: write.into(),
@@ -115,26 +128,29 @@ impl From<RawDirection> for Direction {
     fn from(raw: RawDirection) -> Self {
         Self {
             iops: raw.iops,
-            bw_bytes: raw.bw_bytes,
+            bw_bytes: raw.bw_bytes.unwrap_or((raw.bw * 1024.0) as u64),
             io_bytes: raw.io_bytes,
             total_ios: raw.total_ios,
             short_ios: raw.short_ios,
             drop_ios: raw.drop_ios,
             runtime: Nanos(raw.runtime.saturating_mul(1_000_000)),
-            slat: raw.slat_ns.into(),
-            clat: raw.clat_ns.into(),
-            lat: raw.lat_ns.into(),
+            slat: raw.slat_ns.of(raw.total_ios),
+            clat: raw.clat_ns.of(raw.total_ios),
+            lat: raw.lat_ns.of(raw.total_ios),
         }
     }
 }
 
-impl From<RawLatency> for Latency {
-    fn from(raw: RawLatency) -> Self {
-        // Older versions print no N.
-        let count = if raw.count > 0 { raw.count } else { raw.bins.as_ref().map_or(0, Histogram::count) };
+impl RawLatency {
+    fn of(self, requests: u64) -> Latency {
+        let raw = self;
+        // Older versions print no N: then it is of all requests, if it is of any.
+        let counted = raw.bins.as_ref().map_or(0, Histogram::count);
+        let seen = if raw.mean > 0.0 { requests } else { 0 };
+        let count = [raw.count, counted, seen].into_iter().find(|&count| count > 0).unwrap_or(0);
         // Without a single request some versions print all ones as the least.
         let min = if count > 0 { raw.min } else { 0 };
-        Self {
+        Latency {
             count,
             min: Nanos(min),
             max: Nanos(raw.max.max(min)),

@@ -67,10 +67,22 @@ pub fn between<'a>(
 ) -> Vec<Contest<'a>> {
     let (first, second) = (cells(baseline.1, axes, trust), cells(treatment.1, axes, trust));
     let seeded = !is_imported(baseline.1) && !is_imported(treatment.1);
-    let same = |cell: &Cell| first.iter().find(|(other, _)| other == cell);
-    let all = second.iter().filter_map(|(cell, seeds)| {
-        let (_, others) = same(cell)?;
-        Some(contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded))
+    let in_both = |(cell, _): &&(Cell, Seeds)| second.iter().any(|(other, _)| other == cell);
+    if !first.iter().any(|one| in_both(&one)) {
+        return Vec::new();
+    }
+    let none = Seeds::new();
+    // In the order of the treatment, then what it lacks.
+    let lacked = first.iter().filter(|one| !in_both(one)).map(|(cell, _)| (cell, &none));
+    let all = second.iter().map(|(cell, seeds)| (cell, seeds)).chain(lacked).map(|(cell, seeds)| {
+        let others = first.iter().find(|(other, _)| other == cell).map_or(&none, |(_, others)| others);
+        let mut contest = contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded);
+        for (name, seeds) in [(treatment.0, seeds), (baseline.0, others)] {
+            if seeds.is_empty() {
+                contest.left_out.push(format!("{name} has no such cell"));
+            }
+        }
+        contest
     });
     all.collect()
 }

@@ -111,7 +111,8 @@ pub fn judge(
     let mut compared = Vec::new();
     for contest in contests {
         for metric in metrics {
-            let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
+            let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?
+                .among(contests.len() * metrics.len());
             let (judgement, comparison) = one(contest, metric, rule, looked);
             if let Some(comparison) = comparison {
                 compared.push((judgements.len(), rule, comparison));
@@ -121,7 +122,8 @@ pub fn judge(
     }
     let comparisons: Vec<_> = compared.iter().map(|(_, _, comparison)| *comparison).collect();
     for better in [Better::Higher, Better::Lower] {
-        let rule = Rule::new(terms.alpha, terms.smallest_effect, better)?;
+        let rule =
+            Rule::new(terms.alpha, terms.smallest_effect, better)?.among(contests.len() * metrics.len());
         let verdicts = rule.family(&comparisons, terms.limit.correction())?;
         for ((index, own, _), verdict) in compared.iter().zip(verdicts) {
             if *own == rule {

@@ -1,6 +1,8 @@
 //! What of a trial is compared.
 
+use disklab_collect::Sample;
 use disklab_collect::found::{self, Measure};
+use disklab_collect::sample::DirectionSample;
 use disklab_stats::Better;
 use disklab_store::Outcome;
 use serde::Serialize;
@@ -76,7 +78,34 @@ impl Metric {
             Self::P50 => nanos(sample.p50_ns),
             Self::P99 => nanos(sample.p99_ns),
             Self::P999 => nanos(sample.p99_9_ns),
-            Self::Other(name) => outcome.measures.get(name).map(|measure| measure.value),
+            Self::Other(name) => match outcome.measures.get(name) {
+                Some(measure) => Some(measure.value),
+                None => Self::of_direction(name).and_then(|(part, metric)| metric.of_part(part(sample)?)),
+            },
+        }
+    }
+
+    /// `read p99`, `write iops`: of one direction of fio's.
+    fn of_direction(name: &str) -> Option<(fn(&Sample) -> Option<&DirectionSample>, Self)> {
+        let (direction, name) = name.split_once(' ')?;
+        let part: fn(&Sample) -> Option<&DirectionSample> = match direction {
+            "read" => |sample| sample.read.as_ref(),
+            "write" => |sample| sample.write.as_ref(),
+            _ => return None,
+        };
+        Some((part, Self::of_name(name))).filter(|(_, metric)| !matches!(metric, Self::Other(_)))
+    }
+
+    fn of_part(&self, part: &DirectionSample) -> Option<f64> {
+        let nanos = |value: Option<disklab_units::Nanos>| value.map(|value| value.0 as f64);
+        match self {
+            Self::Iops => Some(part.iops),
+            Self::Bandwidth => Some(part.bw_bytes as f64),
+            Self::Mean => Some(part.lat_mean_ns),
+            Self::P50 => nanos(part.p50_ns),
+            Self::P99 => nanos(part.p99_ns),
+            Self::P999 => nanos(part.p99_9_ns),
+            Self::Other(_) => None,
         }
     }
 
@@ -87,7 +116,8 @@ impl Metric {
             Self::Mean | Self::P50 | Self::P99 | Self::P999 => Better::Lower,
             Self::Other(name) => match measure(name, outcomes).map(|measure| measure.better) {
                 Some(found::Better::Lower) => Better::Lower,
-                Some(found::Better::Higher) | None => Better::Higher,
+                Some(found::Better::Higher) => Better::Higher,
+                None => Self::of_direction(name).map_or(Better::Higher, |(_, metric)| metric.better([])),
             },
         }
     }
@@ -98,7 +128,10 @@ impl Metric {
             Self::Iops => "1/s".to_owned(),
             Self::Bandwidth => "bytes/s".to_owned(),
             Self::Mean | Self::P50 | Self::P99 | Self::P999 => "ns".to_owned(),
-            Self::Other(name) => measure(name, outcomes).map_or_else(String::new, |it| it.unit.clone()),
+            Self::Other(name) => match measure(name, outcomes) {
+                Some(measure) => measure.unit.clone(),
+                None => Self::of_direction(name).map_or_else(String::new, |(_, metric)| metric.unit([])),
+            },
         }
     }
 

@@ -1,6 +1,7 @@
 //! Which files there are below the paths that were named, and what is in them.
 
 use std::fs;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -54,7 +55,13 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
     }
     for (there, what) in files.iter().zip(read_all(&files)) {
         match what {
-            What::Results(read) => looked.read.push(read),
+            What::Results(read) => match looked.read.iter().find(|known| known.sha256 == read.sha256) {
+                Some(known) => {
+                    let reason = format!("the same bytes as {}: a copy is no repeat", known.path.display());
+                    looked.unreadable.push((there.path.clone(), reason));
+                }
+                None => looked.read.push(read),
+            },
             What::Unreadable(reason) => looked.unreadable.push((there.path.clone(), reason)),
             What::Unknown => looked.unknown.push(there.path.clone()),
             What::Beside => {}
@@ -141,12 +148,8 @@ fn at(files: &[There], index: usize) -> Option<(usize, &There)> {
 /// The error says why it cannot be read.
 fn read(there: &There) -> Result<What, String> {
     let There { path, short, named } = there;
-    let size = fs::metadata(path).map_err(|error| error.to_string())?.len();
-    if size > LARGEST_FILE {
-        return Err(format!("{size} bytes; files of more than {LARGEST_FILE} are not read"));
-    }
-    let bytes = fs::read(path).map_err(|error| error.to_string())?;
-    let beside = |name: &str| fs::read(path.with_file_name(name)).ok();
+    let bytes = bytes_of(path)?;
+    let beside = |name: &str| bytes_of(&path.with_file_name(name)).ok();
     let file = File { path: short, bytes: &bytes, beside: &beside };
     let format = match format_of(&file) {
         (_, Claimed::Beside) => return Ok(What::Beside),
@@ -160,7 +163,31 @@ fn read(there: &There) -> Result<What, String> {
     for row in &mut rows {
         let found = integrity::check(&row.claim);
         row.remarks.extend(found);
+        // What a terminal would obey.
+        for (axis, value) in &mut row.cell {
+            *axis = visible(axis);
+            *value = visible(value);
+        }
     }
     let sha256 = sha256_hex(&bytes);
-    Ok(What::Results(Read { path: path.clone(), short: short.clone(), format, sha256, rows }))
+    Ok(What::Results(Read { path: path.clone(), short: visible(short), format, sha256, rows }))
+}
+
+fn visible(text: &str) -> String {
+    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+}
+
+/// Of a regular file: a pipe would keep us waiting, and a device has no end.
+fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
+    let told = |error: std::io::Error| error.to_string();
+    let meta = fs::metadata(path).map_err(told)?;
+    if !meta.is_file() {
+        return Err("it is no regular file".to_owned());
+    }
+    if meta.len() > LARGEST_FILE {
+        return Err(format!("{} bytes; files of more than {LARGEST_FILE} are not read", meta.len()));
+    }
+    let mut bytes = Vec::with_capacity(meta.len() as usize);
+    fs::File::open(path).and_then(|file| file.take(LARGEST_FILE).read_to_end(&mut bytes)).map_err(told)?;
+    Ok(bytes)
 }

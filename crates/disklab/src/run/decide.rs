@@ -50,6 +50,16 @@ impl Verdicts {
             let what = "--until-decided: the suite has no `baseline` that its cells could be held against";
             return Err(Failure::mistaken(what));
         }
+        let compared = question.suite.baseline().map(|baseline| (baseline.axis, baseline.value.as_str()));
+        let is_other = |trial: &Trial| {
+            let value =
+                |axis| trial.cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
+            compared.is_some_and(|(axis, baseline)| value(axis).is_some_and(|value| value != baseline))
+        };
+        if !question.trials.iter().any(is_other) {
+            let what = "--until-decided: nothing but the baseline would run; there is nothing to decide";
+            return Err(Failure::mistaken(what));
+        }
         if let Some(other) = self.metric.iter().find(|metric| matches!(metric, Metric::Other(_))) {
             let known = Metric::known();
             return Err(Failure::mistaken(format!(
@@ -132,7 +142,9 @@ fn open_after(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Op
     let judgements =
         judge(&contests, &metrics, terms, Some(&Looked { until, upto: look })).map_err(Failure::mistaken)?;
     let mut open: Vec<Open> = Vec::new();
-    for it in judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided) {
+    // Where one side has no result at all, more seeds would not bring one.
+    let has_both = |it: &Judgement| it.trials.0 > 0 && it.trials.1 > 0;
+    for it in judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided && has_both(it)) {
         let Judgement { cell, treatment, baseline, .. } = it;
         open.push(Open { cell, axis: axis.clone(), values: [treatment, baseline] });
     }

@@ -255,7 +255,8 @@ policy = ["pid", "round-robin:4k", "queue"]
 "#;
 
 /// The same against the same, under other seeds: verdicts of better or worse are false, and seldom. Of four runs each two
-/// are compared; a family of verdicts has a false one in 5 % of cases at most.
+/// are compared. Corrected for many cells, a family of verdicts has a false one in 5 % of cases at most; each cell for
+/// itself, its interval leaves nothing out in 5 % of cases at most.
 #[test]
 fn a_against_a() {
     let Some(here) = place() else { return };
@@ -265,7 +266,7 @@ fn a_against_a() {
         let ran = run(here.path(), &["run", "same.toml", "--seeds", seeds, "--out", seeds]);
         assert_eq!(ran.status, Some(0), "{}{}", ran.out, ran.err);
     }
-    let (mut families, mut cells) = (0, 0);
+    let (mut families, mut alone, mut all) = (0, 0, 0);
     for (at, first) in runs.iter().enumerate() {
         for second in &runs[at + 1..] {
             let (first, second) = (format!("./{first}"), format!("./{second}"));
@@ -277,11 +278,16 @@ fn a_against_a() {
                 .filter(|cell| cell["verdict"] == "better" || cell["verdict"] == "worse")
                 .count();
             families += usize::from(wrong > 0);
-            cells += wrong;
+            let end = |cell: &serde_json::Value, end: &str| cell["change"][end].as_f64().unwrap_or(0.0);
+            alone += judged.iter().filter(|cell| end(cell, "low") > 0.0 || end(cell, "high") < 0.0).count();
+            all += judged.len();
         }
     }
-    // More than one of six would be seen in 3 % of cases, were they independent.
-    assert!(families <= 1 && cells <= 1, "{cells} false verdicts in {families} families");
+    // More than one of six would be seen in 3 % of cases, were they independent; of the cells three standard deviations more
+    // than 5 %.
+    let expected = 0.05 * all as f64;
+    let most = expected + 3.0 * (0.95 * expected).sqrt();
+    assert!(families <= 1 && alone as f64 <= most, "{families} families, {alone} of {all} cells");
 }
 
 const A_AGAINST_A: &str = r#"

@@ -127,6 +127,9 @@ fn what_is_no_result() {
     fs::write(path("bad.csv"), "policy,iops\npid,many\n").expect("a file");
     fs::write(path("none.csv"), "policy,colour\npid,red\n").expect("a file");
     fs::write(path("short.csv"), "policy,iops\npid\n").expect("a file");
+    fs::write(path("huge.csv"), "policy,bw_kib_s\npid,1e308\n").expect("a file");
+    let fifo = std::process::Command::new("mkfifo").arg(path("pipe.csv")).status();
+    assert!(fifo.is_ok_and(|status| status.success()), "mkfifo");
     for (name, said) in [
         ("no-such", "No such file"),
         ("empty.json", "none of the formats"),
@@ -135,6 +138,8 @@ fn what_is_no_result() {
         ("bad.csv", "line 2: `iops`: \"many\" is no number"),
         ("none.csv", "no column is a number"),
         ("short.csv", "line 2"),
+        ("huge.csv", "`bw_kib_s`: \"1e308\" cannot be measured"),
+        ("pipe.csv", "it is no regular file"),
     ] {
         let import = run(here.path(), &["import", name, "--out", "out"]);
         assert_eq!(import.status, Some(2), "{name}: {}", import.err);
@@ -145,7 +150,20 @@ fn what_is_no_result() {
     fs::write(path("good.json"), fio(8, 2000.0, 4000.0)).expect("a file");
     let import = run(here.path(), &["import", ".", "--out", "out"]);
     assert_eq!(import.status, Some(0), "{}", import.err);
-    assert_eq!(import.err.matches("passed over: ").count(), 5, "{}", import.err);
+    assert_eq!(import.err.matches("passed over: ").count(), 6, "{}", import.err);
+    // A copy is no repeat, and neither is a number that is there twice.
+    fs::copy(path("good.json"), path("copy.json")).expect("a copy");
+    let copies = run(here.path(), &["import", "good.json", "copy.json", "--out", "copies"]);
+    assert!(
+        copies.err.contains("the same bytes as good.json") && copies.out.starts_with("1 row of 1 file\n")
+    );
+    fs::write(path("twice.csv"), "policy,seed,iops\npid,1,5\npid,1,6\n").expect("a file");
+    let twice = run(here.path(), &["import", "twice.csv", "--out", "twice"]);
+    assert!(twice.err.contains("1 row had the number of another repeat"), "{}", twice.err);
+    assert!(
+        refused(run(here.path(), &["audit", "good.json", "--by", "colour"]))
+            .contains("no row has an axis `colour`")
+    );
     for bad in ["{", "{a}{b}", "plain"] {
         assert!(
             refused(run(here.path(), &["import", "good.json", "--cell", bad])).contains("--cell"),
@@ -180,6 +198,21 @@ fn a_gate() {
     assert!(said.contains("undecided in 6 of 6 cells") && said.contains("3 are needed"), "{said}");
     assert_eq!(gate("no-such", &[]).0, Some(2));
     assert_eq!(gate("after", &["--max-regression", "100%"]).0, Some(2));
+    // What one run lacks cannot pass.
+    let theirs = |name: &str, rows: &str| {
+        let table = here.path().join(format!("{name}.csv"));
+        fs::write(&table, format!("workload,seed,iops\n{rows}")).expect("a file");
+        let table = format!("{name}.csv");
+        assert_eq!(run(here.path(), &["import", &table, "--out", name]).status, Some(0));
+    };
+    let rows = |workload: &str| {
+        (1..=5).map(|seed| format!("{workload},{seed},{}\n", 1000 + seed)).collect::<String>()
+    };
+    theirs("both", &(rows("read") + &rows("write")));
+    theirs("one", &rows("read"));
+    let missing = run(here.path(), &["gate", "./one", "--against", "./both"]);
+    assert_eq!(missing.status, Some(4), "{}", missing.out);
+    assert!(missing.out.contains("./one has no such cell"), "{}", missing.out);
     let report = run(here.path(), &["gate", "after", "--against", "before", "--json"]);
     assert_eq!(report.status, Some(3));
     let report: Value = serde_json::from_str(&report.out).expect("JSON");
@@ -192,11 +225,12 @@ fn the_folder_of_a_published_script() {
     let here = tempfile::tempdir().expect("a folder");
     let folder = here.path().join("btrfs_policy_benchmark_20250509_120000");
     fs::create_dir(&folder).expect("a folder");
-    let fio = Path::new(env!("CARGO_MANIFEST_DIR")).join("../collect/tests/data/foreign/3.33/randread.txt");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../collect/tests/data/foreign");
     let mut log = "2025-05-09 12:00:00 - ===== Starting tests with Defrag off =====\n".to_owned();
-    for (policy, active) in [("pid", "[pid] round-robin queue"), ("queue", "[pid] round-robin queue")] {
+    let active = "[pid] round-robin queue";
+    for (policy, version) in [("pid", "3.33"), ("queue", "3.39")] {
         let name = format!("defrag_off_policy_{policy}_fio_randread_4k_qd8_fio.txt");
-        fs::copy(&fio, folder.join(name)).expect("fio's output");
+        fs::copy(data.join(version).join("randread.txt"), folder.join(name)).expect("fio's output");
         let lines = [format!("Setting read policy to: {policy}"), format!("Current policy: {active}")];
         log.extend(lines.map(|line| format!("2025-05-09 12:00:00 - {line}\n")));
     }
