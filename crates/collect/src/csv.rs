@@ -191,8 +191,8 @@ mod tests {
         let text = "policy,workload,jobs,read_iops,write_iops,read_lat_mean_ms,seed\npid,randrw-4k-qd8,2,1000,-,4,3\n";
         let row = parse(text.as_bytes()).expect("a table").remove(0);
         assert_eq!((row.claim.in_flight, row.claim.block, row.repeat), (Some(16), Some(4096), Some(3)));
-        assert_eq!(row.measures["read iops"].value, 1000.0);
-        assert_eq!(row.measures["read mean"].value, 4e6);
+        assert_eq!(row.measures["read iops"], Measure::rate(1000.0, "1/s"));
+        assert_eq!(row.measures["read mean"], Measure::time(4e6));
         assert!(!row.measures.contains_key("write iops") && !row.measures.contains_key("iops"));
         let axes: Vec<&str> = row.cell.iter().map(|(axis, _)| axis.as_str()).collect();
         assert_eq!(axes, ["policy", "workload", "jobs"]);

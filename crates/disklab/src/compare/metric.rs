@@ -32,6 +32,9 @@ const NAMES: [(&str, &str, Metric); 6] = [
     ("p99.9", "p99.9", Metric::P999),
 ];
 
+/// One direction of a sample, if it has it.
+type Part = fn(&Sample) -> Option<&DirectionSample>;
+
 impl std::str::FromStr for Metric {
     type Err = std::convert::Infallible;
 
@@ -86,9 +89,9 @@ impl Metric {
     }
 
     /// `read p99`, `write iops`: of one direction of fio's.
-    fn of_direction(name: &str) -> Option<(fn(&Sample) -> Option<&DirectionSample>, Self)> {
+    fn of_direction(name: &str) -> Option<(Part, Self)> {
         let (direction, name) = name.split_once(' ')?;
-        let part: fn(&Sample) -> Option<&DirectionSample> = match direction {
+        let part: Part = match direction {
             "read" => |sample| sample.read.as_ref(),
             "write" => |sample| sample.write.as_ref(),
             _ => return None,

@@ -215,8 +215,8 @@ fn find_or_add<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() 
 #[cfg(test)]
 impl CellRow<'_> {
     pub fn of(values: Vec<String>, measured: Measured) -> Self {
-        let (measures, trials, outcomes) = (Vec::new(), Vec::new(), Vec::new());
-        Self { values, measured: Some(measured), measures, trials, outcomes }
+        let others = (Vec::new(), Vec::new(), Vec::new());
+        Self { values, measured: Some(measured), measures: others.0, trials: others.1, outcomes: others.2 }
     }
 }
 

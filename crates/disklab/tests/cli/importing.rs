@@ -51,6 +51,13 @@ fn repeats_of_others_are_compared() {
     let cell = &compare["cells"][0];
     assert_eq!((&cell["treatment"], &cell["verdict"]), (&"bfq".into(), &"worse".into()), "{compare}");
     assert_eq!((&cell["paired"], &cell["trials"]), (&false.into(), &serde_json::json!([5, 5])));
+    let arguments = ["compare", "./theirs", "--baseline", "scheduler=none", "--metric", "read p99", "--json"];
+    let reads = json(here.path(), &arguments);
+    assert_eq!(
+        (&reads["cells"][0]["unit"], &reads["cells"][0]["verdict"]),
+        (&"ns".into(), &"worse".into()),
+        "{reads}"
+    );
     let shown = run(here.path(), &["show", "./theirs"]);
     assert!(shown.out.contains("bfq") && shown.out.contains("10 of 10 trials ok"), "{}", shown.out);
     // What was read is in the record, and whether it still is what was read.
