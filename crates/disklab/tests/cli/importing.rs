@@ -213,7 +213,7 @@ fn a_gate() {
         assert_eq!(run(here.path(), &["import", &table, "--out", name]).status, Some(0));
     };
     let rows = |workload: &str| {
-        (1..=5).map(|seed| format!("{workload},{seed},{}\n", 1000 + seed)).collect::<String>()
+        (1..=5).map(|seed| format!("{workload},{seed},{}\n", 1000 + seed)).collect::<Vec<_>>().concat()
     };
     theirs("both", &(rows("read") + &rows("write")));
     theirs("one", &rows("read"));
