@@ -47,27 +47,72 @@ pub struct Format {
 }
 
 /// The first one that claims a file reads it.
-pub static FORMATS: [Format; 11] = [
-    Format { name: "fio JSON", tells_cells: false, claims: is_fio_json, read: fio_json },
+pub static FORMATS: &[Format] = &[
+    Format {
+        name: "fio JSON",
+        tells_cells: false,
+        claims: |file| results_if(contains(file.head(), "\"fio version\"")),
+        read: |file| told(fio::parse(file.bytes).map(|report| fio::rows::rows(&report))),
+    },
     Format {
         name: "btrfs read policy benchmarks",
         tells_cells: true,
         claims: policy_script::claims,
         read: policy_script::read,
     },
-    Format { name: "fio text", tells_cells: false, claims: is_fio_text, read: read_fio_text },
-    Format { name: "fio terse", tells_cells: false, claims: is_fio_terse, read: read_fio_terse },
+    Format {
+        name: "fio text",
+        tells_cells: false,
+        claims: |file| results_if(fio_text::is_text(file.head())),
+        read: |file| told(fio_text::parse(file.bytes)),
+    },
+    Format {
+        name: "fio terse",
+        tells_cells: false,
+        claims: |file| results_if(fio_terse::is_terse(file.head())),
+        read: |file| told(fio_terse::parse(file.bytes)),
+    },
     Format { name: "fio logs", tells_cells: false, claims: fio_log::claims, read: fio_log::read },
-    Format { name: "dbench", tells_cells: false, claims: is_dbench, read: read_dbench },
-    Format { name: "fs_mark", tells_cells: false, claims: is_fs_mark, read: read_fs_mark },
-    Format { name: "MMTests", tells_cells: false, claims: is_mmtests, read: read_mmtests },
-    Format { name: "fsperf", tells_cells: false, claims: is_fsperf, read: read_fsperf },
-    Format { name: "fsperf's database", tells_cells: false, claims: is_exported, read: read_exported },
-    Format { name: "CSV", tells_cells: true, claims: is_csv, read: read_csv },
+    Format {
+        name: "dbench",
+        tells_cells: false,
+        claims: |file| results_if(dbench::is_dbench(file.bytes)),
+        read: |file| told(dbench::parse(file.bytes)),
+    },
+    Format {
+        name: "fs_mark",
+        tells_cells: false,
+        claims: |file| results_if(fs_mark::is_fs_mark(file.head())),
+        read: |file| told(fs_mark::parse(file.bytes)),
+    },
+    Format {
+        name: "MMTests",
+        tells_cells: false,
+        claims: |file| results_if(mmtests::is_mmtests(file.head())),
+        read: |file| told(mmtests::parse(file.bytes)),
+    },
+    Format {
+        name: "fsperf",
+        tells_cells: false,
+        claims: |file| results_if(fsperf::is_comparison(file.head())),
+        read: |file| told(fsperf::comparison(file.bytes)),
+    },
+    Format {
+        name: "fsperf's database",
+        tells_cells: false,
+        claims: |file| results_if(fsperf::is_exported(file.head())),
+        read: |file| told(fsperf::exported(file.bytes)),
+    },
+    Format {
+        name: "CSV",
+        tells_cells: true,
+        claims: |file| results_if(file.name().to_ascii_lowercase().ends_with(".csv")),
+        read: |file| told(csv::parse(file.bytes)),
+    },
 ];
 
 pub fn format_of(file: &File) -> (Option<&'static Format>, Claimed) {
-    for format in &FORMATS {
+    for format in FORMATS {
         match (format.claims)(file) {
             Claimed::No => {}
             claimed => return (Some(format), claimed),
@@ -84,77 +129,6 @@ fn contains(bytes: &[u8], what: &str) -> bool {
     bytes.windows(what.len()).any(|window| window == what.as_bytes())
 }
 
-fn is_fio_json(file: &File) -> Claimed {
-    let is = contains(file.head(), "\"fio version\"");
-    results_if(is)
-}
-
-fn fio_json(file: &File) -> Result<Vec<Row>, String> {
-    let report = fio::parse(file.bytes).map_err(|error| error.to_string())?;
-    Ok(fio::rows::rows(&report))
-}
-
-fn is_fio_text(file: &File) -> Claimed {
-    results_if(fio_text::is_text(file.head()))
-}
-
-fn read_fio_text(file: &File) -> Result<Vec<Row>, String> {
-    fio_text::parse(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_fio_terse(file: &File) -> Claimed {
-    results_if(fio_terse::is_terse(file.head()))
-}
-
-fn read_fio_terse(file: &File) -> Result<Vec<Row>, String> {
-    fio_terse::parse(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_dbench(file: &File) -> Claimed {
-    results_if(dbench::is_dbench(file.bytes))
-}
-
-fn read_dbench(file: &File) -> Result<Vec<Row>, String> {
-    dbench::parse(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_fs_mark(file: &File) -> Claimed {
-    results_if(fs_mark::is_fs_mark(file.head()))
-}
-
-fn read_fs_mark(file: &File) -> Result<Vec<Row>, String> {
-    fs_mark::parse(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_mmtests(file: &File) -> Claimed {
-    results_if(mmtests::is_mmtests(file.head()))
-}
-
-fn read_mmtests(file: &File) -> Result<Vec<Row>, String> {
-    mmtests::parse(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_fsperf(file: &File) -> Claimed {
-    results_if(fsperf::is_comparison(file.head()))
-}
-
-fn read_fsperf(file: &File) -> Result<Vec<Row>, String> {
-    fsperf::comparison(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_exported(file: &File) -> Claimed {
-    results_if(fsperf::is_exported(file.head()))
-}
-
-fn read_exported(file: &File) -> Result<Vec<Row>, String> {
-    fsperf::exported(file.bytes).map_err(|error| error.to_string())
-}
-
-fn is_csv(file: &File) -> Claimed {
-    let named = file.name().to_ascii_lowercase().ends_with(".csv");
-    results_if(named)
-}
-
-fn read_csv(file: &File) -> Result<Vec<Row>, String> {
-    csv::parse(file.bytes).map_err(|error| error.to_string())
+fn told(rows: Result<Vec<Row>, impl std::fmt::Display>) -> Result<Vec<Row>, String> {
+    rows.map_err(|error| error.to_string())
 }

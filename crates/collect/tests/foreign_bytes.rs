@@ -51,7 +51,7 @@ fn read_by_all(name: &str, bytes: &[u8], beside: &[u8]) {
     };
     let file = File { path: name, bytes, beside: &other };
     let _ = format_of(&file);
-    for format in &FORMATS {
+    for format in FORMATS {
         for row in (format.read)(&file).unwrap_or_default() {
             assert_sound(&row);
         }

@@ -5,7 +5,10 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(lines) = disklab_store::outcome::parse(data) {
         for outcome in lines.outcomes {
             let line = outcome.to_line().expect("what was read can be written");
-            assert_eq!(disklab_store::outcome::parse(line.as_bytes()).expect("its own line").outcomes, [outcome]);
+            assert_eq!(
+                disklab_store::outcome::parse(line.as_bytes()).expect("its own line").outcomes,
+                [outcome]
+            );
         }
     }
 });

@@ -1,7 +1,7 @@
 //! Every kind of wrong input, and the whole message that it gets.
 
 use crate::small_lab::SmallLab;
-use disklab_spec::Lab;
+use disklab_spec::{Lab, Suite};
 
 /// What loading the lab says when one file of it has this text.
 fn lab_with(path: &str, text: &str) -> String {
@@ -440,6 +440,10 @@ fn command_line() {
         set("scheduler", "x"),
         "--set: scheduler: there is no scheduler `x`; known: none, mq-deadline, kyber, bfq"
     );
+    let text = include_str!("../../../../lab/suites/smoke.toml");
+    let seeds = |seeds: &str| Suite::of_text("smoke", "smoke.toml", text, &[format!("seeds={seeds}")]);
+    assert_eq!(seeds("0").unwrap_err().to_string(), "--seeds: 0 is not sensible: from 1 to 1000 is");
+    assert_eq!(seeds("4-6").unwrap().seeds().numbers(), 4..=6);
     suite.set("policy", "piid").unwrap();
     assert_eq!(
         lab.trials(&suite).unwrap_err(),
