@@ -62,6 +62,13 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     if !paths.is_empty() {
         let looked = look(&paths)?;
+        for (path, of) in &looked.copies {
+            screen.remark(&format!(
+                "not audited again: {} has the same bytes as {}",
+                path.display(),
+                of.display()
+            ));
+        }
         unreadable = looked.unreadable;
         unknown = looked.unknown.len();
         for read in looked.read {

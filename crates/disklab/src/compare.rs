@@ -336,11 +336,7 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
             "baseline".to_owned(),
         ]);
         for it in &own {
-            let change = it.change.map_or_else(|| "-".to_owned(), |it| answer::change(it.percent));
-            let interval = it.change.map_or_else(
-                || "-".to_owned(),
-                |it| format!("{} to {}", answer::change(it.low), answer::change(it.high)),
-            );
+            let (change, interval) = answer::change_and_interval(it.change);
             // The arrows are for those who cannot tell the colours apart.
             let (arrow, paint) = match it.verdict {
                 Verdict::Better => ("▲", Paint::Good),

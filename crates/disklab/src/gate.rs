@@ -149,11 +149,7 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
             Passage::Regressed => ("\u{25bc}", Paint::Bad),
             Passage::Undecided => ("?", Paint::Strong),
         };
-        let change = it.change.map_or_else(|| "-".to_owned(), |it| answer::change(it.percent));
-        let interval = it.change.map_or_else(
-            || "-".to_owned(),
-            |it| format!("{} to {}", answer::change(it.low), answer::change(it.high)),
-        );
+        let (change, interval) = answer::change_and_interval(it.change);
         table.row([
             answer::values(&it.cell),
             it.metric.name().to_owned(),

@@ -55,8 +55,8 @@ fn formats() -> String {
 
 pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let looked = look(&args.paths)?;
-    for (path, reason) in &looked.unreadable {
-        screen.remark(&format!("passed over: {}: {reason}", path.display()));
+    for passed_over in looked.passed_over() {
+        screen.remark(&format!("passed over: {passed_over}"));
     }
     let (outcomes, renumbered) = outcomes(&looked.read, args.cell.as_ref())?;
     if renumbered > 0 {
@@ -88,9 +88,7 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             "files": looked.read.iter().map(|read| serde_json::json!({
                 "path": read.path, "format": read.format.name, "rows": read.rows.len(),
             })).collect::<Vec<_>>(),
-            "passed_over": looked.unreadable.iter().map(|(path, reason)| serde_json::json!({
-                "path": path, "reason": reason,
-            })).collect::<Vec<_>>(),
+            "passed_over": looked.passed_over(),
             "unknown": looked.unknown,
         }))?;
         return Ok(Exit::Ok);
@@ -159,9 +157,7 @@ fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
             axes.push(axis.clone());
         }
     }
-    let passed_over =
-        looked.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display())).collect();
-    manifest.imported = Some(Imported { axes, passed_over });
+    manifest.imported = Some(Imported { axes, passed_over: looked.passed_over() });
     let input = |(index, read): (usize, &Read)| {
         Fact::new(
             source_name(index, &read.path),

@@ -14,8 +14,9 @@ mod image;
 mod prepared;
 pub mod run;
 mod scratch;
-pub mod trial;
+mod trial;
 
 pub use describe::plan;
 pub use error::{Error, Result};
 pub use guest::{Installation, Patience};
+pub use trial::not_run;

@@ -10,6 +10,7 @@ use crate::name;
 use crate::outcome::Outcome;
 use crate::record::Record;
 use crate::sync;
+use crate::writer::prepare;
 
 /// A file that results were found in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,13 +41,7 @@ impl Record {
         if folder.exists() {
             return Err(StoreError::Exists { folder: folder.to_owned() });
         }
-        let manifest_path = folder.join("manifest.toml");
-        let refused = |message| StoreError::Manifest { path: manifest_path.clone(), message };
-        manifest.check_trials().map_err(refused)?;
-        let text = manifest.to_toml().map_err(refused)?;
-        let parent =
-            folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+        let (text, parent) = prepare(folder, manifest)?;
         let own = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let part = parent.join(format!(".{own}.{}.part", std::process::id()));
         let written = write(&part, &text, outcomes, sources).and_then(|()| {

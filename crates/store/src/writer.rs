@@ -87,12 +87,7 @@ impl Record {
     /// Begins a record in exactly this folder, which must not exist.
     pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<Writer, StoreError> {
         let manifest_path = folder.join("manifest.toml");
-        let refused = |message| StoreError::Manifest { path: manifest_path.clone(), message };
-        manifest.check_trials().map_err(refused)?;
-        let text = manifest.to_toml().map_err(refused)?;
-        let parent =
-            folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+        let (text, parent) = prepare(folder, manifest)?;
         fs::create_dir(folder).map_err(|source| match source.kind() {
             io::ErrorKind::AlreadyExists => StoreError::Exists { folder: folder.to_owned() },
             _ => StoreError::Io { doing: "create", path: folder.to_owned(), source },
@@ -258,6 +253,16 @@ impl Log {
         self.whole += line.len() as u64;
         Ok(())
     }
+}
+
+/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is made.
+pub(crate) fn prepare<'a>(folder: &'a Path, manifest: &Manifest) -> Result<(String, &'a Path), StoreError> {
+    let refused = |message| StoreError::Manifest { path: folder.join("manifest.toml"), message };
+    manifest.check_trials().map_err(refused)?;
+    let text = manifest.to_toml().map_err(refused)?;
+    let parent = folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+    Ok((text, parent))
 }
 
 /// Writes a file that is there whole or not at all.

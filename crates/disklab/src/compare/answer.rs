@@ -6,7 +6,7 @@ use disklab_stats::Verdict;
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, digits, listed};
 
-use super::judgement::Judgement;
+use super::judgement::{Change, Judgement};
 
 /// In the order in which they are counted.
 const ALL: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
@@ -76,6 +76,14 @@ pub fn value(value: f64, unit: &str) -> String {
     }
 }
 
+/// A change and its interval, or two dashes.
+pub fn change_and_interval(change: Option<Change>) -> (String, String) {
+    change.map_or_else(
+        || ("-".to_owned(), "-".to_owned()),
+        |it| (self::change(it.percent), format!("{} to {}", self::change(it.low), self::change(it.high))),
+    )
+}
+
 /// `+12 %`, `-3.4 %`; from ten times on `x 13`.
 pub fn change(percent: f64) -> String {
     match percent {
@@ -89,7 +97,6 @@ pub fn change(percent: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::judgement::Change;
     use crate::compare::metric::Metric;
 
     fn cell(array: &str, percent: f64, verdict: Verdict) -> Judgement {

@@ -35,8 +35,21 @@ pub struct Looked {
     pub read: Vec<Read>,
     /// Files that hold results, and could not be read: file and reason.
     pub unreadable: Vec<(PathBuf, String)>,
+    /// Files with the same bytes as one that was read, and that one: a copy is no repeat.
+    pub copies: Vec<(PathBuf, PathBuf)>,
     /// Files that are none of the formats known here.
     pub unknown: Vec<PathBuf>,
+}
+
+impl Looked {
+    /// What was passed over, each with the reason.
+    pub fn passed_over(&self) -> Vec<String> {
+        let unreadable = self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
+        let copy = |(path, of): &(PathBuf, PathBuf)| {
+            format!("{}: the same bytes as {}: a copy is no repeat", path.display(), of.display())
+        };
+        unreadable.chain(self.copies.iter().map(copy)).collect()
+    }
 }
 
 /// Reads all that holds results at and below `paths`, several files at a time.
@@ -56,10 +69,7 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
     for (there, what) in files.iter().zip(read_all(&files)) {
         match what {
             What::Results(read) => match looked.read.iter().find(|known| known.sha256 == read.sha256) {
-                Some(known) => {
-                    let reason = format!("the same bytes as {}: a copy is no repeat", known.path.display());
-                    looked.unreadable.push((there.path.clone(), reason));
-                }
+                Some(known) => looked.copies.push((there.path.clone(), known.path.clone())),
                 None => looked.read.push(read),
             },
             What::Unreadable(reason) => looked.unreadable.push((there.path.clone(), reason)),

@@ -3,8 +3,8 @@
 //! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that looking costs no certainty
 //! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
 
+use disklab_exec::not_run;
 use disklab_exec::run::{Event, Run};
-use disklab_exec::trial::not_run;
 use disklab_spec::Trial;
 use disklab_spec::suite::Seeds;
 use disklab_stats::{Looks, Verdict};
