@@ -27,6 +27,8 @@ pub enum CsvError {
         "no column is a number that is known here (iops, bw_mib_s, lat_mean_us, lat_p99_ms, read_iops, ...): {columns}"
     )]
     NoNumbers { columns: String },
+    #[error("two columns are called `{name}`; give one of them another name, or leave it out")]
+    Twice { name: String },
     #[error("it has no line but the names of its columns")]
     NoRows,
 }
@@ -34,6 +36,10 @@ pub enum CsvError {
 pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, CsvError> {
     let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
     let heads = reader.headers().map_err(|error| at(&error))?.clone();
+    let twice = heads.iter().enumerate().find(|(at, head)| heads.iter().take(*at).any(|it| it == *head));
+    if let Some((_, name)) = twice {
+        return Err(CsvError::Twice { name: name.chars().take(100).collect() });
+    }
     let columns: Vec<Column> = heads.iter().map(Column::of).collect();
     if !columns.iter().any(|column| matches!(column, Column::Number(..))) {
         let columns = heads.iter().take(20).collect::<Vec<_>>().join(", ");
@@ -184,6 +190,12 @@ mod tests {
             let rows = parse(text.as_bytes()).expect("a table");
             assert_eq!(rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>(), ["line 2", "line 3"]);
         }
+    }
+
+    #[test]
+    fn two_columns_of_one_name_are_refused() {
+        let error = parse(b"policy,iops,iops\npid,100,200\n").unwrap_err();
+        assert_eq!(error, CsvError::Twice { name: "iops".to_owned() });
     }
 
     #[test]

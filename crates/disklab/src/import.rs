@@ -14,7 +14,7 @@ use disklab_store::manifest::{Fact, Imported, Suite};
 use disklab_store::outcome::{Cell, Found};
 use disklab_store::{Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
-use disklab_units::prose::count;
+use disklab_units::prose::{count, listed};
 
 use crate::exit::{Exit, Failure};
 use crate::home::from_here;
@@ -68,6 +68,12 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if outcomes.is_empty() {
         return Err(nothing(&looked, &args.paths));
     }
+    for (axis, values) in measured_perhaps(&outcomes) {
+        screen.remark(&format!(
+            "{axis} is not a name that numbers are known by here: it tells cells apart, {values} of them. If it was \
+             measured, docs/FORMAT.md says what to call it"
+        ));
+    }
     let folder = folder(args.out.as_deref())?;
     let sources: Vec<Source> = looked
         .read
@@ -95,6 +101,9 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let mut out = screen.out();
     writeln!(out, "{} of {}", count(outcomes.len(), "row"), count(looked.read.len(), "file"))?;
+    let told = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { listed(&names) };
+    writeln!(out, "cells are told apart by: {}", told(axes(&outcomes)))?;
+    writeln!(out, "numbers: {}", told(numbers(&outcomes)))?;
     if doubtful + failed > 0 {
         writeln!(
             out,
@@ -151,12 +160,7 @@ fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
     let mut manifest =
         Manifest::new(env!("CARGO_PKG_VERSION"), &now, Suite::new(NAME, "", Vec::new()), trials);
     manifest.command = std::env::args().collect();
-    let mut axes: Vec<String> = Vec::new();
-    for (axis, _) in outcomes.iter().flat_map(|outcome| &outcome.cell.0) {
-        if !axes.contains(axis) {
-            axes.push(axis.clone());
-        }
-    }
+    let axes = axes(outcomes).into_iter().map(str::to_owned).collect();
     manifest.imported = Some(Imported { axes, passed_over: looked.passed_over() });
     let input = |(index, read): (usize, &Read)| {
         Fact::new(
@@ -166,6 +170,35 @@ fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {
     };
     manifest.inputs = looked.read.iter().enumerate().map(input).collect();
     manifest
+}
+
+/// In the order in which they are met.
+fn axes(outcomes: &[Outcome]) -> Vec<&str> {
+    let mut axes: Vec<&str> = Vec::new();
+    for (axis, _) in outcomes.iter().flat_map(|outcome| &outcome.cell.0) {
+        if !axes.contains(&axis.as_str()) {
+            axes.push(axis);
+        }
+    }
+    axes
+}
+
+fn numbers(outcomes: &[Outcome]) -> Vec<&str> {
+    let of_fio = outcomes.iter().any(|outcome| outcome.sample.is_some()).then_some("all that fio says");
+    let names: BTreeSet<&str> =
+        outcomes.iter().flat_map(|outcome| outcome.measures.keys().map(String::as_str)).collect();
+    of_fio.into_iter().chain(names).collect()
+}
+
+/// Axes whose values look like measurements, as they are broken numbers and few are equal, and how many values they have.
+fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
+    let measured = |axis: &&str| {
+        let values: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome.cell.value(axis)).collect();
+        let distinct = values.iter().collect::<BTreeSet<_>>().len();
+        let are_broken = values.iter().all(|value| value.parse::<f64>().is_ok_and(|it| it.fract() != 0.0));
+        (are_broken && distinct > values.len() / 2).then_some(distinct)
+    };
+    axes(outcomes).into_iter().filter_map(|axis| Some((axis, measured(&axis)?))).collect()
 }
 
 /// And how many rows could not have the number that they say.
