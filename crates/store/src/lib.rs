@@ -26,10 +26,12 @@ pub mod outcome;
 pub mod record;
 mod sync;
 mod tidy;
+mod under_way;
 pub mod writer;
 
 pub use error::StoreError;
 pub use fingerprint::{Difference, changed, compare, fingerprint};
+pub use lock::is_written;
 pub use manifest::Manifest;
 pub use name::is_fit_letter;
 pub use outcome::{Outcome, Status};

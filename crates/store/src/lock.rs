@@ -2,13 +2,19 @@
 //! file only says who holds it.
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
 
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use crate::error::StoreError;
+
+/// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer tries again so often.
+const TRIES: u32 = 5;
+const A_LOOK: Duration = Duration::from_millis(20);
 
 /// Held for as long as it lives. The file stays: removing it would let a second writer lock a file nobody
 /// else sees.
@@ -30,16 +36,36 @@ impl Lock {
         let path = folder.join("lock");
         let open = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
         let mut file = open.map_err(StoreError::io("open", &path))?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(Errno::WOULDBLOCK) => {
-                return Err(StoreError::Busy { folder: folder.to_owned(), holder: holder(&mut file) });
+        let mut tries = (0..TRIES).rev();
+        while let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match (errno, tries.next()) {
+                (Errno::WOULDBLOCK, Some(1..)) => sleep(A_LOOK),
+                (Errno::WOULDBLOCK, _) => {
+                    return Err(StoreError::Busy { folder: folder.to_owned(), holder: holder(&mut file) });
+                }
+                _ => return Err(StoreError::io("lock", &path)(errno.into())),
             }
-            Err(errno) => return Err(StoreError::io("lock", &path)(errno.into())),
         }
         let named = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
         named.map_err(StoreError::io("write", &path))?;
         Ok(Self { file })
+    }
+}
+
+/// Whether somebody writes the record in `folder` now.
+pub fn is_written(folder: &Path) -> Result<bool, StoreError> {
+    let path = folder.join("lock");
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        // An imported record never had a writer.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(StoreError::io("open", &path)(error)),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        // Closing the file ends the lock: see [`TRIES`].
+        Ok(()) => Ok(false),
+        Err(Errno::WOULDBLOCK) => Ok(true),
+        Err(errno) => Err(StoreError::io("lock", &path)(errno.into())),
     }
 }
 

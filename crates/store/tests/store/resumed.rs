@@ -3,9 +3,11 @@
 use std::fs::{self, OpenOptions};
 use std::io::Write;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use disklab_store::manifest::{Fact, Suite};
-use disklab_store::{Manifest, Record, Retry, Status, StoreError, Tidied};
+use disklab_store::{Manifest, Record, Retry, Status, StoreError, Tidied, is_written};
 use tempfile::{TempDir, tempdir};
 
 use crate::{manifest, names, outcome, run};
@@ -125,9 +127,42 @@ fn a_second_writer_is_refused_and_told_who_writes() {
     let expected = format!("being written by another disklab (process {})", std::process::id());
     assert!(matches!(error, StoreError::Busy { .. }) && error.to_string().contains(&expected), "{error}");
     Record::open(&quick).expect("reading takes no lock");
+    assert!(is_written(&quick).expect("a lock file"));
     run(&first, "never", Status::Ok, "still the writer");
     drop(first);
+    assert!(!is_written(&quick).expect("a lock file"));
     resume(&quick, Retry::Nothing);
+}
+
+#[test]
+fn who_only_looks_keeps_no_writer_out() {
+    let folder = of_each_status();
+    let quick = folder.path().join("quick");
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                is_written(&quick).expect("a lock file");
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        for _ in 0..50 {
+            drop(resume(&quick, Retry::Nothing));
+        }
+        done.store(true, Ordering::Relaxed);
+    });
+}
+
+#[test]
+fn what_is_under_way_is_known() {
+    let folder = of_each_status();
+    let quick = folder.path().join("quick");
+    let (writer, _) = resume(&quick, Retry::Nothing);
+    let under_way = || Record::open(&quick).expect("a record").under_way().into_iter().collect::<Vec<_>>();
+    assert!(under_way().is_empty());
+    let raw = writer.begin("never").expect("a folder");
+    assert_eq!(under_way(), ["never"]);
+    drop(raw);
 }
 
 #[test]
