@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, run, same, show,
+    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report, run, same,
+    show,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -51,6 +52,7 @@ enum Verb {
     Show(show::Args),
     Compare(compare::Args),
     Gate(gate::Args),
+    Report(report::Args),
     Import(import::Args),
     Audit(audit::Args),
     Same(same::Args),
@@ -70,6 +72,7 @@ impl Verb {
             Self::Show(args) => show::show(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
             Self::Gate(args) => gate::gate(&args, screen),
+            Self::Report(args) => report::report(&args, screen),
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
