@@ -23,7 +23,9 @@ mod same;
 mod screen;
 mod show;
 mod signals;
+mod sparkline;
 mod table;
+mod watch;
 mod words;
 
 use std::process::ExitCode;

@@ -4,6 +4,7 @@ mod decide;
 mod manifest;
 mod progress;
 pub mod ready;
+mod summary;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ use crate::plan::{self, Jobs};
 use crate::question::{Overrides, Question};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::{show, signals, words};
+use crate::{signals, words};
 use disklab_report::Tally;
 
 /// Run a suite and keep what comes of it in a record.
@@ -173,12 +174,15 @@ impl Ending {
         let mut out = screen.out();
         // Of a run that was stopped the table would be mostly empty.
         if whole && !self.stopped {
-            show::cells(record, screen, &mut out)?;
+            summary::print(record, screen, &mut out)?;
             writeln!(out)?;
         }
         writeln!(out, "{}{}", screen.paint(&tally.to_string(), Paint::Strong), self.speed(trials))?;
         let name = records::name_of(&self.folder);
         writeln!(out, "record: {}", from_here(&self.folder).display())?;
+        if whole && !self.stopped {
+            writeln!(out, "all numbers: disklab show {name}; as a page: disklab report {name}")?;
+        }
         if tally.failed + tally.skipped > 0 {
             writeln!(out, "to run again what failed: disklab run --resume {name} --retry-failed")?;
         }

@@ -45,7 +45,7 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
             "- {name}: suite {} (SHA-256 {}), made by {}",
             code(&manifest.suite.name),
             short(manifest.suite.sha256()),
-            code(&run_command(&manifest.suite, index))
+            code(&run_command(&manifest.suite, &[], &place(index)))
         );
         for kernel in &manifest.kernels {
             let _ = writeln!(text, "  - Linux {}, key {}", escaped(&kernel.version), short(&kernel.key));
@@ -116,16 +116,16 @@ fn place(index: usize) -> String {
 }
 
 /// For a shell.
-fn run_command(suite: &Suite, index: usize) -> String {
+pub fn run_command(suite: &Suite, more: &[&str], place: &str) -> String {
     let mut words = vec!["target/release/disklab", "run", &suite.name];
+    words.extend(more);
     for set in &suite.set {
         words.extend(match set.split_once('=') {
             Some(("seeds", number)) => ["--seeds", number],
             _ => ["--set", set],
         });
     }
-    let place = place(index);
-    words.extend(["--out", &place]);
+    words.extend(["--out", place]);
     words.into_iter().map(shell).collect::<Vec<_>>().join(" ")
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let set =
             ["policy=latency:burst=100,pid", "kernel=/boot/my kernel", "array=it's", "seeds=2", "a=b\nc"];
         let suite = Suite::new("read-policy", "", set.map(str::to_owned).into());
-        let command = run_command(&suite, 0);
+        let command = run_command(&suite, &[], &place(0));
         assert_eq!(
             command,
             "target/release/disklab run read-policy --set policy=latency:burst=100,pid --set 'kernel=/boot/my kernel' \

@@ -19,6 +19,7 @@ mod sensitivity;
 mod tables;
 #[cfg(test)]
 mod tests;
+mod until_decided;
 mod words;
 
 use std::fmt::Write;
@@ -43,7 +44,15 @@ pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
     if page_name == Some(audit::NAME) {
         return write(&repository.join(FOLDER).join(format!("{}.md", audit::NAME)), &audit::page()?);
     }
-    let names = KINDS.map(|kind| kind.name).join(", ") + ", " + audit::NAME;
+    if page_name == Some(until_decided::NAME) {
+        let [decided, fixed] = folders else {
+            anyhow::bail!("usage: cargo xtask results {} DECIDED FIXED", until_decided::NAME)
+        };
+        let page = until_decided::page(&Record::open(decided)?, &Record::open(fixed)?)?;
+        return write(&repository.join(FOLDER).join(format!("{}.md", until_decided::NAME)), &page);
+    }
+    let names =
+        [KINDS.map(|kind| kind.name).as_slice(), &[audit::NAME, until_decided::NAME]].concat().join(", ");
     let kind = KINDS
         .into_iter()
         .find(|kind| Some(kind.name) == page_name)

@@ -1,0 +1,129 @@
+//! What a run ends with: a line for each cell, and the verdicts in words.
+
+use std::io::Write;
+
+use disklab_collect::Spread;
+use disklab_compare::{Judgement, Metric, answer};
+use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
+use disklab_report::source::{Records, Source, Wanted};
+use disklab_stats::Verdict;
+use disklab_store::Record;
+use disklab_units::prose::digits;
+
+use crate::exit::Failure;
+use crate::screen::{Paint, Screen};
+use crate::sparkline::sparkline;
+use crate::table::{Side, Table};
+use crate::words;
+
+const MIB: f64 = 1024.0 * 1024.0;
+
+pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let records = Records { all: vec![record.clone()], lost: Vec::new() };
+    let wanted = Wanted { metrics: vec![Metric::Iops], ..Wanted::default() };
+    // Without a baseline there is nothing to judge, and the numbers are told all the same.
+    let source = Source::of(&records, &wanted).ok();
+    let report = Report::of(record);
+    for group in &report.groups {
+        let head: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
+        if !head.is_empty() {
+            writeln!(out, "{}", screen.paint(&head.join(", "), Paint::Strong))?;
+        }
+        rows(group, source.as_ref(), screen).print(screen, "  ", out)?;
+        writeln!(out)?;
+    }
+    let verdicts = source.iter().flat_map(Source::sentences).map(|sentence| format!("{sentence}."));
+    let medians = "Numbers are medians over seeds; the bars are disks, reads of the busiest reader and busy of all the time.";
+    for text in verdicts.chain([medians.to_owned(), report.validity.to_owned()]) {
+        for line in words::wrapped(&text, screen.width, "  ") {
+            writeln!(out, "{line}")?;
+        }
+    }
+    Ok(())
+}
+
+/// On a narrow screen without the numbers that say least.
+fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
+    let (all, judged) = (columns(), source.is_some_and(|source| !source.judgements.is_empty()));
+    let table = |columns: &[&Column]| {
+        let axes = group.axes.join(", ");
+        let mut heads = vec![(axes.as_str(), Side::Left)];
+        heads.extend(columns.iter().map(|column| (column.head, column.side)));
+        heads.extend(judged.then_some(("IOPS against baseline", Side::Left)));
+        let mut table = Table::new(&heads, screen.color);
+        for cell in &group.cells {
+            let mut fields = vec![cell.values.join(", ")];
+            fields.extend(
+                columns
+                    .iter()
+                    .map(|column| cell.measured.as_ref().map_or_else(|| "-".to_owned(), column.text)),
+            );
+            if judged {
+                fields.push(source.map_or_else(String::new, |source| verdict(group, cell, source, screen)));
+            }
+            table.row(fields);
+        }
+        table
+    };
+    let most = all.iter().map(|column| column.importance).max().unwrap_or(0);
+    let kept = |least: u8| table(&all.iter().filter(|column| column.importance >= least).collect::<Vec<_>>());
+    let fits = |table: &Table| table.width() + 2 <= screen.width;
+    (0..most).map(kept).find(fits).unwrap_or_else(|| kept(most))
+}
+
+struct Column {
+    head: &'static str,
+    side: Side,
+    /// Where there is no room for all, the least go first.
+    importance: u8,
+    text: fn(&Measured) -> String,
+}
+
+fn columns() -> [Column; 8] {
+    let right = |head, importance, text| Column { head, side: Side::Right, importance, text };
+    let left = |head, importance, text| Column { head, side: Side::Left, importance, text };
+    [
+        right("IOPS", 4, |it| digits(it.all.iops.median)),
+        right("MiB/s", 1, |it| digits(it.all.bw_bytes.median / MIB)),
+        right("mean", 2, |it| time(Some(it.all.lat_mean_ns))),
+        right("p50", 0, |it| time(it.all.p50_ns)),
+        right("p99", 3, |it| time(it.all.p99_ns)),
+        right("p99.9", 0, |it| time(it.all.p99_9_ns)),
+        left("reads", 3, |it| {
+            let shares: Vec<Option<f64>> = medians(it, |disk| disk.read_share);
+            sparkline(&shares, shares.iter().flatten().copied().fold(0.0, f64::max))
+        }),
+        left("busy", 2, |it| sparkline(&medians(it, |disk| Some(disk.utilisation)), 1.0)),
+    ]
+}
+
+fn medians(measured: &Measured, of: fn(&Disk) -> Option<Spread>) -> Vec<Option<f64>> {
+    measured.disks.iter().map(|disk| of(disk).map(|spread| spread.median)).collect()
+}
+
+fn time(spread: Option<Spread>) -> String {
+    spread.map_or_else(|| "-".to_owned(), |spread| answer::value(spread.median, "ns"))
+}
+
+/// `▲ +12 % better`, `baseline`.
+fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> String {
+    let axes = group.head.0.iter().map(|(axis, value)| (axis, value));
+    let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
+    let value = |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
+    let is_its = |it: &&Judgement| {
+        value(&source.compared) == Some(it.treatment.as_str())
+            && it.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
+    };
+    let Some(judgement) = source.of_first_metric().find(is_its) else {
+        let is_baseline = value(&source.compared) == source.baseline.as_deref();
+        return if is_baseline { "baseline".to_owned() } else { String::new() };
+    };
+    let (arrow, paint) = match judgement.verdict {
+        Verdict::Better => ("\u{25b2}", Paint::Good),
+        Verdict::Worse => ("\u{25bc}", Paint::Bad),
+        Verdict::Same => ("=", Paint::Strong),
+        Verdict::Undecided => ("?", Paint::Strong),
+    };
+    let (change, _) = answer::change_and_interval(judgement.change);
+    screen.paint(&format!("{arrow} {change} {}", judgement.verdict), paint)
+}

@@ -1,0 +1,92 @@
+//! `disklab watch`: a record's matrix while it fills.
+
+pub mod matrix;
+
+use std::thread::sleep;
+use std::time::Duration;
+
+use disklab_report::Tally;
+use disklab_store::Record;
+use indicatif::{ProgressBar, ProgressStyle};
+
+use crate::exit::{Exit, Failure};
+use crate::records;
+use crate::screen::Screen;
+use crate::show;
+
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Watch a run fill its record, from another terminal or another machine that sees its folder.
+///
+/// Each trial is a mark: ● ok, ✗ failed or skipped, ◐ running, · to come, - not needed. It ends when the run does, with the
+/// table of its results. Ctrl-C ends the watching, not the run.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A record, by its name in ./records or by its path.
+    run: String,
+}
+
+pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    if screen.json {
+        return Err(Failure::mistaken(
+            "--json: there is no end to what is watched; `disklab show --json` says what there is",
+        ));
+    }
+    let folder = records::find(&args.run)?;
+    let mut picture = Picture::new(screen);
+    let record = loop {
+        // In this order: what ends between the two is in the record.
+        let goes_on = disklab_store::is_written(&folder)?;
+        let record = Record::open(&folder)?;
+        picture.draw(&record, screen);
+        if !goes_on {
+            break record;
+        }
+        sleep(PAUSE);
+    };
+    picture.end();
+    let mut out = screen.out();
+    show::cells(&record, screen, &mut out)?;
+    let tally = Tally::of(&record);
+    if tally.missing() > 0 {
+        let name = records::name_of(&folder);
+        screen.remark(&format!("nobody runs it any more; to continue: disklab run --resume {name}"));
+    }
+    Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
+}
+
+/// The matrix on a terminal, drawn over itself; elsewhere a line whenever more trials have ended.
+pub struct Picture {
+    bar: Option<ProgressBar>,
+    told: Option<Tally>,
+}
+
+impl Picture {
+    pub fn new(screen: &Screen) -> Self {
+        let bar = screen.progress.then(|| {
+            let bar = ProgressBar::no_length();
+            // The template is ours; a wrong one would show as the default style.
+            let style = ProgressStyle::with_template("{msg}");
+            bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+            bar
+        });
+        Self { bar, told: None }
+    }
+
+    pub fn draw(&mut self, record: &Record, screen: &Screen) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(matrix::of(record, screen).join("\n"));
+            bar.tick();
+            return;
+        }
+        let tally = Tally::of(record);
+        if self.told.replace(tally) != Some(tally) {
+            screen.remark(&tally.to_string());
+        }
+    }
+
+    pub fn end(&self) {
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+    }
+}

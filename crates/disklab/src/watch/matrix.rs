@@ -1,0 +1,203 @@
+//! The matrix of a record as lines of text: a row for each cell, a mark for each of its trials.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use disklab_report::Tally;
+use disklab_report::merge::{CellRow, Group, Report, TrialRow};
+use disklab_store::{Record, Status};
+use disklab_units::prose::digits;
+use rustix::termios::tcgetwinsize;
+
+use crate::screen::{Paint, Screen};
+
+/// Of a terminal that does not say.
+const USUAL_HEIGHT: usize = 24;
+
+/// As many lines as the terminal of standard error has room for.
+pub fn of(record: &Record, screen: &Screen) -> Vec<String> {
+    let height = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_row));
+    let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1) };
+    let running = record.under_way();
+    let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
+    lines.extend(fitting(&Report::of(record).groups, &running, room.saturating_sub(lines.len()), screen));
+    lines
+}
+
+/// Groups fold into a line each, those first that say least: the ones that are done, then those not begun, then all.
+fn fitting(groups: &[Group], running: &BTreeSet<String>, room: usize, screen: &Screen) -> Vec<String> {
+    let folds: [fn(&Group) -> bool; 4] =
+        [|_| false, is_done, |group| is_done(group) || is_to_come(group), |_| true];
+    let lines = |folded: fn(&Group) -> bool| -> Vec<String> {
+        groups
+            .iter()
+            .flat_map(|group| {
+                if folded(group) {
+                    vec![folded_row(group, running, screen)]
+                } else {
+                    rows(group, running, screen)
+                }
+            })
+            .collect()
+    };
+    let mut lines =
+        folds.into_iter().map(lines).find(|lines| lines.len() <= room).unwrap_or_else(|| lines(|_| true));
+    if lines.len() > room {
+        let hidden = lines.len() - room.saturating_sub(1);
+        lines.truncate(room.saturating_sub(1));
+        lines.push(format!("and {hidden} more"));
+    }
+    lines
+        .into_iter()
+        .map(|line| console::truncate_str(&line, screen.width, "\u{2026}").into_owned())
+        .collect()
+}
+
+fn trials<'a>(group: &'a Group) -> impl Iterator<Item = &'a TrialRow<'a>> {
+    group.cells.iter().flat_map(|cell| &cell.trials)
+}
+
+fn is_done(group: &Group) -> bool {
+    trials(group).all(|trial| trial.status.is_some_and(|status| status != Status::Interrupted))
+}
+
+fn is_to_come(group: &Group) -> bool {
+    trials(group).all(|trial| trial.status.is_none())
+}
+
+/// `hdd-raid1, randread-4k-qd1: 12 of 80`
+fn head(group: &Group) -> String {
+    let values: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
+    let ended = trials(group).filter(|trial| trial.status.is_some()).count();
+    let tally = format!("{ended} of {}", trials(group).count());
+    if values.is_empty() { tally } else { format!("{}: {tally}", values.join(", ")) }
+}
+
+/// Its head, with a mark for each cell.
+fn folded_row(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> String {
+    let mark = |cell: &CellRow| {
+        let states: Vec<State> = cell.trials.iter().map(|trial| State::of(trial, running)).collect();
+        let of_cell = if states.contains(&State::Failed) {
+            State::Failed
+        } else if states.iter().all(|state| *state == states[0]) {
+            states[0]
+        } else {
+            State::Running
+        };
+        of_cell.mark(screen)
+    };
+    format!("{}  {}", group.cells.iter().map(mark).collect::<String>(), head(group))
+}
+
+fn rows(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> Vec<String> {
+    let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
+    let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
+    let row = |(cell, label): (&CellRow, &String)| {
+        let marks: String = cell.trials.iter().map(|trial| State::of(trial, running).mark(screen)).collect();
+        let median = cell
+            .measured
+            .as_ref()
+            .map_or_else(String::new, |it| format!("  {} IOPS", digits(it.all.iops.median)));
+        format!("  {label:width$}  {marks}{median}")
+    };
+    std::iter::once(screen.paint(&head(group), Paint::Strong))
+        .chain(group.cells.iter().zip(&labels).map(row))
+        .collect()
+}
+
+/// How far a trial is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Ok,
+    Failed,
+    Spared,
+    Running,
+    ToCome,
+}
+
+impl State {
+    fn of(trial: &TrialRow, running: &BTreeSet<String>) -> Self {
+        match trial.status {
+            Some(Status::Ok) => Self::Ok,
+            Some(Status::Failed | Status::Skipped) => Self::Failed,
+            Some(Status::Spared) => Self::Spared,
+            _ if running.contains(trial.trial) => Self::Running,
+            Some(Status::Interrupted) | None => Self::ToCome,
+        }
+    }
+
+    fn mark(self, screen: &Screen) -> String {
+        match self {
+            Self::Ok => screen.paint("\u{25cf}", Paint::Good),
+            Self::Failed => screen.paint("\u{2717}", Paint::Bad),
+            Self::Spared => screen.paint("-", Paint::Faint),
+            Self::Running => "\u{25d0}".to_owned(),
+            Self::ToCome => screen.paint("\u{b7}", Paint::Faint),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_store::manifest::Suite;
+    use disklab_store::outcome::Cell;
+    use disklab_store::{Manifest, Outcome};
+    use disklab_units::Seed;
+
+    use super::*;
+    use crate::screen::When;
+
+    /// Three cells of three seeds: done, under way with a failure, to come.
+    fn record(folder: &std::path::Path) -> Record {
+        let ids: Vec<String> = ["pid", "queue", "devid"]
+            .iter()
+            .flat_map(|policy| (1..=3).map(move |seed| format!("{policy}+s{seed}")))
+            .collect();
+        let suite = Suite::new("quick", "question = \"?\"\n[axes]\npolicy = [\"pid\"]\n", Vec::new());
+        let manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", suite, ids.clone());
+        let writer = Record::create_at(&folder.join("run"), &manifest).expect("a record");
+        let note = |id: &str, status| {
+            let (policy, seed) = id.split_once("+s").expect("an id");
+            let cell = Cell(vec![("policy".to_owned(), policy.to_owned())]);
+            let outcome = Outcome {
+                trial: id.to_owned(),
+                cell,
+                seed_index: seed.parse().expect("a seed"),
+                seed: Seed(1),
+                status,
+                reason: None,
+                virtual_ns: None,
+                wall_ms: 1,
+                sample: None,
+                remarks: Vec::new(),
+                raw: None,
+                files: std::collections::BTreeMap::new(),
+                disks: Vec::new(),
+                measures: std::collections::BTreeMap::new(),
+                found: None,
+            };
+            writer.note(outcome).expect("a recorded trial");
+        };
+        ids[..3].iter().for_each(|id| note(id, Status::Ok));
+        note(&ids[3], Status::Failed);
+        Record::open(&folder.join("run")).expect("a record")
+    }
+
+    #[test]
+    fn every_trial_has_its_mark_and_groups_fold_where_there_is_no_room() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let record = record(folder.path());
+        let screen = Screen::new(false, When::Never);
+        let running = BTreeSet::from(["queue+s2".to_owned()]);
+        let report = Report::of(&record);
+        let lines = fitting(&report.groups, &running, 10, &screen);
+        let rows = [
+            "4 of 9",
+            "  pid    \u{25cf}\u{25cf}\u{25cf}",
+            "  queue  \u{2717}\u{25d0}\u{b7}",
+            "  devid  \u{b7}\u{b7}\u{b7}",
+        ];
+        assert_eq!(lines, rows);
+        assert_eq!(fitting(&report.groups, &running, 2, &screen), ["\u{25cf}\u{2717}\u{b7}  4 of 9"]);
+    }
+}

@@ -1,0 +1,146 @@
+//! What adding seeds until verdicts are given spares, beside designs of a fixed number of seeds: from a record of each.
+//! In virtual time a seed is the same trial in both, so that they differ in how many trials were run and in nothing else.
+
+use std::fmt::Write;
+
+use anyhow::Context;
+use disklab_compare::{Contest, Judgement, Looked, Metric, Terms, Trust, against_baseline, judge, looked_at};
+use disklab_stats::Verdict;
+use disklab_store::{Record, Status};
+use disklab_units::prose::{count, digits};
+
+use super::head::run_command;
+use super::words::code;
+
+pub const NAME: &str = "until-decided";
+/// With fewer seeds nothing can be decided.
+const FEWEST: u32 = 3;
+
+/// The record of `run --until-decided`, and one of the same suite with as many seeds of every cell.
+pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
+    let until = looked_at(std::iter::once(decided))
+        .with_context(|| format!("{}: not a record of `run --until-decided`", decided.folder().display()))?;
+    anyhow::ensure!(
+        looked_at(std::iter::once(fixed)).is_none(),
+        "{}: its seeds depended on verdicts too; run the suite with --seeds alone",
+        fixed.folder().display()
+    );
+    let suites = [decided, fixed].map(|record| record.manifest().suite.sha256());
+    anyhow::ensure!(suites[0] == suites[1], "the two records are of different suites");
+    let terms = Terms::recorded(until)?;
+    let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
+    let judged = |record, looked: Option<&Looked>, most: u32| -> anyhow::Result<Vec<Judgement>> {
+        let contests = against_baseline(record, None, Trust::Sound)?.1;
+        let contests: Vec<Contest> = contests.into_iter().map(|contest| upto(contest, most)).collect();
+        Ok(judge(&contests, &metrics, terms, looked)?)
+    };
+    let sequential = Design {
+        name: format!("until decided, looking after {}", listed_numbers(&until.looks)),
+        trials: ran(decided),
+        judgements: judged(decided, Some(&Looked { until, upto: u32::MAX }), u32::MAX)?,
+    };
+    let most = fixed.lines().iter().map(|outcome| outcome.seed_index).max().unwrap_or(0);
+    let last = until.looks.last().copied().unwrap_or(0);
+    anyhow::ensure!(
+        most >= last,
+        "{}: {most} seeds, and the other looked up to {last}",
+        fixed.folder().display()
+    );
+    let mut designs = Vec::new();
+    for seeds in FEWEST..=most {
+        let trials = fixed.lines().iter().filter(|outcome| outcome.seed_index <= seeds).count();
+        let name = format!("{seeds} seeds of each cell");
+        designs.push(Design { name, trials, judgements: judged(fixed, None, seeds)? });
+    }
+    let mut page = format!(
+        "# Seeds until it is decided, and a fixed number of them\n\nMade by a command from records; every sentence below is \
+         the command's.\n\n- until decided: {}\n- fixed: {}\n- this page: `cargo xtask results {NAME} \
+         records/decided records/fixed`\n\n| design | trials | better | worse | same | undecided |\n\
+         | --- | ---: | ---: | ---: | ---: | ---: |\n",
+        code(&run_command(&decided.manifest().suite, &["--until-decided"], "records/decided")),
+        code(&run_command(&fixed.manifest().suite, &[], "records/fixed")),
+    );
+    for design in std::iter::once(&sequential).chain(&designs) {
+        let of = |verdict| design.of(verdict);
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} | {} | {} | {} |",
+            design.name,
+            design.trials,
+            of(Verdict::Better),
+            of(Verdict::Worse),
+            of(Verdict::Same),
+            of(Verdict::Undecided)
+        );
+    }
+    let _ = write!(page, "\n{}", conclusion(&sequential, &designs));
+    Ok(page)
+}
+
+/// A way to choose how many trials to run, and what came of it.
+struct Design {
+    name: String,
+    trials: usize,
+    judgements: Vec<Judgement>,
+}
+
+impl Design {
+    fn of(&self, verdict: Verdict) -> usize {
+        self.judgements.iter().filter(|it| it.verdict == verdict).count()
+    }
+}
+
+fn conclusion(sequential: &Design, designs: &[Design]) -> String {
+    let open = sequential.of(Verdict::Undecided);
+    let as_good = designs.iter().find(|design| design.of(Verdict::Undecided) <= open);
+    let mut text = match as_good {
+        Some(design) => format!(
+            "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided it were {}, {} % of those.\n",
+            design.of(Verdict::Undecided),
+            design.name,
+            count(design.trials, "trial"),
+            sequential.trials,
+            digits(100.0 * sequential.trials as f64 / design.trials as f64)
+        ),
+        None => format!("No fixed design here leaves as few verdicts open as {open}.\n"),
+    };
+    let Some(full) = designs.last() else { return text };
+    let pairs = || {
+        sequential.judgements.iter().filter_map(|one| {
+            let same = |other: &&Judgement| {
+                other.cell == one.cell && other.treatment == one.treatment && other.metric == one.metric
+            };
+            Some((one.verdict, full.judgements.iter().find(same)?.verdict))
+        })
+    };
+    let (better, worse) = (Verdict::Better, Verdict::Worse);
+    let opposite = pairs().filter(|pair| [(better, worse), (worse, better)].contains(pair)).count();
+    let other = pairs().filter(|(one, full)| one != full).count();
+    let _ = writeln!(
+        text,
+        "\nOf {} verdicts, {other} are not the one that all seeds give, {opposite} of them its opposite. Both kinds of design \
+         limit how many verdicts of better and worse are wrong to the same share; the one that looks pays for its looks.",
+        sequential.judgements.len()
+    );
+    text
+}
+
+/// The trials of the first seeds alone.
+fn upto(mut contest: Contest, most: u32) -> Contest {
+    contest.treatments.retain(|outcome| outcome.seed_index <= most);
+    contest.baselines.retain(|outcome| outcome.seed_index <= most);
+    contest
+}
+
+fn ran(record: &Record) -> usize {
+    record
+        .outcomes()
+        .iter()
+        .filter(|(_, outcome)| outcome.is_some_and(|it| it.status != Status::Spared))
+        .count()
+}
+
+fn listed_numbers(numbers: &[u32]) -> String {
+    let numbers: Vec<String> = numbers.iter().map(u32::to_string).collect();
+    format!("{} seeds", disklab_units::prose::listed(&numbers))
+}
