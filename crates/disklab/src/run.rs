@@ -57,6 +57,10 @@ pub struct Args {
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "seeds", "out"])]
     resume: Option<String>,
 
+    /// Draw the matrix of trials above the progress, as `disklab watch` does.
+    #[arg(long)]
+    watch: bool,
+
     /// Of a record that is continued, also run again what failed.
     #[arg(long)]
     retry_failed: bool,
@@ -88,7 +92,13 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     say_tidied(&tidied, screen);
 
     let start = Instant::now();
-    let progress = progress::Progress::new(screen, &question.trials, &writer.remaining(), run.jobs);
+    let progress = progress::Progress::new(
+        screen,
+        &question.trials,
+        &writer.remaining(),
+        run.jobs,
+        args.watch.then(|| writer.folder()),
+    );
     let events = &|event: Event| progress.event(&event);
     let result = match &manifest.until_decided {
         Some(until) => decide::carry_out(&run, &question.trials, &writer, until, events, screen),

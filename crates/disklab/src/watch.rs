@@ -76,7 +76,7 @@ impl Picture {
 
     pub fn draw(&mut self, record: &Record, screen: &Screen) {
         if let Some(bar) = &self.bar {
-            bar.set_message(matrix::of(record, screen).join("\n"));
+            bar.set_message(matrix::of(record, screen, 0).join("\n"));
             bar.tick();
             return;
         }

@@ -2,22 +2,26 @@
 //! then.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use disklab_exec::estimate;
 use disklab_exec::run::Event;
 use disklab_spec::Trial;
-use disklab_store::{Outcome, Status};
+use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::plan;
 use crate::screen::Screen;
+use crate::watch::matrix;
 use crate::words;
 
 /// The estimate from the models counts like this much of measured time: the first trials say little about the others.
 const TRUST: Duration = Duration::from_secs(5);
+/// Between two drawings of the matrix: the record is read for each.
+const MATRIX_PAUSE: Duration = Duration::from_millis(300);
 /// Between two lines, where there is no terminal: at least, when a tenth is done; at most, whatever is done.
 const SELDOM: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 
@@ -25,6 +29,8 @@ const SELDOM: (Duration, Duration) = (Duration::from_secs(5), Duration::from_sec
 pub struct Progress<'a> {
     screen: &'a Screen,
     bar: Option<ProgressBar>,
+    /// The record whose matrix is drawn above the bar.
+    watched: Option<&'a Path>,
     start: Instant,
     jobs: usize,
     trials: usize,
@@ -48,6 +54,8 @@ struct State {
     preparing: Vec<Duration>,
     failed: usize,
     told: Told,
+    /// When the matrix was drawn.
+    matrix: Option<Instant>,
 }
 
 /// The last line, where lines are printed.
@@ -102,8 +110,14 @@ impl Running {
 }
 
 impl<'a> Progress<'a> {
-    /// Of those of `trials` that are in `remaining`.
-    pub fn new(screen: &'a Screen, trials: &[Trial], remaining: &[String], jobs: usize) -> Self {
+    /// Of those of `trials` that are in `remaining`; with the matrix of the record in `watched`.
+    pub fn new(
+        screen: &'a Screen,
+        trials: &[Trial],
+        remaining: &[String],
+        jobs: usize,
+        watched: Option<&'a Path>,
+    ) -> Self {
         let trials: Vec<Trial> =
             trials.iter().filter(|trial| remaining.contains(&trial.id)).cloned().collect();
         let work = |trial: &Trial| Work {
@@ -116,7 +130,7 @@ impl<'a> Progress<'a> {
         let total: Nanos = waiting.values().map(|work| work.virtual_time).sum();
         let bar = (screen.progress && !trials.is_empty()).then(|| {
             let bar = ProgressBar::new(total.0.max(1));
-            bar.set_style(style());
+            bar.set_style(style(watched.is_some()));
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
@@ -131,10 +145,12 @@ impl<'a> Progress<'a> {
             preparing,
             failed: 0,
             told: Told { tenths: 0, at: Instant::now() },
+            matrix: None,
         };
         Self {
             screen,
             bar,
+            watched,
             start: Instant::now(),
             jobs: jobs.clamp(1, trials.len().max(1)),
             trials: trials.len(),
@@ -197,6 +213,7 @@ impl<'a> Progress<'a> {
         let percent = position.saturating_mul(100) / self.total;
         if let Some(bar) = &self.bar {
             bar.set_position(position);
+            self.draw_matrix(bar, state);
         } else if !state.told.again(percent / 10, Instant::now()) {
             return;
         }
@@ -207,6 +224,18 @@ impl<'a> Progress<'a> {
         match &self.bar {
             Some(bar) => bar.set_message(text),
             None => self.screen.remark(&format!("{percent} %: {text}")),
+        }
+    }
+
+    fn draw_matrix(&self, bar: &ProgressBar, state: &mut State) {
+        let Some(folder) = self.watched else { return };
+        if state.matrix.is_some_and(|drawn| drawn.elapsed() < MATRIX_PAUSE) {
+            return;
+        }
+        state.matrix = Some(Instant::now());
+        // What cannot be read now is drawn the next time.
+        if let Ok(record) = Record::open(folder) {
+            bar.set_prefix(matrix::of(&record, self.screen, 1).join("\n"));
         }
     }
 
@@ -250,9 +279,13 @@ impl State {
 }
 
 /// The template is ours; a wrong one would show as the default style.
-fn style() -> ProgressStyle {
-    ProgressStyle::with_template("{bar:30} {percent:>3} %  {msg}")
-        .unwrap_or_else(|_| ProgressStyle::default_bar())
+fn style(with_matrix: bool) -> ProgressStyle {
+    let template = if with_matrix {
+        "{prefix}\n{bar:30} {percent:>3} %  {msg}"
+    } else {
+        "{bar:30} {percent:>3} %  {msg}"
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }
 
 #[cfg(test)]
@@ -270,6 +303,7 @@ mod tests {
             preparing: Vec::new(),
             failed: 0,
             told: Told { tenths: 0, at: Instant::now() },
+            matrix: None,
         }
     }
 

@@ -14,10 +14,10 @@ use crate::screen::{Paint, Screen};
 /// Of a terminal that does not say.
 const USUAL_HEIGHT: usize = 24;
 
-/// As many lines as the terminal of standard error has room for.
-pub fn of(record: &Record, screen: &Screen) -> Vec<String> {
+/// As many lines as the terminal of standard error has room for besides `others`.
+pub fn of(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let height = tcgetwinsize(io::stderr()).map_or(0, |size| usize::from(size.ws_row));
-    let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1) };
+    let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1 + others) };
     let running = record.under_way();
     let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
     lines.extend(fitting(&Report::of(record).groups, &running, room.saturating_sub(lines.len()), screen));
