@@ -1,6 +1,7 @@
 //! `disklab show`: a record as a table of its cells, or everything about one of its trials.
 
 mod cells;
+mod curve;
 mod measures;
 pub mod requests;
 mod trial;

@@ -5,6 +5,7 @@
 
 pub mod ink;
 mod svg;
+pub mod terminal;
 
 use disklab_store::outcome::Cell;
 use kuva::prelude::{Layout, Plot, render_to_svg};

@@ -16,6 +16,7 @@ use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
+use super::curve;
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -46,6 +47,9 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     head(outcome, screen, &mut out)?;
     if let Some(sample) = &outcome.sample {
         numbers(sample, screen, &mut out)?;
+        if let Some(raw) = &raw {
+            curve::print(raw, screen, &mut out)?;
+        }
     }
     if !outcome.measures.is_empty() {
         section("measured", screen, &mut out)?;
