@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, run, same, show,
+    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, run, same, show, trace,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -49,6 +49,7 @@ enum Verb {
     Plan(plan::Args),
     Run(run::Args),
     Show(show::Args),
+    Trace(trace::Args),
     Compare(compare::Args),
     Gate(gate::Args),
     Import(import::Args),
@@ -68,6 +69,7 @@ impl Verb {
             Self::Plan(args) => plan::plan(&args, screen),
             Self::Run(args) => run::run(&args, screen),
             Self::Show(args) => show::show(&args, screen),
+            Self::Trace(args) => trace::trace(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
             Self::Gate(args) => gate::gate(&args, screen),
             Self::Import(args) => import::import(&args, screen),

@@ -29,14 +29,24 @@
 //!
 //! Times are virtual ns.
 
+mod bins;
+mod by_time;
+mod depth;
 mod entry;
 mod packed;
 mod reader;
+mod survey;
+pub mod timeline;
 mod writer;
 
+pub use bins::Bins;
+pub use by_time::{ByTime, Event, What, delay};
+pub use depth::WithDepth;
 pub use entry::{Entry, MOST_DISKS, Served};
 pub use packed::{PACKED, PLAIN, find, open, pack};
 pub use reader::{Error, Reader};
+pub use survey::{Phase, Reach, Survey};
+pub use timeline::Timeline;
 pub use writer::{Arrived, Writer};
 
 /// A reader remembers the ends of so many entries, 32 KiB; a guest has fewer requests under way.

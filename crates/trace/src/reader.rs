@@ -34,8 +34,9 @@ pub struct Reader<R> {
     /// What of the buffer has been read and not been used.
     from: usize,
     to: usize,
-    /// Nothing follows what is in the buffer.
+    /// Nothing follows what is in the buffer, or nothing that can be read.
     ended: bool,
+    failed: Option<io::Error>,
     /// Offset of `from`.
     at: u64,
     decoder: Decoder,
@@ -46,12 +47,12 @@ impl<R: Read> Reader<R> {
     pub fn new(input: R) -> Result<Self, Error> {
         let decoder = Decoder::new(Form::Dlt2);
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        let mut reader = Self { input, buffer, from: 0, to: 0, ended: false, at: 0, decoder };
-        reader.fill().map_err(|source| Error::Read { at: 0, source })?;
+        let mut reader = Self { input, buffer, from: 0, to: 0, ended: false, failed: None, at: 0, decoder };
+        reader.fill();
         reader.decoder.form = match reader.buffer[..reader.to].first_chunk() {
             Some(OLD) => Form::Dlt1,
             Some(writer::MAGIC) => Form::Dlt2,
-            _ => return Err(Error::Damaged { at: 0, what: "neither `DLT1` nor `DLT2`" }),
+            _ => return Err(reader.error("neither `DLT1` nor `DLT2`")),
         };
         reader.from = OLD.len();
         reader.at = OLD.len() as u64;
@@ -59,7 +60,7 @@ impl<R: Read> Reader<R> {
     }
 
     /// Until a whole entry is in the buffer, or all that is left.
-    fn fill(&mut self) -> io::Result<()> {
+    fn fill(&mut self) {
         self.buffer.copy_within(self.from..self.to, 0);
         (self.from, self.to) = (0, self.to - self.from);
         while !self.ended && self.to < LONGEST_ENTRY {
@@ -67,23 +68,30 @@ impl<R: Read> Reader<R> {
                 Ok(0) => self.ended = true,
                 Ok(read) => self.to += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
+                Err(error) => (self.ended, self.failed) = (true, Some(error)),
             }
         }
-        Ok(())
+    }
+
+    /// Where the file could not be read on, that is why the entry here is not whole.
+    fn error(&mut self, what: &'static str) -> Error {
+        let at = self.at;
+        self.failed.take().map_or(Error::Damaged { at, what }, |source| Error::Read { at, source })
     }
 
     fn entry(&mut self) -> Result<Option<Entry>, Error> {
         if self.to - self.from < LONGEST_ENTRY && !self.ended {
-            self.fill().map_err(|source| Error::Read { at: self.at, source })?;
+            self.fill();
         }
         if self.from == self.to {
-            return Ok(None);
+            return if self.failed.is_some() { Err(self.error("cut off")) } else { Ok(None) };
         }
         let mut bytes = Bytes { bytes: &self.buffer[self.from..self.to], at: 0 };
-        let entry = self.decoder.entry(&mut bytes).map_err(|what| Error::Damaged { at: self.at, what })?;
-        self.from += bytes.at;
-        self.at += bytes.at as u64;
+        let entry = self.decoder.entry(&mut bytes);
+        let used = bytes.at;
+        let entry = entry.map_err(|what| self.error(what))?;
+        self.from += used;
+        self.at += used as u64;
         Ok(Some(entry))
     }
 }

@@ -10,6 +10,7 @@ mod needs;
 mod planning;
 mod showing;
 mod tidying;
+mod tracing;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
