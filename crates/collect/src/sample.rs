@@ -249,6 +249,12 @@ fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
     }
 }
 
+/// The latencies of all jobs and directions together that a sample's percentiles are computed from. `None` where fio gave
+/// none that hold for all.
+pub fn latency_of(jobs: &[&Job]) -> Option<(LatencyKind, Latency)> {
+    Tail::of(&measured(jobs).collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
+}
+
 /// The latencies that the percentiles are computed from.
 struct Tail {
     kind: LatencyKind,

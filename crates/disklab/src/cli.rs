@@ -7,7 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, run, same, show, trace,
+    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report, run, same,
+    show, trace,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -52,6 +53,7 @@ enum Verb {
     Trace(trace::Args),
     Compare(compare::Args),
     Gate(gate::Args),
+    Report(report::Args),
     Import(import::Args),
     Audit(audit::Args),
     Same(same::Args),
@@ -72,6 +74,7 @@ impl Verb {
             Self::Trace(args) => trace::trace(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
             Self::Gate(args) => gate::gate(&args, screen),
+            Self::Report(args) => report::report(&args, screen),
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),

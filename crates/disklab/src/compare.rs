@@ -1,26 +1,20 @@
 //! `disklab compare`: better, worse, the same or undecided, with the chance of being wrong.
 
-pub mod answer;
-pub mod contest;
-pub mod judgement;
-pub mod metric;
 mod mmtests;
 
 use std::io::Write;
 
-use disklab_spec::Suite;
+use disklab_compare::{
+    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, judge,
+    looked_at, measured,
+};
 use disklab_stats::Verdict;
 use disklab_store::Record;
-use disklab_store::manifest::UntilDecided;
-use disklab_units::prose::digits;
 
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
-use contest::{Contest, Trust, between, within};
-use judgement::{Judgement, Limit, Looked, Terms, judge};
-use metric::Metric;
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
 ///
@@ -43,8 +37,8 @@ pub struct Args {
     smallest_effect: f64,
 
     /// Whether alpha is the share of verdicts that may be wrong, or the chance that any is.
-    #[arg(long, value_enum, default_value_t = Limit::Share)]
-    limit: Limit,
+    #[arg(long, value_enum, default_value_t = LimitChoice::Share)]
+    limit: LimitChoice,
 
     /// The value that the others of its axis are held against, instead of the suite's baseline.
     #[arg(long, value_name = "AXIS=VALUE", conflicts_with = "others", value_parser = axis_value)]
@@ -78,6 +72,24 @@ impl Of {
     }
 }
 
+/// What alpha limits, where there are many cells; as it is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum LimitChoice {
+    /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and Hochberg).
+    Share,
+    /// The chance that any of them is wrong (Holm); wants more seeds.
+    Any,
+}
+
+impl From<LimitChoice> for Limit {
+    fn from(choice: LimitChoice) -> Self {
+        match choice {
+            LimitChoice::Share => Self::Share,
+            LimitChoice::Any => Self::Any,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Format {
     Table,
@@ -103,7 +115,7 @@ pub fn share(text: &str) -> Result<f64, String> {
     }
 }
 
-fn axis_value(text: &str) -> Result<(String, String), String> {
+pub fn axis_value(text: &str) -> Result<(String, String), String> {
     let (axis, value) = text.split_once('=').ok_or("expected AXIS=VALUE, such as policy=pid")?;
     Ok((axis.trim().to_owned(), value.trim().to_owned()))
 }
@@ -117,7 +129,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         against_first(&first, &others, args.of.trust())?
     };
     measured(&contests, &args.of.metric)?;
-    let terms = Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit };
+    let terms =
+        Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit.into() };
     let until = looked_at(std::iter::once(&first).chain(&others));
     let looked = until.map(|until| Looked { until, upto: u32::MAX });
     let judgements = judge(&contests, &args.of.metric, terms, looked.as_ref()).map_err(Failure::mistaken)?;
@@ -155,109 +168,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// Whose seeds depended on what was seen has to be judged by how it looked; of several records by the one that looked most.
-pub fn looked_at<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a UntilDecided> {
-    records
-        .filter_map(|record| record.manifest().until_decided.as_ref())
-        .max_by_key(|until| until.looks.len())
-}
-
 pub fn open(run: &str) -> Result<Record, Failure> {
     Ok(Record::open(&records::find(run)?)?)
-}
-
-fn name(record: &Record) -> String {
-    records::name_of(record.folder())
-}
-
-/// What a record's cells are told apart by.
-struct Axes {
-    names: Vec<String>,
-    /// An axis and its value, of the suite. An imported record has none.
-    baseline: Option<(String, String)>,
-}
-
-fn axes(record: &Record) -> Result<Axes, Failure> {
-    if let Some(imported) = &record.manifest().imported {
-        return Ok(Axes { names: imported.axes.clone(), baseline: None });
-    }
-    let recorded = &record.manifest().suite;
-    let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set)?;
-    let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
-    let baseline = suite.baseline().map(|baseline| (baseline.axis.to_string(), baseline.value.clone()));
-    Ok(Axes { names: crossed.map(|axis| axis.axis.to_string()).collect(), baseline })
-}
-
-/// The axis in which cells differ from their baseline, and the contests.
-pub fn against_baseline(
-    record: &Record,
-    wanted: Option<(String, String)>,
-    trust: Trust,
-) -> Result<(String, Vec<Contest<'_>>), Failure> {
-    let Axes { names: axes, baseline } = axes(record)?;
-    let name = name(record);
-    let (compared, value) = wanted.or(baseline).ok_or_else(|| {
-        Failure::mistaken(format!(
-            "{name} says of no value that the others are to be held against it; name a second record, or a baseline: \
-             --baseline AXIS=VALUE, with one of the axes {}",
-            axes.join(", ")
-        ))
-    })?;
-    let contests = within(record, &axes, (&compared, &value), trust);
-    if contests.is_empty() {
-        return Err(Failure::mistaken(format!(
-            "nothing in {name} can be held against {compared} {value}: no cell differs from one of these in {compared} \
-             alone (axes: {})",
-            axes.join(", ")
-        )));
-    }
-    Ok((compared, contests))
-}
-
-pub fn against_first<'a>(
-    first: &'a Record,
-    others: &'a [Record],
-    trust: Trust,
-) -> Result<Vec<Contest<'a>>, Failure> {
-    let axes = axes(first)?.names;
-    let mut all = Vec::new();
-    for other in others {
-        let contests = between((&name(first), first), (&name(other), other), &axes, trust);
-        if contests.is_empty() {
-            return Err(Failure::mistaken(format!(
-                "{} and {} have no cell in common; `disklab show` lists the cells of each",
-                name(first),
-                name(other)
-            )));
-        }
-        all.extend(contests);
-    }
-    Ok(all)
-}
-
-/// Refuses a metric that no trial has: a name that was mistyped.
-pub fn measured(contests: &[Contest], metrics: &[Metric]) -> Result<(), Failure> {
-    let outcomes = || contests.iter().flat_map(Contest::outcomes);
-    for metric in metrics {
-        let has_any = outcomes().next().is_none() || outcomes().any(|outcome| metric.of(outcome).is_some());
-        if !has_any {
-            let mut names: Vec<&str> =
-                outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
-            names.sort_unstable();
-            names.dedup();
-            let known = Metric::known();
-            let more = if names.is_empty() {
-                String::new()
-            } else {
-                format!("; these records have {}", names.join(", "))
-            };
-            return Err(Failure::mistaken(format!(
-                "no trial has a number `{}`: {known} are known{more}",
-                metric.name()
-            )));
-        }
-    }
-    Ok(())
 }
 
 const HEAD: [(&str, Side); 10] = [
@@ -337,14 +249,12 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         ]);
         for it in &own {
             let (change, interval) = answer::change_and_interval(it.change);
-            // The arrows are for those who cannot tell the colours apart.
-            let (arrow, paint) = match it.verdict {
-                Verdict::Better => ("▲", Paint::Good),
-                Verdict::Worse => ("▼", Paint::Bad),
-                Verdict::Same => ("=", Paint::Strong),
-                Verdict::Undecided => ("?", Paint::Strong),
+            let paint = match it.verdict {
+                Verdict::Better => Paint::Good,
+                Verdict::Worse => Paint::Bad,
+                Verdict::Same | Verdict::Undecided => Paint::Strong,
             };
-            let verdict = format!("{arrow} {}", it.verdict);
+            let verdict = format!("{} {}", answer::arrow(it.verdict), it.verdict);
             table.row([
                 it.treatment.clone(),
                 it.trials_in_words(),
@@ -360,30 +270,4 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         }
     }
     Ok(())
-}
-
-impl Terms {
-    fn in_words(self, contests: &[Contest], until: Option<&UntilDecided>) -> String {
-        let paired = contests.iter().filter(|contest| contest.paired).count();
-        let how = match paired {
-            0 => "All trials of one side are held against all of the other",
-            _ if paired == contests.len() => "Trials of one seed are paired",
-            _ => "Trials of one seed are paired where there are such",
-        };
-        let looks = until.map_or(1, |until| until.looks.len());
-        let percent = digits(self.alpha * 100.0);
-        let limit = match self.limit {
-            Limit::Share => {
-                format!("of all verdicts better and worse, {percent} % are wrong on average at most")
-            }
-            Limit::Any => {
-                format!("the chance that any verdict better or worse is wrong is {percent} % at most")
-            }
-        };
-        format!(
-            "{how}; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
-            digits(100.0 - self.alpha * 100.0 / looks as f64),
-            digits(self.smallest_effect * 100.0)
-        )
-    }
 }

@@ -93,6 +93,15 @@ impl From<Mistakes> for Failure {
     }
 }
 
+impl From<disklab_compare::Error> for Failure {
+    fn from(error: disklab_compare::Error) -> Self {
+        match error {
+            disklab_compare::Error::Suite(mistakes) => Self::Mistakes(mistakes),
+            error => Self::mistaken(error),
+        }
+    }
+}
+
 impl From<KernelError> for Failure {
     fn from(error: KernelError) -> Self {
         let exit = match &error {

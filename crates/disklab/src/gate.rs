@@ -2,15 +2,15 @@
 
 use std::io::Write;
 
+use disklab_compare::contest::{Contest, Values};
+use disklab_compare::judgement::trials_in_words;
+use disklab_compare::{Change, Metric, against_first, answer, looked_at, measured};
 use disklab_stats::{Crossing, Error, Finding, Gate, Passage};
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
-use crate::compare::contest::{Contest, Values};
-use crate::compare::judgement::{Change, trials_in_words};
-use crate::compare::metric::Metric;
-use crate::compare::{Of, against_first, answer, looked_at, measured, open, share};
+use crate::compare::{Of, open, share};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};

@@ -17,6 +17,7 @@ mod man;
 mod plan;
 mod question;
 mod records;
+mod report;
 mod run;
 mod same;
 mod screen;

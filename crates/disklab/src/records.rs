@@ -3,14 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use disklab_report::Tally;
 use disklab_spec::read::nearest;
-use disklab_store::{Record, Status};
+use disklab_store::Record;
+pub use disklab_store::record::{FOLDER, name_of};
 use serde::Serialize;
 
 use crate::exit::Failure;
-
-/// Where runs put their records, from the current folder.
-pub const FOLDER: &str = "records";
 
 /// How many of the latest runs are named where one is not found.
 const NAMED: usize = 5;
@@ -43,12 +42,6 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     Err(Failure::mistaken(format!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug())))
 }
 
-/// How to name a record to a later command: short where that finds it.
-pub fn name_of(folder: &Path) -> String {
-    let short = folder.strip_prefix(FOLDER).ok().and_then(Path::to_str);
-    short.map_or_else(|| folder.display().to_string(), str::to_owned)
-}
-
 fn is_record(folder: &Path) -> bool {
     folder.join("manifest.toml").is_file()
 }
@@ -66,68 +59,6 @@ fn names() -> Vec<String> {
 
 fn begun(folder: &Path) -> Option<std::time::SystemTime> {
     folder.join("manifest.toml").metadata().ok()?.modified().ok()
-}
-
-/// How far a run has come.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
-pub struct Tally {
-    pub ok: usize,
-    pub failed: usize,
-    pub skipped: usize,
-    pub interrupted: usize,
-    /// Not needed for any verdict.
-    pub spared: usize,
-    /// Never begun.
-    pub not_run: usize,
-}
-
-impl Tally {
-    pub fn of(record: &Record) -> Self {
-        let mut tally = Self::default();
-        for (_, outcome) in record.outcomes() {
-            *match outcome.map(|outcome| outcome.status) {
-                Some(Status::Ok) => &mut tally.ok,
-                Some(Status::Failed) => &mut tally.failed,
-                Some(Status::Skipped) => &mut tally.skipped,
-                Some(Status::Interrupted) => &mut tally.interrupted,
-                Some(Status::Spared) => &mut tally.spared,
-                None => &mut tally.not_run,
-            } += 1;
-        }
-        tally
-    }
-
-    pub fn all(self) -> usize {
-        self.ok + self.failed + self.skipped + self.interrupted + self.spared + self.not_run
-    }
-
-    /// Whether nothing went wrong, and nothing is missing.
-    pub fn is_whole(self) -> bool {
-        self.ok + self.spared == self.all()
-    }
-
-    /// Trials that a resume would run.
-    pub fn missing(self) -> usize {
-        self.interrupted + self.not_run
-    }
-}
-
-/// `106 of 108 trials ok, 2 failed`.
-impl std::fmt::Display for Tally {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} of {} trials ok", self.ok, self.all())?;
-        let others = [
-            (self.failed, "failed"),
-            (self.skipped, "skipped"),
-            (self.interrupted, "interrupted"),
-            (self.spared, "not needed"),
-            (self.not_run, "not run"),
-        ];
-        others
-            .iter()
-            .filter(|(count, _)| *count > 0)
-            .try_for_each(|(count, what)| write!(f, ", {count} {what}"))
-    }
 }
 
 /// A record in `./records`, for a list.

@@ -19,9 +19,10 @@ use crate::exit::{Exit, Failure};
 use crate::home::{Home, from_here};
 use crate::plan::{self, Jobs};
 use crate::question::{Overrides, Question};
-use crate::records::{self, Tally};
+use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::{show, signals, words};
+use disklab_report::Tally;
 
 /// Run a suite and keep what comes of it in a record.
 ///

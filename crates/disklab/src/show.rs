@@ -2,29 +2,17 @@
 
 mod cells;
 mod measures;
-mod merge;
 mod trial;
 
 use std::io::Write;
 
+use disklab_report::merge;
 use disklab_spec::read::nearest;
 use disklab_store::{Outcome, Record};
 
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::Screen;
-
-/// Every result of the kernel executor carries this.
-const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
-                        the disks shows here; what it costs itself does not.";
-
-/// Of results that were imported nothing is known but what their files say.
-const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab audit` says what of them \
-                        cannot be true.";
-
-fn validity(record: &Record) -> &'static str {
-    if record.manifest().imported.is_some() { IMPORTED } else { VALIDITY }
-}
 
 /// Show the results of a run, or everything about one of its trials.
 #[derive(Debug, clap::Args)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::name;
+use crate::outcome::Outcome;
 
 /// The version of the manifest written and read here.
 pub const SCHEMA: u32 = 1;
@@ -157,6 +158,17 @@ impl Manifest {
             inputs: Vec::new(),
             host: Vec::new(),
         }
+    }
+
+    /// Of a record that lost its own: nothing but the trials that have a line, in the order of the lines.
+    pub(crate) fn of_lines(outcomes: &[Outcome]) -> Self {
+        let mut trials: Vec<String> = Vec::new();
+        for outcome in outcomes {
+            if !trials.contains(&outcome.trial) {
+                trials.push(outcome.trial.clone());
+            }
+        }
+        Self::new("", "", Suite::new("", "", Vec::new()), trials)
     }
 
     /// Reads a manifest, and checks that the suite's text is the one it was written with.

@@ -173,16 +173,26 @@ pub struct BadLine {
 
 /// Reads the lines of a `trials.jsonl`. Only a last line without a newline is forgiven.
 pub fn parse(bytes: &[u8]) -> Result<Lines, BadLine> {
+    let (lines, bad) = parse_what_can_be(bytes);
+    bad.into_iter().next().map_or(Ok(lines), Err)
+}
+
+/// The lines of a `trials.jsonl` that can be read, and those that cannot.
+pub fn parse_what_can_be(bytes: &[u8]) -> (Lines, Vec<BadLine>) {
     let whole = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
     let mut outcomes = Vec::new();
+    let mut bad = Vec::new();
     // The last newline ends a line; it does not begin one.
     for (index, line) in bytes[..whole.saturating_sub(1)].split(|&byte| byte == b'\n').enumerate() {
         if whole == 0 {
             break;
         }
-        outcomes.push(parse_line(line).map_err(|message| BadLine { line: index + 1, message })?);
+        match parse_line(line) {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(message) => bad.push(BadLine { line: index + 1, message }),
+        }
     }
-    Ok(Lines { outcomes, whole, torn: bytes.len() - whole })
+    (Lines { outcomes, whole, torn: bytes.len() - whole }, bad)
 }
 
 fn parse_line(line: &[u8]) -> Result<Outcome, String> {

@@ -9,6 +9,15 @@ use crate::error::StoreError;
 use crate::manifest::Manifest;
 use crate::outcome::{self, Lines, Outcome};
 
+/// Where runs put their records, from the current folder.
+pub const FOLDER: &str = "records";
+
+/// How to name a record to a later command: short where that finds it.
+pub fn name_of(folder: &Path) -> String {
+    let short = folder.strip_prefix(FOLDER).ok().and_then(Path::to_str);
+    short.map_or_else(|| folder.display().to_string(), str::to_owned)
+}
+
 /// A record as it was when it was opened. Reading takes no lock: a run may go on meanwhile.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Record {
@@ -22,6 +31,38 @@ impl Record {
         let manifest = read_manifest(folder)?;
         let lines = read_lines(folder)?;
         Ok(Self { folder: folder.to_owned(), manifest, lines })
+    }
+
+    /// What can be read of a damaged record, and a sentence on each thing that cannot. Without a manifest its trials are
+    /// those that have a line. An error where there is neither.
+    pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), StoreError> {
+        let mut lost = Vec::new();
+        let manifest = read_manifest(folder);
+        let path = folder.join("trials.jsonl");
+        let lines = match fs::read(&path).map_err(StoreError::io("read", &path)) {
+            Ok(bytes) => {
+                let (lines, bad) = outcome::parse_what_can_be(&bytes);
+                lost.extend(bad.into_iter().map(|bad| {
+                    let line = bad.line;
+                    format!("{}, line {line}: {}", path.display(), bad.message)
+                }));
+                lines
+            }
+            Err(error) if manifest.is_ok() => {
+                lost.push(error.to_string());
+                Lines::default()
+            }
+            Err(error) => return Err(manifest.err().unwrap_or(error)),
+        };
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            Err(error) if lines.outcomes.is_empty() => return Err(error),
+            Err(error) => {
+                lost.push(error.to_string());
+                Manifest::of_lines(&lines.outcomes)
+            }
+        };
+        Ok((Self { folder: folder.to_owned(), manifest, lines }, lost))
     }
 
     pub fn folder(&self) -> &Path {

@@ -57,6 +57,20 @@ pub struct Bin {
 }
 
 impl Bin {
+    /// Bins that follow each other, as one.
+    pub fn joined(bins: &[Self]) -> Self {
+        bins.iter().fold(Self::default(), |sum, bin| Self {
+            length: sum.length + bin.length,
+            requests: sum.requests + bin.requests,
+            read_bytes: sum.read_bytes + bin.read_bytes,
+            write_bytes: sum.write_bytes + bin.write_bytes,
+            seeks: sum.seeks + bin.seeks,
+            latency: sum.latency + bin.latency,
+            depth: sum.depth + bin.depth,
+            busy: sum.busy + bin.busy,
+        })
+    }
+
     /// 0 to 1.
     pub fn utilisation(&self) -> f64 {
         self.busy as f64 / self.length as f64

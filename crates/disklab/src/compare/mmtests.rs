@@ -5,10 +5,8 @@
 
 use std::io::{self, Write};
 
+use disklab_compare::{Judgement, answer};
 use disklab_stats::{Better, Verdict};
-
-use super::answer;
-use super::judgement::Judgement;
 
 /// Digits of a value, with two after the point.
 const VALUE: usize = 12;
@@ -89,8 +87,7 @@ fn shortened(name: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::judgement::Change;
-    use crate::compare::metric::Metric;
+    use disklab_compare::{Change, Metric};
     use disklab_store::outcome::Cell;
 
     fn judgement(metric: Metric, better: Better, percent: f64, verdict: Verdict) -> Judgement {

@@ -3,6 +3,7 @@
 //! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that looking costs no certainty
 //! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
 
+use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, judge};
 use disklab_exec::not_run;
 use disklab_exec::run::{Event, Run};
 use disklab_spec::Trial;
@@ -13,10 +14,7 @@ use disklab_store::outcome::Cell;
 use disklab_store::{Record, Status, Writer};
 use disklab_units::prose::count;
 
-use crate::compare::contest::Trust;
-use crate::compare::judgement::{Judgement, Limit, Looked, Terms, judge};
-use crate::compare::metric::Metric;
-use crate::compare::{against_baseline, chance, share};
+use crate::compare::{LimitChoice, chance, share};
 use crate::exit::Failure;
 use crate::question::Question;
 use crate::screen::Screen;
@@ -40,8 +38,8 @@ pub struct Verdicts {
     smallest_effect: f64,
 
     /// Whether alpha is the share of verdicts that may be wrong, or the chance that any is.
-    #[arg(long, value_enum, default_value_t = Limit::Share, requires = "until_decided")]
-    limit: Limit,
+    #[arg(long, value_enum, default_value_t = LimitChoice::Share, requires = "until_decided")]
+    limit: LimitChoice,
 }
 
 impl Verdicts {
@@ -75,7 +73,7 @@ impl Verdicts {
             metrics: self.metric.iter().cloned().map(String::from).collect(),
             alpha: self.alpha,
             smallest_effect: self.smallest_effect,
-            limit: self.limit.name(),
+            limit: Limit::from(self.limit).name().to_owned(),
             looks: looks.at().iter().map(|&at| seeds.first() - 1 + at as u32).collect(),
         })
     }

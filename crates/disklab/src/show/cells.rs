@@ -6,11 +6,12 @@ use std::io::Write;
 use std::mem::discriminant;
 
 use disklab_collect::Remark;
+use disklab_report::measures::has_only;
+use disklab_report::merge::{CellRow, Group, Report, TrialRow};
 use disklab_store::Status;
 use disklab_units::prose::{count, listed};
 
 use super::measures;
-use super::merge::{CellRow, Group, Report, TrialRow};
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::words;
@@ -33,7 +34,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         if !disks.is_empty() {
             lines(&format!("disks: {disks}"), "  ", screen, out)?;
         }
-        if measures::has_only(group) {
+        if has_only(group) {
             let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
             measures::print(group, &labels, screen, out)?;
         } else {

@@ -8,14 +8,14 @@ use std::time::Duration;
 use disklab_collect::Sample;
 use disklab_collect::closing::{self, Closing, Phase};
 use disklab_collect::sample::{DirectionSample, LatencyKind};
+use disklab_compare::answer;
 use disklab_guest::names;
+use disklab_report::merge::{together, validity};
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
-use super::merge::together;
-use crate::compare::answer;
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -40,13 +40,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     let left = raw.as_deref().map(Left::read);
     let changed = disklab_store::changed(record, outcome)?;
     if screen.json {
-        return screen.json(&as_json(
-            super::validity(record),
-            outcome,
-            raw.as_deref(),
-            left.as_ref(),
-            &changed,
-        ));
+        return screen.json(&as_json(validity(record), outcome, raw.as_deref(), left.as_ref(), &changed));
     }
     let mut out = screen.out();
     head(outcome, screen, &mut out)?;
@@ -70,7 +64,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             left.last_words(screen, &mut out)?;
         }
     }
-    writeln!(out, "{}", super::validity(record))?;
+    writeln!(out, "{}", validity(record))?;
     if let Some(found) = &outcome.found {
         writeln!(out, "found in {}, {}", record.folder().join(&found.file).display(), found.place)?;
     }

@@ -4,9 +4,9 @@
 use std::io::Write;
 
 use disklab_collect::Spread;
+use disklab_report::merge::{Disk, Group, Measured, Numbers};
 use disklab_units::prose::digits;
 
-use super::super::merge::{Group, Measured, Numbers};
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
@@ -228,7 +228,7 @@ fn disks(
     head: &str,
     measured: &[Option<&Measured>],
     lines: &[Line],
-    value: fn(&super::super::merge::Disk) -> Option<Spread>,
+    value: fn(&Disk) -> Option<Spread>,
 ) -> Column {
     let longest = measured.iter().flatten().max_by_key(|it| it.disks.len());
     let names: Vec<&str> = longest.iter().flat_map(|it| &it.disks).map(|disk| disk.name.as_str()).collect();
@@ -290,9 +290,9 @@ fn told(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String
 mod tests {
     use disklab_store::outcome::Cell;
 
-    use super::super::super::merge::{CellRow, Disk};
     use super::*;
     use crate::screen::When;
+    use disklab_report::merge::CellRow;
 
     fn spread(median: f64) -> Spread {
         Spread { min: median * 0.9, median, max: median * 1.1 }
@@ -323,7 +323,13 @@ mod tests {
             write: None,
             disks: (0..disks).map(disk).collect(),
         };
-        CellRow::of(vec!["round-robin:4096".to_owned()], measured)
+        CellRow {
+            values: vec!["round-robin:4096".to_owned()],
+            measured: Some(measured),
+            measures: Vec::new(),
+            trials: Vec::new(),
+            outcomes: Vec::new(),
+        }
     }
 
     fn group(disks: u8, time: f64) -> Group<'static> {

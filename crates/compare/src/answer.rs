@@ -6,7 +6,7 @@ use disklab_stats::Verdict;
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, digits, listed};
 
-use super::judgement::{Change, Judgement};
+use crate::judgement::{Change, Judgement};
 
 /// In the order in which they are counted.
 const ALL: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
@@ -62,6 +62,16 @@ fn largest<'a>(cells: &[&'a Judgement], word: Verdict) -> Option<(&'a Cell, f64)
     changes.max_by(|(_, a), (_, b)| size(*a).total_cmp(&size(*b)))
 }
 
+/// For those who cannot tell colours apart.
+pub const fn arrow(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Better => "▲",
+        Verdict::Worse => "▼",
+        Verdict::Same => "=",
+        Verdict::Undecided => "?",
+    }
+}
+
 pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
 }
@@ -97,7 +107,7 @@ pub fn change(percent: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::metric::Metric;
+    use crate::metric::Metric;
 
     fn cell(array: &str, percent: f64, verdict: Verdict) -> Judgement {
         Judgement {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use disklab_store::outcome::{Cell, seed_of_id};
 use disklab_store::{Outcome, Record, Status};
 
-use super::metric::Metric;
+use crate::metric::Metric;
 
 /// One thing against another, all else being equal.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,12 +7,26 @@ use disklab_collect::{Remark, Sample, Spread};
 use disklab_spec::Suite;
 use disklab_store::manifest::Manifest;
 use disklab_store::outcome::{Cell, seed_of_id};
+use disklab_store::record::name_of;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
 use serde::Serialize;
 
-use super::measures;
-use crate::records::{self, Tally};
+use crate::measures;
+use crate::tally::Tally;
+
+/// Every result of the kernel executor carries this.
+const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
+                        the disks shows here; what it costs itself does not.";
+
+/// Of results that were imported nothing is known but what their files say.
+const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab audit` says what of them \
+                        cannot be true.";
+
+/// What a record's numbers do not say.
+pub fn validity(record: &Record) -> &'static str {
+    if record.manifest().imported.is_some() { IMPORTED } else { VALIDITY }
+}
 
 /// The axes that a group's head names. The others are its rows.
 const HEAD: [&str; 2] = ["array", "workload"];
@@ -63,7 +77,7 @@ pub struct CellRow<'a> {
     pub trials: Vec<TrialRow<'a>>,
     /// Of trials that have run.
     #[serde(skip)]
-    outcomes: Vec<&'a Outcome>,
+    pub outcomes: Vec<&'a Outcome>,
 }
 
 #[derive(Debug, Serialize)]
@@ -120,7 +134,7 @@ impl<'a> Report<'a> {
         let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
         let axes = axes(suite.as_ref(), record);
         Self {
-            record: records::name_of(record.folder()),
+            record: name_of(record.folder()),
             suite: manifest.suite.name.clone(),
             question: suite.map(|suite| suite.question),
             set: manifest.suite.set.clone(),
@@ -128,7 +142,7 @@ impl<'a> Report<'a> {
             kernels: kernels(manifest),
             tools: manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())).collect(),
             trials: Tally::of(record),
-            validity: super::validity(record),
+            validity: validity(record),
             groups: groups(&axes, record),
         }
     }
@@ -143,7 +157,7 @@ fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
 }
 
 /// The axes of the cells, in order.
-fn axes(suite: Option<&Suite>, record: &Record) -> Vec<String> {
+pub fn axes(suite: Option<&Suite>, record: &Record) -> Vec<String> {
     let of_suite = |suite: &Suite| {
         let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
         crossed.map(|axis| axis.axis.to_string()).collect()
@@ -210,14 +224,6 @@ fn find_or_add<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() 
         all.len() - 1
     });
     &mut all[at]
-}
-
-#[cfg(test)]
-impl CellRow<'_> {
-    pub fn of(values: Vec<String>, measured: Measured) -> Self {
-        let others = (Vec::new(), Vec::new(), Vec::new());
-        Self { values, measured: Some(measured), measures: others.0, trials: others.1, outcomes: others.2 }
-    }
 }
 
 impl<'a> TrialRow<'a> {

@@ -1,15 +1,15 @@
 //! Effects, intervals and verdicts of contests, with wrong verdicts limited over all of them together.
 
-use clap::ValueEnum;
 use disklab_collect::Spread;
-use disklab_stats::{Better, Correction, Error, Estimate, Rule, Verdict, percent};
+use disklab_stats::{Better, Correction, Estimate, Rule, Verdict, percent};
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
+use disklab_units::prose::digits;
 use serde::{Serialize, Serializer};
 
-use super::contest::{Contest, Values};
-use super::metric::Metric;
-use crate::exit::Failure;
+use crate::contest::{Contest, Values};
+use crate::error::Error;
+use crate::metric::Metric;
 
 /// How verdicts come about.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -21,7 +21,7 @@ pub struct Terms {
 }
 
 /// What alpha limits, where there are many cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
     /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and Hochberg).
@@ -31,9 +31,16 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// As it is typed.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    /// As it is typed and recorded.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Share => "share",
+            Self::Any => "any",
+        }
+    }
+
+    pub fn of_name(name: &str) -> Option<Self> {
+        [Self::Share, Self::Any].into_iter().find(|limit| limit.name() == name)
     }
 
     const fn correction(self) -> Correction {
@@ -46,11 +53,35 @@ impl Limit {
 
 impl Terms {
     /// Those that a run decided by.
-    pub fn recorded(until: &UntilDecided) -> Result<Self, Failure> {
-        let limit = Limit::from_str(&until.limit, false).map_err(|_| {
-            Failure::mistaken(format!("the record limits wrong verdicts by `{}`, unknown here", until.limit))
-        })?;
+    pub fn recorded(until: &UntilDecided) -> Result<Self, Error> {
+        let limit =
+            Limit::of_name(&until.limit).ok_or_else(|| Error::UnknownLimit { limit: until.limit.clone() })?;
         Ok(Self { alpha: until.alpha, smallest_effect: until.smallest_effect, limit })
+    }
+
+    /// What the verdicts rest on, as a sentence without its full stop.
+    pub fn in_words(self, contests: &[Contest], until: Option<&UntilDecided>) -> String {
+        let paired = contests.iter().filter(|contest| contest.paired).count();
+        let how = match paired {
+            0 => "All trials of one side are held against all of the other",
+            _ if paired == contests.len() => "Trials of one seed are paired",
+            _ => "Trials of one seed are paired where there are such",
+        };
+        let looks = until.map_or(1, |until| until.looks.len());
+        let percent = digits(self.alpha * 100.0);
+        let limit = match self.limit {
+            Limit::Share => {
+                format!("of all verdicts better and worse, {percent} % are wrong on average at most")
+            }
+            Limit::Any => {
+                format!("the chance that any verdict better or worse is wrong is {percent} % at most")
+            }
+        };
+        format!(
+            "{how}; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
+            digits(100.0 - self.alpha * 100.0 / looks as f64),
+            digits(self.smallest_effect * 100.0)
+        )
     }
 }
 
@@ -105,7 +136,7 @@ pub fn judge(
     metrics: &[Metric],
     terms: Terms,
     looked: Option<&Looked>,
-) -> Result<Vec<Judgement>, Error> {
+) -> Result<Vec<Judgement>, disklab_stats::Error> {
     let mut judgements = Vec::new();
     // One family, whichever way is good: that only decides which word the sign of an effect is.
     let mut compared = Vec::new();

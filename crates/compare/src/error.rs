@@ -1,0 +1,38 @@
+//! Why records cannot be held against each other.
+
+use disklab_spec::Mistakes;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The suite in the record is not one that this disklab understands.
+    #[error("{0}")]
+    Suite(Mistakes),
+
+    #[error(
+        "{record} says of no value that the others are to be held against it; name a second record, or a baseline: \
+         --baseline AXIS=VALUE, with one of the axes {}",
+        axes.join(", ")
+    )]
+    NoBaseline { record: String, axes: Vec<String> },
+
+    #[error(
+        "nothing in {record} can be held against {compared} {value}: no cell differs from one of these in {compared} \
+         alone (axes: {})",
+        axes.join(", ")
+    )]
+    NothingAgainst { record: String, compared: String, value: String, axes: Vec<String> },
+
+    #[error("{first} and {other} have no cell in common; `disklab show` lists the cells of each")]
+    NoCellInCommon { first: String, other: String },
+
+    /// `found` are the names that the records have besides the `known` ones.
+    #[error("no trial has a number `{metric}`: {known} are known{}", more(found))]
+    NoMetric { metric: String, known: String, found: Vec<String> },
+
+    #[error("the record limits wrong verdicts by `{limit}`, unknown here")]
+    UnknownLimit { limit: String },
+}
+
+fn more(found: &[String]) -> String {
+    if found.is_empty() { String::new() } else { format!("; these records have {}", found.join(", ")) }
+}

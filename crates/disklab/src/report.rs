@@ -1,0 +1,184 @@
+//! `disklab report`: records as a page, a text or a picture.
+
+use std::fs;
+use std::io::{self, Read, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use disklab_compare::Metric;
+use disklab_report::chart::Provenance;
+use disklab_report::{MARKER, Records, Source, Wanted, markdown, page, pictures};
+
+use crate::compare::axis_value;
+use crate::exit::{Exit, Failure};
+use crate::records;
+use crate::screen::Screen;
+
+/// Make a page of a record: verdicts, pictures, and how to repeat them.
+///
+/// One file that opens without a server and asks nobody for anything. Of a record that is being written, or damaged, it shows
+/// what can be read and says what cannot. With several records, the others are held against the first.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Records, by their names in ./records or by their paths.
+    #[arg(required = true)]
+    run: Vec<String>,
+
+    /// Where to; `-` is standard output. By default the record's name in the current folder, such as
+    /// read-policy-20261121-210000.html. A file that is there is replaced only if it is a report.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// What is compared, as `compare` takes it; the first is what the matrix shows.
+    #[arg(long, value_delimiter = ',')]
+    metric: Vec<Metric>,
+
+    /// The value that the others of its axis are held against, instead of the suite's baseline.
+    #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
+    baseline: Option<(String, String)>,
+
+    /// Trials to be looked at closer, by their ids.
+    #[arg(long, value_name = "ID")]
+    trial: Vec<String>,
+
+    #[arg(long, value_enum, default_value_t = Format::Html)]
+    format: Format,
+
+    /// The panel whose picture is wanted, and which of its pictures: `latency`, `latency/tail`.
+    #[arg(long, value_name = "NAME", required_if_eq("format", "svg"))]
+    panel: Option<String>,
+
+    /// The cell that the picture is of, by as many of its values as tell it from others.
+    #[arg(long, value_name = "AXIS=VALUE", value_delimiter = ',', value_parser = axis_value, requires = "panel")]
+    cell: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Html,
+    /// Tables and verdicts, for a thread or a pull request.
+    Markdown,
+    /// One picture.
+    Svg,
+}
+
+pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    if args.panel.is_some() && args.format != Format::Svg {
+        return Err(Failure::mistaken("--panel names a picture; it goes with --format svg"));
+    }
+    let folders = args.run.iter().map(|run| records::find(run)).collect::<Result<Vec<_>, _>>()?;
+    let records = Records::open(&folders)?;
+    let output = args.output.clone().unwrap_or_else(|| default_output(&folders[0], args.format));
+    let wanted = Wanted {
+        metrics: args.metric.clone(),
+        baseline: args.baseline.clone(),
+        trials: args.trial.clone(),
+        command: command(),
+        links: folders.iter().map(|folder| link(folder, &output)).collect(),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    };
+    if let Some(id) = wanted.trials.iter().find(|id| records.all.iter().all(|it| it.outcome(id).is_none())) {
+        return Err(Failure::mistaken(format!("--trial: no trial `{}` has run", id.escape_debug())));
+    }
+    let source = Source::of(&records, &wanted)?;
+    let text = match args.format {
+        Format::Html => page::html(&source),
+        Format::Markdown => markdown::markdown(&source),
+        Format::Svg => picture(args, &source)?,
+    };
+    if output.as_os_str() == "-" {
+        let mut out = screen.out();
+        out.write_all(text.as_bytes())?;
+        out.flush()?;
+        return Ok(Exit::Ok);
+    }
+    write(&output, &text)?;
+    for sentence in &source.lost {
+        screen.remark(&disklab_report::text::visible(sentence));
+    }
+    if screen.json {
+        screen.json(&serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost }))?;
+    } else {
+        let mut out = screen.out();
+        writeln!(out, "{}", output.display())?;
+        out.flush()?;
+    }
+    Ok(Exit::Ok)
+}
+
+/// The picture that is asked for.
+fn picture(args: &Args, source: &Source) -> Result<String, Failure> {
+    let panel = args.panel.as_deref().unwrap_or_default();
+    let (panel, kind) = panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));
+    let chart = pictures::find(source, panel, kind, &args.cell).map_err(Failure::mistaken)?;
+    Ok(chart.standalone(&Provenance {
+        records: source.names().join(", "),
+        command: source.wanted.command.clone(),
+        disklab: source.wanted.version.clone(),
+    }))
+}
+
+fn default_output(folder: &Path, format: Format) -> PathBuf {
+    let name = folder.canonicalize().ok().and_then(|folder| folder.file_name().map(ToOwned::to_owned));
+    let mut name = name.unwrap_or_else(|| "report".into());
+    name.push(match format {
+        Format::Html => ".html",
+        Format::Markdown => ".md",
+        Format::Svg => ".svg",
+    });
+    PathBuf::from(name)
+}
+
+/// As it was typed; words with blanks between quotes.
+fn command() -> String {
+    let quoted = |word: String| {
+        let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+%@".contains(letter);
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
+        }
+    };
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("disklab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// The way from a report's folder to a record's, where there is one; else the whole path.
+fn link(folder: &Path, output: &Path) -> String {
+    let from = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let way = from.canonicalize().and_then(|from| Ok((from, folder.canonicalize()?)));
+    let Ok((from, to)) = way else { return folder.display().to_string() };
+    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let up = from.components().skip(shared).map(|_| Path::new("..").to_owned());
+    let down: PathBuf = to.components().skip(shared).collect();
+    up.chain([down]).collect::<PathBuf>().display().to_string()
+}
+
+/// Writes a file whole or not at all. What is there and is no report stays.
+fn write(output: &Path, text: &str) -> Result<(), Failure> {
+    let failed = |error: io::Error| {
+        Failure::cannot(format!("cannot write {}: {error}; name another file with -o", output.display()))
+    };
+    if output.symlink_metadata().is_ok() && !is_report(output) {
+        return Err(Failure::mistaken(format!(
+            "{} is there and is no report of disklab's; remove it, or name another file with -o",
+            output.display()
+        )));
+    }
+    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new()
+        .prefix(".disklab-report-")
+        .permissions(fs::Permissions::from_mode(0o644))
+        .tempfile_in(folder)
+        .map_err(failed)?;
+    file.write_all(text.as_bytes()).map_err(failed)?;
+    file.persist(output).map_err(|error| failed(error.error))?;
+    Ok(())
+}
+
+fn is_report(path: &Path) -> bool {
+    let mut begin = vec![0; MARKER.len()];
+    path.is_file()
+        && fs::File::open(path).and_then(|mut file| file.read_exact(&mut begin)).is_ok()
+        && begin == MARKER.as_bytes()
+}

@@ -1,0 +1,159 @@
+//! A picture: SVG with its title, a description in words, and the table of its numbers.
+//!
+//! Drawn by kuva in fixed inks ([`ink`]). On the page those are mapped to variables of the style sheet by their attributes,
+//! so that one picture serves light, dark and paper; a picture that stands alone brings a style sheet of its own.
+
+pub mod ink;
+mod svg;
+
+use disklab_store::outcome::Cell;
+use kuva::prelude::{Layout, Plot, render_to_svg};
+use maud::{Markup, PreEscaped, html};
+
+use crate::MARKER;
+use crate::text::visible;
+
+/// Pixels of a picture at its natural size; it is scaled to the width that there is.
+pub const WIDTH: f64 = 720.0;
+
+/// A picture of one panel.
+#[derive(Debug)]
+pub struct Chart {
+    /// Which of its section's pictures: a slug, each once there.
+    pub kind: String,
+    pub title: String,
+    /// What it shows, for who cannot see it.
+    pub says: String,
+    /// What it is about, as of its section.
+    pub cell: Cell,
+    pub table: Table,
+    width: f64,
+    height: f64,
+    /// What is within the `svg` element.
+    inner: String,
+}
+
+/// The numbers of a picture.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    pub head: Vec<String>,
+    /// The first field of each row is its name.
+    pub rows: Vec<Vec<String>>,
+}
+
+/// Where a picture that stands alone is from.
+#[derive(Debug, Clone)]
+pub struct Provenance {
+    pub records: String,
+    pub command: String,
+    pub disklab: String,
+}
+
+impl Chart {
+    /// Draws `plots` in a layout of [`ink::layout`].
+    pub fn draw(
+        kind: &str,
+        title: impl Into<String>,
+        says: impl Into<String>,
+        plots: Vec<Plot>,
+        layout: Layout,
+        table: Table,
+    ) -> Self {
+        let drawn = svg::taken_apart(&render_to_svg(plots, layout));
+        Self {
+            kind: kind.to_owned(),
+            title: title.into(),
+            says: says.into(),
+            cell: Cell::default(),
+            table,
+            width: drawn.width,
+            height: drawn.height,
+            inner: drawn.inner,
+        }
+    }
+
+    /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text escaped. `size` in pixels.
+    pub fn of_svg(
+        kind: &str,
+        title: impl Into<String>,
+        says: impl Into<String>,
+        (width, height): (f64, f64),
+        inner: String,
+        table: Table,
+    ) -> Self {
+        let (title, says, cell) = (title.into(), says.into(), Cell::default());
+        Self { kind: kind.to_owned(), title, says, cell, table, width, height, inner }
+    }
+
+    /// For the page; `id` is used for no other picture there.
+    pub fn figure(&self, id: &str) -> Markup {
+        let (title_id, says_id) = (format!("{id}-title"), format!("{id}-desc"));
+        let size = format!("0 0 {} {}", svg::short(self.width), svg::short(self.height));
+        html! {
+            figure.chart id=(id) data-chart=(self.kind) {
+                figcaption { (self.title) }
+                div.picture {
+                    svg role="img" viewBox=(size) width=(svg::short(self.width)) height=(svg::short(self.height))
+                        aria-labelledby={(title_id) " " (says_id)} {
+                        title id=(title_id) { (self.title) }
+                        desc id=(says_id) { (self.says) }
+                        (PreEscaped(&self.inner))
+                    }
+                }
+                details.numbers {
+                    summary { "Numbers" }
+                    (self.table.markup(&self.title))
+                }
+            }
+        }
+    }
+
+    /// A file of its own, with its title above it.
+    pub fn standalone(&self, provenance: &Provenance) -> String {
+        let Provenance { records, command, disklab } = provenance;
+        let (width, height) = (svg::short(self.width), svg::short(self.height + ink::TITLE));
+        let text = html! {
+            svg xmlns="http://www.w3.org/2000/svg" role="img" width=(width) height=(height)
+                viewBox={"0 0 " (width) " " (height)} aria-labelledby="title desc" font-family=(ink::FONTS) {
+                title id="title" { (self.title) }
+                desc id="desc" { (self.says) }
+                metadata { "disklab " (disklab) "; record: " (records) "; made by: " (command) }
+                style { (PreEscaped(ink::STANDALONE)) }
+                rect.paper width="100%" height="100%" fill="#ffffff" {}
+                text x="12" y="22" font-size="15" font-weight="600" fill=(ink::TEXT) { (self.title) }
+                g transform={"translate(0," (ink::TITLE) ")"} { (PreEscaped(&self.inner)) }
+            }
+        };
+        format!("{MARKER}\n{}\n", visible(&text.into_string()))
+    }
+}
+
+impl Table {
+    pub fn new<T: Into<String>>(head: impl IntoIterator<Item = T>) -> Self {
+        Self { head: head.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+
+    pub fn row<T: Into<String>>(&mut self, fields: impl IntoIterator<Item = T>) {
+        self.rows.push(fields.into_iter().map(Into::into).collect());
+    }
+
+    pub fn markup(&self, caption: &str) -> Markup {
+        html! {
+            div.scroll tabindex="0" role="region" aria-label=(caption) {
+                table {
+                    caption { (caption) }
+                    thead { tr { @for name in &self.head { th scope="col" { (name) } } } }
+                    tbody {
+                        @for row in &self.rows {
+                            tr {
+                                @for (at, field) in row.iter().enumerate() {
+                                    @if at == 0 { th scope="row" { (field) } } @else { td { (field) } }
+                                }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

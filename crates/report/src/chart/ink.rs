@@ -1,0 +1,75 @@
+//! What pictures are drawn with: colours that the colour-blind can tell apart, dashes and marks beside them, and the layout
+//! that all have in common.
+
+use kuva::plot::{LineStyle, MarkerShape};
+use kuva::prelude::{Layout, Theme};
+
+/// Okabe and Ito's colours ("Color Universal Design", 2008) without the yellow, which is too faint on white.
+const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
+const MARKS: [MarkerShape; 4] =
+    [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
+const DASHES: [&str; 4] = ["", "7 3", "2 3", "8 3 2 3"];
+
+pub const TEXT: &str = "#24292f";
+/// Lines of axes and whiskers.
+pub const LINE: &str = "#57606a";
+pub const GRID: &str = "#d8dee4";
+/// What has no result.
+pub const BAD: &str = "#b3261e";
+pub const FONTS: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,sans-serif";
+/// Height of the title above a picture that stands alone.
+pub const TITLE: f64 = 34.0;
+
+/// The style sheet of a picture that stands alone. A viewer that knows none of it shows the picture on white.
+pub const STANDALONE: &str = include_str!("standalone.css");
+
+/// How one of several things is drawn, everywhere on the page.
+#[derive(Debug, Clone, Copy)]
+pub struct Series {
+    pub colour: &'static str,
+    pub mark: MarkerShape,
+    dash: &'static str,
+}
+
+impl Series {
+    /// Different for the first 28.
+    pub fn of(index: usize) -> Self {
+        Self {
+            colour: COLOURS[index % COLOURS.len()],
+            mark: MARKS[(index + index / COLOURS.len()) % MARKS.len()],
+            dash: DASHES[(index + index / COLOURS.len()) % DASHES.len()],
+        }
+    }
+
+    pub fn line(self) -> LineStyle {
+        if self.dash.is_empty() { LineStyle::Solid } else { LineStyle::Custom(self.dash.to_owned()) }
+    }
+}
+
+/// Of these ranges, in pixels at natural size; the fonts and inks of all pictures.
+pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
+    let theme = Theme {
+        background: "none".to_owned(),
+        axis_color: LINE.to_owned(),
+        grid_color: GRID.to_owned(),
+        tick_color: LINE.to_owned(),
+        text_color: TEXT.to_owned(),
+        legend_bg: "none".to_owned(),
+        legend_border: "none".to_owned(),
+        ..Theme::light()
+    };
+    Layout::new(x, y)
+        .with_width(width)
+        .with_height(height)
+        .with_theme(theme)
+        .with_legend_box(false)
+        .with_label_size(13)
+        .with_tick_size(12)
+        .with_body_size(12)
+        .with_clamp_axis()
+}
+
+/// Text for kuva, which takes what stands between two dollars for mathematics.
+pub fn plain(text: &str) -> String {
+    text.replace('$', "\\$")
+}

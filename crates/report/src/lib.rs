@@ -1,0 +1,43 @@
+//! A record as one page that opens anywhere, and the same answers as text.
+//!
+//! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came; [`measures`]: numbers of imported results;
+//! - [`source`]: what a report is made of: records as far as they can be read, their contests and verdicts;
+//! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
+//! - [`over_time`]: pictures of a trace, with [`raster`] and [`embedded`];
+//! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
+//!
+//! A report computes nothing: numbers are the record's, or come from `collect`, `stats` and `compare`. It reads records
+//! and their raw files, and writes nothing: the caller gets a string.
+
+pub mod chart;
+pub mod embedded;
+pub mod markdown;
+pub mod measures;
+pub mod merge;
+pub mod over_time;
+pub mod page;
+pub mod panel;
+pub mod pictures;
+pub mod raster;
+pub mod source;
+pub mod tally;
+pub mod text;
+
+/// The panels, one file each.
+pub mod panels {
+    include!(concat!(env!("OUT_DIR"), "/panels.rs"));
+
+    /// In the order of the page.
+    pub fn in_order() -> Vec<crate::panel::Panel> {
+        let mut all = ALL.to_vec();
+        all.sort_by_key(|panel| panel.place);
+        all
+    }
+}
+
+pub use panel::{Panel, Piece, Section};
+pub use source::{Group, Records, Source, Wanted};
+pub use tally::Tally;
+
+/// The first line of every report, in each format; a file that begins with it may be replaced by another.
+pub const MARKER: &str = "<!-- disklab report -->";

@@ -1,0 +1,138 @@
+//! The same answers as text, for a thread, a gist or a pull request.
+
+use std::fmt::Write as _;
+
+use disklab_compare::{Metric, answer};
+use disklab_units::prose::count;
+
+use crate::MARKER;
+use crate::panels::question::{facts, validities};
+use crate::source::{Choice, Group, Source};
+use crate::text::visible;
+
+/// GitHub's Markdown.
+pub fn markdown(source: &Source) -> String {
+    let mut out = format!("{MARKER}\n");
+    let question = source.merged.iter().find_map(|report| report.question.as_deref());
+    let names = source.names().join(", ");
+    line(&mut out, &format!("## {}\n", plain(question.unwrap_or(&names))));
+    if !source.lost.is_empty() {
+        line(&mut out, "**What could not be read**\n");
+        for sentence in &source.lost {
+            line(&mut out, &format!("- {}", plain(sentence)));
+        }
+        line(&mut out, "");
+    }
+    if let Some(why) = &source.no_judgements {
+        line(&mut out, &format!("No verdicts: {}.\n", plain(why)));
+    }
+    let sentences = source.sentences();
+    for sentence in &sentences {
+        line(&mut out, &format!("- {}.", plain(sentence)));
+    }
+    if !sentences.is_empty() {
+        line(&mut out, &format!("\n{}.\n", plain(&source.terms.in_words(&source.contests, source.until))));
+    }
+    line(&mut out, "| | |\n| --- | --- |");
+    for (what, was) in facts(source) {
+        line(&mut out, &format!("| {} | {} |", plain(&what), plain(&was)));
+    }
+    for metric in &source.metrics {
+        table(&mut out, source, metric);
+    }
+    line(&mut out, "");
+    for validity in validities(source) {
+        line(&mut out, &format!("> {validity}\n"));
+    }
+    line(
+        &mut out,
+        &format!("Made by disklab {}: {}", plain(&source.wanted.version), code(&source.wanted.command)),
+    );
+    visible(&out)
+}
+
+fn line(out: &mut String, text: &str) {
+    // Writing to a string does not fail.
+    let _ = writeln!(out, "{text}");
+}
+
+/// A row for each group, a column for each choice.
+fn table(out: &mut String, source: &Source, metric: &Metric) {
+    let choices = source.choices();
+    line(out, &format!("\n### {}\n", plain(metric.name())));
+    let heads: Vec<String> = choices.iter().map(|choice| plain(choice)).collect();
+    line(out, &format!("| | {} |\n| --- |{}", heads.join(" | "), " ---: |".repeat(choices.len())));
+    let mut failures: Vec<String> = Vec::new();
+    for group in &source.groups {
+        let field = |value: &&str| {
+            let choice = group.choices.iter().find(|choice| choice.value == **value);
+            choice.map_or_else(|| "-".to_owned(), |choice| field(source, group, choice, metric))
+        };
+        let fields: Vec<String> = choices.iter().map(field).collect();
+        line(out, &format!("| {} | {} |", plain(&group.title()), fields.join(" | ")));
+        for choice in &group.choices {
+            let told = choice.failures_in_words();
+            let told = told.into_iter().map(|it| format!("{}, {}: {it}", group.title(), choice.value));
+            failures.extend(told);
+        }
+    }
+    if source.metrics.first() == Some(metric) && !failures.is_empty() {
+        line(out, &format!("\n{} without a result:\n", count(failures.len(), "cell")));
+        for failure in &failures {
+            line(out, &format!("- ✕ {}", plain(failure)));
+        }
+    }
+}
+
+/// `173 ▲ +4.2 %`; `✕` where no trial has a result.
+fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> String {
+    let Some(spread) = choice.spread(metric) else { return "✕".to_owned() };
+    let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
+    let judgement = source.judgement(group, &choice.value, metric);
+    let median = judgement.and_then(|it| it.treatment_median).unwrap_or(spread.median);
+    let verdict = judgement.map_or_else(String::new, |it| {
+        let change =
+            it.change.map_or_else(String::new, |change| format!(" {}", answer::change(change.percent)));
+        format!(" {}{change}", answer::arrow(it.verdict))
+    });
+    let failed = if choice.failures().is_empty() { "" } else { " ✕" };
+    plain(&format!("{}{verdict}{failed}", answer::value(median, &unit)))
+}
+
+/// Text that is nothing but text in Markdown, on one line.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '\n' => plain.push(' '),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '|' | '#' | '~' | '$' => {
+                plain.push('\\');
+                plain.push(letter);
+            }
+            '&' => plain.push_str("&amp;"),
+            _ => plain.push(letter),
+        }
+    }
+    // Names of accounts would be called.
+    plain.replace('@', "@\u{200b}")
+}
+
+/// A span of code with whatever is in it.
+fn code(text: &str) -> String {
+    let longest = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let blank = if longest > 0 { " " } else { "" };
+    format!("{fence}{blank}{}{blank}{fence}", text.replace('\n', " "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_markup() {
+        assert_eq!(plain("a|b <i> `c` *d*\n# @e"), "a\\|b \\<i\\> \\`c\\` \\*d\\* \\# @\u{200b}e");
+        assert_eq!(code("a `b` c"), "`` a `b` c ``");
+        assert_eq!(code("a"), "`a`");
+    }
+}

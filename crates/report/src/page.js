@@ -1,0 +1,165 @@
+// The page is whole without this. It adds: sorting and filtering of tables, values at the pointer, larger pictures, downloads.
+"use strict";
+(() => {
+  const make = (name, properties = {}, ...children) => {
+    const element = Object.assign(document.createElement(name), properties);
+    element.append(...children);
+    return element;
+  };
+
+  // Sorting: a button in each head; numbers by data-value, what has none last.
+  const sortable = (table) => {
+    const body = table.tBodies[0];
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const button = make("button", { type: "button", textContent: head.textContent });
+      head.replaceChildren(button);
+      button.addEventListener("click", () => {
+        const up = head.getAttribute("aria-sort") !== "ascending";
+        for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+        head.setAttribute("aria-sort", up ? "ascending" : "descending");
+        const key = (row) => {
+          const cell = row.cells[column];
+          if ("numbers" in head.dataset) return cell.dataset.value === undefined ? null : Number(cell.dataset.value);
+          return cell.textContent.trim();
+        };
+        const compare = (a, b) =>
+          typeof a === "number" ? a - b : a.localeCompare(b, undefined, { numeric: true });
+        const rows = [...body.rows].map((row) => [key(row), row]);
+        rows.sort(([a], [b]) => (a === null ? (b === null ? 0 : 1) : b === null ? -1 : (up ? 1 : -1) * compare(a, b)));
+        body.append(...rows.map(([, row]) => row));
+      });
+    });
+    filterable(table, body);
+  };
+
+  // Filtering: for each axis a choice of its values.
+  const filterable = (table, body) => {
+    const bar = make("div", { className: "filters" });
+    bar.setAttribute("role", "group");
+    bar.setAttribute("aria-label", "Filter");
+    const shown = make("output");
+    const filters = [];
+    const apply = () => {
+      let count = 0;
+      for (const row of body.rows) {
+        const fits = filters.every(([column, select]) => !select.value || value(row.cells[column]) === select.value);
+        row.hidden = !fits;
+        count += fits;
+      }
+      shown.textContent = `${count} of ${body.rows.length} rows`;
+    };
+    const value = (cell) => cell.textContent.trim();
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      if (!head.dataset.axis) return;
+      const values = [...new Set([...body.rows].map((row) => value(row.cells[column])))];
+      if (values.length < 2) return;
+      const select = make("select", {}, make("option", { value: "", textContent: "all" }));
+      values.forEach((text) => select.append(make("option", { value: text, textContent: text })));
+      select.dataset.filter = head.dataset.axis;
+      select.addEventListener("change", apply);
+      filters.push([column, select]);
+      bar.append(make("label", {}, head.dataset.axis, select));
+    });
+    bar.append(shown);
+    apply();
+    table.closest(".scroll").before(bar);
+  };
+  document.querySelectorAll("table[data-sortable]").forEach(sortable);
+
+  // A link into a folded group unfolds it.
+  const unfold = () => {
+    const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (target) target.scrollIntoView();
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
+
+  // A picture with the colours that it has on the page, as a document of its own.
+  const standalone = (figure) => {
+    const svg = figure.querySelector("svg");
+    const copy = svg.cloneNode(true);
+    const from = svg.querySelectorAll("*");
+    copy.querySelectorAll("*").forEach((element, at) => {
+      if (["title", "desc"].includes(element.tagName)) return;
+      const style = getComputedStyle(from[at]);
+      for (const name of ["fill", "stroke"]) if (element.hasAttribute(name)) element.setAttribute(name, style[name]);
+    });
+    const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
+    const ns = svg.namespaceURI;
+    const title = 34;
+    const outer = document.createElementNS(ns, "svg");
+    Object.entries({ width, height: height + title, viewBox: `0 0 ${width} ${height + title}`, "font-family": "sans-serif" })
+      .forEach(([name, value]) => outer.setAttribute(name, value));
+    const style = getComputedStyle(document.body);
+    const add = (name, attributes, text = "") => {
+      const element = document.createElementNS(ns, name);
+      Object.entries(attributes).forEach(([key, value]) => element.setAttribute(key, value));
+      element.textContent = text;
+      outer.append(element);
+      return element;
+    };
+    add("metadata", {}, document.querySelector("footer").textContent);
+    add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
+    add("text", { x: 12, y: 22, "font-size": 15, "font-weight": 600, fill: style.color }, figure.querySelector("figcaption").textContent);
+    add("g", { transform: `translate(0,${title})` }).append(...copy.childNodes);
+    return { text: new XMLSerializer().serializeToString(outer), width, height: height + title };
+  };
+  const save = (blob, name) => {
+    const link = make("a", { href: URL.createObjectURL(blob), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  };
+  const saveSvg = (figure) => save(new Blob([standalone(figure).text], { type: "image/svg+xml" }), `${figure.id}.svg`);
+  const savePng = (figure) => {
+    const { text, width, height } = standalone(figure);
+    const image = new Image();
+    image.onload = () => {
+      const canvas = make("canvas", { width: width * 2, height: height * 2 });
+      canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
+      canvas.toBlob((blob) => save(blob, `${figure.id}.png`));
+    };
+    image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
+  };
+
+  // Values at the pointer: what the drawing says of itself, in its titles.
+  const hovering = (picture) => {
+    const box = make("div", { className: "hover", hidden: true });
+    picture.append(box);
+    picture.addEventListener("pointermove", (event) => {
+      const title = event.target.closest?.("g")?.querySelector(":scope > title");
+      box.hidden = !title;
+      if (!title) return;
+      box.textContent = title.textContent;
+      const frame = picture.getBoundingClientRect();
+      box.style.left = `${Math.min(event.clientX - frame.left + 12 + picture.scrollLeft, frame.width - 180)}px`;
+      box.style.top = `${event.clientY - frame.top + 14}px`;
+    });
+    picture.addEventListener("pointerleave", () => (box.hidden = true));
+  };
+
+  const zoom = (figure, button) => {
+    const svg = figure.querySelector("svg");
+    const large = figure.classList.toggle("large");
+    svg.style.maxWidth = large ? "none" : "";
+    svg.style.width = large ? "200%" : "";
+    button.setAttribute("aria-pressed", large);
+  };
+  const equip = (figure) => {
+    if (figure.querySelector(".tools")) return;
+    const tool = (text, act) => {
+      const button = make("button", { type: "button", className: "tool", textContent: text });
+      button.setAttribute("aria-label", `${text}: ${figure.querySelector("figcaption").textContent}`);
+      button.addEventListener("click", () => act(figure, button));
+      return button;
+    };
+    const larger = tool("Larger", zoom);
+    larger.setAttribute("aria-pressed", false);
+    figure.querySelector(".picture").after(make("div", { className: "tools" }, tool("SVG", saveSvg), tool("PNG", savePng), larger));
+    hovering(figure.querySelector(".picture"));
+  };
+  // Only what is looked at: a report may have hundreds of pictures.
+  const equipWithin = (root) => root.querySelectorAll("figure.chart").forEach((it) => it.checkVisibility?.() !== false && equip(it));
+  equipWithin(document);
+  document.addEventListener("toggle", (event) => event.target.open && equipWithin(event.target), true);
+})();

@@ -1,0 +1,106 @@
+//! The page: one file that opens without a server, and asks nobody for anything.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use crate::MARKER;
+use crate::panel::{Panel, Piece, Section};
+use crate::panels;
+use crate::source::Source;
+use crate::text::visible;
+
+/// No request to anywhere: what the page needs is in it.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
+
+/// The whole page.
+pub fn html(source: &Source) -> String {
+    let panels = panels::in_order();
+    let title = format!("{} – disklab", source.short_name());
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content={"disklab " (source.wanted.version)};
+                meta name="color-scheme" content="light dark";
+                title { (title) }
+                style { (PreEscaped(include_str!("page.css"))) }
+            }
+            body {
+                a.skip href="#content" { "To the content" }
+                (head(source))
+                nav.contents aria-label="Panels" {
+                    ul { @for panel in &panels { li { a href={"#" (panel.name)} { (panel.title) } } } }
+                }
+                main id="content" {
+                    (lost(source))
+                    @for panel in &panels { (drawn(panel, source)) }
+                }
+                footer { p { "Made by disklab " (source.wanted.version) ": " code { (source.wanted.command) } } }
+                script { (PreEscaped(include_str!("page.js"))) }
+            }
+        }
+    };
+    format!("{MARKER}\n{}\n", visible(&page.into_string()))
+}
+
+fn head(source: &Source) -> Markup {
+    let question = source.merged.iter().find_map(|report| report.question.as_deref());
+    let names = source.names().join(", ");
+    html! {
+        header {
+            p.kicker { "disklab report" }
+            h1 { (question.unwrap_or(&names)) }
+            p.record { @for report in source.merged.iter().take(1) { @if !report.suite.is_empty() { (report.suite) " · " } } (names) }
+        }
+    }
+}
+
+/// What could not be read stands before everything else.
+fn lost(source: &Source) -> Markup {
+    html! {
+        @if !source.lost.is_empty() {
+            section.lost id="lost" aria-labelledby="lost-title" {
+                h2 id="lost-title" { "What could not be read" }
+                ul { @for sentence in &source.lost { li { (sentence) } } }
+            }
+        }
+    }
+}
+
+fn drawn(panel: &Panel, source: &Source) -> Markup {
+    let title = format!("{}-title", panel.name);
+    html! {
+        section.panel id=(panel.name) aria-labelledby=(title) data-panel=(panel.name) {
+            h2 id=(title) { (panel.title) }
+            @match (panel.draw)(source) {
+                Ok(pieces) => (pieces_of(&pieces, panel.name)),
+                Err(why) => p.missing { (why) },
+            }
+        }
+    }
+}
+
+fn pieces_of(pieces: &[Piece], within: &str) -> Markup {
+    html! {
+        @for piece in pieces {
+            @match piece {
+                Piece::Words(words) => (words),
+                Piece::Chart(chart) => (chart.figure(&format!("{within}-{}", chart.kind))),
+                Piece::Section(section) => (folded(section, within)),
+            }
+        }
+    }
+}
+
+fn folded(section: &Section, within: &str) -> Markup {
+    let id = format!("{within}-{}", section.name);
+    html! {
+        details.group id=(id) open[section.open] data-cell=(section.title) {
+            summary { h3 { (section.title) } @if !section.summary.is_empty() { span.summary { (section.summary) } } }
+            div.pieces { (pieces_of(&section.pieces, &id)) }
+        }
+    }
+}

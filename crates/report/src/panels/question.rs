@@ -1,0 +1,87 @@
+//! What was asked, what came out, under which conditions, and what it does not hold for.
+
+use maud::{Markup, html};
+
+use disklab_store::record::name_of;
+use disklab_units::prose::count;
+
+use crate::merge::Report;
+use crate::panel::{Panel, Piece};
+use crate::source::{RECORD, Source};
+
+pub const PANEL: Panel = Panel { place: 10, name: "question", title: "Question and answer", draw };
+
+#[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
+fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+    Ok(vec![Piece::Words(html! {
+        (answer(source))
+        h3 { "Conditions" }
+        (conditions(source))
+        h3 { "What it does not say" }
+        @for validity in validities(source) { p.validity { (validity) } }
+    })])
+}
+
+fn answer(source: &Source) -> Markup {
+    let sentences = source.sentences();
+    html! {
+        @if let Some(why) = &source.no_judgements { p.missing { "No verdicts: " (why) "." } }
+        @if !sentences.is_empty() {
+            ul.answer { @for sentence in &sentences { li { (sentence) "." } } }
+            p.terms { (source.terms.in_words(&source.contests, source.until)) ". "
+                (count(source.judgements.len(), "verdict")) " in all, on "
+                (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>())) "." }
+        }
+    }
+}
+
+/// Each once, however many records have it.
+pub fn validities(source: &Source) -> Vec<&'static str> {
+    let mut all: Vec<&str> = source.merged.iter().map(|report| report.validity).collect();
+    all.dedup();
+    all
+}
+
+/// What was varied and with what it ran, as (what, what it was).
+pub fn facts(source: &Source) -> Vec<(String, String)> {
+    let mut facts = Vec::new();
+    if source.compared == RECORD || source.baseline.is_some() {
+        let baseline = source.baseline.as_deref().map_or_else(String::new, |it| format!(" (baseline: {it})"));
+        facts.push((format!("compared: {}", source.compared), format!("{}{baseline}", source.choices().join(", "))));
+    }
+    let mut axes: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (axis, value) in source.groups.iter().flat_map(|group| &group.cell.0) {
+        match axes.iter_mut().find(|(known, _)| known == axis) {
+            Some((_, values)) if values.contains(&value.as_str()) => {}
+            Some((_, values)) => values.push(value),
+            None => axes.push((axis, vec![value])),
+        }
+    }
+    facts.extend(axes.into_iter().map(|(axis, values)| (axis.to_owned(), values.join(", "))));
+    for (record, report) in source.records.iter().zip(&source.merged) {
+        let of = if source.records.len() > 1 { format!(" of {}", name_of(record.folder())) } else { String::new() };
+        facts.push((format!("trials{of}"), report.trials.to_string()));
+        facts.extend(made_with(report).map(|made| (format!("made with{of}"), made)));
+        if !report.created.is_empty() {
+            facts.push((format!("begun{of}"), report.created.clone()));
+        }
+        if !report.set.is_empty() {
+            facts.push((format!("set{of}"), report.set.join(" ")));
+        }
+    }
+    facts
+}
+
+fn made_with(report: &Report) -> Option<String> {
+    let mut parts: Vec<String> =
+        report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version)).collect();
+    // A tool's version comes first in its fact.
+    parts.extend(report.tools.get("fio").and_then(|fio| fio.split(',').next()).map(str::to_owned));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+fn conditions(source: &Source) -> Markup {
+    html! {
+        dl.facts { @for (what, was) in facts(source) { div { dt { (what) } dd { (was) } } } }
+    }
+}

@@ -1,0 +1,203 @@
+//! What a report is made of.
+
+mod groups;
+mod open;
+
+pub use groups::{Choice, Group, Tried};
+pub use open::Records;
+
+use disklab_compare::{
+    Contest, Error, Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer,
+    judge, looked_at, measured,
+};
+use disklab_spec::Suite;
+use disklab_stats::Verdict;
+use disklab_store::Record;
+use disklab_store::manifest::UntilDecided;
+use disklab_store::record::name_of;
+
+use crate::merge::{self, Report};
+
+/// What every record of fio is asked for, unless somebody asks for something else.
+const USUAL: [Metric; 5] = [Metric::Iops, Metric::Bandwidth, Metric::Mean, Metric::P50, Metric::P99];
+/// Of imported results so many of their own numbers are taken.
+const MOST_OTHERS: usize = 5;
+/// As `compare` judges unless told.
+const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
+
+/// What somebody wants to see.
+#[derive(Debug, Default)]
+pub struct Wanted {
+    /// The first is the matrix's. None: the usual ones.
+    pub metrics: Vec<Metric>,
+    /// An axis and its value, instead of the suite's baseline.
+    pub baseline: Option<(String, String)>,
+    /// Trials to be looked at closer, by their ids.
+    pub trials: Vec<String>,
+    /// The command that makes this report again.
+    pub command: String,
+    /// The folder of each record, as a link in the report says it.
+    pub links: Vec<String>,
+    /// The version of disklab that makes it.
+    pub version: String,
+}
+
+/// Records, what was found in them, and what of them is to be shown.
+#[derive(Debug)]
+pub struct Source<'a> {
+    pub wanted: &'a Wanted,
+    /// One at least; the first is what the others are held against.
+    pub records: &'a [Record],
+    /// What could not be read, a sentence each.
+    pub lost: Vec<String>,
+    /// Each record merged over its seeds.
+    pub merged: Vec<Report<'a>>,
+    /// The axis in which the choices of a group differ; `record` where records are compared.
+    pub compared: String,
+    /// The choice that the others are held against.
+    pub baseline: Option<String>,
+    /// One at least.
+    pub metrics: Vec<Metric>,
+    pub terms: Terms,
+    pub until: Option<&'a UntilDecided>,
+    pub contests: Vec<Contest<'a>>,
+    /// Of each contest in each metric.
+    pub judgements: Vec<Judgement>,
+    /// Why there are none.
+    pub no_judgements: Option<String>,
+    /// Cells that differ in `compared` only, in the order of the records.
+    pub groups: Vec<Group<'a>>,
+}
+
+/// The word for the axis of which records are the values.
+pub const RECORD: &str = "record";
+
+impl<'a> Source<'a> {
+    /// An error where somebody asks for a metric or a baseline that is not there.
+    pub fn of(records: &'a Records, wanted: &'a Wanted) -> Result<Self, Error> {
+        let Records { all, lost } = records;
+        let merged: Vec<Report> = all.iter().map(Report::of).collect();
+        let until = looked_at(all.iter());
+        let metrics = if wanted.metrics.is_empty() { usual(all, until) } else { wanted.metrics.clone() };
+        let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
+        let (compared, contests, no_judgements) = match contests(all, wanted) {
+            Ok((compared, contests)) => (Some(compared), contests, None),
+            Err(error) if asked => return Err(error),
+            Err(error) => (None, Vec::new(), Some(error.to_string())),
+        };
+        if !wanted.metrics.is_empty() {
+            measured(&contests, &metrics)?;
+        }
+        let terms = until.map_or(Ok(TERMS), Terms::recorded)?;
+        let looked = until.map(|until| Looked { until, upto: u32::MAX });
+        let (judgements, no_judgements) = match judge(&contests, &metrics, terms, looked.as_ref()) {
+            Ok(judgements) => (judgements, no_judgements),
+            Err(error) => (Vec::new(), Some(error.to_string())),
+        };
+        let axes: Vec<Vec<String>> = all.iter().map(axes).collect();
+        let compared = compared.or_else(|| axes.first()?.last().cloned()).unwrap_or_default();
+        let groups = groups::of(all, &axes, &compared);
+        let baseline = contests.first().map(|contest| contest.baseline.clone());
+        Ok(Self {
+            wanted,
+            records: all,
+            lost: lost.clone(),
+            merged,
+            compared,
+            baseline,
+            metrics,
+            terms,
+            until,
+            contests,
+            judgements,
+            no_judgements,
+            groups,
+        })
+    }
+
+    /// All values of what is compared, in the order in which the groups have them: colours go by their places.
+    pub fn choices(&self) -> Vec<&str> {
+        let mut choices: Vec<&str> = Vec::new();
+        for choice in self.groups.iter().flat_map(|group| &group.choices) {
+            if !choices.contains(&choice.value.as_str()) {
+                choices.push(&choice.value);
+            }
+        }
+        choices
+    }
+
+    /// How a later command names the records.
+    pub fn names(&self) -> Vec<String> {
+        self.records.iter().map(|record| name_of(record.folder())).collect()
+    }
+
+    /// The last part of the first record's path.
+    pub fn short_name(&self) -> String {
+        let folder = self.records.first().and_then(|record| record.folder().file_name());
+        folder.map_or_else(|| "report".to_owned(), |name| name.to_string_lossy().into_owned())
+    }
+
+    /// The verdicts in words, of the first metric.
+    pub fn sentences(&self) -> Vec<String> {
+        let first: Vec<Judgement> = self.of_first_metric().cloned().collect();
+        answer::sentences(&first)
+    }
+
+    /// The judgements of the matrix.
+    pub fn of_first_metric(&self) -> impl Iterator<Item = &Judgement> {
+        self.judgements.iter().filter(|judgement| Some(&judgement.metric) == self.metrics.first())
+    }
+
+    /// The verdict on one choice of a group.
+    pub fn judgement(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Judgement> {
+        self.judgements.iter().find(|judgement| {
+            judgement.treatment == choice && judgement.metric == *metric && judgement.cell == group.cell
+        })
+    }
+
+    /// The place of the group to begin with: where the change that is certain is greatest, else the first.
+    pub fn striking(&self) -> usize {
+        let size = |judgement: &Judgement| {
+            let change = judgement.change.map_or(0.0, |change| (1.0 + change.percent / 100.0).ln().abs());
+            if change.is_finite() { change } else { 0.0 }
+        };
+        let certain = |judgement: &&Judgement| matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
+        let greatest = self.of_first_metric().filter(certain).max_by(|a, b| size(a).total_cmp(&size(b)));
+        greatest.and_then(|it| self.groups.iter().position(|group| group.cell == it.cell)).unwrap_or(0)
+    }
+}
+
+/// The axes of a record's cells, in order, as far as they are known.
+fn axes(record: &Record) -> Vec<String> {
+    let manifest = record.manifest();
+    let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
+    merge::axes(suite.as_ref(), record)
+}
+
+fn contests<'a>(all: &'a [Record], wanted: &Wanted) -> Result<(String, Vec<Contest<'a>>), Error> {
+    match all {
+        [only] => against_baseline(only, wanted.baseline.clone(), Trust::Sound),
+        [first, others @ ..] => Ok((RECORD.to_owned(), against_first(first, others, Trust::Sound)?)),
+        [] => Ok((RECORD.to_owned(), Vec::new())),
+    }
+}
+
+/// What the run decided by; else the usual ones that any trial has; else the numbers that it calls its own.
+fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
+    if let Some(until) = until {
+        return until.metrics.iter().map(|name| Metric::of_name(name)).collect();
+    }
+    let outcomes = || records.iter().flat_map(Record::lines);
+    let has = |metric: &Metric| outcomes().any(|outcome| metric.of(outcome).is_some());
+    let known: Vec<Metric> = USUAL.into_iter().filter(has).collect();
+    if !known.is_empty() {
+        return known;
+    }
+    let mut names: Vec<&str> = outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
+    names.sort_unstable();
+    names.dedup();
+    if names.is_empty() {
+        return vec![Metric::Iops];
+    }
+    names.into_iter().take(MOST_OTHERS).map(Metric::of_name).collect()
+}

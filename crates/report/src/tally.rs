@@ -1,0 +1,66 @@
+//! How many trials of a record came to what.
+
+use disklab_store::{Record, Status};
+use serde::Serialize;
+
+/// How far a run has come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Tally {
+    pub ok: usize,
+    pub failed: usize,
+    pub skipped: usize,
+    pub interrupted: usize,
+    /// Not needed for any verdict.
+    pub spared: usize,
+    /// Never begun.
+    pub not_run: usize,
+}
+
+impl Tally {
+    pub fn of(record: &Record) -> Self {
+        let mut tally = Self::default();
+        for (_, outcome) in record.outcomes() {
+            *match outcome.map(|outcome| outcome.status) {
+                Some(Status::Ok) => &mut tally.ok,
+                Some(Status::Failed) => &mut tally.failed,
+                Some(Status::Skipped) => &mut tally.skipped,
+                Some(Status::Interrupted) => &mut tally.interrupted,
+                Some(Status::Spared) => &mut tally.spared,
+                None => &mut tally.not_run,
+            } += 1;
+        }
+        tally
+    }
+
+    pub fn all(self) -> usize {
+        self.ok + self.failed + self.skipped + self.interrupted + self.spared + self.not_run
+    }
+
+    /// Whether nothing went wrong, and nothing is missing.
+    pub fn is_whole(self) -> bool {
+        self.ok + self.spared == self.all()
+    }
+
+    /// Trials that a resume would run.
+    pub fn missing(self) -> usize {
+        self.interrupted + self.not_run
+    }
+}
+
+/// `106 of 108 trials ok, 2 failed`.
+impl std::fmt::Display for Tally {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} of {} trials ok", self.ok, self.all())?;
+        let others = [
+            (self.failed, "failed"),
+            (self.skipped, "skipped"),
+            (self.interrupted, "interrupted"),
+            (self.spared, "not needed"),
+            (self.not_run, "not run"),
+        ];
+        others
+            .iter()
+            .filter(|(count, _)| *count > 0)
+            .try_for_each(|(count, what)| write!(f, ", {count} {what}"))
+    }
+}
