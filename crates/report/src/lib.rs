@@ -11,6 +11,7 @@
 
 pub mod chart;
 pub mod embedded;
+pub mod latency;
 pub mod markdown;
 pub mod measures;
 pub mod merge;

@@ -11,6 +11,7 @@ mod guest;
 mod import;
 mod memory;
 mod rate;
+mod report;
 mod start;
 mod trace;
 
@@ -86,10 +87,11 @@ const SECTIONS: [(&str, Section); 5] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 4] = [
+const BARE: [(&str, Bare); 5] = [
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
     ("import", import::run),
+    ("report", report::run),
     ("trace", trace::run),
 ];
 

@@ -8,6 +8,7 @@ mod input;
 mod manners;
 mod needs;
 mod planning;
+mod reporting;
 mod showing;
 mod tidying;
 mod tracing;
