@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report, run, same,
-    show, watch,
+    show, trace, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -51,6 +51,7 @@ enum Verb {
     Run(run::Args),
     Show(show::Args),
     Watch(watch::Args),
+    Trace(trace::Args),
     Compare(compare::Args),
     Gate(gate::Args),
     Report(report::Args),
@@ -72,6 +73,7 @@ impl Verb {
             Self::Run(args) => run::run(&args, screen),
             Self::Show(args) => show::show(&args, screen),
             Self::Watch(args) => watch::watch(&args, screen),
+            Self::Trace(args) => trace::trace(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
             Self::Gate(args) => gate::gate(&args, screen),
             Self::Report(args) => report::report(&args, screen),

@@ -25,6 +25,7 @@ mod show;
 mod signals;
 mod sparkline;
 mod table;
+mod trace;
 mod watch;
 mod words;
 

@@ -8,8 +8,10 @@ mod input;
 mod manners;
 mod needs;
 mod planning;
+mod reporting;
 mod showing;
 mod tidying;
+mod tracing;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
