@@ -138,6 +138,13 @@
     picture.addEventListener("pointerleave", () => (box.hidden = true));
   };
 
+  // What scrolls must be reachable by keyboard; what fits need not be a stop on the way.
+  const scrollable = (picture) => {
+    const fit = () => (picture.scrollWidth > picture.clientWidth ? picture.setAttribute("tabindex", 0) : picture.removeAttribute("tabindex"));
+    const watch = new ResizeObserver(fit);
+    [picture, picture.querySelector("svg")].forEach((it) => watch.observe(it));
+  };
+
   const zoom = (figure, button) => {
     const svg = figure.querySelector("svg");
     const large = figure.classList.toggle("large");
@@ -157,6 +164,7 @@
     larger.setAttribute("aria-pressed", false);
     figure.querySelector(".picture").after(make("div", { className: "tools" }, tool("SVG", saveSvg), tool("PNG", savePng), larger));
     hovering(figure.querySelector(".picture"));
+    scrollable(figure.querySelector(".picture"));
   };
   // Only what is looked at: a report may have hundreds of pictures.
   const equipWithin = (root) => root.querySelectorAll("figure.chart").forEach((it) => it.checkVisibility?.() !== false && equip(it));
