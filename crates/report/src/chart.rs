@@ -6,6 +6,7 @@
 pub mod ink;
 mod svg;
 
+use disklab_compare::answer;
 use disklab_store::outcome::Cell;
 use kuva::prelude::{Layout, Plot, render_to_svg};
 use maud::{Markup, PreEscaped, html};
@@ -21,6 +22,7 @@ pub const WIDTH: f64 = 720.0;
 pub struct Chart {
     /// Which of its section's pictures: a slug, each once there.
     pub kind: String,
+    /// What it is of, within its section.
     pub title: String,
     /// What it shows, for who cannot see it.
     pub says: String,
@@ -74,16 +76,14 @@ impl Chart {
 
     /// For the page; `id` is used for no other picture there.
     pub fn figure(&self, id: &str) -> Markup {
-        let (title_id, says_id) = (format!("{id}-title"), format!("{id}-desc"));
-        let size = format!("0 0 {} {}", svg::short(self.width), svg::short(self.height));
+        let size = format!("0 0 {} {}", svg::number(self.width), svg::number(self.height));
         html! {
             figure.chart id=(id) data-chart=(self.kind) {
                 figcaption { (self.title) }
                 div.picture {
-                    svg role="img" viewBox=(size) width=(svg::short(self.width)) height=(svg::short(self.height))
-                        aria-labelledby={(title_id) " " (says_id)} {
-                        title id=(title_id) { (self.title) }
-                        desc id=(says_id) { (self.says) }
+                    svg role="img" viewBox=(size) width=(svg::number(self.width)) height=(svg::number(self.height))
+                        aria-label=(self.title) {
+                        desc { (self.says) }
                         (PreEscaped(&self.inner))
                     }
                 }
@@ -98,16 +98,18 @@ impl Chart {
     /// A file of its own, with its title above it.
     pub fn standalone(&self, provenance: &Provenance) -> String {
         let Provenance { records, command, disklab } = provenance;
-        let (width, height) = (svg::short(self.width), svg::short(self.height + ink::TITLE));
+        let cell = answer::values(&self.cell);
+        let title = if cell.is_empty() { self.title.clone() } else { format!("{}: {cell}", self.title) };
+        let (width, height) = (svg::number(self.width), svg::number(self.height + ink::TITLE));
         let text = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" width=(width) height=(height)
                 viewBox={"0 0 " (width) " " (height)} aria-labelledby="title desc" font-family=(ink::FONTS) {
-                title id="title" { (self.title) }
+                title id="title" { (title) }
                 desc id="desc" { (self.says) }
                 metadata { "disklab " (disklab) "; record: " (records) "; made by: " (command) }
                 style { (PreEscaped(ink::STANDALONE)) }
                 rect.paper width="100%" height="100%" fill="#ffffff" {}
-                text x="12" y="22" font-size="15" font-weight="600" fill=(ink::TEXT) { (self.title) }
+                text x="12" y="22" font-size="15" font-weight="600" fill=(ink::TEXT) { (title) }
                 g transform={"translate(0," (ink::TITLE) ")"} { (PreEscaped(&self.inner)) }
             }
         };

@@ -9,6 +9,7 @@
 //! and their raw files, and writes nothing: the caller gets a string.
 
 pub mod chart;
+pub mod latency;
 pub mod markdown;
 pub mod measures;
 pub mod merge;

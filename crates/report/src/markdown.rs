@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 
 use disklab_compare::{Metric, answer};
-use disklab_units::prose::count;
 
 use crate::MARKER;
 use crate::panels::question::{facts, validities};
@@ -77,7 +76,7 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
-        line(out, &format!("\n{} without a result:\n", count(failures.len(), "cell")));
+        line(out, "\nTrials without a result that verdicts may rest on:\n");
         for failure in &failures {
             line(out, &format!("- ✕ {}", plain(failure)));
         }

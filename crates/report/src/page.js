@@ -75,6 +75,11 @@
   addEventListener("hashchange", unfold);
   unfold();
 
+  const titleOf = (figure) => {
+    const cell = figure.closest("details.group")?.dataset.cell;
+    return figure.querySelector("figcaption").textContent + (cell ? `: ${cell}` : "");
+  };
+
   // A picture with the colours that it has on the page, as a document of its own.
   const standalone = (figure) => {
     const svg = figure.querySelector("svg");
@@ -101,7 +106,7 @@
     };
     add("metadata", {}, document.querySelector("footer").textContent);
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
-    add("text", { x: 12, y: 22, "font-size": 15, "font-weight": 600, fill: style.color }, figure.querySelector("figcaption").textContent);
+    add("text", { x: 12, y: 22, "font-size": 15, "font-weight": 600, fill: style.color }, titleOf(figure));
     add("g", { transform: `translate(0,${title})` }).append(...copy.childNodes);
     return { text: new XMLSerializer().serializeToString(outer), width, height: height + title };
   };
@@ -156,7 +161,7 @@
     if (figure.querySelector(".tools")) return;
     const tool = (text, act) => {
       const button = make("button", { type: "button", className: "tool", textContent: text });
-      button.setAttribute("aria-label", `${text}: ${figure.querySelector("figcaption").textContent}`);
+      button.setAttribute("aria-label", `${text}: ${titleOf(figure)}`);
       button.addEventListener("click", () => act(figure, button));
       return button;
     };

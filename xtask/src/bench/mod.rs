@@ -11,6 +11,7 @@ mod guest;
 mod import;
 mod memory;
 mod rate;
+mod report;
 mod start;
 
 use comfy_table::{CellAlignment, Table, presets};
@@ -85,8 +86,12 @@ const SECTIONS: [(&str, Section); 5] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 3] =
-    [("decisions", || Ok(decisions::run())), ("compare", || Ok(compare::run())), ("import", import::run)];
+const BARE: [(&str, Bare); 4] = [
+    ("decisions", || Ok(decisions::run())),
+    ("compare", || Ok(compare::run())),
+    ("import", import::run),
+    ("report", report::run),
+];
 
 /// Runs the section of this name, or all, and prints a table.
 pub fn run(only: Option<&str>) -> anyhow::Result<()> {

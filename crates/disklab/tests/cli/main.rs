@@ -9,6 +9,7 @@ mod manners;
 mod needs;
 mod planning;
 mod report_in_browser;
+mod reporting;
 mod showing;
 mod tidying;
 

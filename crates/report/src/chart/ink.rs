@@ -2,7 +2,7 @@
 //! that all have in common.
 
 use kuva::plot::{LineStyle, MarkerShape};
-use kuva::prelude::{Layout, Theme};
+use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
 
 /// Okabe and Ito's colours ("Color Universal Design", 2008) without the yellow, which is too faint on white.
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
@@ -41,12 +41,22 @@ impl Series {
         }
     }
 
+    /// For a legend of lines.
+    pub fn entry(self, name: &str) -> LegendEntry {
+        LegendEntry {
+            label: plain(name),
+            color: self.colour.to_owned(),
+            shape: LegendShape::Line,
+            dasharray: (!self.dash.is_empty()).then(|| self.dash.to_owned()),
+        }
+    }
+
     pub fn line(self) -> LineStyle {
         if self.dash.is_empty() { LineStyle::Solid } else { LineStyle::Custom(self.dash.to_owned()) }
     }
 }
 
-/// Of these ranges, in pixels at natural size; the fonts and inks of all pictures.
+/// Of exactly these ranges, in pixels at natural size; the fonts and inks of all pictures.
 pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
     let theme = Theme {
         background: "none".to_owned(),
@@ -66,10 +76,13 @@ pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
         .with_label_size(13)
         .with_tick_size(12)
         .with_body_size(12)
-        .with_clamp_axis()
+        .with_x_axis_min(x.0)
+        .with_x_axis_max(x.1)
+        .with_y_axis_min(y.0)
+        .with_y_axis_max(y.1)
 }
 
-/// Text for kuva, which takes what stands between two dollars for mathematics.
+/// Text to be drawn: kuva takes what stands between two dollars for mathematics. Titles are not drawn, and stay as they are.
 pub fn plain(text: &str) -> String {
     text.replace('$', "\\$")
 }

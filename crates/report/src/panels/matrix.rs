@@ -47,7 +47,48 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
             }
         }
     };
-    Ok(vec![Piece::Words(html! { (table) (notes.markup()) })])
+    Ok(vec![Piece::Words(html! { (glance(source, &axes, metric)) (table) (notes.markup()) })])
+}
+
+/// A row for each group, a column for each choice: what became of it, without the numbers.
+fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
+    let choices = source.choices();
+    html! {
+        div.scroll.glance tabindex="0" role="region" aria-label="At a glance" {
+            table id="matrix-glance" {
+                caption { (metric.name()) " at a glance: the change against " (source.baseline.as_deref().unwrap_or("no baseline")) }
+                thead { tr {
+                    @for axis in axes { th scope="col" { (axis) } }
+                    @for choice in &choices { th scope="col" { (choice) } }
+                } }
+                tbody { @for group in &source.groups { tr {
+                    @for axis in axes { th scope="row" { (group.cell.value(axis).unwrap_or_default()) } }
+                    @for choice in &choices {
+                        @let choice = group.choices.iter().find(|it| it.value == *choice);
+                        (choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric)))
+                    }
+                } } }
+            }
+        }
+    }
+}
+
+fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> Markup {
+    let judgement = source.judgement(group, &choice.value, metric);
+    let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
+    html! {
+        td data-verdict=[judgement.map(|it| it.verdict)] {
+            a href={"#bars-" (group.name)} {
+                @match (choice.spread(metric), judgement) {
+                    (None, _) => { span.x { "✕ no result" } },
+                    (Some(_), Some(it)) => {
+                        (answer::arrow(it.verdict)) " " (it.change.map_or_else(|| it.verdict.to_string(), |change| answer::change(change.percent)))
+                    },
+                    (Some(_), None) => { @if is_baseline { "baseline" } @else { "-" } },
+                }
+            }
+        }
+    }
 }
 
 fn row<'a>(

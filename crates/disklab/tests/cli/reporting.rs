@@ -1,0 +1,91 @@
+//! `report`: pages, texts and pictures of records made here.
+
+use std::fs;
+
+use crate::input::refused;
+use crate::{fixture, json, run};
+
+#[test]
+fn a_page_beside_the_records() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let report = run(here.path(), &["report", fixture::NAME]);
+    let file = format!("{}.html", fixture::NAME);
+    assert_eq!((report.status, report.out.trim(), report.err.as_str()), (Some(0), file.as_str(), ""));
+    let page = fs::read_to_string(here.path().join(&file)).expect("a page");
+    assert!(page.starts_with("<!-- disklab report -->\n<!DOCTYPE html>"), "{}", &page[..80]);
+    assert!(page.contains("the guest kernel panicked: sysrq triggered crash"));
+    let link = format!("href=\"./records/{}/raw/hdd-raid1+randread-4k-qd1+pid+s1/\"", fixture::NAME);
+    assert!(page.contains(&link), "no {link}");
+    // Again, over the first.
+    let again = json(here.path(), &["report", fixture::NAME, "--json"]);
+    assert_eq!(again["file"], file.as_str());
+    assert_eq!(again["lost"], serde_json::json!([]));
+    let left = fs::read_dir(here.path()).expect("a folder").count();
+    assert_eq!(left, 2, "the records and the page");
+}
+
+#[test]
+fn what_is_no_report_stays() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let file = here.path().join("letter.html");
+    fs::write(&file, "dear all").expect("a file");
+    let said = refused(run(here.path(), &["report", fixture::NAME, "-o", "letter.html"]));
+    assert!(said.contains("letter.html is there and is no report"), "{said}");
+    assert_eq!(fs::read_to_string(&file).expect("a file"), "dear all");
+}
+
+#[test]
+fn a_text_and_a_picture() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "eight", 8, 1.0);
+    let text = run(here.path(), &["report", "eight", "--format", "markdown", "-o", "-"]);
+    assert_eq!((text.status, text.err.as_str()), (Some(0), ""));
+    assert!(text.out.contains("round-robin:4096 is better than pid in 2 of 2 cells"), "{}", text.out);
+    let arguments = [
+        "report",
+        "eight",
+        "--format",
+        "svg",
+        "--panel",
+        "bars/iops",
+        "--cell",
+        "array=ssd-raid10",
+        "-o",
+        "-",
+    ];
+    let picture = run(here.path(), &arguments);
+    assert_eq!((picture.status, picture.err.as_str()), (Some(0), ""));
+    assert!(picture.out.contains(">IOPS: ssd-raid10, randread-4k-qd1</title>"), "{}", picture.out);
+    assert!(picture.out.trim_end().ends_with("</svg>"), "{}", picture.out);
+}
+
+#[test]
+fn runs_against_a_run() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "before", 5, 1.0);
+    fixture::seeds_record(here.path(), "after", 5, 1.1);
+    let text = run(here.path(), &["report", "before", "after", "--format", "markdown", "-o", "-"]);
+    assert!(text.out.contains("IOPS: after is worse than before in 6 of 6 cells"), "{}", text.out);
+    assert!(text.out.contains("| | before | after |"), "{}", text.out);
+}
+
+#[test]
+fn what_is_not_there_is_refused() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    for (arguments, message) in [
+        (&["report", "no-such"][..], "no-such"),
+        (&["report", fixture::NAME, "--metric", "speed"], "speed"),
+        (&["report", fixture::NAME, "--baseline", "policy=none"], "policy none"),
+        (&["report", fixture::NAME, "--trial", "x+s1"], "x+s1"),
+        (&["report", fixture::NAME, "--format", "svg"], "--panel"),
+        (&["report", fixture::NAME, "--format", "svg", "--panel", "x"], "bars, latency"),
+        (&["report", fixture::NAME, "--format", "svg", "--panel", "bars/x"], "iops"),
+        (&["report", fixture::NAME, "--panel", "bars"], "--format svg"),
+    ] {
+        let said = refused(run(here.path(), arguments));
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,173 @@
+//! Latencies of a group's choices as curves over percentiles: from fio's histograms, or from the percentiles that a record has.
+
+use std::fs;
+
+use disklab_collect::sample::latency_of;
+use disklab_collect::{Spread, fio};
+use disklab_stats::MergedHistograms;
+use disklab_store::Outcome;
+use disklab_units::Nanos;
+
+use crate::source::{Choice, Group, Source, Tried};
+
+/// The tail ends at so many nines: 99.99 %.
+pub const NINES: f64 = 4.0;
+/// Points of the tail for each of them.
+const POINTS_A_NINE: u32 = 12;
+
+/// All seeds of a choice together, and the extremes of its seeds.
+#[derive(Debug, Clone, Copy)]
+pub struct Point {
+    pub percent: f64,
+    /// In ns.
+    pub of_all: f64,
+    pub least: f64,
+    pub greatest: f64,
+}
+
+/// What a curve is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Every request by its bucket.
+    Histograms,
+    /// A few percentiles of each seed; the curve is their median.
+    Percentiles,
+}
+
+/// The latencies of one choice.
+#[derive(Debug)]
+pub struct Curve {
+    pub choice: String,
+    /// Its place among all choices.
+    pub series: usize,
+    pub origin: Origin,
+    /// Of all seeds together.
+    requests: u64,
+    /// In the order of percentiles, each once.
+    points: Vec<Point>,
+}
+
+impl Curve {
+    /// At a percentile that the curve has a point of.
+    pub fn at(&self, percent: f64) -> Option<Point> {
+        self.points.iter().find(|point| (point.percent - percent).abs() < 1e-9).copied()
+    }
+
+    /// For an axis from 0 to 100.
+    pub fn range(&self) -> Vec<Point> {
+        let whole = |percent: f64| (percent - percent.round()).abs() < 1e-9;
+        let few = self.origin == Origin::Percentiles;
+        self.points.iter().filter(|point| few || whole(point.percent)).copied().collect()
+    }
+
+    /// For an axis of nines, to where one request is left.
+    pub fn tail(&self) -> Vec<Point> {
+        let last = if self.origin == Origin::Percentiles {
+            NINES
+        } else {
+            (self.requests as f64).log10().min(NINES)
+        };
+        self.points.iter().filter(|point| nines(point.percent) <= last + 1e-9).copied().collect()
+    }
+}
+
+/// 1 at 90 %, 2 at 99 %, 3 at 99.9 %.
+pub fn nines(percent: f64) -> f64 {
+    -(1.0 - percent / 100.0).max(1e-12).log10()
+}
+
+pub fn percent_of_nines(nines: f64) -> f64 {
+    100.0 - 100.0 * 10_f64.powf(-nines)
+}
+
+/// Whole percents, two apart but for the ends, and the tail's.
+fn percents() -> Vec<f64> {
+    let whole = (0..=100).filter(|percent| percent % 2 == 0 || !(10..90).contains(percent)).map(f64::from);
+    let steps = NINES as u32 * POINTS_A_NINE;
+    let tail = (1..=steps).map(|step| percent_of_nines(f64::from(step) / f64::from(POINTS_A_NINE)));
+    let mut all: Vec<f64> = whole.chain(tail).map(|percent| (percent * 1e6).round() / 1e6).collect();
+    all.sort_by(f64::total_cmp);
+    all.dedup();
+    all
+}
+
+/// The curves of a group, and a sentence on each that is missing or of less than all seeds.
+pub fn curves(source: &Source, group: &Group) -> (Vec<Curve>, Vec<String>) {
+    let (mut curves, mut missing) = (Vec::new(), Vec::new());
+    let all = source.choices();
+    for choice in &group.choices {
+        let series = all.iter().position(|known| *known == choice.value).unwrap_or(0);
+        let (histograms, why) = histograms(choice);
+        missing.extend(why.iter().map(|why| format!("{}, {why}", choice.value)));
+        let curve = if histograms.is_empty() { None } else { merged(&histograms) };
+        let (origin, requests, points) = match curve {
+            Some((requests, points)) => (Origin::Histograms, requests, points),
+            None => (Origin::Percentiles, 0, recorded(choice)),
+        };
+        if points.is_empty() {
+            let what =
+                if choice.results().next().is_none() { "no trial with a result" } else { "no latencies" };
+            missing.push(format!("{}: {what}", choice.value));
+        } else {
+            if origin == Origin::Percentiles {
+                missing.push(format!(
+                    "{}: no histograms; the marks are the recorded percentiles, the median over the seeds",
+                    choice.value
+                ));
+            }
+            curves.push(Curve { choice: choice.value.clone(), series, origin, requests, points });
+        }
+    }
+    (curves, missing)
+}
+
+type Bins = Vec<(u64, u64)>;
+
+/// Of each trial that has one, and why the others have none.
+fn histograms(choice: &Choice) -> (Vec<Bins>, Vec<String>) {
+    let (mut all, mut missing) = (Vec::new(), Vec::new());
+    for (tried, outcome) in choice.results() {
+        match histogram(tried, outcome) {
+            Ok(Some(bins)) => all.push(bins),
+            Ok(None) => {}
+            Err(why) => missing.push(format!("{}: {why}", tried.seed())),
+        }
+    }
+    (all, missing)
+}
+
+/// `None` where the trial has no report of fio's, or one without histograms.
+fn histogram(tried: &Tried, outcome: &Outcome) -> Result<Option<Bins>, String> {
+    let Some(raw) = tried.record.raw(outcome) else { return Ok(None) };
+    let path = raw.join("fio.json");
+    let bytes = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let report = fio::parse(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let latency = latency_of(&report.jobs.iter().collect::<Vec<_>>());
+    let bins = latency.and_then(|(_, latency)| Some(latency.histogram?.bins().to_vec()));
+    Ok(bins.filter(|bins| !bins.is_empty()))
+}
+
+/// Requests in all, and points.
+fn merged(histograms: &[Bins]) -> Option<(u64, Vec<Point>)> {
+    let slices: Vec<&[(u64, u64)]> = histograms.iter().map(Vec::as_slice).collect();
+    let merged = MergedHistograms::new(&slices).ok()?;
+    let trials = 0..merged.trials() as u32;
+    let point = |percent: f64| {
+        let percentile = merged.percentile(percent).ok()?;
+        let seeds = Spread::of(trials.clone().map(|trial| percentile.of(&[trial]) as f64))?;
+        Some(Point { percent, of_all: percentile.of_all() as f64, least: seeds.min, greatest: seeds.max })
+    };
+    let requests = histograms.iter().flatten().map(|&(_, requests)| requests).sum();
+    Some((requests, percents().into_iter().filter_map(point).collect()))
+}
+
+/// The percentiles that the trials' lines have.
+fn recorded(choice: &Choice) -> Vec<Point> {
+    let of = |percent: f64, value: fn(&disklab_collect::Sample) -> Option<Nanos>| {
+        let values = choice.results().filter_map(|(_, it)| Some(value(it.sample.as_ref()?)?.0 as f64));
+        let seeds = Spread::of(values)?;
+        Some(Point { percent, of_all: seeds.median, least: seeds.min, greatest: seeds.max })
+    };
+    let all = [of(50.0, |it| it.p50_ns), of(99.0, |it| it.p99_ns), of(99.9, |it| it.p99_9_ns)];
+    all.into_iter().flatten().filter(|point| point.least > 0.0).collect()
+}

@@ -1,0 +1,211 @@
+//! How each choice did in each number: a bar for the median, a whisker over the seeds; what has no result is an X.
+
+use disklab_compare::{Metric, answer};
+use kuva::plot::annotations::TextAnnotation;
+use kuva::plot::{BarPlot, MarkerShape, ScatterPlot};
+use kuva::prelude::Plot;
+use maud::html;
+
+use crate::chart::{Chart, Table, ink};
+use crate::panel::{Panel, Piece, Section};
+use crate::panels::matrix::summary;
+use crate::source::{Choice, Group, Source};
+use crate::text::slug;
+
+pub const PANEL: Panel = Panel { place: 30, name: "bars", title: "How each did", draw };
+
+/// Pixels at natural size: of a picture, beside the bars, of a row, and above and below the rows.
+const WIDTH: f64 = 460.0;
+const LEFT: f64 = 110.0;
+const RIGHT: f64 = 140.0;
+/// The middles of the columns at the right.
+const MEDIANS: f64 = 36.0;
+const CHANGES: f64 = 96.0;
+const ROW: f64 = 30.0;
+const ABOVE: f64 = 8.0;
+const BELOW: f64 = 42.0;
+
+/// What is drawn of a choice.
+struct Bar<'s> {
+    choice: &'s str,
+    /// Its place among all choices, for its colour.
+    series: usize,
+    /// Least, median and greatest over the seeds.
+    seeds: Option<(f64, f64, f64)>,
+    /// The change and the verdict, where there is one.
+    told: String,
+    failures: Vec<String>,
+    trials: (usize, usize),
+}
+
+fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+    if source.groups.is_empty() {
+        return Err("The record has no trials.".to_owned());
+    }
+    let metric = source.metrics.first().ok_or("No number was asked for.")?;
+    let striking = source.striking();
+    let sections = source.groups.iter().enumerate().map(|(at, group)| {
+        Piece::Section(Section {
+            name: group.name.clone(),
+            title: group.title(),
+            summary: summary(source, group, metric),
+            open: at == striking,
+            cell: group.cell.clone(),
+            pieces: pieces(source, group),
+        })
+    });
+    let said = html! {
+        p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed; ✕ is a trial that gave no \
+                  result that verdicts may rest on. The open group is the one with the greatest certain change." }
+    };
+    Ok(std::iter::once(Piece::Words(said)).chain(sections).collect())
+}
+
+fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
+    let mut pieces: Vec<Piece> = source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
+    let failures: Vec<(&str, String)> = group
+        .choices
+        .iter()
+        .flat_map(|choice| choice.failures_in_words().into_iter().map(|why| (choice.value.as_str(), why)))
+        .collect();
+    if !failures.is_empty() {
+        pieces.push(Piece::Words(html! {
+            ul.failures { @for (choice, why) in &failures { li { span.x aria-hidden="true" { "✕ " } (choice) ", " (why) } } }
+        }));
+    }
+    pieces
+}
+
+fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
+    let all = source.choices();
+    let bar = |choice: &'s Choice| {
+        let judgement = source.judgement(group, &choice.value, metric);
+        let told = judgement.map_or_else(String::new, |it| {
+            let change = it.change.map_or_else(String::new, |change| format!("{} ", answer::change(change.percent)));
+            format!("{change}{}", answer::arrow(it.verdict))
+        });
+        Bar {
+            choice: &choice.value,
+            series: all.iter().position(|known| *known == choice.value).unwrap_or(0),
+            seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
+            told,
+            failures: choice.failures_in_words(),
+            trials: (choice.results().count(), choice.trials.len()),
+        }
+    };
+    group.choices.iter().map(bar).collect()
+}
+
+fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
+    let bars = bars(source, group, metric);
+    let unit = metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
+    let value = |value: f64| answer::value(value, &unit);
+    let most = bars.iter().filter_map(|bar| bar.seeds).map(|(.., max)| max).fold(0.0, f64::max);
+    let (label, scale) = axis(&unit, most);
+    let most = if most > 0.0 { most * 1.02 / scale } else { 1.0 };
+    let rows = bars.len();
+    let height = ABOVE + BELOW + ROW * rows as f64;
+    let layout = ink::layout((0.0, most), (0.5, rows as f64 + 0.5), WIDTH, height)
+        .with_force_margins(LEFT, RIGHT)
+        .with_force_margins_y(ABOVE, BELOW)
+        .with_x_label(ink::plain(&label))
+        // Categories count from below.
+        .with_y_categories(bars.iter().rev().map(|bar| ink::plain(&shortened(bar.choice))).collect())
+        .with_ticks(4);
+    let (plots, layout) = plots(&bars, (most, scale), layout, &value);
+    Chart::draw(&slug(metric.name()), metric.name(), says(&bars, &value), plots, layout, table(&bars, &value))
+}
+
+/// What an axis says of these units, and how many of them it counts as one.
+fn axis(unit: &str, most: f64) -> (String, f64) {
+    match unit {
+        "1/s" => ("a second".to_owned(), 1.0),
+        "bytes/s" => ("MiB/s".to_owned(), f64::from(1 << 20)),
+        "ns" => {
+            let times = [("s", 1e9), ("ms", 1e6), ("us", 1e3)];
+            let fit = times.into_iter().find(|(_, ns)| most >= *ns).unwrap_or(("ns", 1.0));
+            (fit.0.to_owned(), fit.1)
+        }
+        _ => (unit.to_owned(), 1.0),
+    }
+}
+
+fn plots(
+    bars: &[Bar],
+    (most, scale): (f64, f64),
+    mut layout: kuva::prelude::Layout,
+    value: &dyn Fn(f64) -> String,
+) -> (Vec<Plot>, kuva::prelude::Layout) {
+    let mut drawn = BarPlot::new().with_horizontal(true).with_width(0.62).with_error_color(ink::LINE).with_tooltips();
+    let mut errors: Vec<(f64, f64)> = Vec::new();
+    let mut tips = Vec::new();
+    let mut crosses: Vec<(f64, f64)> = Vec::new();
+    let mut reasons: Vec<String> = Vec::new();
+    for (below, bar) in bars.iter().rev().enumerate() {
+        let place = below as f64 + 1.0;
+        let (min, median, max) = bar.seeds.unwrap_or_default();
+        drawn = drawn.with_colored_bar(bar.choice, median / scale, ink::Series::of(bar.series).colour);
+        errors.push(((median - min) / scale, (max - median) / scale));
+        tips.push(said(bar, value));
+        let x_of = |pixels: f64| most * pixels / (WIDTH - LEFT - RIGHT);
+        if !bar.failures.is_empty() {
+            // In the place of the bar; at the margin where there is one.
+            crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(RIGHT - 8.0) }, place));
+            reasons.push(format!("{}: {}", bar.choice, bar.failures.join("; ")));
+        }
+        let median = bar.seeds.map_or_else(|| "no result".to_owned(), |(_, median, _)| value(median));
+        for (text, beside) in [(&median, MEDIANS), (&bar.told, CHANGES)] {
+            // Annotations stand six pixels above their place; half of a letter's height more is the middle of the row.
+            let (x, y) = (most + x_of(beside), place - 10.0 / ROW);
+            layout = layout.with_annotation(TextAnnotation::new(ink::plain(text), x, y).with_font_size(12));
+        }
+    }
+    let mut plots: Vec<Plot> = vec![drawn.with_asymmetric_error(errors).with_tooltip_labels(tips).into()];
+    if !crosses.is_empty() {
+        let cross = ScatterPlot::new()
+            .with_data(crosses)
+            .with_color(ink::BAD)
+            .with_size(6.0)
+            .with_marker(MarkerShape::Cross)
+            .with_tooltips()
+            .with_tooltip_labels(reasons);
+        plots.push(cross.into());
+    }
+    (plots, layout)
+}
+
+fn said(bar: &Bar, value: &dyn Fn(f64) -> String) -> String {
+    let Some((min, median, max)) = bar.seeds else { return format!("{}: no result", bar.choice) };
+    let told = if bar.told.is_empty() { String::new() } else { format!(", {}", bar.told) };
+    format!("{}: {}, seeds {} to {}{told}", bar.choice, value(median), value(min), value(max))
+}
+
+fn says(bars: &[Bar], value: &dyn Fn(f64) -> String) -> String {
+    bars.iter().map(|bar| said(bar, value)).collect::<Vec<_>>().join(". ") + "."
+}
+
+fn table(bars: &[Bar], value: &dyn Fn(f64) -> String) -> Table {
+    let mut table = Table::new(["", "median", "least", "greatest", "change", "trials", "without a result"]);
+    for bar in bars {
+        let number = |number: Option<f64>| number.map_or_else(|| "✕".to_owned(), value);
+        table.row([
+            bar.choice.to_owned(),
+            number(bar.seeds.map(|(_, median, _)| median)),
+            number(bar.seeds.map(|(min, ..)| min)),
+            number(bar.seeds.map(|(.., max)| max)),
+            bar.told.clone(),
+            format!("{} of {}", bar.trials.0, bar.trials.1),
+            bar.failures.join("; "),
+        ]);
+    }
+    table
+}
+
+/// As much of a name as there is room for beside the bars.
+fn shortened(name: &str) -> String {
+    const MOST: usize = 16;
+    if name.chars().count() <= MOST {
+        return name.to_owned();
+    }
+    name.chars().take(MOST - 1).chain(['…']).collect()
+}

@@ -1,0 +1,142 @@
+//! How to make it again: the command, what it was made with, and where the raw output of each trial is.
+
+use std::fmt::Write as _;
+
+use disklab_store::outcome::Outcome;
+use disklab_store::record::name_of;
+use disklab_store::{Record, manifest::Fact};
+use disklab_units::prose::count;
+use maud::{Markup, html};
+
+use crate::panel::{Panel, Piece};
+use crate::source::Source;
+
+pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", draw };
+
+#[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
+fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+    let links = source.wanted.links.iter().map(Some).chain(std::iter::repeat(None));
+    Ok(source
+        .records
+        .iter()
+        .zip(links)
+        .map(|(record, link)| {
+            Piece::Words(html! {
+                @if source.records.len() > 1 { h3 { (name_of(record.folder())) } }
+                (of_record(record, link.map(String::as_str)))
+            })
+        })
+        .chain([verdicts(source)])
+        .collect())
+}
+
+/// The command that prints the same verdicts.
+fn verdicts(source: &Source) -> Piece {
+    let metrics: Vec<String> = source.metrics.iter().cloned().map(String::from).collect();
+    let baseline = source.wanted.baseline.as_ref();
+    let baseline = baseline.map_or_else(String::new, |(axis, value)| format!(" --baseline {axis}={value}"));
+    Piece::Words(html! {
+        h3 { "The verdicts and this page" }
+        pre { "disklab compare " (source.names().join(" ")) " --metric " (metrics.join(",")) (baseline) "\n" (source.wanted.command) }
+    })
+}
+
+fn of_record(record: &Record, link: Option<&str>) -> Markup {
+    let manifest = record.manifest();
+    let words = words(&manifest.command);
+    html! {
+        @if words.is_empty() { p.missing { "The record does not say by which command it was made." } } @else { pre { (words) } }
+        dl.facts {
+            @if !manifest.disklab.is_empty() { (fact("disklab", &manifest.disklab)) }
+            (fact("seeds", &seeds(record)))
+            @for kernel in &manifest.kernels {
+                (fact(&format!("kernel {}", kernel.name), &format!("Linux {}", kernel.version)))
+                (fact("its configuration, SHA-256", &kernel.config_sha256))
+                (fact("its key", &kernel.key))
+                @if !kernel.source.is_empty() { (fact("its source", &kernel.source)) }
+                @if !kernel.compiler.is_empty() { (fact("its compiler", &kernel.compiler)) }
+            }
+            @for Fact { name, value } in &manifest.tools { (fact(name, value)) }
+            @for Fact { name, value } in &manifest.host { (fact(&format!("host: {name}"), value)) }
+        }
+        @if !manifest.suite.text().is_empty() {
+            details { summary { "The suite " (manifest.suite.name) ", SHA-256 " (manifest.suite.sha256()) } pre { (manifest.suite.text()) } }
+        }
+        @if !manifest.inputs.is_empty() {
+            details {
+                summary { (count(manifest.inputs.len(), "file")) " of the lab that it was made of, with SHA-256" }
+                dl.facts { @for Fact { name, value } in &manifest.inputs { (fact(name, value)) } }
+            }
+        }
+        (raw(record, link))
+    }
+}
+
+fn fact(name: &str, value: &str) -> Markup {
+    html! { div { dt { (name) } dd { (value) } } }
+}
+
+fn words(command: &[String]) -> String {
+    let quoted = |word: &String| {
+        if word.is_empty() || word.contains(char::is_whitespace) { format!("'{word}'") } else { word.clone() }
+    };
+    command.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}
+
+fn seeds(record: &Record) -> String {
+    let mut seeds: Vec<u32> = record.lines().iter().map(|outcome| outcome.seed_index).collect();
+    seeds.sort_unstable();
+    seeds.dedup();
+    match seeds.as_slice() {
+        [] => "none yet".to_owned(),
+        [only] => only.to_string(),
+        [first, .., last] if (last - first) as usize + 1 == seeds.len() => format!("{first} to {last}"),
+        _ => seeds.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// A link to the raw output of each trial, as long as page and record stay where they are.
+fn raw(record: &Record, link: Option<&str>) -> Markup {
+    let with_raw: Vec<(&str, &Outcome)> =
+        record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?))).collect();
+    html! {
+        @if let Some(link) = link {
+            details {
+                summary { "Raw output of " (count(with_raw.len(), "trial")) ", as long as page and record stay where they are" }
+                ul.raw {
+                    @for (id, outcome) in &with_raw {
+                        li {
+                            @if let Some(raw) = &outcome.raw { a href=(href(&format!("{link}/{raw}/"))) { (id) } } @else { (id) ": none" }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A path as a link: never one of another scheme or host.
+fn href(path: &str) -> String {
+    let mut href = if path.starts_with('/') { String::from("file://") } else { String::from("./") };
+    for byte in path.bytes() {
+        if byte.is_ascii_alphanumeric() || b"/-_.~+".contains(&byte) {
+            href.push(char::from(byte));
+        } else {
+            // Writing to a string does not fail.
+            let _ = write!(href, "%{byte:02X}");
+        }
+    }
+    href
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_leads_to_files_only() {
+        assert_eq!(href("javascript:a//b\"c"), "./javascript%3Aa//b%22c");
+        assert_eq!(href("//host/x"), "file:////host/x");
+        assert_eq!(href("records/a b/raw/x+s1/"), "./records/a%20b/raw/x+s1/");
+    }
+}

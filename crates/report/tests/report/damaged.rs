@@ -1,0 +1,86 @@
+//! Damaged records: what can be shown is, and the rest is said to be missing.
+
+use std::fs;
+use std::path::Path;
+
+use super::{between, copy, html, markdown};
+
+const TRIAL: &str = "raw/hdd-raid1+none+randread-4k-qd1+1+pid+s1";
+
+fn lost(page: &str) -> &str {
+    between(page, "id=\"lost\"", "</section>")
+}
+
+fn latency(page: &str) -> &str {
+    between(page, "id=\"latency\"", "</section>")
+}
+
+fn change(path: &Path, change: impl FnOnce(String) -> String) {
+    let text = fs::read_to_string(path).expect("text");
+    fs::write(path, change(text)).expect("written");
+}
+
+#[test]
+fn a_line_that_was_cut_off() {
+    let record = copy();
+    change(&record.path().join("trials.jsonl"), |text| text[..text.len() - 300].to_owned());
+    let page = html(record.path());
+    assert!(lost(&page).contains("the last line of trials.jsonl is not whole"), "{}", lost(&page));
+    assert!(page.contains("15 of 18 trials ok, 1 failed, 2 not run"));
+}
+
+#[test]
+fn a_line_in_the_middle() {
+    let record = copy();
+    change(&record.path().join("trials.jsonl"), |text| text.replacen("\"schema\":1", "\"schema\":?", 3));
+    let page = html(record.path());
+    assert_eq!(lost(&page).matches("<li>").count(), 3, "{}", lost(&page));
+    assert!(lost(&page).contains("line 2: not the outcome of a trial"), "{}", lost(&page));
+    assert!(page.contains("13 of 18 trials ok, 1 failed, 4 not run"));
+    assert!(markdown(record.path()).contains("**What could not be read**"));
+}
+
+#[test]
+fn no_manifest() {
+    let record = copy();
+    fs::remove_file(record.path().join("manifest.toml")).expect("removed");
+    let page = html(record.path());
+    assert!(lost(&page).contains("manifest.toml"), "{}", lost(&page));
+    assert!(page.contains("16 of 17 trials ok, 1 failed"));
+    assert!(latency(&page).contains("<figure"));
+    assert!(page.contains("No verdicts: "));
+}
+
+#[test]
+fn a_report_of_fios_that_cannot_be_read_and_one_that_is_gone() {
+    let record = copy();
+    change(&record.path().join(TRIAL).join("fio.json"), |text| text[..text.len() / 2].to_owned());
+    let gone = record.path().join(TRIAL.replace("s1", "s2"));
+    fs::remove_dir_all(gone).expect("removed");
+    let page = html(record.path());
+    let said = latency(&page);
+    assert!(said.contains("pid, seed 1: cannot read ") && said.contains("it is cut short"), "{said}");
+    assert!(said.contains("pid, seed 2: cannot read ") && said.contains("No such file"), "{said}");
+    assert_eq!(said.matches("<figure").count(), 4);
+}
+
+/// Then the curves are of the few percentiles that the lines have, and that is said.
+#[test]
+fn no_raw_output_at_all() {
+    let record = copy();
+    fs::remove_dir_all(record.path().join("raw")).expect("removed");
+    let page = html(record.path());
+    let said = latency(&page);
+    assert!(said.contains("pid: no histograms; the marks are the recorded percentiles"), "{said}");
+    assert_eq!(said.matches("<figure").count(), 4);
+}
+
+#[test]
+fn no_line_yet() {
+    let record = copy();
+    fs::write(record.path().join("trials.jsonl"), "").expect("written");
+    let page = html(record.path());
+    assert!(page.contains("0 of 18 trials ok, 18 not run"));
+    assert!(latency(&page).contains("No trial has latencies"));
+    markdown(record.path());
+}

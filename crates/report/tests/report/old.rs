@@ -1,0 +1,112 @@
+//! The old record: all panels, all pictures, nothing from elsewhere.
+
+use disklab_report::chart::Provenance;
+use disklab_report::{panels, pictures};
+
+use super::{between, html, markdown, old, with_source};
+
+#[test]
+fn an_old_record_has_every_panel() {
+    let page = html(&old());
+    for panel in panels::in_order() {
+        let id = format!("<section class=\"panel\" id=\"{}\"", panel.name);
+        let body = between(&page, &id, "</section>");
+        assert!(body.len() > 300, "{} has next to nothing:\n{body}", panel.name);
+    }
+    let matrix = between(&page, "<table id=\"matrix-table\"", "</table>");
+    assert_eq!(matrix.matches("<tr id=\"matrix-").count(), 6);
+    assert!(matrix.contains("seed 2: failed: no request ended for 60 s"), "{matrix}");
+    assert!(matrix.contains("seed 3: not run"), "{matrix}");
+    assert_eq!(between(&page, "<main", "</main>").matches("id=\"lost\"").count(), 0);
+    // A picture for each of five numbers in two groups; two views of latency in each.
+    for (panel, pictures) in [("bars", 10), ("latency", 4)] {
+        let body = between(&page, &format!("<section class=\"panel\" id=\"{panel}\""), "</section>");
+        assert_eq!(body.matches("<figure").count(), pictures, "{panel}");
+        assert_eq!(body.matches("<details class=\"numbers\">").count(), pictures, "{panel}");
+    }
+}
+
+#[test]
+fn the_page_asks_nobody_for_anything() {
+    let page = html(&old());
+    let foreign = [
+        "=\"http", "=\"//", " src=", "<link", "@import", "url(", "<iframe", "<object", "<embed", "fetch(",
+        "import(",
+    ];
+    for word in foreign {
+        assert!(!page.contains(word), "{word} in the page");
+    }
+    for href in page.split(" href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(href.starts_with('#') || href.starts_with("./"), "a link to {href}");
+    }
+    assert!(page.contains("default-src 'none'"));
+}
+
+#[test]
+fn every_id_is_there_once_and_every_link_leads_to_one() {
+    let page = html(&old());
+    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let all = ids.len();
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), all, "an id is there twice");
+    for target in page.split(" href=\"#").skip(1).filter_map(|rest| rest.split('"').next()) {
+        assert!(ids.binary_search(&target).is_ok(), "nothing has the id {target}");
+    }
+}
+
+#[test]
+fn the_text_says_the_same() {
+    insta::assert_snapshot!(markdown(&old()));
+}
+
+/// What the tail's table says is what fio's own rule gives: the whole range, from the least to the greatest.
+#[test]
+fn latencies_are_those_of_the_histograms() {
+    let tail = with_source(&old(), |source| {
+        let cell = [("array".to_owned(), "hdd-raid1".to_owned())];
+        pictures::find(source, "latency", Some("tail"), &cell).expect("a picture")
+    });
+    let records = disklab_report::Records::open(&[old()]).expect("a record");
+    let mut all: Vec<(u64, u64)> = Vec::new();
+    let is_pid = |it: &&disklab_store::Outcome| {
+        it.cell.value("policy") == Some("pid") && it.cell.value("array") == Some("hdd-raid1")
+    };
+    for outcome in records.all[0].lines().iter().filter(is_pid) {
+        let raw = records.all[0].raw(outcome).expect("raw output");
+        let fio = disklab_collect::fio::parse(&std::fs::read(raw.join("fio.json")).expect("a report"))
+            .expect("fio's");
+        all.extend(fio.jobs[0].read.lat.histogram.as_ref().expect("a histogram").bins());
+    }
+    let all = disklab_collect::Histogram::from_bins(all).expect("small counts");
+    assert_eq!(tail.table.head[1], "pid");
+    for row in &tail.table.rows {
+        let percent: f64 = row[0].parse().expect("a percentile");
+        let expected = disklab_units::Nanos(all.percentile(percent).expect("requests")).to_string();
+        assert!(row[1].starts_with(&format!("{expected} (")), "p{percent}: {} and {expected}", row[1]);
+    }
+    assert_eq!(tail.table.rows.len(), 9);
+}
+
+#[test]
+fn a_picture_stands_alone() {
+    let svg = with_source(&old(), |source| {
+        let cell = [("array".to_owned(), "ssd-raid10".to_owned())];
+        let chart = pictures::find(source, "bars", Some("iops"), &cell).expect("a picture");
+        let missing = pictures::find(source, "bars", Some("speed"), &cell).expect_err("no such picture");
+        assert!(missing.contains("iops, bandwidth, mean-latency, p50, p99"), "{missing}");
+        chart.standalone(&Provenance {
+            records: "old".to_owned(),
+            command: "disklab report".to_owned(),
+            disklab: "0.1.0".to_owned(),
+        })
+    });
+    assert!(svg.starts_with("<!-- disklab report -->\n<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
+    assert!(
+        svg.contains("<metadata>disklab 0.1.0; record: old; made by: disklab report</metadata>"),
+        "{svg}"
+    );
+    assert!(svg.contains(">IOPS: ssd-raid10, none, randread-4k-qd1, 1</title>"), "{svg}");
+    // Two choices lack a trial: an X each, with its reason.
+    assert!(svg.contains("queue: seed 3: not run") && svg.contains("no request ended for 60 s"), "{svg}");
+}
