@@ -3,7 +3,8 @@
 //! - [`contest`]: one cell against another, its trials paired by seed where seeds are shared;
 //! - [`metric`]: what of a trial is compared;
 //! - [`judgement`]: effects, intervals and verdicts of all contests together;
-//! - [`answer`]: the verdicts in words.
+//! - [`answer`]: the verdicts in words;
+//! - [`separation`]: what of the recorded samples separates two choices.
 //!
 //! Nothing here reads a file or prints: records come in as they were opened.
 
@@ -12,6 +13,7 @@ pub mod contest;
 pub mod error;
 pub mod judgement;
 pub mod metric;
+pub mod separation;
 
 pub use contest::{Contest, Trust};
 pub use error::Error;

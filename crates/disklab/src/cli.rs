@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report, run, same,
-    show,
+    show, trace,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -50,6 +50,7 @@ enum Verb {
     Plan(plan::Args),
     Run(run::Args),
     Show(show::Args),
+    Trace(trace::Args),
     Compare(compare::Args),
     Gate(gate::Args),
     Report(report::Args),
@@ -70,6 +71,7 @@ impl Verb {
             Self::Plan(args) => plan::plan(&args, screen),
             Self::Run(args) => run::run(&args, screen),
             Self::Show(args) => show::show(&args, screen),
+            Self::Trace(args) => trace::trace(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
             Self::Gate(args) => gate::gate(&args, screen),
             Self::Report(args) => report::report(&args, screen),

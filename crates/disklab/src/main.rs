@@ -24,6 +24,7 @@ mod screen;
 mod show;
 mod signals;
 mod table;
+mod trace;
 mod words;
 
 use std::process::ExitCode;

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use disklab_exec::run::Event;
+use disklab_exec::run::{Event, Run};
 use disklab_spec::Trial;
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
 use disklab_units::Nanos;
@@ -56,6 +56,11 @@ pub struct Args {
     #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "seeds", "out"])]
     resume: Option<String>,
 
+    /// Do not record each request of the disks. Results are the same; `disklab trace` and pictures over time have nothing
+    /// to show of these trials.
+    #[arg(long)]
+    no_trace: bool,
+
     /// Of a record that is continued, also run again what failed.
     #[arg(long)]
     retry_failed: bool,
@@ -75,6 +80,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         Question::ask(&home.lab, args.suite.as_deref().unwrap_or_default(), &overrides)?
     };
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?)?;
+    let run = Run { trace: !args.no_trace, ..run };
     let mut manifest = manifest::describe(&home, &question, &run)?;
     manifest.until_decided = match &begun {
         Some(folder) => Record::open(folder)?.manifest().until_decided.clone(),

@@ -1,18 +1,17 @@
 //! `disklab same`: whether two records are the same, byte for byte; and if not, where they part.
 
+use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use disklab_guest::names;
-use disklab_guest::trace::{Entry, entries};
 use disklab_store::{Difference, Record, Status, compare, fingerprint};
+use disklab_trace::{Entry, Error};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::show::requests;
-use crate::words;
+use crate::{trace, words};
 
 /// Compare the raw results of two records, byte for byte.
 ///
@@ -116,30 +115,35 @@ fn first_difference(
 ) -> Result<[String; 2], Failure> {
     let path = |record: &Record| -> Result<PathBuf, Failure> {
         let outcome = record.outcome(trial).ok_or_else(|| Failure::mistaken(format!("{trial} is gone")))?;
-        Ok(requests::raw(record, outcome)?.join(file))
+        Ok(trace::raw(record, outcome)?.join(file))
     };
-    let bytes = [requests::read(&path(&records[0])?)?, requests::read(&path(&records[1])?)?];
-    let [first, second] = if file == names::REQUESTS {
-        first_request(&bytes)
+    let paths = [path(&records[0])?, path(&records[1])?];
+    let [first, second] = if [disklab_trace::PLAIN, disklab_trace::PACKED].contains(&file) {
+        first_request(trace::open(&paths[0])?, trace::open(&paths[1])?)
     } else {
         let at = usize::try_from(offset).unwrap_or(usize::MAX);
-        [text_at(&bytes[0], at), text_at(&bytes[1], at)]
+        [text_at(&read(&paths[0])?, at), text_at(&read(&paths[1])?, at)]
     };
     Ok([format!("first:  {first}"), format!("second: {second}")])
 }
 
-fn first_request(bytes: &[Vec<u8>; 2]) -> [String; 2] {
-    let mut first = entries(&bytes[0]).into_iter().flatten();
-    let mut second = entries(&bytes[1]).into_iter().flatten();
-    let told = |number: usize, entry: Option<Result<Entry, _>>| match entry {
-        Some(Ok(entry)) => format!("entry {number}: {}", requests::csv(&entry)),
+fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    fs::read(path).map_err(|error| Failure::mistaken(format!("cannot read {}: {error}", path.display())))
+}
+
+fn first_request(
+    mut first: impl Iterator<Item = Result<Entry, Error>>,
+    mut second: impl Iterator<Item = Result<Entry, Error>>,
+) -> [String; 2] {
+    let told = |number: usize, entry: Option<Result<Entry, Error>>| match entry {
+        Some(Ok(entry)) => format!("entry {number}: {}", trace::csv::row(&entry)),
         Some(Err(damaged)) => format!("entry {number}: {damaged}"),
         None => format!("ends after {} entries", number - 1),
     };
     for number in 1.. {
-        let pair = (first.next(), second.next());
-        if pair.0 != pair.1 || pair.0.is_none() {
-            return [told(number, pair.0), told(number, pair.1)];
+        match (first.next(), second.next()) {
+            (Some(Ok(one)), Some(Ok(other))) if one == other => {}
+            (one, other) => return [told(number, one), told(number, other)],
         }
     }
     Default::default()

@@ -2,7 +2,6 @@
 
 mod cells;
 mod measures;
-pub mod requests;
 mod trial;
 
 use std::io::Write;
@@ -23,10 +22,6 @@ pub struct Args {
 
     /// One of its trials: its cell's values and seed, such as hdd-raid1+randread-4k-qd1+pid+s1.
     trial: Option<String>,
-
-    /// Print every request that the trial's disks served, as CSV. Times are virtual ns since the guest's boot.
-    #[arg(long, requires = "trial")]
-    requests: bool,
 }
 
 pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
@@ -42,14 +37,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     };
     let outcome = outcome(&record, id)?;
-    if args.requests && screen.json {
-        return Err(Failure::mistaken("requests are printed as CSV; leave out --json"));
-    }
-    if args.requests {
-        requests::print(&record, outcome, screen)?;
-    } else {
-        trial::print(&record, outcome, screen)?;
-    }
+    trial::print(&record, outcome, screen)?;
     Ok(Exit::Ok)
 }
 
@@ -58,7 +46,8 @@ pub fn cells(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     cells::print(&merge::Report::of(record), screen, out)
 }
 
-fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure> {
+/// What became of a trial of this record.
+pub fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure> {
     let trials = &record.manifest().trials;
     match record.outcome(id) {
         Some(outcome) => Ok(outcome),

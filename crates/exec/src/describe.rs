@@ -21,8 +21,8 @@ const READ_STATS: &str = "/sys/fs/btrfs/*/devinfo/*/read_stats";
 /// The luck of a policy that chooses by pid repeats after so many: divisible by 2, 3 and 4 copies.
 const PIDS: u32 = 12;
 
-/// The disks of a trial, whose data is in [`DISKS`].
-pub fn machine(trial: &Trial) -> Machine {
+/// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
+pub fn machine(trial: &Trial, trace: bool) -> Machine {
     let disks = trial.devices.iter().enumerate();
     let disks = disks.map(|(i, d)| MachineDisk {
         device: d.name.clone(),
@@ -31,14 +31,13 @@ pub fn machine(trial: &Trial) -> Machine {
         model: d.model.clone(),
         image: image(i),
     });
-    Machine { build: disklab_guest::BUILD.to_owned(), seed: trial.seed, disks: disks.collect(), trace: true }
+    Machine { build: disklab_guest::BUILD.to_owned(), seed: trial.seed, disks: disks.collect(), trace }
 }
 
 /// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time to speak of.
 pub fn preparing_machine(trial: &Trial) -> Machine {
-    let mut machine = machine(trial);
+    let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");
-    machine.trace = false;
     for disk in &mut machine.disks {
         disk.model = Model::Constant(Constant {
             latency: Nanos(1000),

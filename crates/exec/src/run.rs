@@ -30,6 +30,8 @@ pub struct Run {
     pub patience: Patience,
     /// Guests at a time; each has a processor to itself. Results do not depend on it.
     pub jobs: usize,
+    /// Whether the guests record every request. Nothing else depends on it.
+    pub trace: bool,
     /// Set, by a signal handler say, to end the run.
     pub stop: &'static AtomicBool,
 }

@@ -46,7 +46,7 @@ pub fn carry_out(
     // A name in the trial's folder, so that its description is the same wherever the disks are.
     let link = folder.join(DISKS);
     std::os::unix::fs::symlink(scratch.path(), &link).map_err(Error::io("link", &link))?;
-    prepared::write_json(&folder.join(names::MACHINE), &describe::machine(trial))?;
+    prepared::write_json(&folder.join(names::MACHINE), &describe::machine(trial, run.trace))?;
     prepared::write_json(&folder.join(names::PLAN), &describe::plan(trial))?;
 
     let limit = Nanos(estimate::virtual_time(trial).0 * 2 + run.patience.overtime.0);
@@ -67,7 +67,11 @@ pub fn carry_out(
     let mut outcome = blank(trial);
     outcome.virtual_ns = virtual_ns;
     outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();
-    match results(trial, folder, &end) {
+    let results = results(trial, folder, &end);
+    // Of a guest that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
+    let packed = disklab_trace::pack(folder)
+        .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
+    match results.and_then(|results| packed.map(|()| results)) {
         Ok((sample, remarks)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
             outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);

@@ -14,7 +14,6 @@ pub mod machine;
 pub mod meter;
 pub mod order;
 pub mod plan;
-pub mod trace;
 
 /// Which sources this was built from; a program and the disk library it uses must agree.
 pub const BUILD: &str = env!("DISKLAB_BUILD");
@@ -25,8 +24,8 @@ pub mod names {
     pub const MACHINE: &str = "machine.json";
     /// What the first process is to do ([`crate::plan::Plan`]); written before the guest starts.
     pub const PLAN: &str = "plan.json";
-    /// Every request of every disk ([`crate::trace`]).
-    pub const REQUESTS: &str = "requests.trace";
+    /// Every request of every disk ([`disklab_trace`]).
+    pub const REQUESTS: &str = disklab_trace::PLAIN;
     /// The library's closing record; its presence with a right checksum says that the trial is complete.
     pub const CLOSING: &str = "disks.json";
     /// What the first process did and what it read back, one JSON object a line.

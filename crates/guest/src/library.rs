@@ -5,9 +5,9 @@ use crate::heartbeat::Heartbeat;
 use crate::machine::{Machine, MachineDisk};
 use crate::meter::{Meter, Phase};
 use crate::names;
-use crate::trace::{Served, Writer};
 use disklab_des::Random;
 use disklab_disks::{Completion, Disk, Op, Request};
+use disklab_trace::{Arrived, MOST_DISKS, Served, Writer};
 use disklab_units::Nanos;
 use serde::Serialize;
 use serde_json::Value;
@@ -46,8 +46,17 @@ struct Running {
     data: Data,
     bytes: u64,
     next: Option<Nanos>,
-    /// By tag: what is at the disk, and since when.
-    present: Vec<Option<(Arrival, u64)>>,
+    /// By tag: what is at the disk.
+    present: Vec<Option<Present>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Present {
+    arrival: Arrival,
+    /// Virtual ns.
+    submitted: u64,
+    /// Where the trace stood then.
+    arrived: Arrived,
 }
 
 struct Trace {
@@ -97,7 +106,7 @@ pub enum OpenError {
     Description(PathBuf, serde_json::Error),
     #[error("this disk library is of another build ({ours}) than the program ({0}); build both with `cargo build --release`", ours = crate::BUILD)]
     Build(String),
-    #[error("{0} disks; a guest can have {most}", most = crate::machine::MOST_DISKS)]
+    #[error("{0} disks; a guest can have {most}", most = MOST_DISKS)]
     TooMany(usize),
     #[error(
         "{disk}: {bytes} bytes; the guest's part of a disk is a whole number of 4096-byte blocks, one at least"
@@ -115,7 +124,7 @@ impl Library {
         if machine.build != crate::BUILD {
             return Err(OpenError::Build(machine.build));
         }
-        if machine.disks.len() > crate::machine::MOST_DISKS {
+        if machine.disks.len() > MOST_DISKS {
             return Err(OpenError::TooMany(machine.disks.len()));
         }
         let disks = machine.disks.iter().enumerate();
@@ -157,8 +166,9 @@ impl Library {
         let Some(running) = self.disks.get_mut(arrival.disk) else {
             return Err(format!("a request for disk {} of {count}", arrival.disk));
         };
+        let arrived = self.trace.as_ref().map(|trace| trace.writer.arrived()).unwrap_or_default();
         match running.present.get_mut(arrival.tag as usize) {
-            Some(slot @ None) => *slot = Some((arrival, now.0)),
+            Some(slot @ None) => *slot = Some(Present { arrival, submitted: now.0, arrived }),
             Some(Some(_)) => {
                 return Err(format!("a second request with tag {} while the first runs", arrival.tag));
             }
@@ -205,20 +215,20 @@ impl Library {
     }
 
     fn served(&mut self, disk: usize, completion: Completion) {
-        let Some((arrival, submitted)) = self.disks[disk].present[completion.id as usize].take() else {
+        let Some(present) = self.disks[disk].present[completion.id as usize].take() else {
             self.fault(&format!(
                 "{}: a model ended a request that was not there",
                 self.machine.disks[disk].device
             ));
             return;
         };
-        let Arrival { op, fua, sector, sectors, .. } = arrival;
+        let Present { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } = present;
         let (started, ended) = (completion.started.0, completion.at.0);
         let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
         let disks = &self.disks;
         self.meter.ended(&served, || counters(disks));
         if let Some(trace) = &mut self.trace {
-            trace.writer.served(&served);
+            trace.writer.served(&served, arrived);
         }
         self.write_trace(TRACE_BUFFER);
         self.requests += 1;
@@ -270,7 +280,7 @@ impl Library {
             ["end"] => {
                 let at = |(disk, running): (usize, &Running)| {
                     let submitted =
-                        running.present.iter().flatten().map(move |(_, submitted)| (disk, *submitted));
+                        running.present.iter().flatten().map(move |present| (disk, present.submitted));
                     submitted.collect::<Vec<_>>()
                 };
                 let present = self.disks.iter().enumerate().flat_map(at);

@@ -33,9 +33,6 @@ pub struct MachineDisk {
     pub image: String,
 }
 
-/// Most disks a guest can have; the kernel's driver names them by two letters, and nobody has asked for more.
-pub const MOST_DISKS: usize = 128;
-
 /// The name that the guest kernel gives to disk `index`: `vda`, ..., `vdz`, `vdaa`, ...
 pub fn disk_name(index: usize) -> String {
     let letter = |i: usize| char::from(b'a' + (i % 26) as u8);

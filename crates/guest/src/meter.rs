@@ -6,8 +6,8 @@
 
 use crate::library::Arrival;
 use crate::order::{Order, Step};
-use crate::trace::Served;
 use disklab_disks::Op;
+use disklab_trace::Served;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

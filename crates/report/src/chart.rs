@@ -74,6 +74,19 @@ impl Chart {
         }
     }
 
+    /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text escaped. `size` in pixels.
+    pub fn of_svg(
+        kind: &str,
+        title: impl Into<String>,
+        says: impl Into<String>,
+        (width, height): (f64, f64),
+        inner: String,
+        table: Table,
+    ) -> Self {
+        let (title, says, cell) = (title.into(), says.into(), Cell::default());
+        Self { kind: kind.to_owned(), title, says, cell, table, width, height, inner }
+    }
+
     /// For the page; `id` is used for no other picture there.
     pub fn figure(&self, id: &str) -> Markup {
         let size = format!("0 0 {} {}", svg::number(self.width), svg::number(self.height));

@@ -3,19 +3,23 @@
 //! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came; [`measures`]: numbers of imported results;
 //! - [`source`]: what a report is made of: records as far as they can be read, their contests and verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
+//! - [`over_time`]: pictures of a trace, with [`raster`] and [`embedded`];
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
 //! A report computes nothing: numbers are the record's, or come from `collect`, `stats` and `compare`. It reads records
 //! and their raw files, and writes nothing: the caller gets a string.
 
 pub mod chart;
+pub mod embedded;
 pub mod latency;
 pub mod markdown;
 pub mod measures;
 pub mod merge;
+pub mod over_time;
 pub mod page;
 pub mod panel;
 pub mod pictures;
+pub mod raster;
 pub mod source;
 pub mod tally;
 pub mod text;

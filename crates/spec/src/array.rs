@@ -38,7 +38,7 @@ pub struct Array {
 /// Devices as they were read; `None` where the file was there and had mistakes.
 pub type Devices = BTreeMap<String, Option<Device>>;
 
-/// As many as the guest's driver takes (`disklab_guest::machine::MOST_DISKS`).
+/// As many as the guest's driver takes (`disklab_trace::MOST_DISKS`).
 const DEVICES_MAX: usize = 128;
 /// mkfs.btrfs refuses smaller devices (its own limit is 109 MiB or more, by profile).
 const SMALLEST_FOR_BTRFS: Bytes = Bytes::mib(128);

@@ -14,7 +14,16 @@ use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 
 /// The raw files that the same suite, seed and kernel must give again, in this order.
-pub const REPEATABLE: [&str; 4] = ["disks.json", "fio.json", "guest.jsonl", "requests.trace"];
+pub const REPEATABLE: [&str; 4] = ["disks.json", "fio.json", "guest.jsonl", TRACE];
+const TRACE: &str = "requests.trace";
+/// In its place, of trials whose trace was packed.
+const PACKED_TRACE: &str = "requests.trace.gz";
+
+/// The names that [`REPEATABLE`] have in this raw folder.
+fn repeatable(raw: &Path) -> [&'static str; 4] {
+    let packed = raw.join(PACKED_TRACE).exists();
+    REPEATABLE.map(|file| if file == TRACE && packed { PACKED_TRACE } else { file })
+}
 
 /// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that of the
 /// lines `<SHA-256 or "absent">  <trial>/<file>` of every trial that is ok and `<status or "missing">
@@ -26,7 +35,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
             lines.push(format!("{}  {trial}\n", told(*status)));
             continue;
         };
-        for file in REPEATABLE {
+        for file in repeatable(raw) {
             let path = raw.join(file);
             let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
             lines.push(format!("{}  {trial}/{file}\n", sha256.as_deref().unwrap_or("absent")));
@@ -38,7 +47,7 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
 /// SHA-256 of each of [`REPEATABLE`] that is there, by name.
 pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError> {
     let mut digests = BTreeMap::new();
-    for file in REPEATABLE {
+    for file in repeatable(raw) {
         let path = raw.join(file);
         let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
         digests.extend(sha256.map(|sha256| (file.to_owned(), sha256)));
@@ -111,7 +120,9 @@ pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, StoreErro
             differences.push(Difference::Status { trial: trial.clone(), first: status_1, second: status_2 });
         }
         if let (Some(raw_1), Some(raw_2)) = (raw_1, raw_2) {
-            for file in REPEATABLE {
+            // A trace that is packed in one only is in one only by either of its names.
+            let files: BTreeSet<_> = repeatable(&raw_1).into_iter().chain(repeatable(&raw_2)).collect();
+            for file in files {
                 differences.extend(compare_file(trial, file, &raw_1.join(file), &raw_2.join(file))?);
             }
         }

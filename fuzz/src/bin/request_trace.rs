@@ -1,7 +1,25 @@
 #![no_main]
 
+use disklab_trace::timeline::Shape;
+use disklab_trace::{Entry, Error, Phase, Reader, Survey, Timeline, WithDepth, delay};
+
+/// Inputs that mean more entries than this only take longer.
+const ENTRIES: usize = 10_000;
+
+fn entries(data: &[u8]) -> impl Iterator<Item = Result<Entry, Error>> {
+    Reader::new(data).into_iter().flatten().take(ENTRIES)
+}
+
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    if let Ok(entries) = disklab_guest::trace::entries(data) {
-        entries.take(100_000).for_each(drop);
+    if let Ok(delay) = delay(entries(data)) {
+        let read = WithDepth::new(entries(data), delay).map(Result::unwrap);
+        assert!(read.map(|(entry, _)| entry).eq(entries(data).map(Result::unwrap)));
+    }
+    if let Ok(survey) = Survey::of(entries(data)) {
+        let whole = Phase { name: String::new(), begin: 0, end: u64::MAX };
+        for phase in survey.phases.iter().chain([&whole]) {
+            let shape = Shape { bins: 7, columns: 3, rows: 5 };
+            let _ = Timeline::of(entries(data), &survey, phase, shape);
+        }
     }
 });

@@ -13,6 +13,7 @@ mod memory;
 mod rate;
 mod report;
 mod start;
+mod trace;
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -86,11 +87,12 @@ const SECTIONS: [(&str, Section); 5] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 4] = [
+const BARE: [(&str, Bare); 5] = [
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
     ("import", import::run),
     ("report", report::run),
+    ("trace", trace::run),
 ];
 
 /// Runs the section of this name, or all, and prints a table.

@@ -44,6 +44,7 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> 
         cache,
         patience: Patience::default(),
         jobs: 1,
+        trace: true,
         stop: &STOP,
     };
     let start = Instant::now();

@@ -23,7 +23,7 @@ pub fn check(home: &Home, trials: &[Trial], jobs: usize, stop: &'static AtomicBo
         check_options(name, kernel, trials)?;
     }
     let installation = Installation::find()?;
-    Ok(Run { kernels, installation, cache, patience: Patience::default(), jobs, stop })
+    Ok(Run { kernels, installation, cache, patience: Patience::default(), jobs, trace: true, stop })
 }
 
 /// Refuses a kernel that was built without what trials need.

@@ -77,8 +77,8 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     }
     if let Some(raw) = &raw {
         let run = records::name_of(record.folder());
-        if raw.join(names::REQUESTS).is_file() {
-            writeln!(out, "every request: disklab show {run} {} --requests", outcome.trial)?;
+        if disklab_trace::find(raw).is_some() {
+            writeln!(out, "every request: disklab trace {run} {}", outcome.trial)?;
         }
     }
     Ok(out.flush()?)

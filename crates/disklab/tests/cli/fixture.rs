@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use disklab_collect::digest::sha256_hex;
 use disklab_collect::sample::{DeviceSample, LatencyKind};
 use disklab_collect::{Remark, Sample};
-use disklab_guest::trace::{self, Served};
 use disklab_store::manifest::{Fact, Kernel, Suite};
 use disklab_store::outcome::Cell;
 use disklab_store::{Manifest, Outcome, Record, Status, Writer};
+use disklab_trace::Served;
 use disklab_units::{Nanos, Seed};
 
 pub const NAME: &str = "quick-20261121-210000";
@@ -175,16 +175,18 @@ fn finish(writer: &Writer, trial: &str, outcome: Outcome, sector: u64) {
     write("console.log", b"disklab: hello\n\x1b[31mred\n");
     write("guest.jsonl", STEPS.as_bytes());
     write("disks.json", format!("{CLOSING}\nsha256 {}\n", sha256_hex(CLOSING.as_bytes())).as_bytes());
-    write("requests.trace", &requests(sector));
+    write(disklab_trace::PLAIN, &requests(sector));
+    disklab_trace::pack(raw.path()).expect("a packed trace");
     writer.finish(raw, outcome).expect("a recorded trial");
 }
 
 fn requests(sector: u64) -> Vec<u8> {
-    let mut writer = trace::Writer::new(2);
+    let mut writer = disklab_trace::Writer::new(2);
     writer.mark(5, "begin measure 0");
     for (number, sector) in [64, sector].into_iter().enumerate() {
         let submitted = 10 + number as u64 * 100;
-        writer.served(&Served {
+        let arrived = writer.arrived();
+        let served = Served {
             disk: number,
             op: disklab_disks::Op::Read,
             fua: false,
@@ -193,7 +195,8 @@ fn requests(sector: u64) -> Vec<u8> {
             submitted,
             started: submitted + 1,
             ended: submitted + 90,
-        });
+        };
+        writer.served(&served, arrived);
     }
     writer.pending().to_vec()
 }

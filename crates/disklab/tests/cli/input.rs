@@ -60,10 +60,7 @@ fn what_makes_no_sense_is_refused() {
             "one axis at a time: --set array=... --set policy=pid",
         ),
         (&["kernel", "patch", "--out", "records", "--author", "A <a@b>"], "holds something already"),
-        (
-            &["show", "quick-1", "hdd-raid1+randread-4k-qd1+pid+s1", "--requests", "--json"],
-            "leave out --json",
-        ),
+        (&["trace", "quick-1", "hdd-raid1+randread-4k-qd1+pid+s1", "--json"], "leave out --json"),
         (&["plan", "smoke", "--set", "policy="], "a value is empty"),
         (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),
         (&["plan", "smoke", "--seeds", "0"], "0 is not sensible: from 1 to 1000 is"),
@@ -71,7 +68,7 @@ fn what_makes_no_sense_is_refused() {
         (&["plan", "smoke", "--set", "array=single-constant"], "nothing uses this axis"),
         (&["run"], "<SUITE>"),
         (&["run", "smoke", "--resume", "quick-1"], "cannot be used with"),
-        (&["show", "quick-1", "--requests"], "<TRIAL>"),
+        (&["trace", "quick-1"], "<TRIAL>"),
         (&["show", "quick-1", "ssd-raid10+randread-4k-qd1+devid+s2"], "has not run"),
         (&["plan", "smoke", "--jobs", "100000"], "each keeps a processor busy, and this machine has "),
         (&["kernel", "build", "--jobs", "100000"], "at most"),
@@ -176,8 +173,9 @@ fn a_record_that_was_tampered_with_is_an_error_and_no_panic() {
     let folder = fixture::small_record(here.path(), "quick-1", 0);
     let trial = "hdd-raid1+randread-4k-qd1+pid+s1";
     let raw = folder.join("raw").join(trial);
+    fs::remove_file(raw.join("requests.trace.gz")).expect("it was there");
     fs::write(raw.join("requests.trace"), b"DLT1\xff\xff").expect("a file");
-    let Done { status, err, .. } = run(here.path(), &["show", "quick-1", trial, "--requests"]);
+    let Done { status, err, .. } = run(here.path(), &["trace", "quick-1", trial]);
     assert_eq!(status, Some(2));
     assert!(err.contains("requests.trace: not a trace of requests, or a damaged one"), "{err}");
 

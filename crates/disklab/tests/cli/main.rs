@@ -12,6 +12,7 @@ mod report_in_browser;
 mod reporting;
 mod showing;
 mod tidying;
+mod tracing;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -42,7 +42,7 @@ fn a_reader_that_leaves_is_no_error() {
         &["plan", "read-policy-quick"],
         &["show", fixture::NAME],
         &["show", fixture::NAME, "--json"],
-        &["show", fixture::NAME, "hdd-raid1+randread-4k-qd1+pid+s1", "--requests"],
+        &["trace", fixture::NAME, "hdd-raid1+randread-4k-qd1+pid+s1"],
         &["man"],
         &["completions", "bash"],
         &["--help"],

@@ -181,13 +181,10 @@ fn jobs_have_pids_and_offsets_of_their_own() {
     assert!(four.iops > one.iops * 3.0, "{} and {}", one.iops, four.iops);
     // Were the jobs' offsets the same, each block would be read four times.
     let line = record.lines().iter().find(|line| line.trial.contains("+4+pid")).unwrap();
-    let bytes = std::fs::read(record.raw(line).unwrap().join(names::REQUESTS)).unwrap();
-    let reads = disklab_guest::trace::entries(&bytes).unwrap().map(Result::unwrap);
-    let reads: Vec<(usize, u64)> = reads
+    let reads: Vec<(usize, u64)> = place::entries(&record.raw(line).unwrap())
+        .into_iter()
         .filter_map(|entry| match entry {
-            disklab_guest::trace::Entry::Served(served) if served.sectors == 8 => {
-                Some((served.disk, served.sector))
-            }
+            disklab_trace::Entry::Served(served) if served.sectors == 8 => Some((served.disk, served.sector)),
             _ => None,
         })
         .collect();

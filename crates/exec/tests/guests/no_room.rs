@@ -90,6 +90,7 @@ fn run(trials: &[Trial], cache: &Cache) -> Vec<Outcome> {
         cache: cache.clone(),
         patience: Patience::default(),
         jobs: 1,
+        trace: true,
         stop: &STOP,
     };
     run.carry_out(trials, &writer, &|_| ()).unwrap();

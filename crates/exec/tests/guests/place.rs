@@ -9,6 +9,7 @@ use disklab_guest::names;
 use disklab_guest::plan::{Measure, Plan};
 use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
 use disklab_spec::device::{Constant, Model};
+use disklab_trace::Entry;
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -16,6 +17,12 @@ use std::time::Duration;
 
 pub fn share() -> Share {
     Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+/// Of the trace in a trial's raw folder.
+pub fn entries(raw: &Path) -> Vec<Entry> {
+    let path = disklab_trace::find(raw).expect("a trace");
+    disklab_trace::open(&path).unwrap().map(Result::unwrap).collect()
 }
 
 /// For prepared disks: not the user's, and empty when the tests begin ([`empty_cache`]).

@@ -5,9 +5,9 @@ use std::path::Path;
 use crate::place::{self, Place, constant};
 use crate::repeatable::{SUITE, run_on, trials};
 use disklab_exec::Installation;
-use disklab_guest::trace::{self, Entry};
 use disklab_kernels::{Btrfs, Cache, Kernel};
 use disklab_read_policies::{Choice, policies};
+use disklab_trace::Entry;
 use disklab_units::Bytes;
 use libtest_mimic::Trial;
 
@@ -283,21 +283,21 @@ fn mainline_btrfs_gives_the_same_bytes() {
     for trial in &trials {
         let buffered = !trial.workload.direct;
         let files: &[&str] =
-            if buffered { &["fio.json"] } else { &["fio.json", "disks.json", "requests.trace"] };
+            if buffered { &["fio.json"] } else { &["fio.json", "disks.json", "requests.trace.gz"] };
         let read =
             |record: &Path, file: &str| std::fs::read(record.join("raw").join(&trial.id).join(file)).unwrap();
         for file in files {
             assert!(read(&ours, file) == read(&mainline, file), "{file} of {} differs", trial.id);
         }
-        let measured = |record: &Path| until_measured(&read(record, "requests.trace"));
+        let measured = |record: &Path| until_measured(&record.join("raw").join(&trial.id));
         let (ours, mainline) = (measured(&ours), measured(&mainline));
         assert!(ours.len() > 100 && ours == mainline, "requests of {} differ", trial.id);
     }
 }
 
 /// The requests of a trace that ended before the measurement did.
-fn until_measured(trace: &[u8]) -> Vec<Entry> {
-    let entries: Vec<Entry> = trace::entries(trace).unwrap().map(Result::unwrap).collect();
+fn until_measured(raw: &Path) -> Vec<Entry> {
+    let entries = place::entries(raw);
     let is_end = |entry: &Entry| matches!(entry, Entry::Mark { text, .. } if text == "end");
     let end = entries.iter().position(is_end).expect("a measurement that ended");
     entries[..end].to_vec()

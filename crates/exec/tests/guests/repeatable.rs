@@ -3,12 +3,12 @@
 use crate::place;
 use disklab_exec::run::{Run, Summary};
 use disklab_exec::{Installation, Patience};
-use disklab_guest::trace::{self, Entry};
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::read::Reader;
 use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::manifest::{self, Manifest};
 use disklab_store::{Record, compare};
+use disklab_trace::Entry;
 use libtest_mimic::Trial as Test;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -117,6 +117,7 @@ pub fn run_on(
         cache: cache.clone(),
         patience: Patience::default(),
         jobs,
+        trace: true,
         stop: &STOP,
     };
     let summary = run.carry_out(trials, &writer, &|_| ()).unwrap();
@@ -173,7 +174,7 @@ fn seeds_are_repeats_not_copies() {
         let mut busiest = BTreeSet::new();
         let mut blocks: Vec<BTreeSet<u64>> = Vec::new();
         for line in lines {
-            blocks.push(blocks_of(&record.raw(line).unwrap().join("requests.trace")));
+            blocks.push(blocks_of(&record.raw(line).unwrap()));
             let devices = &line.sample.as_ref().unwrap().devices;
             busiest.insert(devices[0].reads > devices[1].reads);
         }
@@ -189,9 +190,8 @@ fn seeds_are_repeats_not_copies() {
 }
 
 /// The first hundred blocks that are read in the measured phase, by their place on their disks.
-fn blocks_of(trace: &Path) -> BTreeSet<u64> {
-    let bytes = std::fs::read(trace).unwrap();
-    let entries: Vec<Entry> = trace::entries(&bytes).unwrap().map(Result::unwrap).collect();
+fn blocks_of(raw: &Path) -> BTreeSet<u64> {
+    let entries = place::entries(raw);
     let begin = entries.iter().find_map(|entry| match entry {
         Entry::Mark { at, text } if text.starts_with("begin") => Some(*at),
         _ => None,

@@ -48,6 +48,25 @@ fn the_fingerprint_is_the_one_that_sha256sum_gives() {
 }
 
 #[test]
+fn a_packed_trace_stands_in_the_place_of_a_plain_one() {
+    let folder = tempdir().expect("a folder");
+    let names = ["x", "y"];
+    let [first, second] = names.map(|name| record(folder.path(), name, ["a", "b", "c"]));
+    fs::write(first.join("raw/a/requests.trace.gz"), "packed").expect("room");
+    let with = fingerprint(&first).expect("a record");
+    let without = fingerprint(&second).expect("a record");
+    fs::write(second.join("raw/a/requests.trace.gz"), "packed").expect("room");
+    assert_eq!(fingerprint(&second).expect("a record"), with);
+    assert_ne!(with, without);
+    fs::rename(second.join("raw/a/requests.trace.gz"), second.join("raw/a/requests.trace")).expect("room");
+    let expected = [
+        Difference::OnlyInSecond { trial: "a".to_owned(), file: "requests.trace" },
+        Difference::OnlyInFirst { trial: "a".to_owned(), file: "requests.trace.gz" },
+    ];
+    assert_eq!(compare(&first, &second).expect("two records"), expected);
+}
+
+#[test]
 fn every_difference_is_found_at_its_first_byte() {
     let folder = tempdir().expect("a folder");
     let first = record(folder.path(), "x", ["a", "b", "c"]);

@@ -1,0 +1,376 @@
+//! What separates one choice from another, as far as its disks' recorded samples tell: how reads are spread, how far
+//! requests are apart, how long they are served and how long they wait.
+//!
+//! Something separates two choices where the ranges of all their trials have nothing in common and their medians differ by
+//! the least effect of interest. It is said of the recorded numbers only: which of them is the cause of another is not known.
+
+use disklab_collect::sample::DeviceSample;
+use disklab_collect::{Sample, Spread};
+use disklab_units::Nanos;
+use disklab_units::prose::digits;
+
+/// So far apart, as a share, may the requests of fio and those of the disks be for both to be the same requests.
+const SAME_REQUESTS: f64 = 0.05;
+/// Fewer trials have no range.
+const FEWEST: usize = 2;
+
+/// A choice and the samples of its trials.
+#[derive(Debug, Clone, Copy)]
+pub struct Side<'a> {
+    pub name: &'a str,
+    pub samples: &'a [&'a Sample],
+}
+
+/// What was looked at, side by side.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fact {
+    pub name: &'static str,
+    pub unit: Unit,
+    /// Over the trials that have it.
+    pub treatment: Option<Spread>,
+    pub baseline: Option<Spread>,
+    pub apart: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    Nanos,
+    Bytes,
+    /// 0 to 1, shown as per cent.
+    Share,
+    Count,
+}
+
+impl Unit {
+    pub fn show(self, value: f64) -> String {
+        match self {
+            Self::Nanos => Nanos(value.max(0.0).round() as u64).to_string(),
+            Self::Bytes => disklab_units::Bytes(value.max(0.0).round() as u64).to_string(),
+            Self::Share => format!("{} %", digits(value * 100.0)),
+            Self::Count => digits(value),
+        }
+    }
+}
+
+/// Sentences without their full stops, and the numbers that they rest on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Separation {
+    pub sentences: Vec<String>,
+    pub facts: Vec<Fact>,
+}
+
+type Measure = fn(&Sample) -> Option<f64>;
+
+const LATENCY: (&str, Unit, Measure) = ("mean latency", Unit::Nanos, |it| positive(it.lat_mean_ns));
+const SERVICE: (&str, Unit, Measure) = ("mean service by the disks", Unit::Nanos, service);
+const WAITING: (&str, Unit, Measure) = ("mean waiting: latency without service", Unit::Nanos, waiting);
+const BUSIEST_SHARE: (&str, Unit, Measure) =
+    ("reads of the disk with most of them", Unit::Share, |it| greatest(it, |d| d.read_share));
+const UTILISATION_GAP: (&str, Unit, Measure) =
+    ("utilisation, most used disk less least used", Unit::Share, |it| {
+        Some(greatest(it, used)? - least(it, used)?)
+    });
+const DEEPEST: (&str, Unit, Measure) =
+    ("mean depth of the deepest disk", Unit::Count, |it| greatest(it, |d| d.depth_mean));
+const DISTANCE: (&str, Unit, Measure) =
+    ("mean distance from one request of a disk to the next", Unit::Bytes, |it| {
+        weighted(it, |d| d.distance_mean_bytes)
+    });
+
+/// What separates `treatment` from `baseline`, where changes below `smallest` (a share) are of no interest.
+pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation {
+    let fact = |(name, unit, measure): (&'static str, Unit, Measure)| {
+        Fact::of(name, unit, measure, treatment, baseline, smallest)
+    };
+    let shares = fact(BUSIEST_SHARE);
+    let gap = fact(UTILISATION_GAP);
+    let deepest = fact(DEEPEST);
+    let (latency, service, waiting) = (fact(LATENCY), fact(SERVICE), fact(WAITING));
+    let distance = fact(DISTANCE);
+    let sentences = if treatment.samples.len().min(baseline.samples.len()) < FEWEST {
+        vec![
+            "With fewer than two trials on a side there is no range that a difference could be held against"
+                .to_owned(),
+        ]
+    } else {
+        let said = [
+            spread_of_reads(&shares, treatment, baseline),
+            in_words(
+                &gap,
+                "between the most and the least used disk there are",
+                "of utilisation",
+                treatment,
+                baseline,
+            ),
+            in_words(
+                &deepest,
+                "the disk with the longest queue has",
+                "requests on average",
+                treatment,
+                baseline,
+            ),
+            time(&latency, &service, &waiting, treatment, baseline, smallest),
+            in_words(
+                &distance,
+                "a request begins",
+                "from where the one before it on its disk ended, on average",
+                treatment,
+                baseline,
+            ),
+        ];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        if said.is_empty() { vec![nothing(treatment, baseline)] } else { said }
+    };
+    Separation { sentences, facts: vec![shares, gap, deepest, latency, service, waiting, distance] }
+}
+
+impl Fact {
+    fn of(
+        name: &'static str,
+        unit: Unit,
+        measure: Measure,
+        treatment: Side,
+        baseline: Side,
+        smallest: f64,
+    ) -> Self {
+        let over = |side: Side| Spread::of(side.samples.iter().filter_map(|sample| measure(sample)));
+        let enough =
+            |side: Side| side.samples.iter().filter(|sample| measure(sample).is_some()).count() >= FEWEST;
+        let (one, other) = (over(treatment), over(baseline));
+        let apart = match (&one, &other) {
+            (Some(one), Some(other)) if enough(treatment) && enough(baseline) => {
+                !one.overlaps(other) && !near(one.median, other.median, smallest)
+            }
+            _ => false,
+        };
+        Self { name, unit, treatment: one, baseline: other, apart }
+    }
+
+    /// The medians, where both sides have one.
+    fn medians(&self) -> Option<(String, String)> {
+        Some((self.unit.show(self.treatment?.median), self.unit.show(self.baseline?.median)))
+    }
+}
+
+fn near(one: f64, other: f64, smallest: f64) -> bool {
+    (one - other).abs() <= smallest * one.abs().max(other.abs())
+}
+
+fn in_words(fact: &Fact, before: &str, after: &str, treatment: Side, baseline: Side) -> Option<String> {
+    let (one, other) = fact.medians().filter(|_| fact.apart)?;
+    Some(format!("{before} {one} {after} with {}, {other} with {}", treatment.name, baseline.name))
+}
+
+/// The more even side first: all its shares, then how much the other one's busiest disk has.
+fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<String> {
+    let (one, other) = (fact.treatment.filter(|_| fact.apart)?.median, fact.baseline?.median);
+    let (even, uneven, most) =
+        if one < other { (treatment, baseline, other) } else { (baseline, treatment, one) };
+    let where_to = match busiest(uneven) {
+        Some(disk) => format!("on {disk}"),
+        None => "on one disk, another one from seed to seed".to_owned(),
+    };
+    let most = Unit::Share.show(most);
+    Some(format!(
+        "{} spreads reads {} % over its disks, where {} has {most} {where_to}",
+        even.name,
+        shares(even),
+        uneven.name
+    ))
+}
+
+/// The medians of each disk's share in whole per cent: `12/12/13`.
+fn shares(side: Side) -> String {
+    let disks = side.samples.iter().map(|sample| sample.devices.len()).max().unwrap_or(0);
+    let share = |index: usize| {
+        let all = side.samples.iter().filter_map(|sample| sample.devices.get(index)?.read_share);
+        Spread::of(all).map_or_else(|| "-".to_owned(), |share| format!("{:.0}", share.median * 100.0))
+    };
+    (0..disks).map(share).collect::<Vec<_>>().join("/")
+}
+
+/// The disk with most reads, if it is the same in all trials.
+fn busiest<'a>(side: Side<'a>) -> Option<&'a str> {
+    let of = |sample: &&'_ Sample| -> Option<usize> {
+        let shares = sample.devices.iter().enumerate().filter_map(|(at, disk)| Some((at, disk.read_share?)));
+        shares.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(at, _)| at)
+    };
+    let first = of(side.samples.first()?)?;
+    let same = side.samples.iter().all(|sample| of(sample) == Some(first));
+    let disk = &side.samples[0].devices[first];
+    same.then_some(disk.name.as_str())
+}
+
+/// Queueing against service.
+fn time(
+    latency: &Fact,
+    service: &Fact,
+    waiting: &Fact,
+    treatment: Side,
+    baseline: Side,
+    smallest: f64,
+) -> Option<String> {
+    let (one, other) = latency.medians().filter(|_| latency.apart)?;
+    let mut text = format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
+    let alike = |fact: &Fact| {
+        let (one, other) = (fact.treatment?.median, fact.baseline?.median);
+        Some(near(one, other, smallest))
+    };
+    let part = |fact: &Fact, verb: &str| {
+        let (one, other) = fact.medians()?;
+        Some(match (fact.apart, alike(fact)?) {
+            (true, _) => format!("it {verb} {one} instead of {other}"),
+            (false, true) => format!("it {verb} the same, {one}"),
+            (false, false) => {
+                format!("how long it {verb} differs by no more than it does between seeds ({one}, {other})")
+            }
+        })
+    };
+    let parts: Vec<String> =
+        [part(waiting, "waits"), part(service, "is served")].into_iter().flatten().collect();
+    if !parts.is_empty() {
+        text = format!("{text}: {}", parts.join("; "));
+    }
+    Some(text)
+}
+
+fn nothing(treatment: Side, baseline: Side) -> String {
+    format!(
+        "nothing that was recorded of the disks separates {} from {}: the ranges of their trials have values in common, or \
+         are too near each other",
+        treatment.name, baseline.name
+    )
+}
+
+fn positive(value: f64) -> Option<f64> {
+    (value > 0.0 && value.is_finite()).then_some(value)
+}
+
+fn used(disk: &DeviceSample) -> Option<f64> {
+    Some(disk.utilisation)
+}
+
+fn greatest(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
+    sample.devices.iter().filter_map(of).max_by(f64::total_cmp)
+}
+
+fn least(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
+    sample.devices.iter().filter_map(of).min_by(f64::total_cmp)
+}
+
+/// Over the requests of all disks.
+fn weighted(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
+    let (mut sum, mut requests) = (0.0, 0.0);
+    for disk in &sample.devices {
+        if let Some(value) = of(disk) {
+            let own = (disk.reads + disk.writes) as f64;
+            sum += value * own;
+            requests += own;
+        }
+    }
+    (requests > 0.0).then(|| sum / requests)
+}
+
+fn service(sample: &Sample) -> Option<f64> {
+    weighted(sample, |disk| disk.service_mean_ns.map(|service| service.0 as f64))
+}
+
+/// Only where fio's requests are the disks': one is not split, none is a background's, none is answered from memory.
+fn waiting(sample: &Sample) -> Option<f64> {
+    let disks: u64 = sample.devices.iter().map(|disk| disk.reads + disk.writes).sum();
+    near(disks as f64, sample.requests as f64, SAME_REQUESTS)
+        .then(|| Some((positive(sample.lat_mean_ns)? - service(sample)?).max(0.0)))?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Of disks with these shares of 1000 reads, each served in `service` ns; used as much as they are read.
+    fn sample(shares: &[f64], latency: f64, service: u64) -> Sample {
+        let disk = |(index, &share): (usize, &f64)| DeviceSample {
+            name: format!("vd{}", char::from(b'a' + index as u8)),
+            reads: (share * 1000.0) as u64,
+            read_share: Some(share),
+            utilisation: share,
+            service_mean_ns: Some(Nanos(service)),
+            depth_mean: Some(share * 32.0),
+            distance_mean_bytes: Some(4096.0),
+            ..DeviceSample::default()
+        };
+        let devices = shares.iter().enumerate().map(disk).collect();
+        Sample { requests: 1000, lat_mean_ns: latency, devices, ..Sample::default() }
+    }
+
+    fn separated(treatment: &[Sample], baseline: &[Sample]) -> Separation {
+        let (one, other): (Vec<_>, Vec<_>) = (treatment.iter().collect(), baseline.iter().collect());
+        let side = |name, samples| Side { name, samples };
+        separation(side("queue", &one), side("pid", &other), 0.02)
+    }
+
+    #[test]
+    fn imbalance_and_queueing_are_told_apart_from_service() {
+        let queue = [sample(&[0.5, 0.5], 31e6, 8_000_000), sample(&[0.51, 0.49], 32e6, 8_000_000)];
+        let pid = [sample(&[0.2, 0.8], 52e6, 8_000_000), sample(&[0.21, 0.79], 53e6, 8_000_000)];
+        let told = separated(&queue, &pid);
+        assert_eq!(
+            told.sentences,
+            [
+                "queue spreads reads 50/50 % over its disks, where pid has 79.5 % on vdb",
+                "between the most and the least used disk there are 1.00 % of utilisation with queue, 59.0 % with pid",
+                "the disk with the longest queue has 16.2 requests on average with queue, 25.4 with pid",
+                "a request takes 31.5 ms with queue, 52.5 ms with pid: it waits 23.5 ms instead of 44.5 ms; it is served the \
+                 same, 8 ms",
+            ]
+        );
+        let apart: Vec<bool> = told.facts.iter().map(|fact| fact.apart).collect();
+        assert_eq!(apart, [true, true, true, true, false, true, false]);
+    }
+
+    #[test]
+    fn the_even_side_is_told_first_and_a_wandering_disk_is_not_named() {
+        let queue = [sample(&[0.2, 0.8], 5e6, 1), sample(&[0.8, 0.2], 5e6, 1)];
+        let pid = [sample(&[0.5, 0.5], 5e6, 1), sample(&[0.5, 0.5], 5e6, 1)];
+        let told = separated(&queue, &pid);
+        let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one disk, another one from seed to seed";
+        assert_eq!(told.sentences[0], expected);
+    }
+
+    #[test]
+    fn ranges_that_overlap_separate_nothing() {
+        let one = [sample(&[0.5, 0.5], 31e6, 8_000_000), sample(&[0.2, 0.8], 60e6, 8_000_000)];
+        let other = [sample(&[0.4, 0.6], 40e6, 8_000_000), sample(&[0.5, 0.5], 52e6, 8_000_000)];
+        let told = separated(&one, &other);
+        assert!(
+            told.sentences.len() == 1 && told.sentences[0].starts_with("nothing that was recorded"),
+            "{told:?}"
+        );
+        // Nor does what is apart by less than anybody cares for.
+        let even = |latency: f64| [0, 1].map(|_| sample(&[0.5, 0.5], latency, 8_000_000));
+        let told = separated(&even(31.1e6), &even(31.2e6));
+        assert!(told.facts.iter().all(|fact| !fact.apart), "{told:?}");
+    }
+
+    #[test]
+    fn one_trial_is_no_range() {
+        let (one, other) = ([sample(&[0.5, 0.5], 31e6, 8)], [sample(&[0.1, 0.9], 90e6, 8)]);
+        let told = separated(&one, &other);
+        assert!(told.sentences[0].starts_with("With fewer than two trials"), "{told:?}");
+        assert!(told.facts.iter().all(|fact| !fact.apart) && told.facts[0].treatment.is_some());
+    }
+
+    #[test]
+    fn waiting_is_not_told_where_the_disks_served_others_too() {
+        let beside = |latency: f64| Sample { requests: 500, ..sample(&[0.5, 0.5], latency, 8_000_000) };
+        let told = separated(&[beside(31e6), beside(32e6)], &[beside(52e6), beside(53e6)]);
+        let expected = "a request takes 31.5 ms with queue, 52.5 ms with pid: it is served the same, 8 ms";
+        assert_eq!(told.sentences, [expected]);
+    }
+
+    #[test]
+    fn samples_without_disks_say_nothing() {
+        let told =
+            separated(&[Sample::default(), Sample::default()], &[Sample::default(), Sample::default()]);
+        assert!(told.sentences[0].starts_with("nothing that was recorded"));
+    }
+}

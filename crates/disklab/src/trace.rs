@@ -1,0 +1,118 @@
+//! `disklab trace`: every request that a trial's disks served, as text for other programs.
+
+mod blkparse;
+pub mod csv;
+
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use disklab_store::{Outcome, Record};
+use disklab_trace::{Reader, delay};
+
+use crate::exit::{Exit, Failure};
+use crate::records;
+use crate::screen::Screen;
+use crate::show;
+
+/// Print every request that a trial's disks served.
+///
+/// csv: a line for each request, in the order in which they ended, and one for each mark of a phase: disk, operation, FUA,
+/// first sector and number of sectors of 512 bytes, when it was submitted, started by the disk and ended (virtual ns since
+/// the guest's boot), the mark, and its depth: the requests that its disk had right after it arrived, itself included.
+///
+/// blkparse: what blkparse(1) prints unless told otherwise, in the order of time: Q when a request arrives at its disk, D
+/// when the disk begins with it, C when it ends; a mark is a message (m). What a trace does not have is 0: processor, process
+/// and its name, error. The device is 254, which is for local use, and the number of the disk: 254,0 is vda. Sequence
+/// numbers count a disk's lines. Times are s since the guest's boot. Programs that want blktrace's own binary files
+/// (seekwatcher, iowatcher, btt) cannot read this.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A record, by its name in ./records or by its path.
+    run: String,
+
+    /// One of its trials: its cell's values and seed, such as hdd-raid1+randread-4k-qd1+pid+s1.
+    trial: String,
+
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    format: Format,
+
+    /// A file instead of standard output. One that exists is replaced, once the new one is whole.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    Csv,
+    Blkparse,
+}
+
+pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    if screen.json {
+        return Err(Failure::mistaken("a trace is printed as --format csv or blkparse; leave out --json"));
+    }
+    let record = Record::open(&records::find(&args.run)?)?;
+    let outcome = show::outcome(&record, &args.trial)?;
+    let path = find(&raw(&record, outcome)?)?;
+    let name = path.file_name().unwrap_or_default();
+    if disklab_store::changed(&record, outcome)?.iter().any(|file| name == file.as_str()) {
+        screen.remark(&format!("{} was changed since it was recorded", path.display()));
+    }
+    let Some(output) = args.output.as_ref().filter(|output| *output != Path::new("-")) else {
+        let mut out = screen.out();
+        let printed = print(&path, args.format, &mut out);
+        out.flush()?;
+        return printed.map(|()| Exit::Ok);
+    };
+    // In its folder, so that a rename can put it in its place.
+    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let cannot = |error: &dyn std::fmt::Display| {
+        Failure::cannot(format!("cannot write {}: {error}", output.display()))
+    };
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
+    let mut out = BufWriter::new(file.as_file_mut());
+    print(&path, args.format, &mut out).map_err(|failure| match failure {
+        Failure::NobodyReads => cannot(&"nobody reads it"),
+        failure => failure,
+    })?;
+    out.flush().map_err(|error| cannot(&error))?;
+    drop(out);
+    file.persist(output).map_err(|error| cannot(&error.error))?;
+    Ok(Exit::Ok)
+}
+
+/// Twice over the trace: what happened when, and for how long to wait for it.
+fn print(path: &Path, format: Format, out: &mut impl Write) -> Result<(), Failure> {
+    let damaged = |error: disklab_trace::Error| unreadable(path, &error);
+    // Of a damaged trace, what there is of it is printed before that is said.
+    let delay = delay(open(path)?.map_while(Result::ok).map(Ok)).map_err(damaged)?;
+    let entries = open(path)?;
+    match format {
+        Format::Csv => csv::write(entries, delay, out),
+        Format::Blkparse => blkparse::write(entries, delay, out),
+    }?
+    .map_err(damaged)
+}
+
+/// Where a trial's raw output is.
+pub fn raw(record: &Record, outcome: &Outcome) -> Result<PathBuf, Failure> {
+    record
+        .raw(outcome)
+        .ok_or_else(|| Failure::mistaken(format!("trial {} left no raw output", outcome.trial)))
+}
+
+/// The trace in a trial's raw output.
+fn find(raw: &Path) -> Result<PathBuf, Failure> {
+    disklab_trace::find(raw).ok_or_else(|| {
+        let why = "it was switched off (run --no-trace), or the trial failed before its guest began";
+        Failure::mistaken(format!("there is no trace of requests in {}: {why}", raw.display()))
+    })
+}
+
+pub fn open(path: &Path) -> Result<Reader<Box<dyn std::io::Read>>, Failure> {
+    disklab_trace::open(path).map_err(|error| unreadable(path, &error))
+}
+
+fn unreadable(path: &Path, error: &disklab_trace::Error) -> Failure {
+    Failure::mistaken(format!("{}: {error}", path.display()))
+}

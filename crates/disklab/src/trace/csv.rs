@@ -1,0 +1,80 @@
+//! A trace as CSV, by RFC 4180.
+
+use std::io::{self, Write};
+
+use disklab_guest::machine::disk_name;
+use disklab_trace::{Entry, Error, Served, WithDepth};
+
+/// The names of the fields. A mark is a row without a disk.
+const HEAD: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,mark,depth";
+
+/// What could be written; then what of the trace could not be read.
+pub fn write(
+    entries: impl Iterator<Item = Result<Entry, Error>>,
+    delay: u64,
+    out: &mut impl Write,
+) -> io::Result<Result<(), Error>> {
+    writeln!(out, "{HEAD}")?;
+    for entry in WithDepth::new(entries, delay) {
+        match entry {
+            Ok((entry, depth)) => {
+                writeln!(
+                    out,
+                    "{},{}",
+                    row(&entry),
+                    depth.map_or_else(String::new, |depth| depth.to_string())
+                )?;
+            }
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    Ok(Ok(()))
+}
+
+/// An entry as a row, but for its depth.
+pub fn row(entry: &Entry) -> String {
+    match entry {
+        Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => {
+            let op = format!("{op:?}").to_lowercase();
+            let (disk, fua) = (disk_name(*disk), u8::from(*fua));
+            format!("{disk},{op},{fua},{sector},{sectors},{submitted},{started},{ended},")
+        }
+        Entry::Mark { at, text } => format!(",mark,,,,{at},,,{}", quoted(text)),
+    }
+}
+
+/// What could mislead a terminal is spelled out: who reads these bytes did not write them.
+fn quoted(text: &str) -> String {
+    let mut plain = String::new();
+    for letter in text.chars() {
+        if letter.is_control() {
+            plain.extend(letter.escape_unicode());
+        } else {
+            plain.push(letter);
+        }
+    }
+    if plain.contains(['"', ',']) { format!("\"{}\"", plain.replace('"', "\"\"")) } else { plain }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_that_csv_could_misread_are_quoted() {
+        let mark = |text: &str| row(&Entry::Mark { at: 7, text: text.to_owned() });
+        assert_eq!(mark("begin measure 0"), ",mark,,,,7,,,begin measure 0");
+        assert_eq!(mark("a \"b\", c"), ",mark,,,,7,,,\"a \"\"b\"\", c\"");
+        assert_eq!(mark("\u{1b}[1m\n"), r",mark,,,,7,,,\u{1b}[1m\u{a}");
+    }
+
+    #[test]
+    fn every_row_has_all_fields() {
+        let mark = Entry::Mark { at: 1, text: "end".to_owned() };
+        let mut text = Vec::new();
+        write([Ok(mark)].into_iter(), 0, &mut text).unwrap().unwrap();
+        for row in String::from_utf8(text).unwrap().lines() {
+            assert_eq!(row.matches(',').count(), 9, "{row}");
+        }
+    }
+}

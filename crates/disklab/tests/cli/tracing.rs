@@ -1,0 +1,72 @@
+//! `trace`, on records made here.
+
+use std::fs;
+
+use crate::{fixture, run};
+
+const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
+
+const CSV: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,mark,depth\n\
+                   ,mark,,,,5,,,begin measure 0,\n\
+                   vda,read,0,64,8,10,11,100,,1\n\
+                   vdb,read,0,0,8,110,111,200,,1\n";
+
+#[test]
+fn requests_are_csv_unless_told_otherwise() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let csv = run(here.path(), &["trace", fixture::NAME, TRIAL]);
+    assert_eq!((csv.status, csv.out.as_str(), csv.err.as_str()), (Some(0), CSV, ""));
+    let blkparse = run(here.path(), &["trace", fixture::NAME, TRIAL, "--format", "blkparse"]);
+    let last = "254,1    0        3     0.000000200     0  C   R 0 + 8 [0]\n";
+    assert!(blkparse.out.ends_with(last) && blkparse.out.lines().count() == 7, "{}", blkparse.out);
+}
+
+#[test]
+fn a_file_is_replaced_once_the_new_one_is_whole() {
+    let here = tempfile::tempdir().expect("a folder");
+    let raw = fixture::small_record(here.path(), "a", 0).join("raw").join(TRIAL);
+    let file = here.path().join("requests.csv");
+    fs::write(&file, "mine").expect("room");
+    let done = run(here.path(), &["trace", "a", TRIAL, "-o", "requests.csv"]);
+    assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
+    assert_eq!(fs::read_to_string(&file).expect("a file"), CSV);
+    fs::write(raw.join(disklab_trace::PACKED), "no trace").expect("room");
+    let done = run(here.path(), &["trace", "a", TRIAL, "-o", "requests.csv"]);
+    assert_eq!(done.status, Some(2));
+    assert_eq!(fs::read_to_string(&file).expect("a file"), CSV);
+    assert_eq!(fs::read_dir(here.path()).expect("a folder").count(), 2, "nothing half-written is left");
+    let done = run(here.path(), &["trace", "a", TRIAL, "-o", "nowhere/requests.csv"]);
+    assert_eq!(done.status, Some(5));
+    assert!(done.err.contains("cannot write nowhere/requests.csv: "), "{}", done.err);
+}
+
+#[test]
+fn of_a_damaged_trace_what_can_be_read_is_printed() {
+    let here = tempfile::tempdir().expect("a folder");
+    let raw = fixture::small_record(here.path(), "a", 0).join("raw").join(TRIAL);
+    let path = raw.join(disklab_trace::PACKED);
+    let whole: Vec<_> = disklab_trace::open(&path).expect("a trace").collect();
+    assert_eq!(whole.len(), 3);
+    let packed = fs::read(&path).expect("a trace");
+    // All but the checksum at the end.
+    fs::write(&path, &packed[..packed.len() - 8]).expect("room");
+    let done = run(here.path(), &["trace", "a", TRIAL]);
+    assert_eq!((done.status, done.out.as_str()), (Some(2), CSV));
+    assert!(done.err.contains("requests.trace.gz was changed since it was recorded"), "{}", done.err);
+    assert!(done.err.contains("the trace of requests cannot be read on from byte "), "{}", done.err);
+}
+
+#[test]
+fn a_trial_without_a_trace_says_so() {
+    let here = tempfile::tempdir().expect("a folder");
+    let raw = fixture::small_record(here.path(), "a", 0).join("raw").join(TRIAL);
+    fs::remove_file(raw.join(disklab_trace::PACKED)).expect("it was there");
+    let done = run(here.path(), &["trace", "a", TRIAL]);
+    assert_eq!(done.status, Some(2));
+    assert!(
+        done.err.contains("there is no trace of requests in ") && done.err.contains("--no-trace"),
+        "{}",
+        done.err
+    );
+}

@@ -1,0 +1,217 @@
+//! Pictures of one trial over time: lines for each disk, and where its requests were.
+
+use disklab_trace::Timeline;
+use disklab_trace::timeline::{Bin, Disk};
+use disklab_units::prose::digits;
+use kuva::prelude::{LinePlot, Plot};
+use maud::html;
+
+use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::embedded::base64;
+use crate::raster;
+
+const HEIGHT: f64 = 230.0;
+/// Rows of a table: stretches of time.
+const STRETCHES: usize = 12;
+const MIB: f64 = (1 << 20) as f64;
+
+/// A number of a disk over time.
+struct Measure {
+    kind: &'static str,
+    title: &'static str,
+    unit: &'static str,
+    of: fn(&Bin) -> f64,
+}
+
+const MEASURES: [Measure; 4] = [
+    Measure {
+        kind: "throughput",
+        title: "Throughput",
+        unit: "MiB/s",
+        of: |bin| bin.per_second(bin.read_bytes + bin.write_bytes) / MIB,
+    },
+    Measure { kind: "seeks", title: "Seeks", unit: "1/s", of: |bin| bin.per_second(bin.seeks) },
+    Measure { kind: "depth", title: "Queue depth", unit: "requests", of: Bin::mean_depth },
+    Measure { kind: "utilisation", title: "Utilisation", unit: "%", of: |bin| bin.utilisation() * 100.0 },
+];
+
+/// How far the axes go: as far as the greatest of some trials wants.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scale {
+    /// Of each measure.
+    tops: Vec<f64>,
+    seconds: f64,
+}
+
+impl Scale {
+    pub fn of<'a>(lines: impl Iterator<Item = &'a Timeline> + Clone) -> Self {
+        let top = |measure: &Measure| {
+            let bins = lines.clone().flat_map(|line| &line.disks).flat_map(|disk| &disk.bins);
+            bins.map(measure.of).fold(0.0, f64::max) * 1.05
+        };
+        let tops = MEASURES.iter().map(|it| if it.unit == "%" { 100.0 } else { top(it).max(0.01) }).collect();
+        Self { tops, seconds: lines.map(seconds).fold(0.0, f64::max) }
+    }
+}
+
+fn seconds(line: &Timeline) -> f64 {
+    (line.bins.end - line.bins.begin) as f64 / 1e9
+}
+
+/// The kind of each begins with `side`.
+pub fn pictures(line: &Timeline, names: &[String], trial: &str, side: &str, scale: &Scale) -> Vec<Chart> {
+    let mut charts: Vec<Chart> = MEASURES
+        .iter()
+        .zip(&scale.tops)
+        .map(|(it, top)| lines(it, *top, line, names, trial, side, scale))
+        .collect();
+    charts.push(addresses(line, names, trial, side));
+    charts
+}
+
+fn lines(
+    measure: &Measure,
+    top: f64,
+    line: &Timeline,
+    names: &[String],
+    trial: &str,
+    side: &str,
+    scale: &Scale,
+) -> Chart {
+    let middle = |bin: usize| {
+        let edges = line.bins.edge(bin).midpoint(line.bins.edge(bin + 1));
+        (edges - line.bins.begin) as f64 / 1e9
+    };
+    let plot = |(index, (disk, name)): (usize, (&Disk, &String))| {
+        let series = ink::Series::of(index);
+        let points: Vec<(f64, f64)> =
+            disk.bins.iter().enumerate().map(|(at, bin)| (middle(at), (measure.of)(bin))).collect();
+        let plot = LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
+        Plot::Line(plot.with_line_style(series.line()).with_legend(ink::plain(name)))
+    };
+    let plots = line.disks.iter().zip(names).enumerate().map(plot).collect();
+    let layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, HEIGHT)
+        .with_x_label("s of the measured phase")
+        .with_y_label(measure.unit);
+    let whole = line
+        .disks
+        .iter()
+        .zip(names)
+        .map(|(disk, name)| format!("{name} {}", digits((measure.of)(&Bin::joined(&disk.bins)))));
+    let says = format!(
+        "{} of each disk in {}, over the whole phase: {}",
+        measure.title,
+        measure.unit,
+        whole.collect::<Vec<_>>().join(", ")
+    );
+    let title = format!("{} ({}), {trial}", measure.title, measure.unit);
+    Chart::draw(
+        &format!("{side}-{}", measure.kind),
+        title,
+        says,
+        plots,
+        layout,
+        table(line, names, &|bin| digits((measure.of)(bin))),
+    )
+}
+
+/// A row for each stretch of time, a column for each disk.
+fn table(line: &Timeline, names: &[String], show: &dyn Fn(&Bin) -> String) -> Table {
+    let mut table = Table::new(std::iter::once("s".to_owned()).chain(names.iter().cloned()));
+    let each = line.bins.count.div_ceil(STRETCHES).max(1);
+    for from in (0..line.bins.count).step_by(each) {
+        let to = (from + each).min(line.bins.count);
+        let at = |edge: usize| digits((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9);
+        let fields = line.disks.iter().map(|disk| show(&Bin::joined(&disk.bins[from..to])));
+        table.row(std::iter::once(format!("{} to {}", at(from), at(to))).chain(fields));
+    }
+    table
+}
+
+/// Pixels left of the rasters, their width, and between them.
+const LEFT: f64 = 64.0;
+const RASTER: f64 = 640.0;
+const GAP: f64 = 8.0;
+const HEAD: f64 = 24.0;
+const FOOT: f64 = 40.0;
+
+/// seekwatcher's picture: addresses against time, each disk in a strip of its own.
+fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str) -> Chart {
+    let strip = line.disks.first().map_or(0, |disk| disk.reads.rows()) as f64;
+    let height = HEAD + line.disks.len() as f64 * (strip + GAP) + FOOT;
+    let top = |index: usize| HEAD + index as f64 * (strip + GAP);
+    let ticks: Vec<f64> = (0..=4).map(|quarter| f64::from(quarter) / 4.0).collect();
+    let inner = html! {
+        g fill=(ink::TEXT) font-size="12" {
+            @for (at, (colour, word)) in [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")].iter().enumerate() {
+                rect x=(LEFT + at as f64 * 80.0) y="5" width="10" height="10" fill=(colour) {}
+                text x=(LEFT + at as f64 * 80.0 + 15.0) y="14" { (word) }
+            }
+            @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
+                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (name) }
+                rect x=(LEFT) y=(top(index)) width=(RASTER) height=(strip) fill="none" stroke=(ink::GRID) {}
+                image x=(LEFT) y=(top(index)) width=(RASTER) height=(strip) preserveAspectRatio="none"
+                    style="image-rendering:pixelated"
+                    href={"data:image/png;base64," (base64(&raster::png(&disk.reads, &disk.writes)))} {}
+            }
+            @for tick in &ticks {
+                text x=(LEFT + RASTER * tick) y=(height - 24.0) text-anchor="middle" { (digits(seconds(line) * tick)) }
+            }
+            text x=(LEFT + RASTER / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase; addresses go up, from 0 to the highest that was touched" }
+        }
+    };
+    let says = format!(
+        "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other",
+        line.disks.len()
+    );
+    let title = format!("Addresses against time, {trial}");
+    let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
+    Chart::of_svg(&format!("{side}-addresses"), title, says, (WIDTH, height), inner.into_string(), numbers)
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_disks::Op;
+    use disklab_trace::timeline::Shape;
+    use disklab_trace::{Entry, Phase, Served, Survey};
+
+    use super::*;
+
+    fn line() -> Timeline {
+        let read = |at: u64| {
+            let (submitted, ended) = (at * 10_000_000, at * 10_000_000 + 5_000_000);
+            let served = Served {
+                disk: 0,
+                op: Op::Read,
+                fua: false,
+                sector: at * 100,
+                sectors: 2048,
+                submitted,
+                started: submitted,
+                ended,
+            };
+            Ok(Entry::Served(served))
+        };
+        let entries = || (0..100).map(read);
+        let survey = Survey::of(entries()).unwrap();
+        let phase = Phase { name: "measure".to_owned(), begin: 0, end: 1_000_000_000 };
+        Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 }).unwrap()
+    }
+
+    #[test]
+    fn pictures_have_their_numbers_in_tables_and_names_as_text() {
+        let line = line();
+        let scale = Scale::of([&line].into_iter());
+        let charts = pictures(&line, &["<b>vda".to_owned()], "a trial", "a", &scale);
+        let kinds: Vec<_> = charts.iter().map(|chart| chart.kind.as_str()).collect();
+        assert_eq!(kinds, ["a-throughput", "a-seeks", "a-depth", "a-utilisation", "a-addresses"]);
+        // 100 reads of 1 MiB in a second, half of the time at the disk, none where the one before ended.
+        for (chart, whole) in charts.iter().zip(["100", "99.0", "0.50", "50.0"]) {
+            assert!(chart.says.ends_with(&format!("<b>vda {whole}")), "{}", chart.says);
+            assert_eq!((chart.table.rows.len(), chart.table.head.len()), (12, 2));
+        }
+        let drawn: String = charts.iter().map(|chart| chart.figure(&chart.kind).into_string()).collect();
+        assert!(drawn.contains("&lt;b&gt;vda") && !drawn.contains("<b>vda"));
+        assert!(drawn.contains("data:image/png;base64,iVBORw0KGgo"));
+    }
+}

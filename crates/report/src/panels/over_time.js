@@ -1,0 +1,30 @@
+// Other trials than the two that the page shows: their pictures are in it, packed.
+"use strict";
+(() => {
+  const panel = document.getElementById("over-time");
+  const packed = [...panel.querySelectorAll("script[data-trial]")];
+  const bar = panel.querySelector("[data-choose]");
+  if (packed.length < 2 || !bar || !window.DecompressionStream) return;
+  const unpack = async (script) => {
+    const bytes = Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  };
+  const show = async (side, script) => {
+    const template = document.createElement("template");
+    template.innerHTML = (await unpack(script)).replaceAll("over-time-pair-side-", `over-time-pair-${side}-`);
+    for (const figure of template.content.querySelectorAll("figure")) document.getElementById(figure.id)?.replaceWith(figure);
+    // The page equips the pictures of what is unfolded.
+    panel.querySelector("details.group").dispatchEvent(new Event("toggle"));
+  };
+  for (const [side, word] of [["a", "Left"], ["b", "Right"]]) {
+    const select = document.createElement("select");
+    select.dataset.side = side;
+    for (const script of packed) select.append(new Option(script.dataset.trial, script.dataset.trial));
+    select.value = bar.dataset[side];
+    select.addEventListener("change", () => show(side, packed[select.selectedIndex]));
+    const label = document.createElement("label");
+    label.append(`${word}: `, select);
+    bar.append(label);
+  }
+  bar.hidden = false;
+})();

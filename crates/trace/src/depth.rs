@@ -1,0 +1,76 @@
+//! How many requests were at a disk when each one arrived there.
+
+use std::collections::BTreeMap;
+
+use crate::by_time::{ByTime, What};
+use crate::entry::{Entry, MOST_DISKS, Served};
+use crate::reader::Error;
+
+/// The entries of a trace, in its order, each request with its depth: requests that its disk had right after its
+/// arrival, itself and others of the same moment included. `None` for a mark.
+///
+/// It holds the requests of the last [`delay`](crate::delay) ns, and no more.
+#[derive(Debug)]
+pub struct WithDepth<I> {
+    events: ByTime<I>,
+    /// By disk: requests that have arrived and not ended.
+    present: [u32; MOST_DISKS],
+    moment: u64,
+    /// Those that have arrived at this moment, by their place in the trace.
+    arrived: Vec<(u64, Served)>,
+    /// By their place in the trace: entries whose turn has not come.
+    known: BTreeMap<u64, (Entry, Option<u32>)>,
+    given: u64,
+}
+
+impl<I: Iterator<Item = Result<Entry, Error>>> WithDepth<I> {
+    /// `delay` is what [`delay`](crate::delay) says of the same entries.
+    pub fn new(entries: I, delay: u64) -> Self {
+        Self {
+            events: ByTime::new(entries, delay),
+            present: [0; MOST_DISKS],
+            moment: 0,
+            arrived: Vec::new(),
+            known: BTreeMap::new(),
+            given: 0,
+        }
+    }
+
+    fn happened(&mut self, what: What, entry: u64, at: u64) {
+        // Arrivals of one moment come one after the other; at anything else they are over.
+        if self.moment != at || !matches!(what, What::Submitted(_)) {
+            for (entry, served) in self.arrived.drain(..) {
+                self.known.insert(entry, (Entry::Served(served), Some(self.present[served.disk])));
+            }
+            self.moment = at;
+        }
+        match what {
+            What::Submitted(served) => {
+                self.present[served.disk] += 1;
+                self.arrived.push((entry, served));
+            }
+            What::Ended(served) => self.present[served.disk] -= 1,
+            What::Mark(text) => {
+                self.known.insert(entry, (Entry::Mark { at, text }, None));
+            }
+            What::Started(_) => {}
+        }
+    }
+}
+
+impl<I: Iterator<Item = Result<Entry, Error>>> Iterator for WithDepth<I> {
+    type Item = Result<(Entry, Option<u32>), Error>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            if let Some(entry) = self.known.remove(&self.given) {
+                self.given += 1;
+                return Some(Ok(entry));
+            }
+            match self.events.next()? {
+                Ok(event) => self.happened(event.what, event.entry, event.at),
+                Err(error) => return Some(Err(error)),
+            }
+        }
+    }
+}

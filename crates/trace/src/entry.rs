@@ -1,0 +1,60 @@
+//! What a trace consists of.
+
+use disklab_disks::Op;
+
+/// Most disks a guest can have; the kernel's driver names them by two letters, and nobody has asked for more.
+pub const MOST_DISKS: usize = 128;
+
+/// Stands where a request has its disk and operation.
+pub(crate) const MARK: u64 = 7;
+/// A mark's text is a word or two; more than this is not a trace.
+pub(crate) const LONGEST_MARK: u64 = 4096;
+
+/// One request, from its arrival at the disk to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Served {
+    /// Below [`MOST_DISKS`].
+    pub disk: usize,
+    pub op: Op,
+    pub fua: bool,
+    /// In units of 512 bytes.
+    pub sector: u64,
+    pub sectors: u32,
+    /// Virtual ns; `submitted <= started <= ended`.
+    pub submitted: u64,
+    /// When the drive took it out of its queue.
+    pub started: u64,
+    pub ended: u64,
+}
+
+/// An entry of a trace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Entry {
+    Served(Served),
+    /// What the guest's first process said of the trial's phases, and when.
+    Mark {
+        at: u64,
+        text: String,
+    },
+}
+
+pub(crate) fn code(op: Op) -> u64 {
+    match op {
+        Op::Read => 0,
+        Op::Write => 1,
+        Op::Flush => 2,
+        Op::Discard => 3,
+        Op::WriteZeroes => 4,
+    }
+}
+
+pub(crate) fn op(code: u64) -> Option<Op> {
+    Some(match code {
+        0 => Op::Read,
+        1 => Op::Write,
+        2 => Op::Flush,
+        3 => Op::Discard,
+        4 => Op::WriteZeroes,
+        _ => return None,
+    })
+}

@@ -1,0 +1,105 @@
+//! The file of a trace: as the guest writes it, and packed once it is whole.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::Compression;
+use flate2::bufread::GzDecoder;
+use flate2::write::GzEncoder;
+
+use crate::reader::{Error, Reader};
+
+/// In a trial's folder, while its guest runs and of trials of earlier versions.
+pub const PLAIN: &str = "requests.trace";
+/// The same bytes in the form of RFC 1952, without a name or a time: the same trace gives the same file.
+pub const PACKED: &str = "requests.trace.gz";
+
+/// Puts [`PACKED`] in the place of [`PLAIN`], if that is there.
+pub fn pack(folder: &Path) -> io::Result<()> {
+    let (plain, packed) = (folder.join(PLAIN), folder.join(PACKED));
+    let mut input = match File::open(&plain) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        opened => opened?,
+    };
+    let written = File::create(&packed).and_then(|file| {
+        let mut encoder = GzEncoder::new(file, Compression::default());
+        io::copy(&mut input, &mut encoder)?;
+        encoder.finish()
+    });
+    if let Err(error) = written {
+        // Half of one is none; what it is of is still there.
+        let _ = fs::remove_file(&packed);
+        return Err(error);
+    }
+    fs::remove_file(&plain)
+}
+
+/// The trace in a trial's folder, if it has one.
+pub fn find(folder: &Path) -> Option<PathBuf> {
+    [PACKED, PLAIN].map(|name| folder.join(name)).into_iter().find(|path| path.exists())
+}
+
+/// Opens a trace that [`find`] has found.
+pub fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, Error> {
+    let file = File::open(path).map_err(|source| Error::Read { at: 0, source })?;
+    let packed = path.extension().is_some_and(|extension| extension == "gz");
+    Reader::new(if packed { Box::new(GzDecoder::new(BufReader::new(file))) } else { Box::new(file) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Entry, Writer};
+
+    fn trace() -> Vec<u8> {
+        let mut writer = Writer::new(1);
+        (0..20_000).for_each(|at| writer.mark(at * at, "a mark"));
+        writer.pending().to_vec()
+    }
+
+    #[test]
+    fn a_packed_trace_is_the_same_trace_and_the_same_bytes_each_time() {
+        let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let files = folders.each_ref().map(|folder| {
+            fs::write(folder.path().join(PLAIN), trace()).unwrap();
+            let read = |path: &Path| -> Vec<Entry> { open(path).unwrap().map(Result::unwrap).collect() };
+            let plain = find(folder.path()).unwrap();
+            let before = read(&plain);
+            pack(folder.path()).unwrap();
+            let packed = find(folder.path()).unwrap();
+            assert_eq!((plain.exists(), packed.file_name().unwrap()), (false, PACKED.as_ref()));
+            assert_eq!(read(&packed), before);
+            fs::read(packed).unwrap()
+        });
+        assert!(files[0] == files[1] && files[0].len() < trace().len() / 2);
+    }
+
+    #[test]
+    fn without_a_trace_there_is_nothing_to_pack() {
+        let folder = tempfile::tempdir().unwrap();
+        pack(folder.path()).unwrap();
+        assert_eq!(find(folder.path()), None);
+    }
+
+    #[test]
+    fn a_damaged_file_gives_what_is_whole_of_it_and_an_error_with_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(PLAIN), trace()).unwrap();
+        pack(folder.path()).unwrap();
+        let path = find(folder.path()).unwrap();
+        let whole = fs::read(&path).unwrap();
+        let mut wrong = whole.clone();
+        let last = wrong.len() - 8;
+        wrong[last] ^= 1;
+        for bytes in [&whole[..whole.len() / 2], &whole[..whole.len() - 8], &wrong] {
+            fs::write(&path, bytes).unwrap();
+            let mut read: Vec<_> = open(&path).unwrap().collect();
+            let error = read.pop().unwrap().unwrap_err().to_string();
+            assert!(error.starts_with("the trace of requests cannot be read on from byte "), "{error}");
+            assert!(read.len() > 5_000 && read.iter().all(Result::is_ok));
+        }
+        fs::write(&path, b"no gzip").unwrap();
+        assert!(matches!(open(&path), Err(Error::Read { at: 0, .. })));
+    }
+}

@@ -1,0 +1,118 @@
+//! What has to be known of a trace before it can be drawn: its phases, its disks, how far they reach.
+
+use disklab_disks::Op;
+
+use crate::entry::{Entry, Served};
+use crate::reader::Error;
+
+/// A guest has one or two; a trace with more was not written by one, and remembering them all would take memory.
+const MOST_PHASES: usize = 64;
+
+/// A named stretch of a trial. It begins so long after the first request that follows its announcement as the
+/// announcement says, and ends with the last request that ended before its end was announced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Phase {
+    pub name: String,
+    /// Virtual ns.
+    pub begin: u64,
+    pub end: u64,
+}
+
+/// One disk, over the whole trace.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Reach {
+    pub requests: u64,
+    /// One after the last sector that a read or write touched.
+    pub sectors: u64,
+    /// The longest time from the arrival of a request to the end of the entry that tells of it, ns.
+    pub(crate) delay: u64,
+    last: u64,
+}
+
+/// A trace at a glance.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// Those that have begun and ended, in that order.
+    pub phases: Vec<Phase>,
+    /// By disk, up to the last one that has a request.
+    pub disks: Vec<Reach>,
+}
+
+impl Survey {
+    /// Passes over a trace.
+    pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Self, Error> {
+        let mut survey = Self::default();
+        let mut announced: Vec<Announced> = Vec::new();
+        // The last request's end, of all disks.
+        let mut last = 0;
+        for entry in entries {
+            match entry? {
+                Entry::Served(served) => {
+                    last = served.ended;
+                    announced.iter_mut().for_each(|phase| phase.request(&served));
+                    survey.request(&served);
+                }
+                Entry::Mark { at, text } => match text.split_whitespace().collect::<Vec<_>>()[..] {
+                    ["begin", name, ramp] if announced.len() < MOST_PHASES => {
+                        let Ok(ramp) = ramp.parse() else { continue };
+                        announced.push(Announced { name: name.to_owned(), at, ramp, first: None, end: None });
+                    }
+                    ["end"] => {
+                        if let Some(phase) = announced.last_mut() {
+                            phase.end.get_or_insert(last);
+                        }
+                    }
+                    _ => {}
+                },
+            }
+        }
+        survey.phases = announced.into_iter().filter_map(Announced::phase).collect();
+        Ok(survey)
+    }
+
+    /// The phase that results are of.
+    pub fn measure(&self) -> Option<&Phase> {
+        self.phases.iter().find(|phase| phase.name == "measure")
+    }
+
+    fn request(&mut self, served: &Served) {
+        if self.disks.len() <= served.disk {
+            self.disks.resize(served.disk + 1, Reach::default());
+        }
+        let disk = &mut self.disks[served.disk];
+        disk.requests += 1;
+        disk.last = disk.last.max(served.ended);
+        disk.delay = disk.delay.max(disk.last - served.submitted);
+        if moves_data(served.op) {
+            disk.sectors = disk.sectors.max(served.sector.saturating_add(u64::from(served.sectors)));
+        }
+    }
+}
+
+pub(crate) fn moves_data(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Write | Op::WriteZeroes)
+}
+
+#[derive(Debug)]
+struct Announced {
+    name: String,
+    at: u64,
+    ramp: u64,
+    /// When the first request after it arrived.
+    first: Option<u64>,
+    end: Option<u64>,
+}
+
+impl Announced {
+    fn request(&mut self, served: &Served) {
+        if served.submitted >= self.at {
+            self.first = Some(self.first.map_or(served.submitted, |first| first.min(served.submitted)));
+        }
+    }
+
+    fn phase(self) -> Option<Phase> {
+        let begin = self.first?.checked_add(self.ramp)?;
+        let end = self.end.filter(|&end| end > begin)?;
+        Some(Phase { name: self.name, begin, end })
+    }
+}

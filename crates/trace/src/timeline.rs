@@ -1,0 +1,240 @@
+//! What each disk did over time, in one pass over a trace and in memory that does not grow with it.
+
+use std::collections::VecDeque;
+
+use disklab_disks::Op;
+
+use crate::bins::{Bins, Sum};
+use crate::entry::{Entry, Served};
+use crate::reader::Error;
+use crate::survey::{Phase, Reach, Survey, moves_data};
+
+/// How fine a picture is, at most: no part of time is shorter than a ns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Of time, for what is added up.
+    pub bins: usize,
+    /// Of time and of address, for where requests were.
+    pub columns: usize,
+    pub rows: usize,
+}
+
+/// A phase, disk by disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Timeline {
+    pub bins: Bins,
+    /// As many as the trace has requests of.
+    pub disks: Vec<Disk>,
+}
+
+/// One disk.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Disk {
+    pub bins: Vec<Bin>,
+    /// Addresses of the rasters: from sector 0 to before this one.
+    pub sectors: u64,
+    pub reads: Raster,
+    pub writes: Raster,
+}
+
+/// One disk in one stretch of time. A request is counted where it ended, at the very end of the phase too; writing zeroes is
+/// a write.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Bin {
+    /// Virtual ns.
+    pub length: u64,
+    pub requests: u64,
+    pub read_bytes: u64,
+    pub write_bytes: u64,
+    /// Reads and writes that did not begin where the one of this disk that ended before them had ended.
+    pub seeks: u64,
+    /// Sum over requests: from arrival to end, ns.
+    pub latency: u128,
+    /// Sum over requests: how long each was at the disk within this stretch, wherever it began and ended, ns.
+    pub depth: u128,
+    /// At least one request was at the disk, ns.
+    pub busy: u64,
+}
+
+impl Bin {
+    /// Bins that follow each other, as one.
+    pub fn joined(bins: &[Self]) -> Self {
+        bins.iter().fold(Self::default(), |sum, bin| Self {
+            length: sum.length + bin.length,
+            requests: sum.requests + bin.requests,
+            read_bytes: sum.read_bytes + bin.read_bytes,
+            write_bytes: sum.write_bytes + bin.write_bytes,
+            seeks: sum.seeks + bin.seeks,
+            latency: sum.latency + bin.latency,
+            depth: sum.depth + bin.depth,
+            busy: sum.busy + bin.busy,
+        })
+    }
+
+    /// 0 to 1.
+    pub fn utilisation(&self) -> f64 {
+        self.busy as f64 / self.length as f64
+    }
+
+    /// Requests at the disk on average over time.
+    pub fn mean_depth(&self) -> f64 {
+        self.depth as f64 / self.length as f64
+    }
+
+    /// Of the requests that ended here, ns. `None`: there were none.
+    pub fn mean_latency(&self) -> Option<f64> {
+        (self.requests > 0).then(|| self.latency as f64 / self.requests as f64)
+    }
+
+    /// So many of `count` in a second.
+    pub fn per_second(&self, count: u64) -> f64 {
+        count as f64 * 1e9 / self.length as f64
+    }
+}
+
+/// How many requests ended in each stretch of time and began in each stretch of addresses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Raster {
+    pub columns: usize,
+    /// Column by column; the lowest addresses first.
+    pub cells: Vec<u32>,
+}
+
+impl Raster {
+    fn new(columns: usize, rows: usize) -> Self {
+        Self { columns, cells: vec![0; columns * rows] }
+    }
+
+    pub fn rows(&self) -> usize {
+        self.cells.len() / self.columns
+    }
+
+    pub fn at(&self, column: usize, row: usize) -> u32 {
+        self.cells[column * self.rows() + row]
+    }
+}
+
+impl Timeline {
+    /// Passes over the trace that `survey` is of. `phase` is one of its phases, or any stretch of time.
+    pub fn of(
+        entries: impl Iterator<Item = Result<Entry, Error>>,
+        survey: &Survey,
+        phase: &Phase,
+        shape: Shape,
+    ) -> Result<Self, Error> {
+        let bins = Bins::new(phase.begin, phase.end, shape.bins);
+        let columns = Bins::new(phase.begin, phase.end, shape.columns);
+        let watched = |reach: &Reach| Watched::new(*reach, bins, columns, shape.rows.max(1));
+        let mut disks: Vec<_> = survey.disks.iter().map(watched).collect();
+        for entry in entries {
+            // The survey has seen every disk, unless it was of another trace.
+            if let Entry::Served(served) = entry?
+                && let Some(disk) = disks.get_mut(served.disk)
+            {
+                disk.request(&served);
+            }
+        }
+        Ok(Self { bins, disks: disks.into_iter().map(Watched::finish).collect() })
+    }
+}
+
+/// A disk while its requests are added up.
+struct Watched {
+    reach: Reach,
+    bins: Bins,
+    columns: Bins,
+    counts: Vec<Bin>,
+    depth: Sum,
+    busy: Sum,
+    /// When it had requests, where what is still to be read may yet join two of them: in order, apart from each other.
+    stretches: VecDeque<(u64, u64)>,
+    /// The latest end so far.
+    last: u64,
+    /// The sector after the last read or write.
+    place: Option<u64>,
+    reads: Raster,
+    writes: Raster,
+}
+
+impl Watched {
+    fn new(reach: Reach, bins: Bins, columns: Bins, rows: usize) -> Self {
+        Self {
+            reach,
+            bins,
+            columns,
+            counts: vec![Bin::default(); bins.count],
+            depth: Sum::new(bins),
+            busy: Sum::new(bins),
+            stretches: VecDeque::new(),
+            last: 0,
+            place: None,
+            reads: Raster::new(columns.count, rows),
+            writes: Raster::new(columns.count, rows),
+        }
+    }
+
+    fn request(&mut self, served: &Served) {
+        let seeks = moves_data(served.op) && self.place.is_some_and(|place| place != served.sector);
+        if moves_data(served.op) {
+            self.place = Some(served.sector.wrapping_add(u64::from(served.sectors)));
+        }
+        self.depth.add(served.submitted, served.ended);
+        self.occupy(served.submitted, served.ended);
+        if let Some(bin) = self.bins.of(served.ended) {
+            self.count(served, bin, seeks);
+        }
+    }
+
+    fn count(&mut self, served: &Served, bin: usize, seeks: bool) {
+        let bytes = u64::from(served.sectors) * 512;
+        let bin = &mut self.counts[bin];
+        bin.requests += 1;
+        bin.seeks += u64::from(seeks);
+        bin.latency += u128::from(served.ended - served.submitted);
+        let raster = match served.op {
+            Op::Read => {
+                bin.read_bytes += bytes;
+                &mut self.reads
+            }
+            Op::Write | Op::WriteZeroes => {
+                bin.write_bytes += bytes;
+                &mut self.writes
+            }
+            Op::Flush | Op::Discard => return,
+        };
+        let rows = raster.rows();
+        let row = u128::from(served.sector) * rows as u128 / u128::from(self.reach.sectors.max(1));
+        let cell = self.columns.of(served.ended).unwrap_or(0) * rows + (row as usize).min(rows - 1);
+        raster.cells[cell] = raster.cells[cell].saturating_add(1);
+    }
+
+    /// Joins this time with the stretches that it touches, and counts those that nothing can touch any more.
+    fn occupy(&mut self, mut begin: u64, mut end: u64) {
+        let first = self.stretches.partition_point(|stretch| stretch.1 < begin);
+        let after = self.stretches.partition_point(|stretch| stretch.0 <= end).max(first);
+        for (other_begin, other_end) in self.stretches.drain(first..after) {
+            (begin, end) = (begin.min(other_begin), end.max(other_end));
+        }
+        self.stretches.insert(first, (begin, end));
+        self.last = self.last.max(end);
+        let settled = self.last.saturating_sub(self.reach.delay);
+        while let Some(&(begin, end)) = self.stretches.front()
+            && end < settled
+        {
+            self.busy.add(begin, end);
+            self.stretches.pop_front();
+        }
+    }
+
+    fn finish(mut self) -> Disk {
+        self.stretches.drain(..).for_each(|(begin, end)| self.busy.add(begin, end));
+        let sums = self.depth.by_bin().zip(self.busy.by_bin()).enumerate();
+        for ((i, (depth, busy)), bin) in sums.zip(&mut self.counts) {
+            bin.length = self.bins.length(i);
+            bin.depth = depth;
+            // Stretches do not overlap, so it is at most the length.
+            bin.busy = busy as u64;
+        }
+        Disk { bins: self.counts, sectors: self.reach.sectors, reads: self.reads, writes: self.writes }
+    }
+}

@@ -1,0 +1,178 @@
+//! Surveys and timelines: traces made by hand with their exact numbers, and any trace against what is counted of it at once.
+
+use disklab_disks::Op;
+use disklab_trace::timeline::{Bin, Shape};
+use disklab_trace::{Entry, Error, Phase, Served, Survey, Timeline};
+use proptest::prelude::*;
+
+const SHAPE: Shape = Shape { bins: 4, columns: 2, rows: 2 };
+
+fn read(submitted: u64, ended: u64, sector: u64) -> Served {
+    Served { disk: 0, op: Op::Read, fua: false, sector, sectors: 8, submitted, started: submitted, ended }
+}
+
+fn ok(entries: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
+    entries.iter().cloned().map(Ok)
+}
+
+fn mark(at: u64, text: &str) -> Entry {
+    Entry::Mark { at, text: text.to_owned() }
+}
+
+fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline {
+    let entries: Vec<_> = requests.iter().copied().map(Entry::Served).collect();
+    let survey = Survey::of(ok(&entries)).unwrap();
+    let phase = Phase { name: "measure".to_owned(), begin, end };
+    Timeline::of(ok(&entries), &survey, &phase, shape).unwrap()
+}
+
+#[test]
+fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
+    let first = Served { disk: 1, ..read(130, 180, 8) };
+    let entries = [
+        // At the disk since before the announcement: not the first that follows.
+        Entry::Served(read(0, 50, 0)),
+        mark(100, "begin measure 1000"),
+        Entry::Served(read(90, 160, 0)),
+        Entry::Served(first),
+        Entry::Served(read(1200, 1250, 992)),
+        mark(1300, "end"),
+        Entry::Served(read(1280, 1400, 8)),
+        // Announced, and nothing came of it; and nothing that a phase could be made of.
+        mark(1500, "begin another 7"),
+        mark(1501, "begin"),
+        mark(1502, "begin a -1"),
+    ];
+    let survey = Survey::of(ok(&entries)).unwrap();
+    assert_eq!(survey.phases, [Phase { name: "measure".to_owned(), begin: 1130, end: 1250 }]);
+    assert_eq!(survey.measure(), survey.phases.first());
+    let reach: Vec<_> = survey.disks.iter().map(|disk| (disk.requests, disk.sectors)).collect();
+    assert_eq!(reach, [(4, 1000), (1, 16)]);
+}
+
+#[test]
+fn a_request_is_split_over_time_and_counted_where_it_ended() {
+    // Bins of 100 ns from 1000 on. The disk is busy from 1050 to 1250 by two that overlap, and from 1390 beyond the end.
+    let requests = [
+        read(900, 950, 0),
+        Served { op: Op::Write, ..read(1050, 1150, 8) },
+        read(1100, 1250, 100),
+        Served { op: Op::Flush, sector: 0, sectors: 0, ..read(1250, 1250, 0) },
+        read(1390, 1500, 200),
+    ];
+    let line = timeline(&requests, 1000, 1400, SHAPE);
+    let bin = |requests, read_bytes, write_bytes, seeks, latency, depth, busy| Bin {
+        length: 100,
+        requests,
+        read_bytes,
+        write_bytes,
+        seeks,
+        latency,
+        depth,
+        busy,
+    };
+    let bins = [
+        bin(0, 0, 0, 0, 0, 50, 50),
+        bin(1, 0, 4096, 0, 100, 50 + 100, 100),
+        bin(2, 4096, 0, 1, 150, 50, 50),
+        bin(0, 0, 0, 0, 0, 10, 10),
+    ];
+    assert_eq!(line.disks[0].bins, bins);
+    assert!((bins[1].mean_depth() - 1.5).abs() < 1e-12 && (bins[0].utilisation() - 0.5).abs() < 1e-12);
+    assert_eq!((bins[2].mean_latency(), bins[0].mean_latency()), (Some(75.0), None));
+    assert!((bins[1].per_second(bins[1].write_bytes) - 4096.0 / 100e-9).abs() < 1.0);
+    // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half, the read in the second.
+    let disk = &line.disks[0];
+    assert_eq!(
+        (disk.sectors, &disk.writes.cells[..], &disk.reads.cells[..]),
+        (208, &[1, 0, 0, 0][..], &[0, 0, 1, 0][..])
+    );
+    assert_eq!(disk.reads.at(1, 0), 1);
+}
+
+/// Two that end first are joined by a third that was there before both.
+#[test]
+fn busy_stretches_are_joined_by_one_that_ends_later() {
+    let requests = [read(20, 30, 0), read(60, 70, 0), read(10, 100, 0), read(300, 400, 0)];
+    let line = timeline(&requests, 0, 400, SHAPE);
+    let busy: Vec<_> = line.disks[0].bins.iter().map(|bin| bin.busy).collect();
+    assert_eq!(busy, [90, 0, 0, 100]);
+}
+
+#[test]
+fn the_end_of_a_phase_is_part_of_it() {
+    let line = timeline(&[read(5, 9, 0), read(5, 10, 0), read(5, 20, 0), read(5, 21, 0)], 10, 20, SHAPE);
+    let requests: Vec<_> = line.disks[0].bins.iter().map(|bin| bin.requests).collect();
+    assert_eq!(requests, [1, 0, 0, 1]);
+}
+
+#[test]
+fn a_phase_of_no_length_is_a_nanosecond() {
+    let line = timeline(&[read(5, 9, 0)], 9, 9, SHAPE);
+    assert_eq!((line.bins.count, line.disks[0].bins[0].requests, line.disks[0].bins[0].busy), (1, 1, 0));
+}
+
+#[test]
+fn a_damaged_trace_is_an_error() {
+    let damaged =
+        || [Ok(Entry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })].into_iter();
+    assert!(Survey::of(damaged()).is_err());
+    let phase = Phase { name: String::new(), begin: 0, end: 9 };
+    assert!(Timeline::of(damaged(), &Survey::default(), &phase, SHAPE).is_err());
+}
+
+fn any_requests() -> impl Strategy<Value = Vec<Served>> {
+    let one = (0..3usize, 0..3u8, 0..5000u64, 0..300u64, 0..300u64, 0..1u64 << 40).prop_map(
+        |(disk, op, submitted, wait, service, sector)| {
+            let op = [Op::Read, Op::Write, Op::Flush][op as usize];
+            let sectors = if op == Op::Flush { 0 } else { 8 };
+            let (started, ended) = (submitted + wait, submitted + wait + service);
+            Served { disk, op, fua: false, sector, sectors, submitted, started, ended }
+        },
+    );
+    (prop::collection::vec(one, 1..80), any::<bool>()).prop_map(|(mut all, sorted)| {
+        if sorted {
+            all.sort_by_key(|one| one.ended);
+        }
+        all
+    })
+}
+
+proptest! {
+    #[test]
+    fn bins_add_up_to_the_whole(
+        requests in any_requests(),
+        begin in 0..3000u64,
+        length in 1..4000u64,
+        bins in 1..50usize,
+        columns in 1..20usize,
+        rows in 1..20usize,
+    ) {
+        let end = begin + length;
+        let line = timeline(&requests, begin, end, Shape { bins, columns, rows });
+        for (index, disk) in line.disks.iter().enumerate() {
+            let own: Vec<_> = requests.iter().filter(|one| one.disk == index).collect();
+            let within: Vec<_> = own.iter().filter(|one| (begin..=end).contains(&one.ended)).collect();
+            let bytes = |op: Op| within.iter().filter(|one| one.op == op).count() as u64 * 4096;
+            let sum = |what: &dyn Fn(&Bin) -> u128| disk.bins.iter().map(what).sum::<u128>();
+            prop_assert_eq!(sum(&|bin| bin.length.into()), u128::from(length));
+            prop_assert_eq!(sum(&|bin| bin.requests.into()), within.len() as u128);
+            prop_assert_eq!(sum(&|bin| bin.read_bytes.into()), bytes(Op::Read).into());
+            prop_assert_eq!(sum(&|bin| bin.write_bytes.into()), bytes(Op::Write).into());
+            let latency: u64 = within.iter().map(|one| one.ended - one.submitted).sum();
+            prop_assert_eq!(sum(&|bin| bin.latency), latency.into());
+            let there = |at: u64| own.iter().filter(|one| one.submitted <= at && at < one.ended).count();
+            // ns by ns.
+            let depth: usize = (begin..end).map(there).sum();
+            prop_assert_eq!(sum(&|bin| bin.depth), depth as u128);
+            let mut edge = begin;
+            for bin in &disk.bins {
+                let busy = (edge..edge + bin.length).filter(|&at| there(at) > 0).count();
+                prop_assert_eq!(bin.busy, busy as u64);
+                edge += bin.length;
+            }
+            let cells: u32 = disk.reads.cells.iter().chain(&disk.writes.cells).sum();
+            prop_assert_eq!(u64::from(cells) * 4096, bytes(Op::Read) + bytes(Op::Write));
+        }
+    }
+}

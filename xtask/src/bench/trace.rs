@@ -1,0 +1,114 @@
+//! Ten million requests written, packed, read and summarised: time, bytes a request, and memory.
+//!
+//! Eight hard disks' worth of random reads, 256 in flight: the least predictable of the traces that there are.
+
+use super::Figure;
+use anyhow::Context;
+use disklab_des::Random;
+use disklab_trace::timeline::Shape;
+use disklab_trace::{Arrived, PLAIN, Phase, Served, Survey, Timeline, Writer, find, open, pack};
+use disklab_units::Seed;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::Instant;
+
+const REQUESTS: u64 = 10_000_000;
+const DISKS: usize = 8;
+const IN_FLIGHT: usize = 256;
+const SHAPE: Shape = Shape { bins: 180, columns: 360, rows: 120 };
+
+pub fn run() -> anyhow::Result<Vec<Figure>> {
+    let place = tempfile::tempdir()?;
+    write(&place.path().join(PLAIN))?;
+    let start = Instant::now();
+    pack(place.path())?;
+    let packing = start.elapsed().as_secs_f64();
+    let path = find(place.path()).context("no trace")?;
+    let each = std::fs::metadata(&path)?.len() as f64 / REQUESTS as f64;
+    // The peak since now.
+    std::fs::write("/proc/self/clear_refs", "5")?;
+    let before = memory("VmRSS:")?;
+    let start = Instant::now();
+    let survey = Survey::of(open(&path)?)?;
+    let reading = start.elapsed().as_secs_f64();
+    let phase: &Phase = survey.measure().context("no phase")?;
+    let line = Timeline::of(open(&path)?, &survey, phase, SHAPE)?;
+    let both = start.elapsed().as_secs_f64();
+    let mib = memory("VmHWM:")?.saturating_sub(before) as f64 / 1024.0;
+    let counted: u64 = line.disks.iter().flat_map(|disk| &disk.bins).map(|bin| bin.requests).sum();
+    anyhow::ensure!(counted == REQUESTS, "{counted} requests of {REQUESTS} are in the timeline");
+    let what = |what: &str| format!("trace of 10 million requests: {what}");
+    Ok(vec![
+        Figure::new(what("bytes a request"), format!("{each:.2}")).at_most(each, 10.0, None, ""),
+        Figure::new(what("packing, s"), format!("{packing:.2}")),
+        Figure::new(what("reading once, s"), format!("{reading:.2}")),
+        Figure::new(what("survey and timeline, s"), format!("{both:.2}")),
+        Figure::new(what("memory of these two, MiB"), format!("{mib:.1}")).at_most(mib, 300.0, None, " MiB"),
+    ])
+}
+
+fn write(path: &Path) -> anyhow::Result<()> {
+    let mut random = Random::new(Seed(1));
+    let mut writer = Writer::new(DISKS);
+    let mut file = File::create(path)?;
+    writer.mark(0, "begin measure 0");
+    // By end: what is in flight. A disk serves one request at a time, each in 4 to 20 ms.
+    let mut flying: BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>> = BinaryHeap::new();
+    let mut arrived: Vec<Arrived> = Vec::new();
+    let mut free = [0_u64; DISKS];
+    let mut ended = 0;
+    for number in 0..REQUESTS + IN_FLIGHT as u64 {
+        if number >= IN_FLIGHT as u64 {
+            let Reverse((end, slot, disk, submitted, started)) = flying.pop().context("nothing in flight")?;
+            let sector = random.next_u64() % (100 << 21) / 8 * 8;
+            let served = Served {
+                disk,
+                op: disklab_disks::Op::Read,
+                fua: false,
+                sector,
+                sectors: 8,
+                submitted,
+                started,
+                ended: end,
+            };
+            writer.served(&served, arrived[slot as usize]);
+            ended = end;
+            if writer.pending().len() > 1 << 16 {
+                file.write_all(writer.pending())?;
+                writer.clear();
+            }
+            arrived[slot as usize] = writer.arrived();
+            fly(&mut flying, &mut free, &mut random, slot, ended);
+        } else {
+            arrived.push(writer.arrived());
+            fly(&mut flying, &mut free, &mut random, number, 0);
+        }
+    }
+    writer.mark(ended, "end");
+    file.write_all(writer.pending())?;
+    Ok(())
+}
+
+/// Another request, to any of the disks.
+fn fly(
+    flying: &mut BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>,
+    free: &mut [u64; DISKS],
+    random: &mut Random,
+    slot: u64,
+    now: u64,
+) {
+    let disk = (random.next_u64() % DISKS as u64) as usize;
+    let started = now.max(free[disk]);
+    free[disk] = started + 4_000_000 + random.next_u64() % 16_000_000;
+    flying.push(Reverse((free[disk], slot, disk, now, started)));
+}
+
+/// Of this process, KiB.
+fn memory(what: &str) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|line| line.strip_prefix(what)).context("no such line")?;
+    line.split_whitespace().next().context("no number")?.parse().context("no number")
+}
