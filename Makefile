@@ -16,15 +16,15 @@ demo: build
 	$(DISKLAB) kernel build
 	$(DISKLAB) run lab/suites/read-policy-quick.toml
 
-# With the guest kernels that the tests want, so that none is left out but for a reason that it prints: the newest, the same
-# with mainline's btrfs, and the series before.
+# With the guest kernels and the browser that the tests want, so that none is left out but for a reason that it prints: the
+# newest kernel, the same with mainline's btrfs, and the series before.
 test:
 	@install/needs test
 	cargo build --workspace
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --mainline-btrfs
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
-	DISKLAB_NEED_GUEST=1 cargo test --workspace
+	DISKLAB_NEED_GUEST=1 DISKLAB_NEED_BROWSER=1 cargo test --workspace
 	cargo xtask fuzz
 	$(MAKE) --no-print-directory lint
 

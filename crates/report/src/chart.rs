@@ -91,12 +91,14 @@ impl Chart {
     /// For the page; `id` is used for no other picture there.
     pub fn figure(&self, id: &str) -> Markup {
         let size = format!("0 0 {} {}", svg::number(self.width), svg::number(self.height));
+        // On narrow windows it scrolls before its letters are smaller than 9 pixels.
+        let least = format!("min-width:{:.0}px", self.width * 0.75);
         html! {
             figure.chart id=(id) data-chart=(self.kind) {
                 figcaption { (self.title) }
                 div.picture {
                     svg role="img" viewBox=(size) width=(svg::number(self.width)) height=(svg::number(self.height))
-                        aria-label=(self.title) {
+                        style=(least) aria-label=(self.title) {
                         desc { (self.says) }
                         (PreEscaped(&self.inner))
                     }

@@ -90,6 +90,8 @@
       const style = getComputedStyle(from[at]);
       for (const name of ["fill", "stroke"]) if (element.hasAttribute(name)) element.setAttribute(name, style[name]);
     });
+    const says = copy.querySelector(":scope > desc");
+    says.remove();
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
     const ns = svg.namespaceURI;
     const title = 34;
@@ -104,6 +106,8 @@
       outer.append(element);
       return element;
     };
+    add("title", {}, titleOf(figure));
+    outer.append(says);
     add("metadata", {}, document.querySelector("footer").textContent);
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
     add("text", { x: 12, y: 22, "font-size": 15, "font-weight": 600, fill: style.color }, titleOf(figure));
@@ -127,20 +131,34 @@
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   };
 
-  // Values at the pointer: what the drawing says of itself, in its titles.
+  // Values at the pointer: what the drawing says of itself, in its titles. They are taken out, or the browser would show
+  // them too, a second later.
   const hovering = (picture) => {
     const box = make("div", { className: "hover", hidden: true });
     picture.append(box);
+    for (const title of picture.querySelectorAll("g > title")) {
+      title.parentElement.dataset.value = title.textContent;
+      title.remove();
+    }
     picture.addEventListener("pointermove", (event) => {
-      const title = event.target.closest?.("g")?.querySelector(":scope > title");
-      box.hidden = !title;
-      if (!title) return;
-      box.textContent = title.textContent;
+      const mark = event.target.closest?.("[data-value]");
+      box.hidden = !mark;
+      if (!mark) return;
+      box.textContent = mark.dataset.value;
       const frame = picture.getBoundingClientRect();
-      box.style.left = `${Math.min(event.clientX - frame.left + 12 + picture.scrollLeft, frame.width - 180)}px`;
-      box.style.top = `${event.clientY - frame.top + 14}px`;
+      const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
+      const below = y + 14 + box.offsetHeight < frame.height;
+      box.style.left = `${Math.max(0, Math.min(x + 12, frame.width - box.offsetWidth)) + picture.scrollLeft}px`;
+      box.style.top = `${Math.max(0, below ? y + 14 : y - 10 - box.offsetHeight)}px`;
     });
     picture.addEventListener("pointerleave", () => (box.hidden = true));
+  };
+
+  // What scrolls must be reachable by keyboard; what fits need not be a stop on the way.
+  const scrollable = (picture) => {
+    const fit = () => (picture.scrollWidth > picture.clientWidth ? picture.setAttribute("tabindex", 0) : picture.removeAttribute("tabindex"));
+    const watch = new ResizeObserver(fit);
+    [picture, picture.querySelector("svg")].forEach((it) => watch.observe(it));
   };
 
   const zoom = (figure, button) => {
@@ -162,6 +180,7 @@
     larger.setAttribute("aria-pressed", false);
     figure.querySelector(".picture").after(make("div", { className: "tools" }, tool("SVG", saveSvg), tool("PNG", savePng), larger));
     hovering(figure.querySelector(".picture"));
+    scrollable(figure.querySelector(".picture"));
   };
   // Only what is looked at: a report may have hundreds of pictures.
   const equipWithin = (root) => root.querySelectorAll("figure.chart").forEach((it) => it.checkVisibility?.() !== false && equip(it));

@@ -8,6 +8,7 @@ mod input;
 mod manners;
 mod needs;
 mod planning;
+mod report_in_browser;
 mod reporting;
 mod showing;
 mod tidying;

@@ -18,6 +18,10 @@ struct Machine {
 impl Machine {
     /// Runs the script; whether it went well, and what apt and rustup were asked for and what it said.
     fn needs(&self) -> (bool, String) {
+        self.needs_for(&[])
+    }
+
+    fn needs_for(&self, what: &[&str]) -> (bool, String) {
         let here = tempfile::tempdir().expect("a folder");
         let log = here.path().join("log");
         let tool = |name: &str, text: String| {
@@ -48,6 +52,8 @@ impl Machine {
             tool("cargo", format!("echo cargo {} extra", self.cargo));
         }
         let done = Command::new(HOME.to_owned() + "install/needs")
+            .args(what)
+            .env_remove("CHROMIUM")
             .env("PATH", here.path())
             .env("CARGO_HOME", here.path().join("none"))
             .output()
@@ -87,4 +93,13 @@ fn a_cargo_that_is_too_old_is_told_with_what_to_type() {
     let machine = Machine { cargo: "1.75.0", rustup_offered: "1.27.1", ..Machine::default() };
     let (well, text) = machine.needs();
     assert!(!well && text.contains("rustup default stable"), "{text}");
+}
+
+#[test]
+fn a_browser_is_installed_for_tests_only() {
+    let machine = Machine { cargo_offered: "1.93.0+dfsg-1", ..Machine::default() };
+    let (_, text) = machine.needs_for(&["test"]);
+    assert!(text.contains(" git chromium nodejs npm"), "{text}");
+    let (_, text) = machine.needs();
+    assert!(text.contains(" fio ") && !text.contains("chromium") && !text.contains("npm"), "{text}");
 }

@@ -8,7 +8,8 @@ use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
 const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
 const MARKS: [MarkerShape; 4] =
     [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
-const DASHES: [&str; 4] = ["", "7 3", "2 3", "8 3 2 3"];
+/// As many as colours, so that no two of the first seven are alike for those who see none.
+const DASHES: [&str; 7] = ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4"];
 
 pub const TEXT: &str = "#24292f";
 /// Lines of axes and whiskers.
@@ -32,7 +33,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Different for the first 28.
+    /// Different for the first 49.
     pub fn of(index: usize) -> Self {
         Self {
             colour: COLOURS[index % COLOURS.len()],

@@ -1,0 +1,168 @@
+//! Reports in Debian's chromium: `crates/report/tests/browser` opens the pages that are made here, tries everything on them, and
+//! leaves screenshots in `target/browser-tests/screenshots`. Skipped where there is no chromium, node or npm, unless
+//! DISKLAB_NEED_BROWSER is set, as `make test` does.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use disklab_store::Record;
+
+use crate::{HOME, run};
+
+/// Texts that would do something if they were taken for more than text.
+const MARKUP: &str = "</script></style><img src=x onerror=alert(1)>\"'&$x^2$";
+const ESCAPE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
+const ESCAPE_SHOWN: &str = "\\u{1b}[2J\\u{9b}31m\\u{202e}";
+
+#[test]
+fn reports_hold_in_a_browser() {
+    let place = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("browser-tests");
+    if let Err(reason) = programs().and_then(|()| install(&place)) {
+        assert!(
+            std::env::var_os("DISKLAB_NEED_BROWSER").is_none(),
+            "DISKLAB_NEED_BROWSER is set, and {reason}"
+        );
+        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+        return;
+    }
+    let here = tempfile::tempdir().expect("a folder");
+    let old = scripts().with_file_name("records/old");
+    let pages = [
+        page(here.path(), "old", &old, &["no request ended for 60 s".to_owned()]),
+        page(here.path(), "hostile", &hostile(here.path(), &old), &[format!("{MARKUP}{ESCAPE_SHOWN}")]),
+        page(here.path(), "damaged", &damaged(here.path(), &old), &["line 4: not the outcome".to_owned()]),
+    ];
+    let screenshots = place.join("screenshots");
+    let _ = fs::remove_dir_all(&screenshots);
+    let done = Command::new("node")
+        .arg(scripts().join("report.test.js"))
+        .arg(&screenshots)
+        .args(pages)
+        .env("NODE_PATH", place.join("node_modules"))
+        .stdin(Stdio::null())
+        .output()
+        .expect("node starts");
+    let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
+    let _ = writeln!(std::io::stderr(), "{}", opened(&said));
+    assert!(done.status.success(), "{said}");
+    assert!(said.contains("\n# fail 0\n"), "node ran no test: {said}");
+}
+
+fn scripts() -> PathBuf {
+    Path::new(HOME).join("crates/report/tests/browser")
+}
+
+/// Whether what cannot be installed by npm is here, or what is missing.
+fn programs() -> Result<(), String> {
+    let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
+    for (program, package) in [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")] {
+        let started = Command::new(program).arg("--version").stdin(Stdio::null()).output();
+        if !started.is_ok_and(|output| output.status.success()) {
+            return Err(format!("{program} does not run here; install Debian's package {package}"));
+        }
+    }
+    Ok(())
+}
+
+/// Has npm fetch what the scripts use into `place`, unless it is there; npm's own configuration says from where.
+fn install(place: &Path) -> Result<(), String> {
+    let wanted = fs::read(scripts().join("package.json")).expect("a file of this work tree");
+    let installed = place.join("installed.json");
+    if fs::read(&installed).is_ok_and(|known| known == wanted) {
+        return Ok(());
+    }
+    fs::create_dir_all(place).expect("a folder");
+    fs::write(place.join("package.json"), &wanted).expect("a file");
+    let npm = Command::new("npm")
+        .args(["install", "--no-package-lock", "--no-audit", "--no-fund"])
+        .current_dir(place)
+        .stdin(Stdio::null())
+        .output();
+    let npm = npm.map_err(|error| format!("npm does not start: {error}"))?;
+    if !npm.status.success() {
+        return Err(format!(
+            "npm cannot install playwright-core and axe-core: {}",
+            String::from_utf8_lossy(&npm.stderr)
+        ));
+    }
+    fs::write(installed, wanted).expect("a file");
+    Ok(())
+}
+
+/// The page of `record`, on which each of `shows` has to be seen.
+fn page(here: &Path, name: &str, record: &Path, shows: &[String]) -> PathBuf {
+    let page = here.join(format!("{name}.html"));
+    let arguments = ["report", record.to_str().expect("text"), "-o", page.to_str().expect("text")];
+    let done = run(here, &arguments);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    fs::write(page.with_extension("shows"), shows.join("\n")).expect("a file");
+    page
+}
+
+fn copy(here: &Path, name: &str, record: &Path) -> PathBuf {
+    let copy = here.join(name);
+    let copied = Command::new("cp").arg("-R").args([record, &copy]).status().expect("cp starts");
+    assert!(copied.success());
+    copy
+}
+
+/// The record with such texts wherever a record has any.
+fn hostile(here: &Path, record: &Path) -> PathBuf {
+    let folder = copy(here, "hostile", record);
+    let record = Record::open(record).expect("a record");
+    let mut lines = String::new();
+    for outcome in record.lines() {
+        let mut outcome = outcome.clone();
+        outcome.reason = outcome.reason.map(|_| format!("{MARKUP}{ESCAPE}"));
+        for (axis, value) in &mut outcome.cell.0 {
+            match axis.as_str() {
+                "policy" if value == "queue" => *value = format!("queue{MARKUP}{ESCAPE}"),
+                "array" => value.push_str(MARKUP),
+                _ => {}
+            }
+        }
+        for device in outcome.sample.iter_mut().flat_map(|sample| &mut sample.devices) {
+            device.name.push_str(MARKUP);
+        }
+        lines += &outcome.to_line().expect("plain data");
+    }
+    fs::write(folder.join("trials.jsonl"), lines).expect("a file");
+    let mut manifest = record.manifest().clone();
+    manifest.command = vec!["disklab".to_owned(), format!("{MARKUP}{ESCAPE}")];
+    manifest.kernels[0].version = format!("{MARKUP}{ESCAPE}");
+    manifest.tools[0].value = MARKUP.to_owned();
+    fs::write(folder.join("manifest.toml"), manifest.to_toml().expect("plain data")).expect("a file");
+    folder
+}
+
+/// The record with a line that is none, and raw output that is gone, cut short, or something else.
+fn damaged(here: &Path, record: &Path) -> PathBuf {
+    let folder = copy(here, "damaged", record);
+    let lines = fs::read_to_string(folder.join("trials.jsonl")).expect("text");
+    let lines = lines.lines().enumerate().map(|(at, line)| if at == 3 { &line[..99] } else { line });
+    fs::write(folder.join("trials.jsonl"), lines.collect::<Vec<_>>().join("\n") + "\n").expect("a file");
+    let raw = fs::read_dir(folder.join("raw")).expect("a folder");
+    let mut raw: Vec<PathBuf> = raw.map(|entry| entry.expect("an entry").path()).collect();
+    raw.sort();
+    for (at, trial) in raw.iter().enumerate() {
+        let change = |name: &str, change: &dyn Fn(Vec<u8>) -> Vec<u8>| {
+            if let Ok(bytes) = fs::read(trial.join(name)) {
+                fs::write(trial.join(name), change(bytes)).expect("a file");
+            }
+        };
+        change("requests.trace", &|bytes| bytes[..bytes.len() / 2].to_vec());
+        match at % 3 {
+            0 => fs::remove_dir_all(trial).expect("removed"),
+            1 => change("fio.json", &|bytes| bytes[..bytes.len() / 2].to_vec()),
+            _ => change("fio.json", &|_| b"\x1b[2J<script>".to_vec()),
+        }
+    }
+    folder
+}
+
+/// How long pages took to open, a line each.
+fn opened(said: &str) -> String {
+    said.lines().filter(|line| line.contains(": opened in ")).collect::<Vec<_>>().join("\n")
+}

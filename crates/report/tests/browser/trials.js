@@ -1,0 +1,50 @@
+// Over time: other trials can be chosen than the two that the page begins with.
+"use strict";
+const assert = require("node:assert/strict");
+
+const PANEL = "#over-time";
+
+/** Of each picture of a side: its title, and what is drawn. */
+const pictures = (page, side) =>
+  page.$$eval(`${PANEL} figure.chart[data-chart^="${side}-"], ${PANEL} figure.chart[id*="-pair-${side}-"]`, (all) =>
+    all.map((figure) => ({
+      caption: figure.querySelector("figcaption").textContent,
+      drawn: figure.querySelector("svg").innerHTML,
+      tools: figure.querySelectorAll(".tools").length,
+    })),
+  );
+
+module.exports = {
+  "shows other trials over time when they are chosen": async ({ open, picture }, context) => {
+    const page = await open();
+    const chooser = page.locator(`${PANEL} [data-choose] select`);
+    if (!(await chooser.count())) return context.skip("this report has no trials to choose from");
+    assert.equal(await chooser.count(), 2);
+    for (const [at, side, other] of [[0, "a", "b"], [1, "b", "a"]]) {
+      const select = chooser.nth(at);
+      const label = await select.evaluate((it) => it.labels[0]?.textContent ?? "");
+      assert.ok(label.trim(), "the choice has no label");
+      const [before, beside] = [await pictures(page, side), await pictures(page, other)];
+      const first = await select.inputValue();
+      const values = await select.locator("option").evaluateAll((options) => options.map((option) => option.value));
+      const wanted = values.find((value) => value !== first);
+      await select.focus();
+      await select.selectOption(wanted);
+      await page.waitForFunction(
+        ([panel, side, drawn]) => document.querySelector(`${panel} figure.chart[id*="-pair-${side}-"] svg`).innerHTML !== drawn,
+        [PANEL, side, before[0].drawn],
+      );
+      const after = await pictures(page, side);
+      assert.equal(after.length, before.length, "as many pictures as before");
+      assert.ok(after.every((it) => it.tools === 1), "each can be saved");
+      assert.deepEqual((await pictures(page, other)).map((it) => it.drawn), beside.map((it) => it.drawn), "the other side stays");
+      const told = await page.locator(`${PANEL} details.group > summary`).first().textContent();
+      assert.ok(told.includes(wanted), `the heading does not tell which trial is seen: ${told}`);
+      assert.equal(await select.evaluate((it) => document.activeElement === it), true, "the choice keeps the focus");
+    }
+    const ids = await page.$$eval("[id]", (all) => all.map((it) => it.id));
+    assert.equal(new Set(ids).size, ids.length, "an id is there twice");
+    await page.locator(PANEL).screenshot({ path: picture("trials-chosen") });
+    assert.deepEqual([page.asked, page.wrong], [[], []]);
+  },
+};
