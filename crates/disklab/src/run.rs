@@ -30,6 +30,7 @@ use disklab_report::Tally;
 /// The record is a new folder ./records/<suite>-<date>-<time>. Whatever stops a run, trials that ended are kept, and
 /// --resume runs the others.
 #[derive(Debug, clap::Args)]
+#[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Args {
     /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
     #[arg(required_unless_present = "resume")]

@@ -90,8 +90,11 @@ impl<'a> Source<'a> {
         }
         let terms = until.map_or(Ok(TERMS), Terms::recorded)?;
         let looked = until.map(|until| Looked { until, upto: u32::MAX });
-        let (judgements, no_judgements) = match judge(&contests, &metrics, terms, looked.as_ref()) {
-            Ok(judgements) => (judgements, no_judgements),
+        let families = families(&metrics, until);
+        let judged: Result<Vec<_>, _> =
+            families.iter().map(|family| judge(&contests, family, terms, looked.as_ref())).collect();
+        let (judgements, no_judgements) = match judged {
+            Ok(judgements) => (judgements.concat(), no_judgements),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let axes: Vec<Vec<String>> = all.iter().map(axes).collect();
@@ -165,6 +168,12 @@ impl<'a> Source<'a> {
         let greatest = self.of_first_metric().filter(certain).max_by(|a, b| size(a).total_cmp(&size(b)));
         greatest.and_then(|it| self.groups.iter().position(|group| group.cell == it.cell)).unwrap_or(0)
     }
+}
+
+/// Metrics over whose verdicts together alpha holds: each for itself, so that more numbers on a page change no verdict; all that
+/// a run decided by, where it did.
+pub fn families<'a>(metrics: &'a [Metric], until: Option<&UntilDecided>) -> Vec<&'a [Metric]> {
+    if until.is_some() { vec![metrics] } else { metrics.chunks(1).collect() }
 }
 
 /// The axes of a record's cells, in order, as far as they are known.

@@ -50,13 +50,16 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     ])
 }
 
+/// What is in flight, by its end: (end, slot, disk, submitted, started).
+type Flying = BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>;
+
 fn write(path: &Path) -> anyhow::Result<()> {
     let mut random = Random::new(Seed(1));
     let mut writer = Writer::new(DISKS);
     let mut file = File::create(path)?;
     writer.mark(0, "begin measure 0");
-    // By end: what is in flight. A disk serves one request at a time, each in 4 to 20 ms.
-    let mut flying: BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>> = BinaryHeap::new();
+    // A disk serves one request at a time, each in 4 to 20 ms.
+    let mut flying = Flying::new();
     let mut arrived: Vec<Arrived> = Vec::new();
     let mut free = [0_u64; DISKS];
     let mut ended = 0;
@@ -93,13 +96,7 @@ fn write(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Another request, to any of the disks.
-fn fly(
-    flying: &mut BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>,
-    free: &mut [u64; DISKS],
-    random: &mut Random,
-    slot: u64,
-    now: u64,
-) {
+fn fly(flying: &mut Flying, free: &mut [u64; DISKS], random: &mut Random, slot: u64, now: u64) {
     let disk = (random.next_u64() % DISKS as u64) as usize;
     let started = now.max(free[disk]);
     free[disk] = started + 4_000_000 + random.next_u64() % 16_000_000;

@@ -30,7 +30,8 @@ fn answer(source: &Source) -> Markup {
             ul.answer { @for sentence in &sentences { li { (sentence) "." } } }
             p.terms { (source.terms.in_words(&source.contests, source.until)) ". "
                 (count(source.judgements.len(), "verdict")) " in all, on "
-                (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>())) "." }
+                (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
+                @if source.until.is_none() && source.metrics.len() > 1 { ", the limit holding for each of these by itself" } "." }
         }
     }
 }

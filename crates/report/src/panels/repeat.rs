@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use disklab_compare::Metric;
 use disklab_store::outcome::Outcome;
 use disklab_store::record::name_of;
 use disklab_store::{Record, manifest::Fact};
@@ -9,7 +10,7 @@ use disklab_units::prose::count;
 use maud::{Markup, html};
 
 use crate::panel::{Panel, Piece};
-use crate::source::Source;
+use crate::source::{Source, families};
 
 pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", draw };
 
@@ -32,12 +33,18 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
 
 /// The command that prints the same verdicts.
 fn verdicts(source: &Source) -> Piece {
-    let metrics: Vec<String> = source.metrics.iter().cloned().map(String::from).collect();
+    let families = families(&source.metrics, source.until);
+    let typed = |family: &[Metric]| family.iter().cloned().map(String::from).collect::<Vec<_>>().join(",");
     let baseline = source.wanted.baseline.as_ref();
     let baseline = baseline.map_or_else(String::new, |(axis, value)| format!(" --baseline {axis}={value}"));
     Piece::Words(html! {
         h3 { "The verdicts and this page" }
-        pre { "disklab compare " (source.names().join(" ")) " --metric " (metrics.join(",")) (baseline) "\n" (source.wanted.command) }
+        pre {
+            @for family in families {
+                "disklab compare " (source.names().join(" ")) " --metric " (typed(family)) (baseline) "\n"
+            }
+            (source.wanted.command)
+        }
     })
 }
 
