@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use disklab_store::outcome::{Cell, seed_of_id};
 use disklab_store::{Outcome, Record, Status};
+use disklab_units::prose::listed;
 
 use crate::metric::Metric;
 
@@ -172,18 +173,32 @@ impl<'a> Contest<'a> {
 
     fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {
         let (treatment, baseline) = (self.treatment.clone(), self.baseline.clone());
+        // By reason: the seeds that it is the reason of.
+        let mut left_out: Vec<(String, Vec<u32>)> = Vec::new();
         for (seed, ours) in ours {
-            match (ours, theirs.get(seed)) {
+            let reason = match (ours, theirs.get(seed)) {
                 (Ok(ours), Some(Ok(theirs))) => {
                     self.treatments.push(ours);
                     self.baselines.push(theirs);
+                    continue;
                 }
-                (Err(reason), _) => self.left_out.push(format!("seed {seed} of {treatment}: {reason}")),
-                (_, Some(Err(reason))) => self.left_out.push(format!("seed {seed} of {baseline}: {reason}")),
+                (Err(reason), _) => format!(" of {treatment}: {reason}"),
+                (_, Some(Err(reason))) => format!(" of {baseline}: {reason}"),
                 // A baseline may have been needed for longer, by others.
-                (_, None) => self.left_out.push(format!("seed {seed}: {baseline} has none such")),
+                (_, None) => format!(": {baseline} has none such"),
+            };
+            match left_out.iter_mut().find(|(known, _)| *known == reason) {
+                Some((_, seeds)) => seeds.push(*seed),
+                None => left_out.push((reason, vec![*seed])),
             }
         }
+        self.left_out.extend(left_out.into_iter().map(|(reason, seeds)| match seeds.as_slice() {
+            [only] => format!("seed {only}{reason}"),
+            several => {
+                let seeds: Vec<String> = several.iter().map(u32::to_string).collect();
+                format!("seeds {}{reason}", listed(&seeds))
+            }
+        }));
     }
 }
 

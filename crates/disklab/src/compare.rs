@@ -101,7 +101,9 @@ enum Format {
 }
 
 pub fn chance(text: &str) -> Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "expected a number such as 0.05".to_owned())?;
+    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
+    let value: f64 = number.parse().map_err(|_| "expected a number such as 0.05 or 5%".to_owned())?;
+    let value = value * scale;
     if value > 0.0 && value < 1.0 { Ok(value) } else { Err("expected a number between 0 and 1".to_owned()) }
 }
 

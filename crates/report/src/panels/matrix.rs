@@ -20,23 +20,23 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         return Err("The record has no trials.".to_owned());
     }
     let mut notes = Notes::default();
-    let axes: Vec<&str> =
-        source.groups.iter().max_by_key(|it| it.cell.0.len()).map_or_else(Vec::new, |group| {
-            group.cell.0.iter().map(|(axis, _)| axis.as_str()).collect()
-        });
+    let axes = axes(source);
+    let judged = source.baseline.is_some();
     let table = html! {
         div.scroll.matrix tabindex="0" role="region" aria-label="All cells" {
             table id="matrix-table" data-sortable {
-                caption { (metric.name()) " of each cell: the median over its seeds, and the change against "
-                    (source.baseline.as_deref().unwrap_or("no baseline")) " with its interval" }
+                caption { (metric.name()) " of each cell: the median over its seeds"
+                    @if let Some(baseline) = &source.baseline { ", and the change against " (baseline) " with its interval" } }
                 thead { tr {
                     @for axis in &axes { th scope="col" data-axis=(axis) { (axis) } }
                     th scope="col" data-axis=(source.compared) { (source.compared) }
-                    th scope="col" data-axis="verdict" { "verdict" }
-                    th.number scope="col" data-numbers { "change" }
-                    th.number scope="col" { "interval" }
+                    @if judged {
+                        th scope="col" data-axis="verdict" { "verdict" }
+                        th.number scope="col" data-numbers { "change" }
+                        th.number scope="col" data-numbers { "interval" }
+                    }
                     th.number scope="col" data-numbers { (metric.name()) }
-                    th.number scope="col" { "trials" }
+                    th.number scope="col" data-numbers { "trials" }
                     th scope="col" { "remarks" }
                 } }
                 tbody {
@@ -47,7 +47,22 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
             }
         }
     };
-    Ok(vec![Piece::Words(html! { (glance(source, &axes, metric)) (table) (notes.markup()) })])
+    Ok(vec![Piece::Words(html! {
+        @if judged { (glance(source, &axes, metric)) }
+        (table) (notes.markup())
+    })])
+}
+
+/// Those that tell groups apart; the conditions tell the others.
+fn axes<'a>(source: &'a Source) -> Vec<&'a str> {
+    let mut axes: Vec<&str> = Vec::new();
+    for (axis, value) in source.groups.iter().flat_map(|group| &group.cell.0) {
+        let differs = || source.groups.iter().any(|other| other.cell.value(axis) != Some(value));
+        if !axes.contains(&axis.as_str()) && differs() {
+            axes.push(axis);
+        }
+    }
+    axes
 }
 
 /// A row for each group, a column for each choice: what became of it, without the numbers.
@@ -56,13 +71,13 @@ fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
     html! {
         div.scroll.glance tabindex="0" role="region" aria-label="At a glance" {
             table id="matrix-glance" {
-                caption { (metric.name()) " at a glance: the change against " (source.baseline.as_deref().unwrap_or("no baseline")) }
+                caption { (metric.name()) " at a glance: the change against " (source.baseline.as_deref().unwrap_or_default()) }
                 thead { tr {
                     th scope="col" { (axes.join(", ")) }
                     @for choice in &choices { th scope="col" { (choice) } }
                 } }
                 tbody { @for group in &source.groups { tr {
-                    th scope="row" { (group.title()) }
+                    th scope="row" { (axes.iter().filter_map(|axis| group.cell.value(axis)).collect::<Vec<_>>().join(", ")) }
                     @for choice in &choices {
                         @let choice = group.choices.iter().find(|it| it.value == *choice);
                         (choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric)))
@@ -112,11 +127,13 @@ fn row<'a>(
         tr id={"matrix-" (group.name) "-" (slug(&choice.value))} data-verdict=[judgement.map(|it| it.verdict)] {
             @for axis in axes { td { (group.cell.value(axis).unwrap_or_default()) } }
             th scope="row" { a href={"#bars-" (group.name)} { (choice.value) } }
-            td.verdict { (verdict(judgement, is_baseline)) }
-            td.number data-value=[change.map(|change| change.percent)] { (told) }
-            td.number { (interval) }
-            td.number data-value=[median] { @if let Some(median) = median { (answer::value(median, &unit)) } @else { span.x title="no result" { "✕" } } }
-            td.number { (trials) @if trials < choice.trials.len() { " of " (choice.trials.len()) } }
+            @if source.baseline.is_some() {
+                td.verdict { (verdict(judgement, is_baseline)) }
+                td.number data-value=[number(change.map(|change| change.percent))] { (told) }
+                td.number data-value=[number(change.map(|change| change.low))] { (interval) }
+            }
+            td.number data-value=[number(median)] { @if let Some(median) = median { (answer::value(median, &unit)) } @else { span.x title="no result" { "✕" } } }
+            td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of " (choice.trials.len()) } }
             td.remarks {
                 @for failure in &failures { div.failure { span.x aria-hidden="true" { "✕ " } (failure) } }
                 @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &failures)) { div { (why) } }
@@ -124,6 +141,15 @@ fn row<'a>(
             }
         }
     }
+}
+
+/// What a column is sorted by, as JavaScript reads numbers.
+fn number(value: Option<f64>) -> Option<String> {
+    value.map(|value| match value {
+        f64::INFINITY => "Infinity".to_owned(),
+        f64::NEG_INFINITY => "-Infinity".to_owned(),
+        finite => finite.to_string(),
+    })
 }
 
 /// `seed 3 of queue: reason` says what `seed 3: failed: reason` says already.

@@ -27,13 +27,19 @@ fn answer(source: &Source) -> Markup {
     html! {
         @if let Some(why) = &source.no_judgements { p.missing { "No verdicts: " (why) "." } }
         @if !sentences.is_empty() {
-            ul.answer { @for sentence in &sentences { li { (sentence) "." } } }
+            ul.answer { @for sentence in &sentences { li { (told(sentence)) "." } } }
             p.terms { (source.terms.in_words(&source.contests, source.until)) ". "
                 (count(source.judgements.len(), "verdict")) " in all, on "
                 (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 { ", the limit holding for each of these by itself" } "." }
         }
     }
+}
+
+/// The counts first, and large; where the most is won and lost below them.
+fn told(sentence: &str) -> Markup {
+    let (counts, extremes) = sentence.split_once("; ").unwrap_or((sentence, ""));
+    html! { b { (counts) } @if !extremes.is_empty() { span.extremes { "; " (extremes) } } }
 }
 
 /// Each once, however many records have it.
