@@ -20,6 +20,9 @@ const DISKS: usize = 8;
 const IN_FLIGHT: usize = 256;
 const SHAPE: Shape = Shape { bins: 180, columns: 360, rows: 120 };
 
+/// What is at the disks, the first to end on top: end, slot, disk, submitted, started.
+type Flying = BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>;
+
 pub fn run() -> anyhow::Result<Vec<Figure>> {
     let place = tempfile::tempdir()?;
     write(&place.path().join(PLAIN))?;
