@@ -58,11 +58,11 @@ fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
             table id="matrix-glance" {
                 caption { (metric.name()) " at a glance: the change against " (source.baseline.as_deref().unwrap_or("no baseline")) }
                 thead { tr {
-                    @for axis in axes { th scope="col" { (axis) } }
+                    th scope="col" { (axes.join(", ")) }
                     @for choice in &choices { th scope="col" { (choice) } }
                 } }
                 tbody { @for group in &source.groups { tr {
-                    @for axis in axes { th scope="row" { (group.cell.value(axis).unwrap_or_default()) } }
+                    th scope="row" { (group.title()) }
                     @for choice in &choices {
                         @let choice = group.choices.iter().find(|it| it.value == *choice);
                         (choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric)))
