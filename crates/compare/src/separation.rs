@@ -68,7 +68,7 @@ const BUSIEST_SHARE: (&str, Unit, Measure) =
     ("reads of the disk with most of them", Unit::Share, |it| greatest(it, |d| d.read_share));
 const UTILISATION_GAP: (&str, Unit, Measure) =
     ("utilisation, most used disk less least used", Unit::Share, |it| {
-        Some(greatest(it, used)? - least(it, used)?)
+        Some(greatest(it, |d| Some(d.utilisation))? - least(it, |d| Some(d.utilisation))?)
     });
 const DEEPEST: (&str, Unit, Measure) =
     ("mean depth of the deepest disk", Unit::Count, |it| greatest(it, |d| d.depth_mean));
@@ -190,7 +190,7 @@ fn shares(side: Side) -> String {
 }
 
 /// The disk with most reads, if it is the same in all trials.
-fn busiest<'a>(side: Side<'a>) -> Option<&'a str> {
+fn busiest(side: Side<'_>) -> Option<&str> {
     let of = |sample: &&'_ Sample| -> Option<usize> {
         let shares = sample.devices.iter().enumerate().filter_map(|(at, disk)| Some((at, disk.read_share?)));
         shares.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(at, _)| at)
@@ -244,10 +244,6 @@ fn nothing(treatment: Side, baseline: Side) -> String {
 
 fn positive(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then_some(value)
-}
-
-fn used(disk: &DeviceSample) -> Option<f64> {
-    Some(disk.utilisation)
 }
 
 fn greatest(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {

@@ -3,14 +3,14 @@
 use disklab_trace::Timeline;
 use disklab_trace::timeline::{Bin, Disk};
 use disklab_units::prose::digits;
-use kuva::prelude::{LinePlot, Plot};
+use kuva::prelude::{LegendPosition, LinePlot, Plot};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::embedded::base64;
 use crate::raster;
 
-const HEIGHT: f64 = 230.0;
+const HEIGHT: f64 = 260.0;
 /// Rows of a table: stretches of time.
 const STRETCHES: usize = 12;
 const MIB: f64 = (1 << 20) as f64;
@@ -82,17 +82,21 @@ fn lines(
         let edges = line.bins.edge(bin).midpoint(line.bins.edge(bin + 1));
         (edges - line.bins.begin) as f64 / 1e9
     };
-    let plot = |(index, (disk, name)): (usize, (&Disk, &String))| {
+    let plot = |(index, disk): (usize, &Disk)| {
         let series = ink::Series::of(index);
         let points: Vec<(f64, f64)> =
             disk.bins.iter().enumerate().map(|(at, bin)| (middle(at), (measure.of)(bin))).collect();
         let plot = LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
-        Plot::Line(plot.with_line_style(series.line()).with_legend(ink::plain(name)))
+        Plot::Line(plot.with_line_style(series.line()))
     };
-    let plots = line.disks.iter().zip(names).enumerate().map(plot).collect();
+    let plots = line.disks.iter().enumerate().map(plot).collect();
     let layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, HEIGHT)
         .with_x_label("s of the measured phase")
-        .with_y_label(measure.unit);
+        .with_y_label(measure.unit)
+        .with_legend_entries(
+            names.iter().enumerate().map(|(at, name)| ink::Series::of(at).entry(name)).collect(),
+        )
+        .with_legend_position(LegendPosition::OutsideBottomColumns);
     let whole = line
         .disks
         .iter()

@@ -49,7 +49,9 @@ impl Survey {
             match entry? {
                 Entry::Served(served) => {
                     last = served.ended;
-                    announced.iter_mut().for_each(|phase| phase.request(&served));
+                    for phase in &mut announced {
+                        phase.request(&served);
+                    }
                     survey.request(&served);
                 }
                 Entry::Mark { at, text } => match text.split_whitespace().collect::<Vec<_>>()[..] {

@@ -20,6 +20,9 @@ const DISKS: usize = 8;
 const IN_FLIGHT: usize = 256;
 const SHAPE: Shape = Shape { bins: 180, columns: 360, rows: 120 };
 
+/// What is at the disks, the first to end on top: end, slot, disk, submitted, started.
+type Flying = BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>;
+
 pub fn run() -> anyhow::Result<Vec<Figure>> {
     let place = tempfile::tempdir()?;
     write(&place.path().join(PLAIN))?;
@@ -55,8 +58,8 @@ fn write(path: &Path) -> anyhow::Result<()> {
     let mut writer = Writer::new(DISKS);
     let mut file = File::create(path)?;
     writer.mark(0, "begin measure 0");
-    // By end: what is in flight. A disk serves one request at a time, each in 4 to 20 ms.
-    let mut flying: BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>> = BinaryHeap::new();
+    // A disk serves one request at a time, each in 4 to 20 ms.
+    let mut flying = Flying::new();
     let mut arrived: Vec<Arrived> = Vec::new();
     let mut free = [0_u64; DISKS];
     let mut ended = 0;
@@ -93,13 +96,7 @@ fn write(path: &Path) -> anyhow::Result<()> {
 }
 
 /// Another request, to any of the disks.
-fn fly(
-    flying: &mut BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>,
-    free: &mut [u64; DISKS],
-    random: &mut Random,
-    slot: u64,
-    now: u64,
-) {
+fn fly(flying: &mut Flying, free: &mut [u64; DISKS], random: &mut Random, slot: u64, now: u64) {
     let disk = (random.next_u64() % DISKS as u64) as usize;
     let started = now.max(free[disk]);
     free[disk] = started + 4_000_000 + random.next_u64() % 16_000_000;

@@ -5,6 +5,7 @@ use disklab_collect::sample::DeviceSample;
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
 use kuva::prelude::{BarPlot, Plot};
+use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::panel::{Panel, Piece, Section};
@@ -27,7 +28,11 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     if sections.is_empty() {
         return Err("No trial recorded what each disk did.".to_owned());
     }
-    Ok(sections)
+    let words = html! {
+        p { "Each bar is of medians over seeds. Where seeds load different disks, as pid does, a bar looks even though no trial \
+             is: the ranges in the table tell." }
+    };
+    Ok([Piece::Words(words)].into_iter().chain(sections).collect())
 }
 
 fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
