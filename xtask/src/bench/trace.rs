@@ -53,9 +53,6 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     ])
 }
 
-/// What is in flight, by its end: (end, slot, disk, submitted, started).
-type Flying = BinaryHeap<Reverse<(u64, u64, usize, u64, u64)>>;
-
 fn write(path: &Path) -> anyhow::Result<()> {
     let mut random = Random::new(Seed(1));
     let mut writer = Writer::new(DISKS);

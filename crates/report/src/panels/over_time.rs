@@ -18,7 +18,7 @@ const BINS: usize = 180;
 const COLUMNS: usize = 320;
 const ROWS: (usize, usize, usize) = (240, 24, 120);
 /// Letters that pictures of trials to choose from may take.
-const BUDGET: usize = 1_200_000;
+const BUDGET: usize = 400_000;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let chosen = chosen(source)?;
