@@ -95,12 +95,14 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     let as_good = designs.iter().find(|design| design.of(Verdict::Undecided) <= open);
     let mut text = match as_good {
         Some(design) => format!(
-            "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided it were {}, {} % of those.\n",
+            "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided took {}, {} % of that. Which number is \
+             enough is not known before; who takes the most seeds to be sure runs {}.\n",
             design.of(Verdict::Undecided),
             design.name,
             count(design.trials, "trial"),
             sequential.trials,
-            digits(100.0 * sequential.trials as f64 / design.trials as f64)
+            digits(100.0 * sequential.trials as f64 / design.trials as f64),
+            count(designs.last().map_or(0, |design| design.trials), "trial")
         ),
         None => format!("No fixed design here leaves as few verdicts open as {open}.\n"),
     };
