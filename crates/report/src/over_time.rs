@@ -152,7 +152,7 @@ fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str) -> Char
                 text x=(LEFT + at as f64 * 80.0 + 15.0) y="14" { (word) }
             }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
-                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (name) }
+                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 7)) }
                 rect x=(LEFT) y=(top(index)) width=(RASTER) height=(strip) fill="none" stroke=(ink::GRID) {}
                 image x=(LEFT) y=(top(index)) width=(RASTER) height=(strip) preserveAspectRatio="none"
                     style="image-rendering:pixelated"

@@ -87,7 +87,7 @@ fn pieces_of(pieces: &[Piece], within: &str) -> Markup {
     html! {
         @for piece in pieces {
             @match piece {
-                Piece::Words(words) => (words),
+                Piece::Words(words) => div.words { (words) },
                 Piece::Chart(chart) => (chart.figure(&format!("{within}-{}", chart.kind))),
                 Piece::Section(section) => (folded(section, within)),
             }

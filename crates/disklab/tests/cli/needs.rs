@@ -101,5 +101,5 @@ fn a_browser_is_installed_for_tests_only() {
     let (_, text) = machine.needs_for(&["test"]);
     assert!(text.contains(" git chromium nodejs npm"), "{text}");
     let (_, text) = machine.needs();
-    assert!(text.contains(" fio ") && !text.contains("chromium") && !text.contains("npm"), "{text}");
+    assert!(text.contains(" gcc ") && !text.contains("chromium") && !text.contains("npm"), "{text}");
 }

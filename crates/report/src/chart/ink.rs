@@ -45,7 +45,7 @@ impl Series {
     /// For a legend of lines.
     pub fn entry(self, name: &str) -> LegendEntry {
         LegendEntry {
-            label: plain(name),
+            label: plain(&shortened(name, 24)),
             color: self.colour.to_owned(),
             shape: LegendShape::Line,
             dasharray: (!self.dash.is_empty()).then(|| self.dash.to_owned()),
@@ -86,4 +86,12 @@ pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
 /// Text to be drawn: kuva takes what stands between two dollars for mathematics. Titles are not drawn, and stay as they are.
 pub fn plain(text: &str) -> String {
     text.replace('$', "\\$")
+}
+
+/// As much of a name as there is room for: so many letters.
+pub fn shortened(name: &str, most: usize) -> String {
+    if name.chars().count() <= most {
+        return name.to_owned();
+    }
+    name.chars().take(most - 1).chain(['…']).collect()
 }

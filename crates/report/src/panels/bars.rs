@@ -16,7 +16,7 @@ pub const PANEL: Panel = Panel { place: 30, name: "bars", title: "How each did",
 
 /// Pixels at natural size: of a picture, beside the bars, of a row, and above and below the rows.
 const WIDTH: f64 = 460.0;
-const LEFT: f64 = 110.0;
+const LEFT: f64 = 126.0;
 const RIGHT: f64 = 140.0;
 /// The middles of the columns at the right.
 const MEDIANS: f64 = 36.0;
@@ -24,6 +24,8 @@ const CHANGES: f64 = 96.0;
 const ROW: f64 = 30.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 42.0;
+/// Letters of a name beside the bars.
+const NAME: usize = 15;
 
 /// What is drawn of a choice.
 struct Bar<'s> {
@@ -110,8 +112,8 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
         .with_force_margins_y(ABOVE, BELOW)
         .with_x_label(ink::plain(&label))
         // Categories count from below.
-        .with_y_categories(bars.iter().rev().map(|bar| ink::plain(&shortened(bar.choice))).collect())
-        .with_ticks(4);
+        .with_y_categories(bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect())
+        .with_ticks(3);
     let (plots, layout) = plots(&bars, (most, scale), layout, &value);
     Chart::draw(&slug(metric.name()), metric.name(), says(&bars, &value), plots, layout, table(&bars, &value))
 }
@@ -199,13 +201,4 @@ fn table(bars: &[Bar], value: &dyn Fn(f64) -> String) -> Table {
         ]);
     }
     table
-}
-
-/// As much of a name as there is room for beside the bars.
-fn shortened(name: &str) -> String {
-    const MOST: usize = 16;
-    if name.chars().count() <= MOST {
-        return name.to_owned();
-    }
-    name.chars().take(MOST - 1).chain(['…']).collect()
 }

@@ -13,10 +13,14 @@
     const template = document.createElement("template");
     template.innerHTML = (await unpack(script)).replaceAll("over-time-pair-side-", `over-time-pair-${side}-`);
     for (const figure of template.content.querySelectorAll("figure")) document.getElementById(figure.id)?.replaceWith(figure);
+    const pair = panel.querySelector("details.group");
+    pair.dataset.cell = [...bar.querySelectorAll("select")].map((select) => select.value).join(" and ");
+    pair.querySelector("summary h3").textContent = pair.dataset.cell;
     // The page equips the pictures of what is unfolded.
-    panel.querySelector("details.group").dispatchEvent(new Event("toggle"));
+    pair.dispatchEvent(new Event("toggle"));
   };
   for (const [side, word] of [["a", "Left"], ["b", "Right"]]) {
+    if (!bar.dataset[side]) continue;
     const select = document.createElement("select");
     select.dataset.side = side;
     for (const script of packed) select.append(new Option(script.dataset.trial, script.dataset.trial));

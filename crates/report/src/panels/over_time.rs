@@ -48,8 +48,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let (scripts, left) = to_choose_from(source, &pair);
     let ids: Vec<&str> = pair.iter().map(|it| it.id.as_str()).collect();
     let words = html! {
-        p { "The measured phase of " (ids.join(" and ")) ", disk by disk. A seek is a read or write that does not begin where \
-             the one that ended before it on its disk had ended." }
+        p { "The measured phase, disk by disk. A seek is a read or write that does not begin where the one that ended before \
+             it on its disk had ended." }
         @for why in &lost { p.missing { "Not shown: " (why) "." } }
         div.filters hidden data-choose data-a=[ids.first()] data-b=[ids.get(1)] role="group" aria-label="Trials" {}
         @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial")) ". Any two are shown by "

@@ -116,13 +116,13 @@ fn bars(choices: &[Served]) -> Vec<Plot> {
         plot = plot.with_group(ink::plain(&choice.name), choice.disks.iter().enumerate().map(part).collect::<Vec<_>>());
     }
     let most = choices.iter().max_by_key(|choice| choice.disks.len());
-    let names: Vec<&str> = most.map_or_else(Vec::new, |it| it.disks.iter().map(|disk| disk.name.as_str()).collect());
-    vec![Plot::Bar(plot.with_legend(names))]
+    let names: Vec<String> = most.map_or_else(Vec::new, |it| it.disks.iter().map(|disk| ink::shortened(&disk.name, 7)).collect());
+    vec![Plot::Bar(plot.with_legend(names.iter().map(String::as_str).collect()))]
 }
 
 fn layout(compared: &str, choices: &[Served]) -> kuva::prelude::Layout {
     let rows = choices.len() as f64;
-    let names = choices.iter().rev().map(|choice| ink::plain(&choice.name)).collect();
+    let names = choices.iter().rev().map(|choice| ink::plain(&ink::shortened(&choice.name, 20))).collect();
     ink::layout((0.0, 100.0), (0.5, rows + 0.5), WIDTH, AROUND + rows * BAR)
         .with_y_categories(names)
         .with_x_label("% of all reads, from left to right vda, vdb, ...: medians over seeds")

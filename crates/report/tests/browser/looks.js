@@ -16,7 +16,8 @@ const beyond = (page) =>
   page.evaluate(() => {
     const width = document.documentElement.clientWidth;
     if (document.documentElement.scrollWidth <= width && document.body.scrollWidth <= width) return [];
-    const wide = [...document.body.querySelectorAll("*")].filter((it) => it.getBoundingClientRect().right > width + 1);
+    const scrolled = (it) => it.parentElement?.closest(".scroll, .picture, nav.contents ul");
+    const wide = [...document.body.querySelectorAll("*")].filter((it) => it.getBoundingClientRect().right > width + 1 && !scrolled(it));
     return [`the page is ${document.documentElement.scrollWidth} wide of ${width}`, ...wide.slice(0, 5).map((it) => it.outerHTML.slice(0, 200))];
   });
 

@@ -37,7 +37,8 @@ module.exports = {
     const foreign = await page.evaluate(() => {
       const all = [...document.querySelectorAll("[src],[srcset],[href],[xlink\\:href],[action],[ping],[data]")];
       const given = all.flatMap((it) => ["src", "srcset", "href", "xlink:href", "action", "ping"].map((name) => [it, it.getAttribute(name)]));
-      return given.filter(([it, to]) => to && !to.startsWith("#") && it.tagName !== "A").map(([it]) => it.outerHTML);
+      const within = (to) => to.startsWith("#") || to.startsWith("data:image/png;base64,");
+      return given.filter(([it, to]) => to && !within(to) && it.tagName !== "A").map(([it]) => it.outerHTML.slice(0, 200));
     });
     assert.deepEqual(foreign, [], "what would be fetched");
     const styles = await page.evaluate(() => [...document.querySelectorAll("style,[style]")].map((it) => it.textContent + (it.getAttribute("style") ?? "")));
@@ -60,7 +61,7 @@ module.exports = {
     assert.deepEqual(there.map((panel) => panel.name), listed, "the index and the panels");
     assert.deepEqual([...listed].sort(), registry().sort(), "the panels of the page and of src/panels");
     for (const panel of there) {
-      assert.ok(panel.title.length > 3, panel.name);
+      assert.ok(panel.title, panel.name);
       assert.ok(panel.data > 0 || panel.missing.length === 1, `${panel.name} shows nothing and does not say why`);
       for (const why of panel.missing) assert.match(why, /^\p{Lu}.{10,}\.$/su, `${panel.name}: not a sentence`);
     }
