@@ -161,7 +161,7 @@ fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str) -> Char
             @for tick in &ticks {
                 text x=(LEFT + RASTER * tick) y=(height - 24.0) text-anchor="middle" { (digits(seconds(line) * tick)) }
             }
-            text x=(LEFT + RASTER / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase; addresses go up, from 0 to the highest that was touched" }
+            text x=(LEFT + RASTER / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase; addresses go up, from the lowest that was touched to the highest" }
         }
     };
     let says = format!(

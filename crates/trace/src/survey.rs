@@ -8,6 +8,17 @@ use crate::reader::Error;
 /// A guest has one or two; a trace with more was not written by one, and remembering them all would take memory.
 const MOST_PHASES: usize = 64;
 
+/// The phase that results are of.
+const MEASURE: &str = "measure";
+
+/// Whether the trace has come to that phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Measuring {
+    NotYet,
+    Now,
+    Over,
+}
+
 /// A named stretch of a trial. It begins so long after the first request that follows its announcement as the
 /// announcement says, and ends with the last request that ended before its end was announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,8 +33,9 @@ pub struct Phase {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reach {
     pub requests: u64,
-    /// One after the last sector that a read or write touched.
-    pub sectors: u64,
+    /// The first sector that reads and writes touched and one after the last, while it was measured: a filesystem that is
+    /// mounted touches places far apart. Of the whole trace where nothing was measured; `None`: none.
+    pub touched: Option<(u64, u64)>,
     /// The longest time from the arrival of a request to the end of the entry that tells of it, ns.
     pub(crate) delay: u64,
     last: u64,
@@ -43,6 +55,7 @@ impl Survey {
     pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Self, Error> {
         let mut survey = Self::default();
         let mut announced: Vec<Announced> = Vec::new();
+        let mut measuring = Measuring::NotYet;
         // The last request's end, of all disks.
         let mut last = 0;
         for entry in entries {
@@ -52,16 +65,23 @@ impl Survey {
                     for phase in &mut announced {
                         phase.request(&served);
                     }
-                    survey.request(&served);
+                    survey.request(&served, measuring != Measuring::Over);
                 }
                 Entry::Mark { at, text } => match text.split_whitespace().collect::<Vec<_>>()[..] {
                     ["begin", name, ramp] if announced.len() < MOST_PHASES => {
                         let Ok(ramp) = ramp.parse() else { continue };
+                        if name == MEASURE && measuring == Measuring::NotYet {
+                            measuring = Measuring::Now;
+                            survey.disks.iter_mut().for_each(|disk| disk.touched = None);
+                        }
                         announced.push(Announced { name: name.to_owned(), at, ramp, first: None, end: None });
                     }
                     ["end"] => {
                         if let Some(phase) = announced.last_mut() {
                             phase.end.get_or_insert(last);
+                        }
+                        if measuring == Measuring::Now {
+                            measuring = Measuring::Over;
                         }
                     }
                     _ => {}
@@ -74,10 +94,10 @@ impl Survey {
 
     /// The phase that results are of.
     pub fn measure(&self) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.name == "measure")
+        self.phases.iter().find(|phase| phase.name == MEASURE)
     }
 
-    fn request(&mut self, served: &Served) {
+    fn request(&mut self, served: &Served, counts: bool) {
         if self.disks.len() <= served.disk {
             self.disks.resize(served.disk + 1, Reach::default());
         }
@@ -85,8 +105,10 @@ impl Survey {
         disk.requests += 1;
         disk.last = disk.last.max(served.ended);
         disk.delay = disk.delay.max(disk.last - served.submitted);
-        if moves_data(served.op) {
-            disk.sectors = disk.sectors.max(served.sector.saturating_add(u64::from(served.sectors)));
+        if counts && moves_data(served.op) {
+            let end = served.sector.saturating_add(u64::from(served.sectors));
+            let (first, last) = disk.touched.unwrap_or((served.sector, end));
+            disk.touched = Some((first.min(served.sector), last.max(end)));
         }
     }
 }

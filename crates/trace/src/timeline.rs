@@ -31,8 +31,8 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     pub bins: Vec<Bin>,
-    /// Addresses of the rasters: from sector 0 to before this one.
-    pub sectors: u64,
+    /// Addresses of the rasters: from the first sector to before the second; what is beyond is at their edges.
+    pub touched: Option<(u64, u64)>,
     pub reads: Raster,
     pub writes: Raster,
 }
@@ -203,7 +203,9 @@ impl Watched {
             Op::Flush | Op::Discard => return,
         };
         let rows = raster.rows();
-        let row = u128::from(served.sector) * rows as u128 / u128::from(self.reach.sectors.max(1));
+        let (first, last) = self.reach.touched.unwrap_or_default();
+        let above = served.sector.saturating_sub(first);
+        let row = u128::from(above) * rows as u128 / u128::from((last - first).max(1));
         let cell = self.columns.of(served.ended).unwrap_or(0) * rows + (row as usize).min(rows - 1);
         raster.cells[cell] = raster.cells[cell].saturating_add(1);
     }
@@ -235,6 +237,6 @@ impl Watched {
             // Stretches do not overlap, so it is at most the length.
             bin.busy = busy as u64;
         }
-        Disk { bins: self.counts, sectors: self.reach.sectors, reads: self.reads, writes: self.writes }
+        Disk { bins: self.counts, touched: self.reach.touched, reads: self.reads, writes: self.writes }
     }
 }

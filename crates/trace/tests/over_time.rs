@@ -46,8 +46,8 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let survey = Survey::of(ok(&entries)).unwrap();
     assert_eq!(survey.phases, [Phase { name: "measure".to_owned(), begin: 1130, end: 1250 }]);
     assert_eq!(survey.measure(), survey.phases.first());
-    let reach: Vec<_> = survey.disks.iter().map(|disk| (disk.requests, disk.sectors)).collect();
-    assert_eq!(reach, [(4, 1000), (1, 16)]);
+    let reach: Vec<_> = survey.disks.iter().map(|disk| (disk.requests, disk.touched)).collect();
+    assert_eq!(reach, [(4, Some((0, 1000))), (1, Some((8, 16)))]);
 }
 
 #[test]
@@ -84,8 +84,8 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
     // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half, the read in the second.
     let disk = &line.disks[0];
     assert_eq!(
-        (disk.sectors, &disk.writes.cells[..], &disk.reads.cells[..]),
-        (208, &[1, 0, 0, 0][..], &[0, 0, 1, 0][..])
+        (disk.touched, &disk.writes.cells[..], &disk.reads.cells[..]),
+        (Some((0, 208)), &[1, 0, 0, 0][..], &[0, 0, 1, 0][..])
     );
     assert_eq!(disk.reads.at(1, 0), 1);
 }
