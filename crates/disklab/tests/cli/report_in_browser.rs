@@ -132,7 +132,7 @@ fn hostile(here: &Path, record: &Path) -> PathBuf {
     let mut manifest = record.manifest().clone();
     manifest.command = vec!["disklab".to_owned(), format!("{MARKUP}{ESCAPE}")];
     manifest.kernels[0].version = format!("{MARKUP}{ESCAPE}");
-    manifest.tools[0].value = MARKUP.to_owned();
+    MARKUP.clone_into(&mut manifest.tools[0].value);
     fs::write(folder.join("manifest.toml"), manifest.to_toml().expect("plain data")).expect("a file");
     folder
 }
