@@ -117,6 +117,8 @@ impl Chart {
         let cell = answer::values(&self.cell);
         let title = if cell.is_empty() { self.title.clone() } else { format!("{}: {cell}", self.title) };
         let (width, height) = (svg::number(self.width), svg::number(self.height + ink::TITLE));
+        // Long titles in smaller letters, which are about 0.65 of their size wide.
+        let size = ((self.width - 24.0) / (title.chars().count() as f64 * 0.65)).min(15.0);
         let text = html! {
             svg xmlns="http://www.w3.org/2000/svg" role="img" width=(width) height=(height)
                 viewBox={"0 0 " (width) " " (height)} aria-labelledby="title desc" font-family=(ink::FONTS) {
@@ -125,7 +127,7 @@ impl Chart {
                 metadata { "disklab " (disklab) "; record: " (records) "; made by: " (command) }
                 style { (PreEscaped(ink::STANDALONE)) }
                 rect.paper width="100%" height="100%" fill="#ffffff" {}
-                text x="12" y="22" font-size="15" font-weight="600" fill=(ink::TEXT) { (title) }
+                text x="12" y="22" font-size=(svg::number(size)) font-weight="600" fill=(ink::TEXT) { (title) }
                 g transform={"translate(0," (ink::TITLE) ")"} { (PreEscaped(&self.inner)) }
             }
         };

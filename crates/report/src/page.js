@@ -110,7 +110,9 @@
     outer.append(says);
     add("metadata", {}, document.querySelector("footer").textContent);
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
-    add("text", { x: 12, y: 22, "font-size": 15, "font-weight": 600, fill: style.color }, titleOf(figure));
+    // Long titles in smaller letters, which are about 0.65 of their size wide.
+    const size = Math.min(15, (width - 24) / (titleOf(figure).length * 0.65));
+    add("text", { x: 12, y: 22, "font-size": size, "font-weight": 600, fill: style.color }, titleOf(figure));
     add("g", { transform: `translate(0,${title})` }).append(...copy.childNodes);
     return { text: new XMLSerializer().serializeToString(outer), width, height: height + title };
   };

@@ -27,11 +27,16 @@ const read = (page, text) =>
   page.evaluate((text) => {
     const document = new DOMParser().parseFromString(text, "image/svg+xml");
     const all = [...document.querySelectorAll("*")];
+    // As it is drawn: how far the title over the picture reaches.
+    const drawn = window.document.body.appendChild(window.document.importNode(document.documentElement, true));
+    const reach = drawn.querySelector(":scope > text").getComputedTextLength() + 12;
+    drawn.remove();
     const links = all.flatMap((it) => it.getAttributeNames().map((name) => [name, it.getAttribute(name)]));
     return {
       wrong: document.querySelector("parsererror")?.textContent ?? null,
       root: document.documentElement.localName,
       size: ["width", "height"].map((name) => Number(document.documentElement.getAttribute(name))),
+      reach,
       metadata: document.querySelector("metadata")?.textContent ?? "",
       title: document.querySelector("svg > title")?.textContent ?? "",
       says: document.querySelector("desc")?.textContent ?? "",
@@ -112,6 +117,7 @@ module.exports = {
         assert.match(inside.metadata, /disklab/);
         assert.ok(inside.title.startsWith(caption), `its title: ${inside.title}`);
         assert.ok(inside.says.length > 10 && inside.shapes > 0 && inside.size.every((side) => side > 50), id);
+        assert.ok(inside.reach <= inside.size[0], `${id}: its title is cut off`);
         const png = await saved(page, button("PNG"));
         assert.equal(png.name, `${id}.png`);
         assert.equal(png.bytes.subarray(0, 8).toString("hex"), "89504e470d0a1a0a");
