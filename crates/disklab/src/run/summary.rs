@@ -127,3 +127,49 @@ fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> S
     let (change, _) = answer::change_and_interval(judgement.change);
     screen.paint(&format!("{arrow} {change} {}", judgement.verdict), paint)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::screen::When;
+
+    fn printed(width: usize) -> String {
+        let old = Path::new(env!("CARGO_MANIFEST_DIR")).join("../report/tests/records/old");
+        let record = Record::open_damaged(&old).expect("the fixture").0;
+        let mut screen = Screen::new(false, When::Never);
+        screen.width = width;
+        let mut out = Vec::new();
+        print(&record, &screen, &mut out).expect("a string takes all");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn the_least_important_numbers_go_first_where_there_is_no_room() {
+        let heads = |width| {
+            let text = printed(width);
+            let head = text.lines().find(|line| line.contains("IOPS against")).expect("a head").to_owned();
+            ["p99.9", "MiB/s", "busy", "reads", "IOPS"]
+                .map(|word| head.split_whitespace().any(|it| it == word))
+        };
+        assert_eq!(heads(200), [true; 5]);
+        assert_eq!(heads(60), [false, false, false, false, true]);
+        let shown = |width| heads(width).into_iter().filter(|is_there| *is_there).count();
+        assert!((60..200).map(shown).is_sorted());
+        for width in 60..200 {
+            let text = printed(width);
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
+        }
+    }
+
+    #[test]
+    fn verdicts_are_told_with_what_they_are_valid_for() {
+        let text = printed(120);
+        let expected =
+            ["IOPS against baseline", "baseline", "IOPS: ", "CPU time is not modelled", "\u{2588}"];
+        for expected in expected {
+            assert!(text.contains(expected), "no {expected}:\n{text}");
+        }
+    }
+}
