@@ -27,6 +27,7 @@ mod sparkline;
 mod table;
 mod trace;
 mod watch;
+mod whole_file;
 mod words;
 
 use std::process::ExitCode;

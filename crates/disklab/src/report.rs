@@ -1,8 +1,7 @@
 //! `disklab report`: records as a page, a text or a picture.
 
 use std::fs;
-use std::io::{self, Read, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use disklab_compare::Metric;
@@ -13,6 +12,7 @@ use crate::compare::axis_value;
 use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::Screen;
+use crate::whole_file;
 
 /// Make a page of a record: verdicts, pictures, and how to repeat them.
 ///
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     baseline: Option<(String, String)>,
 
-    /// Trials to be looked at closer, by their ids.
+    /// A trial to be looked at closer, by its id; a second one stands beside it.
     #[arg(long, value_name = "ID")]
     trial: Vec<String>,
 
@@ -79,6 +79,12 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     if let Some(id) = wanted.trials.iter().find(|id| records.all.iter().all(|it| it.outcome(id).is_none())) {
         return Err(Failure::mistaken(format!("--trial: no trial `{}` has run", id.escape_debug())));
+    }
+    if let [_, _, third, ..] = wanted.trials.as_slice() {
+        return Err(Failure::mistaken(format!(
+            "--trial: two stand beside each other; leave out `{}`",
+            third.escape_debug()
+        )));
     }
     let source = Source::of(&records, &wanted)?;
     let text = match args.format {
@@ -154,26 +160,15 @@ fn link(folder: &Path, output: &Path) -> String {
     up.chain([down]).collect::<PathBuf>().display().to_string()
 }
 
-/// Writes a file whole or not at all. What is there and is no report stays.
+/// What is there and is no report stays.
 fn write(output: &Path, text: &str) -> Result<(), Failure> {
-    let failed = |error: io::Error| {
-        Failure::cannot(format!("cannot write {}: {error}; name another file with -o", output.display()))
-    };
     if output.symlink_metadata().is_ok() && !is_report(output) {
         return Err(Failure::mistaken(format!(
             "{} is there and is no report of disklab's; remove it, or name another file with -o",
             output.display()
         )));
     }
-    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new()
-        .prefix(".disklab-report-")
-        .permissions(fs::Permissions::from_mode(0o644))
-        .tempfile_in(folder)
-        .map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)?;
-    file.persist(output).map_err(|error| failed(error.error))?;
-    Ok(())
+    whole_file::write(output, |out| Ok(out.write_all(text.as_bytes())?))
 }
 
 fn is_report(path: &Path) -> bool {

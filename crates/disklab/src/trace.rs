@@ -3,7 +3,7 @@
 mod blkparse;
 pub mod csv;
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_store::{Outcome, Record};
@@ -13,6 +13,7 @@ use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::Screen;
 use crate::show;
+use crate::whole_file;
 
 /// Print every request that a trial's disks served.
 ///
@@ -36,7 +37,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Csv)]
     format: Format,
 
-    /// A file instead of standard output. One that exists is replaced, once the new one is whole.
+    /// A new file instead of standard output; it is there once it is whole.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 }
@@ -64,20 +65,13 @@ pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         out.flush()?;
         return printed.map(|()| Exit::Ok);
     };
-    // In its folder, so that a rename can put it in its place.
-    let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let cannot = |error: &dyn std::fmt::Display| {
-        Failure::cannot(format!("cannot write {}: {error}", output.display()))
-    };
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| cannot(&error))?;
-    let mut out = BufWriter::new(file.as_file_mut());
-    print(&path, args.format, &mut out).map_err(|failure| match failure {
-        Failure::NobodyReads => cannot(&"nobody reads it"),
-        failure => failure,
-    })?;
-    out.flush().map_err(|error| cannot(&error))?;
-    drop(out);
-    file.persist(output).map_err(|error| cannot(&error.error))?;
+    if output.symlink_metadata().is_ok() {
+        return Err(Failure::mistaken(format!(
+            "{} is there already; name a new file with -o",
+            output.display()
+        )));
+    }
+    whole_file::write(output, |out| print(&path, args.format, out))?;
     Ok(Exit::Ok)
 }
 

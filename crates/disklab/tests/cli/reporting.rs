@@ -37,6 +37,20 @@ fn what_is_no_report_stays() {
 }
 
 #[test]
+fn two_trials_stand_beside_each_other_and_no_third() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let trial = "hdd-raid1+randread-4k-qd1+pid+s1";
+    let with = |times: usize| {
+        let trials = ["--trial", trial].repeat(times);
+        run(here.path(), &[&["report", fixture::NAME, "-o", "-"][..], &trials].concat())
+    };
+    assert_eq!(with(2).status, Some(0));
+    let said = refused(with(3));
+    assert!(said.contains("--trial: two stand beside each other"), "{said}");
+}
+
+#[test]
 fn a_text_and_a_picture() {
     let here = tempfile::tempdir().expect("a folder");
     fixture::seeds_record(here.path(), "eight", 8, 1.0);

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use crate::input::refused;
 use crate::{fixture, run};
 
 const TRIAL: &str = "hdd-raid1+randread-4k-qd1+pid+s1";
@@ -23,19 +24,21 @@ fn requests_are_csv_unless_told_otherwise() {
 }
 
 #[test]
-fn a_file_is_replaced_once_the_new_one_is_whole() {
+fn a_file_is_there_once_it_is_whole_and_nobodys_is_replaced() {
     let here = tempfile::tempdir().expect("a folder");
     let raw = fixture::small_record(here.path(), "a", 0).join("raw").join(TRIAL);
-    let file = here.path().join("requests.csv");
-    fs::write(&file, "mine").expect("room");
+    let mine = here.path().join("mine.csv");
+    fs::write(&mine, "mine").expect("room");
+    let said = refused(run(here.path(), &["trace", "a", TRIAL, "-o", "mine.csv"]));
+    assert!(said.contains("mine.csv is there already"), "{said}");
+    assert_eq!(fs::read_to_string(&mine).expect("a file"), "mine");
     let done = run(here.path(), &["trace", "a", TRIAL, "-o", "requests.csv"]);
     assert_eq!((done.status, done.out.as_str(), done.err.as_str()), (Some(0), "", ""));
-    assert_eq!(fs::read_to_string(&file).expect("a file"), CSV);
+    assert_eq!(fs::read_to_string(here.path().join("requests.csv")).expect("a file"), CSV);
     fs::write(raw.join(disklab_trace::PACKED), "no trace").expect("room");
-    let done = run(here.path(), &["trace", "a", TRIAL, "-o", "requests.csv"]);
+    let done = run(here.path(), &["trace", "a", TRIAL, "-o", "others.csv"]);
     assert_eq!(done.status, Some(2));
-    assert_eq!(fs::read_to_string(&file).expect("a file"), CSV);
-    assert_eq!(fs::read_dir(here.path()).expect("a folder").count(), 2, "nothing half-written is left");
+    assert_eq!(fs::read_dir(here.path()).expect("a folder").count(), 3, "nothing half-written is left");
     let done = run(here.path(), &["trace", "a", TRIAL, "-o", "nowhere/requests.csv"]);
     assert_eq!(done.status, Some(5));
     assert!(done.err.contains("cannot write nowhere/requests.csv: "), "{}", done.err);
