@@ -8,7 +8,6 @@ use disklab_compare::{
     Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, judge,
     looked_at, measured,
 };
-use disklab_stats::Verdict;
 use disklab_store::Record;
 
 use crate::exit::{Exit, Failure};
@@ -251,11 +250,6 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         ]);
         for it in &own {
             let (change, interval) = answer::change_and_interval(it.change);
-            let paint = match it.verdict {
-                Verdict::Better => Paint::Good,
-                Verdict::Worse => Paint::Bad,
-                Verdict::Same | Verdict::Undecided => Paint::Strong,
-            };
             let verdict = format!("{} {}", answer::arrow(it.verdict), it.verdict);
             table.row([
                 it.treatment.clone(),
@@ -263,7 +257,7 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
                 median(it.treatment_median),
                 change,
                 interval,
-                screen.paint(&verdict, paint),
+                screen.paint(&verdict, it.verdict.into()),
             ]);
         }
         table.print(screen, "  ", out)?;

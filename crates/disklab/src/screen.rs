@@ -4,6 +4,7 @@ use std::env;
 use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
+use disklab_stats::Verdict;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
@@ -41,6 +42,16 @@ pub enum Paint {
     Faint,
     Good,
     Bad,
+}
+
+impl From<Verdict> for Paint {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Better => Self::Good,
+            Verdict::Worse => Self::Bad,
+            Verdict::Same | Verdict::Undecided => Self::Strong,
+        }
+    }
 }
 
 impl Screen {

@@ -6,7 +6,6 @@ use disklab_collect::Spread;
 use disklab_compare::{Judgement, Metric, answer};
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
 use disklab_report::source::{Records, Source, Wanted};
-use disklab_stats::Verdict;
 use disklab_store::Record;
 use disklab_units::prose::digits;
 
@@ -118,14 +117,9 @@ fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> S
         let is_baseline = value(&source.compared) == source.baseline.as_deref();
         return if is_baseline { "baseline".to_owned() } else { String::new() };
     };
-    let (arrow, paint) = match judgement.verdict {
-        Verdict::Better => ("\u{25b2}", Paint::Good),
-        Verdict::Worse => ("\u{25bc}", Paint::Bad),
-        Verdict::Same => ("=", Paint::Strong),
-        Verdict::Undecided => ("?", Paint::Strong),
-    };
+    let arrow = answer::arrow(judgement.verdict);
     let (change, _) = answer::change_and_interval(judgement.change);
-    screen.paint(&format!("{arrow} {change} {}", judgement.verdict), paint)
+    screen.paint(&format!("{arrow} {change} {}", judgement.verdict), judgement.verdict.into())
 }
 
 #[cfg(test)]
