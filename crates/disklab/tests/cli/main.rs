@@ -13,6 +13,7 @@ mod reporting;
 mod showing;
 mod tidying;
 mod tracing;
+mod watching;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
