@@ -16,11 +16,6 @@ pub enum Error {
     Tool { program: String, cause: io::Error },
     #[error("the disk library is not at {}; build it with `cargo build --release`, or reinstall", .0.display())]
     NoLibrary(PathBuf),
-    #[error(
-        "the guest kernel cannot be told where this program is: the path {0:?} has a quotation mark in it or is not \
-         UTF-8, which its command line cannot carry; move disklab to another folder"
-    )]
-    Unsayable(PathBuf),
     #[error("disks could not be prepared for {array}: {reason}; the guest's output is kept in {}", kept.display())]
     Prepare { array: String, reason: String, kept: PathBuf },
     #[error("interrupted")]

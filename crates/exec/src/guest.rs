@@ -18,6 +18,8 @@ const LOOK: Duration = Duration::from_millis(5);
 const LONGEST_CONSOLE: u64 = 16 << 20;
 /// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November 2023).
 const EPOCH: u64 = 1_700_000_000_000_000_000;
+/// The first process's program in a guest, wherever it is on the host (guest-kernel/files/arch/um/include/shared/disklab_init.h).
+const INIT: &str = "/.disklab-init";
 
 /// The two programs that a guest is made of besides its kernel.
 #[derive(Debug, Clone)]
@@ -32,9 +34,6 @@ impl Installation {
     /// The running program, and the library beside it or in `../lib/disklab`.
     pub fn find() -> Result<Self> {
         let init = std::env::current_exe().map_err(Error::io("find", Path::new("/proc/self/exe")))?;
-        if init.to_str().is_none_or(|path| path.contains(['"', '\n'])) {
-            return Err(Error::Unsayable(init));
-        }
         let folder = init.parent().unwrap_or(Path::new("/"));
         let name = "libdisklab_guest.so";
         // Cargo always writes the one in `deps`, and the one beside the program only when it is asked for the library;
@@ -133,10 +132,11 @@ impl Guest<'_> {
             // A guest that panics ends.
             .arg("panic=-1")
             .args(self.parameters)
-            .args(first_process(&self.installation.init))
+            .arg(format!("init={INIT}"))
             .args(["--", disklab_guest::init::ARGUMENT])
             .env_clear()
             .env("DISKLAB_LIBRARY", &self.installation.library)
+            .env("DISKLAB_INIT", &self.installation.init)
             .env("DISKLAB_STARTER", std::process::id().to_string())
             .env("TMPDIR", memory_folder(self.folder, self.memory, self.guests))
             .current_dir(self.folder)
@@ -185,16 +185,6 @@ impl Guest<'_> {
             std::thread::sleep(LOOK);
         }
     }
-}
-
-/// The kernel's parameters that name the first process, as long for one path as for another: the kernel keeps copies of
-/// its command line, and where they end is where other memory begins.
-fn first_process(path: &Path) -> [String; 2] {
-    const LENGTH: usize = 512;
-    let path = path.display().to_string();
-    let rest = LENGTH.saturating_sub(path.len());
-    // A name with a dot is a module's parameter, which the kernel does not pass on to the first process.
-    [format!("init=\"{path}\""), format!("disklab.rest={}", "-".repeat(rest))]
 }
 
 /// Where the guest's memory is a file: in memory if there is room for all guests of a run, else beside the trial. The

@@ -165,12 +165,12 @@ fn a_killed_run_is_continued() {
     assert_eq!(disks.iter().filter(|name| name.starts_with(".tmp-")).count(), 0, "{disks:?}");
 }
 
-/// The kernel's command line has no way to write a quotation mark; everything else that a path may have it takes.
+/// The kernel's command line could not say all of these; it need not, for in the guest the program has another name.
 #[test]
 fn paths_of_all_kinds() {
     let Some(here) = place() else { return };
     let here = here.path();
-    for (name, status) in [("with a space, a $ and 'marks' \\ #", 0), ("with a \" mark", 5)] {
+    for name in ["with a space, a $ and 'marks' \\ #", "with \" marks\" and\nlines, in \u{65e5}\u{672c}"] {
         let folder = here.join(name);
         fs::create_dir(&folder).expect("a folder");
         let program = folder.join("disklab");
@@ -181,8 +181,7 @@ fn paths_of_all_kinds() {
         command.current_dir(&folder).env("DISKLAB_HOME", HOME).env("XDG_CACHE_HOME", here.join("cache"));
         command.args(["run", "../mine.toml", "--seeds", "1", "--out", "record"]);
         let ended = done(command.output().expect("it starts"));
-        assert_eq!(ended.status, Some(status), "{name}: {}{}", ended.out, ended.err);
-        assert_eq!(ended.err.contains("quotation mark"), status == 5, "{}", ended.err);
+        assert_eq!(ended.status, Some(0), "{name}: {}{}", ended.out, ended.err);
     }
 }
 

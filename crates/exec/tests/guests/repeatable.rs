@@ -27,13 +27,10 @@ pub fn tests() -> Vec<Test> {
 static STOP: AtomicBool = AtomicBool::new(false);
 
 /// The lab's own arrays on a small file: every family of disks, three kinds of load.
-///
-/// With half the memory the buffered trial differed for a program with debug information (180 MB): what of it is in memory,
-/// and the folders of its path, decide how much is free, and so when dirty pages are written (docs/VALIDITY.md).
 pub const SUITE: &str = r#"
 question = "Is it the same again?"
 seeds = 2
-memory = "512 MiB"
+memory = "256 MiB"
 runtime = { rotational = "3s", solid_state = "10ms" }
 kernel = "newest"
 [axes]

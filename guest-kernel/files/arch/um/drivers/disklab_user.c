@@ -4,10 +4,12 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/personality.h>
 #include <sys/random.h>
 #include <unistd.h>
 #include <disklab.h>
+#include <disklab_init.h>
 
 static unsigned long long no_heartbeat;
 unsigned long long *disklab_heartbeat = &no_heartbeat;
@@ -68,4 +70,14 @@ ssize_t disklab_random(void *buffer, size_t bytes)
 		return getrandom(buffer, bytes, 0);
 	disklab_library->random(buffer, bytes);
 	return bytes;
+}
+
+const char *disklab_on_host(const char *path)
+{
+	const char *program;
+
+	if (strcmp(path + strspn(path, "/"), DISKLAB_INIT) != 0)
+		return path;
+	program = getenv("DISKLAB_INIT");
+	return program ? program : path;
 }
