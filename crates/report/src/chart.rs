@@ -7,6 +7,8 @@ pub mod ink;
 mod svg;
 pub mod terminal;
 
+pub use svg::number;
+
 use disklab_compare::answer;
 use disklab_store::outcome::Cell;
 use kuva::prelude::{Layout, Plot, render_to_svg};
@@ -25,6 +27,8 @@ pub struct Chart {
     pub kind: String,
     /// What it is of, within its section.
     pub title: String,
+    /// Which of several with the same title. Empty where there is one.
+    pub about: String,
     /// What it shows, for who cannot see it.
     pub says: String,
     /// What it is about, as of its section.
@@ -34,6 +38,9 @@ pub struct Chart {
     height: f64,
     /// What is within the `svg` element.
     inner: String,
+    /// Between which places along the width, in pixels, the rows of the table are; one more than rows. Empty where they
+    /// are nowhere.
+    edges: Vec<f64>,
 }
 
 /// The numbers of a picture.
@@ -66,13 +73,35 @@ impl Chart {
         Self {
             kind: kind.to_owned(),
             title: title.into(),
+            about: String::new(),
             says: says.into(),
             cell: Cell::default(),
             table,
             width: drawn.width,
             height: drawn.height,
             inner: drawn.inner,
+            edges: Vec::new(),
         }
+    }
+
+    /// The first row of the table is told where the pointer is between the first two places along the width (in pixels), the
+    /// second between the next.
+    #[must_use]
+    pub fn with_edges(mut self, edges: Vec<f64>) -> Self {
+        self.edges = edges;
+        self
+    }
+
+    fn edges(&self) -> Option<String> {
+        let edges: Vec<String> = self.edges.iter().map(|edge| format!("{edge:.0}")).collect();
+        (!edges.is_empty()).then(|| edges.join(" "))
+    }
+
+    /// Its title, and what it is about.
+    fn full_title(&self) -> String {
+        let cell = answer::values(&self.cell);
+        let parts = [&self.title, &self.about, &cell];
+        parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ")
     }
 
     /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text escaped. `size` in pixels.
@@ -84,28 +113,38 @@ impl Chart {
         inner: String,
         table: Table,
     ) -> Self {
-        let (title, says, cell) = (title.into(), says.into(), Cell::default());
-        Self { kind: kind.to_owned(), title, says, cell, table, width, height, inner }
+        Self {
+            kind: kind.to_owned(),
+            title: title.into(),
+            about: String::new(),
+            says: says.into(),
+            cell: Cell::default(),
+            table,
+            width,
+            height,
+            inner,
+            edges: Vec::new(),
+        }
     }
 
     /// For the page; `id` is used for no other picture there.
     pub fn figure(&self, id: &str) -> Markup {
         let size = format!("0 0 {} {}", svg::number(self.width), svg::number(self.height));
-        // On narrow windows it scrolls before its letters are smaller than 9 pixels.
-        let least = format!("min-width:{:.0}px", self.width * 0.75);
+        // The style sheet's bounds of its width: letters neither too small nor too large.
+        let natural = format!("--width:{:.0}px", self.width);
         html! {
-            figure.chart id=(id) data-chart=(self.kind) {
-                figcaption { (self.title) }
+            figure.chart id=(id) data-chart=(self.kind) style=(natural) {
+                figcaption { (self.title) @if !self.about.is_empty() { span.about { (self.about) } } }
                 div.picture {
                     svg role="img" viewBox=(size) width=(svg::number(self.width)) height=(svg::number(self.height))
-                        style=(least) aria-label=(self.title) {
+                        data-edges=[self.edges()] aria-label=(self.full_title()) {
                         desc { (self.says) }
                         (PreEscaped(&self.inner))
                     }
                 }
                 details.numbers {
                     summary { "Numbers" }
-                    (self.table.markup(&self.title))
+                    (self.table.markup(&self.full_title()))
                 }
             }
         }
@@ -114,8 +153,7 @@ impl Chart {
     /// A file of its own, with its title above it.
     pub fn standalone(&self, provenance: &Provenance) -> String {
         let Provenance { records, command, disklab } = provenance;
-        let cell = answer::values(&self.cell);
-        let title = if cell.is_empty() { self.title.clone() } else { format!("{}: {cell}", self.title) };
+        let title = self.full_title();
         let (width, height) = (svg::number(self.width), svg::number(self.height + ink::TITLE));
         // Long titles in smaller letters, which are about 0.65 of their size wide.
         let size = ((self.width - 24.0) / (title.chars().count() as f64 * 0.65)).min(15.0);
@@ -146,7 +184,7 @@ impl Table {
 
     pub fn markup(&self, caption: &str) -> Markup {
         html! {
-            div.scroll tabindex="0" role="region" aria-label=(caption) {
+            div.scroll tabindex="0" role="group" aria-label=(caption) {
                 table {
                     caption { (caption) }
                     thead { tr { @for name in &self.head { th scope="col" { (name) } } } }

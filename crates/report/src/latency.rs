@@ -80,12 +80,13 @@ pub fn percent_of_nines(nines: f64) -> f64 {
     100.0 - 100.0 * 10_f64.powf(-nines)
 }
 
-/// Whole percents, two apart but for the ends, and the tail's.
+/// Whole percents, two apart but for the ends; the tail's; and two that tables of latencies have.
 fn percents() -> Vec<f64> {
     let whole = (0..=100).filter(|percent| percent % 2 == 0 || !(10..90).contains(percent)).map(f64::from);
     let steps = NINES as u32 * POINTS_A_NINE;
     let tail = (1..=steps).map(|step| percent_of_nines(f64::from(step) / f64::from(POINTS_A_NINE)));
-    let mut all: Vec<f64> = whole.chain(tail).map(|percent| (percent * 1e6).round() / 1e6).collect();
+    let mut all: Vec<f64> =
+        whole.chain(tail).chain([99.5, 99.95]).map(|percent| (percent * 1e6).round() / 1e6).collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
     all

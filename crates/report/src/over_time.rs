@@ -6,13 +6,16 @@ use disklab_units::prose::digits;
 use kuva::prelude::{LegendPosition, LinePlot, Plot};
 use maud::html;
 
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, Table, WIDTH, ink, number};
 use crate::embedded::base64;
 use crate::raster;
 
 const HEIGHT: f64 = 260.0;
 /// Rows of a table: stretches of time.
 const STRETCHES: usize = 12;
+/// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
+const LEFT: f64 = 64.0;
+const DRAWN: f64 = 640.0;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A number of a disk over time.
@@ -65,7 +68,7 @@ pub fn pictures(line: &Timeline, names: &[String], trial: &str, side: &str, scal
         .zip(&scale.tops)
         .map(|(it, top)| lines(it, *top, line, names, trial, side, scale))
         .collect();
-    charts.push(addresses(line, names, trial, side));
+    charts.push(addresses(line, names, trial, side, scale));
     charts
 }
 
@@ -91,6 +94,7 @@ fn lines(
     };
     let plots = line.disks.iter().enumerate().map(plot).collect();
     let layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, HEIGHT)
+        .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label("s of the measured phase")
         .with_y_label(measure.unit)
         .with_legend_entries(
@@ -108,23 +112,33 @@ fn lines(
         measure.unit,
         whole.collect::<Vec<_>>().join(", ")
     );
-    let title = format!("{} ({}), {trial}", measure.title, measure.unit);
-    Chart::draw(
-        &format!("{side}-{}", measure.kind),
-        title,
-        says,
-        plots,
-        layout,
-        table(line, names, &|bin| digits((measure.of)(bin))),
-    )
+    let title = format!("{} ({})", measure.title, measure.unit);
+    let table = table(line, names, &|bin| digits((measure.of)(bin)));
+    let chart = Chart::draw(&format!("{side}-{}", measure.kind), title, says, plots, layout, table);
+    finished(chart, trial, line, scale)
+}
+
+/// With what it is about, and where the rows of its table are.
+fn finished(mut chart: Chart, trial: &str, line: &Timeline, scale: &Scale) -> Chart {
+    trial.clone_into(&mut chart.about);
+    let place = |edge: usize| {
+        LEFT + DRAWN * (line.bins.edge(edge) - line.bins.begin) as f64 / 1e9 / scale.seconds.max(1e-9)
+    };
+    let edges = std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(place).collect();
+    chart.with_edges(edges)
+}
+
+/// The bins of each row of a table: from, to.
+fn stretches(line: &Timeline) -> Vec<(usize, usize)> {
+    let each = line.bins.count.div_ceil(STRETCHES).max(1);
+    let from = (0..line.bins.count).step_by(each);
+    from.map(|from| (from, (from + each).min(line.bins.count))).collect()
 }
 
 /// A row for each stretch of time, a column for each disk.
 fn table(line: &Timeline, names: &[String], show: &dyn Fn(&Bin) -> String) -> Table {
     let mut table = Table::new(std::iter::once("s".to_owned()).chain(names.iter().cloned()));
-    let each = line.bins.count.div_ceil(STRETCHES).max(1);
-    for from in (0..line.bins.count).step_by(each) {
-        let to = (from + each).min(line.bins.count);
+    for (from, to) in stretches(line) {
         let at = |edge: usize| digits((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9);
         let fields = line.disks.iter().map(|disk| show(&Bin::joined(&disk.bins[from..to])));
         table.row(std::iter::once(format!("{} to {}", at(from), at(to))).chain(fields));
@@ -132,19 +146,21 @@ fn table(line: &Timeline, names: &[String], show: &dyn Fn(&Bin) -> String) -> Ta
     table
 }
 
-/// Pixels left of the rasters, their width, and between them.
-const LEFT: f64 = 64.0;
-const RASTER: f64 = 640.0;
+/// Pixels between the strips of disks, above and below them all.
 const GAP: f64 = 8.0;
 const HEAD: f64 = 24.0;
 const FOOT: f64 = 40.0;
 
 /// seekwatcher's picture: addresses against time, each disk in a strip of its own.
-fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str) -> Chart {
+fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str, scale: &Scale) -> Chart {
     let strip = line.disks.first().map_or(0, |disk| disk.reads.rows()) as f64;
     let height = HEAD + line.disks.len() as f64 * (strip + GAP) + FOOT;
     let top = |index: usize| HEAD + index as f64 * (strip + GAP);
-    let ticks: Vec<f64> = (0..=4).map(|quarter| f64::from(quarter) / 4.0).collect();
+    let step = tick_step(scale.seconds);
+    let ticks: Vec<f64> =
+        (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds).collect();
+    let place = |seconds: f64| LEFT + DRAWN * seconds / scale.seconds.max(1e-9);
+    let width = place(seconds(line)) - LEFT;
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             @for (at, (colour, word)) in [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")].iter().enumerate() {
@@ -153,24 +169,44 @@ fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str) -> Char
             }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
                 text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 7)) }
-                rect x=(LEFT) y=(top(index)) width=(RASTER) height=(strip) fill="none" stroke=(ink::GRID) {}
-                image x=(LEFT) y=(top(index)) width=(RASTER) height=(strip) preserveAspectRatio="none"
+                rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
+                image x=(LEFT) y=(top(index)) width=(number(width)) height=(strip) preserveAspectRatio="none"
                     style="image-rendering:pixelated"
                     href={"data:image/png;base64," (base64(&raster::png(&disk.reads, &disk.writes)))} {}
             }
             @for tick in &ticks {
-                text x=(LEFT + RASTER * tick) y=(height - 24.0) text-anchor="middle" { (digits(seconds(line) * tick)) }
+                text x=(number(place(*tick))) y=(height - 24.0) text-anchor="middle" { (short(*tick, step)) }
             }
-            text x=(LEFT + RASTER / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase; addresses go up, from the lowest that was touched to the highest" }
+            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase; addresses go up, from the lowest that was touched to the highest" }
         }
     };
     let says = format!(
         "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other",
         line.disks.len()
     );
-    let title = format!("Addresses against time, {trial}");
     let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
-    Chart::of_svg(&format!("{side}-addresses"), title, says, (WIDTH, height), inner.into_string(), numbers)
+    let title = "Addresses against time";
+    let chart = Chart::of_svg(
+        &format!("{side}-addresses"),
+        title,
+        says,
+        (WIDTH, height),
+        inner.into_string(),
+        numbers,
+    );
+    finished(chart, trial, line, scale)
+}
+
+/// 1, 2 or 5 times a power of ten, of which four to eight fit.
+fn tick_step(most: f64) -> f64 {
+    let power = 10_f64.powf((most.max(1e-9) / 8.0).log10().floor());
+    [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|step| most / step <= 8.0).unwrap_or(power)
+}
+
+/// With as many places after the point as multiples of `step` have.
+fn short(value: f64, step: f64) -> String {
+    let places = (-step.log10().floor()).max(0.0) as usize;
+    format!("{value:.places$}")
 }
 
 #[cfg(test)]

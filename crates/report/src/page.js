@@ -76,15 +76,17 @@
   unfold();
 
   const titleOf = (figure) => {
-    const cell = figure.closest("details.group")?.dataset.cell;
-    return figure.querySelector("figcaption").textContent + (cell ? `: ${cell}` : "");
+    const [title, about] = figure.querySelector("figcaption").childNodes;
+    const of = about?.textContent ?? figure.closest("details.group")?.dataset.cell;
+    return title.textContent + (of ? `: ${of}` : "");
   };
 
   // A picture with the colours that it has on the page, as a document of its own.
   const standalone = (figure) => {
     const svg = figure.querySelector("svg");
     const copy = svg.cloneNode(true);
-    const from = svg.querySelectorAll("*");
+    for (const strip of copy.querySelectorAll("[data-row]")) strip.remove();
+    const from = svg.querySelectorAll(":not([data-row])");
     copy.querySelectorAll("*").forEach((element, at) => {
       if (["title", "desc"].includes(element.tagName)) return;
       const style = getComputedStyle(from[at]);
@@ -142,11 +144,27 @@
       title.parentElement.dataset.value = title.textContent;
       title.remove();
     }
+    // Where rows of the table are along the width.
+    const svg = picture.querySelector("svg");
+    const edges = svg.dataset.edges?.split(" ").map(Number) ?? [];
+    for (const [at, from] of edges.slice(0, -1).entries()) {
+      const strip = document.createElementNS(svg.namespaceURI, "rect");
+      Object.entries({ "data-row": at, x: from, width: edges[at + 1] - from, height: "100%" })
+        .forEach(([name, value]) => strip.setAttribute(name, value));
+      svg.append(strip);
+    }
+    // Of a row of its table, under heads, a line each.
+    const row = (at) => {
+      const table = picture.parentElement.querySelector("details.numbers table");
+      const [of, ...names] = [...table.tHead.rows[0].cells].map((it) => it.textContent);
+      const [place, ...values] = [...table.tBodies[0].rows[at].cells].map((it) => it.textContent);
+      return [`${of} ${place}`, ...names.map((name, index) => `${name}: ${values[index]}`)].join("\n");
+    };
     picture.addEventListener("pointermove", (event) => {
-      const mark = event.target.closest?.("[data-value]");
+      const mark = event.target.closest?.("[data-value],[data-row]");
       box.hidden = !mark;
       if (!mark) return;
-      box.textContent = mark.dataset.value;
+      box.textContent = mark.dataset.value ?? row(Number(mark.dataset.row));
       const frame = picture.getBoundingClientRect();
       const [x, y] = [event.clientX - frame.left, event.clientY - frame.top];
       const below = y + 14 + box.offsetHeight < frame.height;

@@ -9,6 +9,9 @@
 /// assert_eq!(digits(71_234.4), "71234");
 /// ```
 pub fn digits(value: f64) -> String {
+    if value == 0.0 {
+        return "0".to_owned();
+    }
     let places = match value.abs() {
         // Rounded to that many places they still have three digits, or just one more.
         ..0.0995 => 3,

@@ -4,6 +4,9 @@ mod short;
 
 pub use short::number;
 
+/// Of most letters.
+const FONT_SIZE: &str = r#" font-size="12""#;
+
 /// An `svg` element taken apart.
 pub struct Drawn {
     pub width: f64,
@@ -28,7 +31,7 @@ pub fn taken_apart(document: &str) -> Drawn {
         let from = open.split_once(&format!(" {name}=\"")).map(|(_, from)| from);
         from.and_then(|from| from.split('"').next()?.parse().ok()).unwrap_or(0.0)
     };
-    let inner = format!(r#"<g fill="{}">{}</g>"#, super::ink::TEXT, short::inner(&bare(inner)));
+    let inner = format!(r#"<g fill="{}"{FONT_SIZE}>{}</g>"#, super::ink::TEXT, short::inner(&bare(inner)));
     Drawn { width: size("width"), height: size("height"), inner }
 }
 
@@ -60,6 +63,9 @@ mod tests {
             r#"<svg xmlns="x" width="720" height="300.50"><!-- by k 1.2.3 --><rect width="100%" height="100%" fill="none" /><defs><clipPath id="k"><rect /></clipPath><style>g{}</style></defs><g clip-path="url(#k)"><text x="3.04">1.2345 &lt;b</text></g></svg>"#,
         );
         assert!((drawn.height - 300.5).abs() < 1e-9);
-        assert_eq!(drawn.inner, r##"<g fill="#24292f"><g><text x="3">1.2345 &lt;b</text></g></g>"##);
+        assert_eq!(
+            drawn.inner,
+            r##"<g fill="#24292f" font-size="12"><g><text x="3">1.2345 &lt;b</text></g></g>"##
+        );
     }
 }

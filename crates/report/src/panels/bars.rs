@@ -14,9 +14,8 @@ use crate::text::slug;
 
 pub const PANEL: Panel = Panel { place: 30, name: "bars", title: "How each did", draw };
 
-/// Pixels at natural size: of a picture, beside the bars, of a row, and above and below the rows.
-const WIDTH: f64 = 460.0;
-const LEFT: f64 = 126.0;
+/// Pixels at natural size: of a picture, right of the bars, of a row, and above and below the rows.
+const WIDTH: f64 = 480.0;
 const RIGHT: f64 = 140.0;
 /// The middles of the columns at the right.
 const MEDIANS: f64 = 36.0;
@@ -24,8 +23,9 @@ const CHANGES: f64 = 96.0;
 const ROW: f64 = 30.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 42.0;
-/// Letters of a name beside the bars.
-const NAME: usize = 15;
+/// Letters of a name beside the bars, at most, and pixels of each.
+const NAME: usize = 24;
+const LETTER: f64 = 8.0;
 
 /// What is drawn of a choice.
 struct Bar<'s> {
@@ -107,14 +107,17 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
     let most = if most > 0.0 { most * 1.02 / scale } else { 1.0 };
     let rows = bars.len();
     let height = ABOVE + BELOW + ROW * rows as f64;
+    let longest = bars.iter().map(|bar| bar.choice.chars().count().min(NAME)).max().unwrap_or(0);
+    let left = 6.0 + LETTER * longest.max(4) as f64;
+    let room = WIDTH - left - RIGHT;
     let layout = ink::layout((0.0, most), (0.5, rows as f64 + 0.5), WIDTH, height)
-        .with_force_margins(LEFT, RIGHT)
+        .with_force_margins(left, RIGHT)
         .with_force_margins_y(ABOVE, BELOW)
         .with_x_label(ink::plain(&label))
         // Categories count from below.
         .with_y_categories(bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect())
         .with_ticks(3);
-    let (plots, layout) = plots(&bars, (most, scale), layout, &value);
+    let (plots, layout) = plots(&bars, (most, scale), room, layout, &value);
     Chart::draw(&slug(metric.name()), metric.name(), says(&bars, &value), plots, layout, table(&bars, &value))
 }
 
@@ -132,9 +135,11 @@ fn axis(unit: &str, most: f64) -> (String, f64) {
     }
 }
 
+/// `room` is the width for the bars, in pixels.
 fn plots(
     bars: &[Bar],
     (most, scale): (f64, f64),
+    room: f64,
     mut layout: kuva::prelude::Layout,
     value: &dyn Fn(f64) -> String,
 ) -> (Vec<Plot>, kuva::prelude::Layout) {
@@ -149,7 +154,7 @@ fn plots(
         drawn = drawn.with_colored_bar(bar.choice, median / scale, ink::Series::of(bar.series).colour);
         errors.push(((median - min) / scale, (max - median) / scale));
         tips.push(said(bar, value));
-        let x_of = |pixels: f64| most * pixels / (WIDTH - LEFT - RIGHT);
+        let x_of = |pixels: f64| most * pixels / room;
         if !bar.failures.is_empty() {
             // In the place of the bar; at the margin where there is one.
             crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(RIGHT - 8.0) }, place));

@@ -14,9 +14,9 @@ pub const PANEL: Panel = Panel { place: 40, name: "latency", title: "Latency, al
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 380.0;
-/// The percentiles of the table.
-const TABLE: [f64; 9] = [0.0, 10.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99, 100.0];
-
+/// Pixels beside what is drawn.
+const LEFT: f64 = 76.0;
+const RIGHT: f64 = 26.0;
 /// One of the two views of the same latencies.
 struct View {
     kind: &'static str,
@@ -27,6 +27,8 @@ struct View {
     /// Where on the axis a percentile stands.
     place: fn(f64) -> f64,
     tick: fn(f64) -> String,
+    /// The percentiles of its table.
+    table: &'static [f64],
 }
 
 const RANGE: View = View {
@@ -37,6 +39,7 @@ const RANGE: View = View {
     step: 20.0,
     place: |percent| percent,
     tick: |x| format!("{x:.0}"),
+    table: &[0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 100.0],
 };
 
 const TAIL: View = View {
@@ -50,6 +53,7 @@ const TAIL: View = View {
         let percent = latency::percent_of_nines(x.round());
         format!("{}", (percent * 1e4).round() / 1e4)
     },
+    table: &[0.0, 50.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99],
 };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
@@ -96,13 +100,18 @@ fn charts(curves: &[Curve]) -> Vec<Piece> {
 
 fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point>) -> Chart {
     let mut plots: Vec<Plot> = Vec::new();
-    let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
+    let all: Vec<latency::Point> = curves.iter().flat_map(points).collect();
+    let positive = all.iter().flat_map(|point| [point.least, point.of_all]).filter(|ns| *ns > 0.0);
+    let floor = positive.fold(f64::INFINITY, f64::min);
+    let most = all.iter().map(|point| point.greatest).fold(1.0, f64::max);
+    let floor = if floor.is_finite() { floor * 0.9 } else { most / 10.0 };
+    // What took no time (it was in memory) is at the lower edge of the logarithmic scale.
+    let drawn = |ns: f64| ns.max(floor);
     for curve in curves {
         let series = ink::Series::of(curve.series);
         let points = points(curve);
-        let line: Vec<(f64, f64)> = points.iter().map(|point| ((view.place)(point.percent), point.of_all)).collect();
-        least = points.iter().map(|point| point.least).fold(least, f64::min);
-        most = points.iter().map(|point| point.greatest).fold(most, f64::max);
+        let line: Vec<(f64, f64)> =
+            points.iter().map(|point| ((view.place)(point.percent), drawn(point.of_all))).collect();
         if curve.origin == Origin::Percentiles {
             plots.push(ScatterPlot::new().with_data(line.clone()).with_color(series.colour).with_marker(series.mark).into());
         }
@@ -111,12 +120,12 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
             .with_color(series.colour)
             .with_stroke_width(2.0)
             .with_line_style(series.line())
-            .with_band(points.iter().map(|point| point.least), points.iter().map(|point| point.greatest));
+            .with_band(points.iter().map(|point| drawn(point.least)), points.iter().map(|point| drawn(point.greatest)));
         plots.push(line.into());
     }
     let tick = view.tick;
-    let layout = ink::layout(view.x, (least * 0.9, most * 1.1), WIDTH, HEIGHT)
-        .with_force_margins(76.0, 26.0)
+    let layout = ink::layout(view.x, (floor, most * 1.1), WIDTH, HEIGHT)
+        .with_force_margins(LEFT, RIGHT)
         .with_log_y()
         .with_x_label(view.x_label)
         .with_x_tick_step(view.step)
@@ -124,7 +133,18 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
         .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(time)))
         .with_legend_entries(curves.iter().map(|curve| ink::Series::of(curve.series).entry(&curve.choice)).collect())
         .with_legend_position(LegendPosition::OutsideBottomColumns);
-    Chart::draw(view.kind, view.title, says(curves), plots, layout, table(curves))
+    let (percents, table) = table(curves, view);
+    let places: Vec<f64> = percents
+        .into_iter()
+        .map(|percent| LEFT + ((view.place)(percent) / view.x.1).min(1.0) * (WIDTH - LEFT - RIGHT))
+        .collect();
+    Chart::draw(view.kind, view.title, says(curves), plots, layout, table).with_edges(between(&places))
+}
+
+/// Edges within which a pointer is nearest to each of some places, in their order.
+fn between(places: &[f64]) -> Vec<f64> {
+    let middles = places.windows(2).map(|two| two[0].midpoint(two[1]));
+    std::iter::once(LEFT).chain(middles).chain([WIDTH - RIGHT]).collect()
 }
 
 fn time(ns: f64) -> String {
@@ -139,9 +159,11 @@ fn says(curves: &[Curve]) -> String {
     format!("Latency over percentiles, on a logarithmic scale. {}.", curves.iter().map(one).collect::<Vec<_>>().join("; "))
 }
 
-fn table(curves: &[Curve]) -> Table {
+/// The percentiles of a view that a curve has, and a row for each.
+fn table(curves: &[Curve], view: &View) -> (Vec<f64>, Table) {
     let mut table = Table::new(std::iter::once("percentile".to_owned()).chain(curves.iter().map(|it| it.choice.clone())));
-    for percent in TABLE {
+    let mut percents = Vec::new();
+    for &percent in view.table {
         let field = |curve: &Curve| {
             curve.at(percent).map_or_else(
                 || "-".to_owned(),
@@ -149,8 +171,9 @@ fn table(curves: &[Curve]) -> Table {
             )
         };
         if curves.iter().any(|curve| curve.at(percent).is_some()) {
+            percents.push(percent);
             table.row(std::iter::once(percent.to_string()).chain(curves.iter().map(field)));
         }
     }
-    table
+    (percents, table)
 }

@@ -23,7 +23,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let axes = axes(source);
     let judged = source.baseline.is_some();
     let table = html! {
-        div.scroll.matrix tabindex="0" role="region" aria-label="All cells" {
+        div.scroll.matrix tabindex="0" role="group" aria-label="All cells" {
             table id="matrix-table" data-sortable {
                 caption { (metric.name()) " of each cell: the median over its seeds"
                     @if let Some(baseline) = &source.baseline { ", and the change against " (baseline) " with its interval" } }
@@ -69,7 +69,7 @@ fn axes<'a>(source: &'a Source) -> Vec<&'a str> {
 fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
     let choices = source.choices();
     html! {
-        div.scroll.glance tabindex="0" role="region" aria-label="At a glance" {
+        div.scroll.glance tabindex="0" role="group" aria-label="At a glance" {
             table id="matrix-glance" {
                 caption { (metric.name()) " at a glance: the change against " (source.baseline.as_deref().unwrap_or_default()) }
                 thead { tr {

@@ -9,10 +9,13 @@
     const bytes = Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   };
+  const scales = { a: packed[0].dataset.scale, b: packed[0].dataset.scale };
   const show = async (side, script) => {
     const template = document.createElement("template");
     template.innerHTML = (await unpack(script)).replaceAll("over-time-pair-side-", `over-time-pair-${side}-`);
     for (const figure of template.content.querySelectorAll("figure")) document.getElementById(figure.id)?.replaceWith(figure);
+    scales[side] = script.dataset.scale;
+    panel.querySelector("[data-apart]").hidden = scales.a === scales.b;
     const pair = panel.querySelector("details.group");
     pair.dataset.cell = [...bar.querySelectorAll("select")].map((select) => select.value).join(" and ");
     pair.querySelector("summary h3").textContent = pair.dataset.cell;

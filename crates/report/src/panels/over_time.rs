@@ -9,7 +9,7 @@ use maud::{PreEscaped, html};
 use crate::embedded;
 use crate::over_time::{Scale, pictures};
 use crate::panel::{Panel, Piece, Section};
-use crate::source::{Choice, Source};
+use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 50, name: "over-time", title: "Over time", draw };
 
@@ -33,7 +33,9 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     if pair.is_empty() {
         return Err(format!("No trace can be shown. {}.", lost.join("; ")));
     }
-    let scale = Scale::of(pair.iter().map(|it| &it.line));
+    let home = home(source, &pair);
+    let beside = home.map_or_else(Vec::new, |group| line_up(group, &pair));
+    let scale = Scale::of(pair.iter().chain(&beside).map(|it| &it.line));
     let sides: Vec<_> = pair
         .iter()
         .zip(["a", "b"])
@@ -45,16 +47,17 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     for _ in 0..rows {
         charts.extend(sides.iter_mut().filter_map(Iterator::next).map(Piece::Chart));
     }
-    let (scripts, left) = to_choose_from(source, &pair);
+    let (scripts, left) = to_choose_from(source, home, &pair, &beside, &scale);
     let ids: Vec<&str> = pair.iter().map(|it| it.id.as_str()).collect();
     let words = html! {
         p { "The measured phase, disk by disk. A seek is a read or write that does not begin where the one that ended before \
              it on its disk had ended." }
         @for why in &lost { p.missing { "Not shown: " (why) "." } }
         div.filters hidden data-choose data-a=[ids.first()] data-b=[ids.get(1)] role="group" aria-label="Trials" {}
+        p.terms hidden data-apart role="status" { "The axes of these two go differently far: they are of different cells." }
         @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial")) ". Any two are shown by "
             code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "." } }
-        @for (id, packed) in &scripts { script type="text/plain" data-trial=(id) { (PreEscaped(packed)) } }
+        @for it in &scripts { script type="text/plain" data-trial=(it.id) data-scale=(it.scale) { (PreEscaped(&it.pictures)) } }
     };
     let section = Section {
         name: "pair".to_owned(),
@@ -134,30 +137,61 @@ fn watched(trial: &Trial) -> Result<Watched, String> {
     Ok(Watched { id: trial.id.to_owned(), names: (0..line.disks.len()).map(name).collect(), line })
 }
 
-/// Packed pictures of the pair and of the first seed of each cell, as many as there is room for; and how many trials with a
-/// result are not among them.
-fn to_choose_from(source: &Source, pair: &[Watched]) -> (Vec<(String, String)>, usize) {
-    let pack = |it: &Watched| {
-        let charts = pictures(&it.line, &it.names, &it.id, "side", &Scale::of([&it.line].into_iter()));
+/// The group that all of a pair are of: its trials are drawn so that any two can be held against each other.
+fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Watched]) -> Option<&'s Group<'a>> {
+    let has = |group: &Group, id: &str| group.choices.iter().flat_map(|it| &it.trials).any(|tried| tried.id == id);
+    source.groups.iter().find(|group| pair.iter().all(|it| has(group, &it.id)))
+}
+
+/// The first seed of each choice of a group, without those of the pair and those without a trace.
+fn line_up(group: &Group, pair: &[Watched]) -> Vec<Watched> {
+    let others = group.choices.iter().filter_map(first).filter(|trial| pair.iter().all(|it| it.id != trial.id));
+    others.filter_map(|trial| watched(&trial).ok()).collect()
+}
+
+/// Pictures of a trial, packed.
+struct Packed {
+    id: String,
+    /// Those with the same have the same axes.
+    scale: String,
+    pictures: String,
+}
+
+impl Packed {
+    fn of(it: &Watched, scale: &Scale, name: &str) -> Self {
+        let charts = pictures(&it.line, &it.names, &it.id, "side", scale);
         let figures = charts.iter().map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
-        (it.id.clone(), embedded::packed(&figures.collect::<String>()))
-    };
-    let mut packed: Vec<(String, String)> = pair.iter().map(pack).collect();
-    let mut room = BUDGET.saturating_sub(packed.iter().map(|(_, text)| text.len()).sum());
-    let choices = || source.groups.iter().flat_map(|group| &group.choices);
-    for trial in choices().filter_map(first) {
-        if packed.iter().any(|(id, _)| id == trial.id) {
-            continue;
-        }
-        let Ok(watched) = watched(&trial) else { continue };
-        let (id, text) = pack(&watched);
-        if text.len() > room {
-            break;
-        }
-        room -= text.len();
-        packed.push((id, text));
+        let pictures = embedded::packed(&figures.collect::<String>());
+        Self { id: it.id.clone(), scale: name.to_owned(), pictures }
     }
-    let all: usize = choices().map(|choice| choice.results().count()).sum();
-    let left = all.saturating_sub(packed.len());
+}
+
+/// Those of the pair, of `beside` in the same scale, and of the first seed of each cell else, as many as there is room for;
+/// and how many trials with a result are not among them.
+fn to_choose_from(
+    source: &Source,
+    home: Option<&Group>,
+    pair: &[Watched],
+    beside: &[Watched],
+    scale: &Scale,
+) -> (Vec<Packed>, usize) {
+    let mut packed: Vec<Packed> =
+        pair.iter().chain(beside).map(|it| Packed::of(it, scale, "of-the-pair")).collect();
+    let mut room = BUDGET.saturating_sub(packed.iter().map(|it| it.pictures.len()).sum());
+    let others = source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
+    'all: for group in others {
+        let own = line_up(group, pair);
+        let scale = Scale::of(own.iter().map(|it| &it.line));
+        for it in &own {
+            let one = Packed::of(it, &scale, &group.name);
+            if one.pictures.len() > room {
+                break 'all;
+            }
+            room -= one.pictures.len();
+            packed.push(one);
+        }
+    }
+    let all = source.groups.iter().flat_map(|group| &group.choices).map(|choice| choice.results().count());
+    let left = all.sum::<usize>().saturating_sub(packed.len());
     (packed, left)
 }

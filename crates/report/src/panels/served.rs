@@ -1,10 +1,10 @@
 //! Which disk served what: shares of the reads, how long they took, and what btrfs counted.
 
-use disklab_collect::Spread;
 use disklab_collect::sample::DeviceSample;
+use disklab_collect::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
-use kuva::prelude::{BarPlot, Plot};
+use kuva::prelude::{BarPlot, LegendEntry, LegendPosition, LegendShape, Plot};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
@@ -13,9 +13,12 @@ use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 60, name: "served", title: "Who served what", draw };
 
-/// Pixels of a bar, and of what is around them all.
-const BAR: f64 = 34.0;
-const AROUND: f64 = 110.0;
+/// Bars of a choice at most: its first seeds.
+const SEEDS: usize = 8;
+/// Pixels of a bar, of a choice at least, and of what is around them all.
+const BAR: f64 = 9.0;
+const CHOICE: f64 = 30.0;
+const AROUND: f64 = 130.0;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let striking = source.striking();
@@ -29,8 +32,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         return Err("No trial recorded what each disk did.".to_owned());
     }
     let words = html! {
-        p { "Each bar is of medians over seeds. Where seeds load different disks, as pid does, a bar looks even though no trial \
-             is: the ranges in the table tell." }
+        p { "A bar is a seed: of each choice the first " (SEEDS) ", where it has more. The tables have medians over all seeds, with \
+             their ranges." }
     };
     Ok([Piece::Words(words)].into_iter().chain(sections).collect())
 }
@@ -40,12 +43,13 @@ fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
     if choices.is_empty() {
         return None;
     }
+    let rows = rows(&choices);
     let chart = Chart::draw(
         "shares",
-        format!("Reads of each disk: {}", group.title()),
+        "Reads of each disk",
         says(&choices),
-        bars(&choices),
-        layout(&source.compared, &choices),
+        bars(&rows),
+        layout(&source.compared, &choices, &rows),
         table(&source.compared, &choices),
     );
     Some(Piece::Section(Section {
@@ -61,6 +65,8 @@ fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
 /// A choice over its seeds.
 struct Served {
     name: String,
+    /// Of each seed, the share of the reads that each disk served.
+    seeds: Vec<Vec<f64>>,
     disks: Vec<Disk>,
     switches: Option<Spread>,
 }
@@ -101,32 +107,60 @@ impl Served {
         };
         let disks: Vec<Disk> = widest.devices.iter().enumerate().map(disk).collect();
         let switches = Spread::of(samples.iter().filter_map(|sample| sample.read_switches));
-        (!disks.is_empty()).then(|| Self { name: choice.value.clone(), disks, switches })
+        let shares = |sample: &&Sample| sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect();
+        let seeds = samples.iter().map(shares).collect();
+        (!disks.is_empty()).then(|| Self { name: choice.value.clone(), seeds, disks, switches })
     }
 }
 
-/// One bar a choice, its parts the disks in their order from below.
-fn bars(choices: &[Served]) -> Vec<Plot> {
-    let mut plot = BarPlot::new().with_stacked().with_horizontal(true).with_tooltips();
-    // Bars of a horizontal plot go from below.
-    for choice in choices.iter().rev() {
-        let part = |(index, disk): (usize, &Disk)| {
-            (disk.share.map_or(0.0, |share| share.median * 100.0), ink::Series::of(index).colour)
+/// A row of the picture: the name beside it, and what the bar is made of.
+struct Row {
+    name: String,
+    parts: Vec<f64>,
+}
+
+/// From above: the seeds of each choice, its name in their middle, with empty rows below where they are few.
+fn rows(choices: &[Served]) -> Vec<Row> {
+    let least = (CHOICE / BAR).ceil() as usize;
+    let of = |choice: &Served| -> Vec<Row> {
+        let seeds = choice.seeds.len().min(SEEDS);
+        let height = (seeds + 1).max(least);
+        let row = |at: usize| Row {
+            name: if at == (seeds.max(1) - 1) / 2 { ink::shortened(&choice.name, 20) } else { String::new() },
+            parts: choice.seeds.get(at).filter(|_| at < SEEDS).cloned().unwrap_or_default(),
         };
-        plot = plot.with_group(ink::plain(&choice.name), choice.disks.iter().enumerate().map(part).collect::<Vec<_>>());
-    }
-    let most = choices.iter().max_by_key(|choice| choice.disks.len());
-    let names: Vec<String> = most.map_or_else(Vec::new, |it| it.disks.iter().map(|disk| ink::shortened(&disk.name, 7)).collect());
-    vec![Plot::Bar(plot.with_legend(names.iter().map(String::as_str).collect()))]
+        (0..height).map(row).collect()
+    };
+    choices.iter().flat_map(of).collect()
 }
 
-fn layout(compared: &str, choices: &[Served]) -> kuva::prelude::Layout {
-    let rows = choices.len() as f64;
-    let names = choices.iter().rev().map(|choice| ink::plain(&ink::shortened(&choice.name, 20))).collect();
+/// The parts of a bar are the disks in their order.
+fn bars(rows: &[Row]) -> Vec<Plot> {
+    let mut plot = BarPlot::new().with_stacked().with_horizontal(true).with_width(0.85);
+    // Bars of a horizontal plot go from below.
+    for row in rows.iter().rev() {
+        let part = |(index, share): (usize, &f64)| (share * 100.0, ink::Series::of(index).colour);
+        plot = plot.with_group(ink::plain(&row.name), row.parts.iter().enumerate().map(part).collect::<Vec<_>>());
+    }
+    vec![Plot::Bar(plot)]
+}
+
+fn layout(compared: &str, choices: &[Served], rows: &[Row]) -> kuva::prelude::Layout {
+    let names = rows.iter().rev().map(|row| ink::plain(&row.name)).collect();
+    let rows = rows.len() as f64;
+    let disks = choices.iter().map(|choice| &choice.disks).max_by_key(|disks| disks.len());
+    let legend = disks.into_iter().flatten().enumerate().map(|(at, disk)| LegendEntry {
+        label: ink::plain(&ink::shortened(&disk.name, 12)),
+        color: ink::Series::of(at).colour.to_owned(),
+        shape: LegendShape::Rect,
+        dasharray: None,
+    });
     ink::layout((0.0, 100.0), (0.5, rows + 0.5), WIDTH, AROUND + rows * BAR)
         .with_y_categories(names)
-        .with_x_label("% of all reads, from left to right vda, vdb, ...: medians over seeds")
+        .with_x_label("% of the reads of each seed, in the order of the disks")
         .with_y_label(ink::plain(compared))
+        .with_legend_entries(legend.collect())
+        .with_legend_position(LegendPosition::OutsideBottomColumns)
 }
 
 fn says(choices: &[Served]) -> String {
@@ -178,7 +212,7 @@ fn table(compared: &str, choices: &[Served]) -> Table {
 }
 
 /// The median, with the range where there is one.
-fn told(spread: Option<Spread>, show: impl Fn(f64) -> String) -> String {
+pub fn told(spread: Option<Spread>, show: impl Fn(f64) -> String) -> String {
     let Some(Spread { min, median, max }) = spread else { return "–".to_owned() };
     let (low, middle, high) = (show(min), show(median), show(max));
     if low == high { middle } else { format!("{middle} ({low} to {high})") }

@@ -8,6 +8,7 @@ use maud::html;
 use crate::chart::Table;
 use crate::panel::{Panel, Piece, Section};
 use crate::panels::matrix::verdict;
+use crate::panels::served::told;
 use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", draw };
@@ -82,16 +83,8 @@ fn samples<'a>(choice: &Choice<'a>) -> Vec<&'a Sample> {
 
 fn table(facts: &[Fact], best: &str, baseline: &str) -> Table {
     let mut table = Table::new(["", best, baseline, "apart"]);
-    for fact in facts {
-        let told = |spread: Option<Spread>| {
-            spread.map_or_else(
-                || "–".to_owned(),
-                |Spread { min, median, max }| {
-                    let show = |value| fact.unit.show(value);
-                    format!("{} ({} to {})", show(median), show(min), show(max))
-                },
-            )
-        };
+    for fact in facts.iter().filter(|fact| fact.treatment.is_some() || fact.baseline.is_some()) {
+        let told = |spread: Option<Spread>| told(spread, |value| fact.unit.show(value));
         let apart = if fact.apart { "yes" } else { "no" };
         table.row([fact.name.to_owned(), told(fact.treatment), told(fact.baseline), apart.to_owned()]);
     }

@@ -73,6 +73,37 @@ module.exports = {
     }
   },
 
+  "tells the row of the numbers where the pointer is": async ({ open, picture }, context) => {
+    const page = await open();
+    const figures = page.locator("figure.chart:has(svg[data-edges])");
+    const shown = [];
+    for (const figure of await figures.all()) if (await figure.isVisible()) shown.push(figure);
+    if (!shown.length) return context.skip("no picture of this report has rows along its width");
+    for (const figure of shown) {
+      const svg = figure.locator("svg");
+      const edges = (await svg.getAttribute("data-edges")).split(" ").map(Number);
+      const rows = await figure.locator("tbody tr").evaluateAll((all) =>
+        all.map((row) => [...row.cells].map((cell) => cell.textContent)),
+      );
+      const heads = await figure.locator("thead th").allTextContents();
+      const id = await figure.getAttribute("id");
+      assert.equal(edges.length, rows.length + 1, `${id}: as many places as rows`);
+      assert.ok(edges.every((edge, at) => at === 0 || edge >= edges[at - 1]), `${id}: ${edges}`);
+      await svg.scrollIntoViewIfNeeded();
+      const frame = await svg.boundingBox();
+      const natural = Number((await svg.getAttribute("viewBox")).split(" ")[2]);
+      const widest = [...rows.keys()].reduce((a, b) => (edges[b + 1] - edges[b] > edges[a + 1] - edges[a] ? b : a));
+      const middle = (edges[widest] + edges[widest + 1]) / 2;
+      await page.mouse.move(frame.x + (middle / natural) * frame.width, frame.y + frame.height / 3);
+      const told = (await figure.locator(".hover").textContent()).split("\n");
+      const [place, ...values] = rows[widest];
+      assert.deepEqual(told, [`${heads[0]} ${place}`, ...values.map((value, at) => `${heads[at + 1]}: ${value}`)], id);
+      if (id.includes("tail")) await figure.screenshot({ path: picture("row") });
+    }
+    await page.mouse.move(0, 0);
+    assert.deepEqual([page.asked, page.wrong], [[], []]);
+  },
+
   "tells values at the pointer": async ({ open, picture }, context) => {
     const page = await open();
     const pictures = await kinds(page);
@@ -108,13 +139,15 @@ module.exports = {
       // In the dark one is enough: only colours differ.
       for (const [at, figure] of pictures.slice(0, colorScheme === "light" ? undefined : 1).entries()) {
         const id = await figure.getAttribute("id");
-        const caption = await figure.locator("figcaption").textContent();
+        const caption = await figure.locator("figcaption").evaluate((it) => it.firstChild.textContent);
         const button = (name) => figure.getByRole("button", { name: new RegExp(`^${name}`) });
         const svg = await saved(page, button("SVG"));
         assert.equal(svg.name, `${id}.svg`);
         const inside = await read(page, svg.bytes.toString("utf8"));
         assert.deepEqual([inside.wrong, inside.root, inside.foreign, inside.scripts, inside.variables], [null, "svg", [], 0, false], id);
         assert.match(inside.metadata, /disklab/);
+        const about = await figure.locator("figcaption .about").allTextContents();
+        assert.ok(about.every((it) => inside.title === `${caption}: ${it}`), `its title: ${inside.title}`);
         assert.ok(inside.title.startsWith(caption), `its title: ${inside.title}`);
         assert.ok(inside.says.length > 10 && inside.shapes > 0 && inside.size.every((side) => side > 50), id);
         assert.ok(inside.reach <= inside.size[0], `${id}: its title is cut off`);

@@ -38,6 +38,12 @@ module.exports = {
       const after = await pictures(page, side);
       assert.equal(after.length, before.length, "as many pictures as before");
       assert.ok(after.every((it) => it.tools === 1), "each can be saved");
+      assert.ok(after.every((it) => it.caption.endsWith(wanted)), `of the trial that was chosen: ${after[0].caption}`);
+      const scales = await page.locator(PANEL).evaluate((panel) =>
+        [...panel.querySelectorAll("[data-choose] select")].map((it) => panel.querySelector(`script[data-trial="${it.value}"]`).dataset.scale),
+      );
+      const apart = await page.locator(`${PANEL} [data-apart]`).isVisible();
+      assert.equal(apart, scales[0] !== scales[1], `what is said of the axes: ${scales}`);
       assert.deepEqual((await pictures(page, other)).map((it) => it.drawn), beside.map((it) => it.drawn), "the other side stays");
       const told = await page.locator(`${PANEL} details.group > summary`).first().textContent();
       const now = await chooser.evaluateAll((all) => all.map((it) => it.value));

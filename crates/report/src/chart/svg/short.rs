@@ -8,44 +8,46 @@ const NEAR: f64 = 0.2;
 /// What is within an `svg` element. Texts stay as they are.
 pub fn inner(svg: &str) -> String {
     let mut out = String::with_capacity(svg.len());
-    // Lines of one ink: their ink, and where they go.
-    let mut lines: Option<(&str, String)> = None;
-    for (at, part) in svg.split('<').enumerate() {
+    // Lines and boxes that follow each other, by their ink: none covers another.
+    let mut pending: Vec<(&str, String)> = Vec::new();
+    let mut parts = svg.split('<').enumerate().peekable();
+    while let Some((at, part)) = parts.next() {
+        if at > 0 && part.starts_with("text ") && part.ends_with('>') {
+            // Without letters: names of categories that have none.
+            if parts.next_if(|(_, next)| next.starts_with("/text>")).is_some() {
+                continue;
+            }
+        }
         let (tag, text) = if at > 0 { part.split_once('>').unwrap_or((part, "")) } else { ("", part) };
-        if let Some((way, ink)) = line(tag) {
-            match &mut lines {
-                Some((known, ways)) if *known == ink => ways.push_str(&way),
-                _ => {
-                    end_lines(&mut out, lines.replace((ink, way)));
-                }
+        if let Some((way, ink)) = line(tag).or_else(|| rect(tag)) {
+            match pending.iter_mut().find(|(known, _)| *known == ink) {
+                Some((_, ways)) => ways.push_str(&way),
+                None => pending.push((ink, way)),
             }
         } else if at > 0 {
-            end_lines(&mut out, lines.take());
+            // Between ticks are their numbers, which no line crosses.
+            if !matches!(tag.split(' ').next(), Some("text" | "/text")) {
+                push_ways(&mut out, pending.drain(..));
+            }
             out.push('<');
             push_tag(&mut out, tag);
             out.push('>');
         }
         out.push_str(text);
     }
-    end_lines(&mut out, lines);
+    push_ways(&mut out, pending.drain(..));
     out
 }
 
-fn end_lines(out: &mut String, lines: Option<(&str, String)>) {
-    if let Some((ink, ways)) = lines {
-        let _ = write!(out, r#"<path d="{ways}"{ink}/>"#);
+fn push_ways<'a>(out: &mut String, pending: impl Iterator<Item = (&'a str, String)>) {
+    for (ink, ways) in pending {
+        let _ = write!(out, r#"<path d="{ways}"{}/>"#, without_defaults(ink));
     }
 }
 
 /// A `line` as a way of a path, and the rest of its attributes.
 fn line(tag: &str) -> Option<(String, &str)> {
-    let mut rest = tag.strip_prefix("line")?.trim_end_matches(['/', ' ']);
-    let mut ends = [0.0; 4];
-    for (end, name) in ends.iter_mut().zip(["x1", "y1", "x2", "y2"]) {
-        let (value, after) = rest.strip_prefix(&format!(" {name}=\""))?.split_once('"')?;
-        *end = value.parse().ok()?;
-        rest = after;
-    }
+    let (ends, rest) = numbers(tag.strip_prefix("line")?, ["x1", "y1", "x2", "y2"])?;
     let [x1, y1, x2, y2] = ends.map(number);
     let to = match (x1 == x2, y1 == y2) {
         (_, true) => format!("H{x2}"),
@@ -55,7 +57,45 @@ fn line(tag: &str) -> Option<(String, &str)> {
     Some((format!("M{x1} {y1}{to}"), rest))
 }
 
+/// What an attribute is without being said: in SVG, and in [`super::taken_apart`]'s group.
+fn without_defaults(tag: &str) -> String {
+    let defaults = [r#" stroke-width="1""#, r#" stroke="none" stroke-width="0""#, super::FONT_SIZE];
+    defaults.into_iter().fold(tag.to_owned(), |tag, default| tag.replace(default, ""))
+}
+
+/// A `rect` with square corners, likewise.
+fn rect(tag: &str) -> Option<(String, &str)> {
+    let ([x, y, width, height], rest) = numbers(tag.strip_prefix("rect")?, ["x", "y", "width", "height"])?;
+    if rest.contains(" rx=") {
+        return None;
+    }
+    let (left, top) = (number(round(x)), number(round(y)));
+    // From rounded places, so that boxes which touch still do.
+    let across = number(round(x + width) - round(x));
+    let down = number(round(y + height) - round(y));
+    let back = if across == "0" { "0".to_owned() } else { format!("-{across}") };
+    Some((format!("M{left} {top}h{across}v{down}h{back}z"), rest))
+}
+
+fn round(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+/// The numbers that a tag begins with, and the rest of its attributes.
+fn numbers<'a>(attributes: &'a str, names: [&str; 4]) -> Option<([f64; 4], &'a str)> {
+    let mut rest = attributes.trim_end_matches(['/', ' ']);
+    let mut values = [0.0; 4];
+    for (value, name) in values.iter_mut().zip(names) {
+        let (text, after) = rest.strip_prefix(&format!(" {name}=\""))?.split_once('"')?;
+        *value = text.parse().ok()?;
+        rest = after;
+    }
+    Some((values, rest))
+}
+
 fn push_tag(out: &mut String, tag: &str) {
+    let tag = without_defaults(tag);
+    let tag = tag.as_str();
     let (tag, end) = tag.strip_suffix(" /").map_or((tag, ""), |tag| (tag, "/"));
     match tag.split_once(" d=\"").and_then(|(before, from)| Some((before, from.split_once('"')?))) {
         Some((before, (way, after))) => {
@@ -193,6 +233,26 @@ mod tests {
             inner(&svg.concat()),
             r#"<path d="M1 2H3M1 2V5" stroke="a"/><path d="M1 2L4 6" stroke="b"/>"#
         );
+    }
+
+    #[test]
+    fn boxes_of_one_ink_are_one_path_and_still_touch() {
+        let rect =
+            |x: &str, ink: &str| format!(r#"<rect x="{x}" y="1" width="2.16" height="3" fill="{ink}" />"#);
+        let svg = [rect("1.03", "a"), rect("3.19", "b"), rect("5.35", "a")].concat();
+        assert_eq!(
+            inner(&svg),
+            r#"<path d="M1 1h2.2v3h-2.2zM5.4 1h2.1v3h-2.1z" fill="a"/><path d="M3.2 1h2.2v3h-2.2z" fill="b"/>"#
+        );
+        // Round corners are no path of straight lines.
+        let round = r#"<rect x="1" y="1" width="2" height="3" rx="1"/>"#;
+        assert_eq!(inner(round), round);
+    }
+
+    #[test]
+    fn what_says_nothing_is_left_out() {
+        let svg = r#"<text x="1" font-size="12"></text><text x="2" font-size="12">7</text><path d="M0 0" stroke="none" stroke-width="0" />"#;
+        assert_eq!(inner(svg), r#"<text x="2">7</text><path d="M0 0"/>"#);
     }
 
     #[test]
