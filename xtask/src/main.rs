@@ -1,4 +1,4 @@
-//! Chores of the project that are no part of the program: `cargo xtask bench`, or one section of it: `cargo xtask bench decisions`;
+//! Chores of the project that are no part of the program: `cargo xtask bench`, or some sections of it: `cargo xtask bench decisions`;
 //! `cargo xtask fuzz` tries the parsers; `cargo xtask results PAGE RECORD...` makes a page of `docs/results`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
@@ -11,12 +11,12 @@ fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
         // A guest of a bench starts this program as its first process.
         Some(disklab_guest::init::ARGUMENT) if std::process::id() == 1 => disklab_guest::init::main(),
-        Some("bench") => bench::run(std::env::args().nth(2).as_deref()),
+        Some("bench") => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(std::env::args().nth(2).as_deref()),
         Some("results") => results::run(std::env::args().nth(2).as_deref(), &records),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [SECTION] | cargo xtask fuzz [SECONDS] | cargo xtask results PAGE RECORD..."
+                "usage: cargo xtask bench [SECTION...] | cargo xtask fuzz [SECONDS] | cargo xtask results PAGE RECORD..."
             );
             std::process::exit(2);
         }

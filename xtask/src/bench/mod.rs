@@ -95,17 +95,16 @@ const BARE: [(&str, Bare); 5] = [
     ("trace", trace::run),
 ];
 
-/// Runs the section of this name, or all, and prints a table.
-pub fn run(only: Option<&str>) -> anyhow::Result<()> {
-    let wanted = |name: &str| only.is_none_or(|only| only == name);
+/// Runs the sections of these names, or all, and prints a table.
+pub fn run(only: &[String]) -> anyhow::Result<()> {
+    let known = || BARE.iter().map(|(name, _)| *name).chain(SECTIONS.iter().map(|(name, _)| *name));
+    if let Some(name) = only.iter().find(|name| !known().any(|known| known == *name)) {
+        anyhow::bail!("there is no section {name}; known: {}", known().collect::<Vec<_>>().join(", "));
+    }
+    let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let sections: Vec<_> = SECTIONS.iter().filter(|(name, _)| wanted(name)).collect();
     let mut figures = Vec::new();
     let bare: Vec<_> = BARE.iter().filter(|(name, _)| wanted(name)).collect();
-    if sections.is_empty() && bare.is_empty() {
-        let names = BARE.iter().map(|(name, _)| *name).chain(SECTIONS.iter().map(|(name, _)| *name));
-        let names = names.collect::<Vec<_>>().join(", ");
-        anyhow::bail!("there is no section {}; known: {names}", only.unwrap_or_default());
-    }
     for (name, bench) in bare {
         eprintln!("{name} ...");
         figures.extend(bench()?);
