@@ -21,6 +21,7 @@
 //! assert_eq!((done[0].id, done[0].at), (7, Nanos::from_micros(50)));
 //! ```
 
+mod bank;
 mod constant;
 mod counters;
 mod hdd;
@@ -30,6 +31,7 @@ mod ssd;
 use disklab_spec::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 
+pub use bank::Bank;
 pub use counters::Counters;
 
 /// What a request asks for.

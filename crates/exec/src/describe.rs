@@ -31,13 +31,20 @@ pub fn machine(trial: &Trial, trace: bool) -> Machine {
         model: d.model.clone(),
         image: image(i),
     });
-    Machine { build: disklab_guest::BUILD.to_owned(), seed: trial.seed, disks: disks.collect(), trace }
+    Machine {
+        build: disklab_guest::BUILD.to_owned(),
+        seed: trial.seed,
+        disks: disks.collect(),
+        controller: trial.array.controller.map(|controller| (controller, trial.array.devices.len())),
+        trace,
+    }
 }
 
 /// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time to speak of.
 pub fn preparing_machine(trial: &Trial) -> Machine {
     let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");
+    machine.controller = None;
     for disk in &mut machine.disks {
         disk.model = Model::Constant(Constant {
             latency: Nanos(1000),

@@ -6,7 +6,7 @@ use crate::machine::{Machine, MachineDisk};
 use crate::meter::{Meter, Phase};
 use crate::names;
 use disklab_des::Random;
-use disklab_disks::{Completion, Disk, Op, Request};
+use disklab_disks::{Bank, Completion, Op, Request};
 use disklab_trace::{Arrived, MOST_DISKS, Served, Writer};
 use disklab_units::Nanos;
 use serde::Serialize;
@@ -42,10 +42,8 @@ pub struct Arrival {
 
 struct Running {
     device: String,
-    disk: Box<dyn Disk>,
     data: Data,
     bytes: u64,
-    next: Option<Nanos>,
     /// By tag: what is at the disk.
     present: Vec<Option<Present>>,
 }
@@ -70,9 +68,10 @@ pub struct Library {
     folder: PathBuf,
     machine: Machine,
     disks: Vec<Running>,
+    bank: Bank,
     done: VecDeque<Done>,
     /// Reused by `advance`.
-    completions: Vec<Completion>,
+    completions: Vec<(usize, Completion)>,
     trace: Option<Trace>,
     meter: Meter,
     heartbeat: Heartbeat,
@@ -127,9 +126,12 @@ impl Library {
         if machine.disks.len() > MOST_DISKS {
             return Err(OpenError::TooMany(machine.disks.len()));
         }
-        let disks = machine.disks.iter().enumerate();
-        let disks: Vec<_> =
-            disks.map(|(i, d)| Running::open(folder, &machine, i, d)).collect::<Result<_, _>>()?;
+        let disks = machine.disks.iter();
+        let disks: Vec<_> = disks.map(|d| Running::open(folder, d)).collect::<Result<_, _>>()?;
+        let model = |(i, disk): (usize, &MachineDisk)| {
+            disklab_disks::build(&disk.model, disk.size, machine.seed.derive(&format!("disk {i}")))
+        };
+        let models = machine.disks.iter().enumerate().map(model).collect();
         let trace = if machine.trace {
             let path = at(names::REQUESTS);
             let file = File::create(&path).map_err(|e| OpenError::File(path, e))?;
@@ -148,6 +150,7 @@ impl Library {
             fault: None,
             trace,
             disks,
+            bank: Bank::new(models, machine.controller),
             machine,
         })
     }
@@ -182,10 +185,9 @@ impl Library {
             ));
         }
         let Arrival { tag: id, op, fua, sector, sectors, .. } = arrival;
-        running.disk.submit(now, Request { id, op, sector, sectors, fua });
-        running.next = running.disk.next_event();
-        let disks = &self.disks;
-        self.meter.arrived(&arrival, now.0, || counters(disks));
+        self.bank.submit(now, arrival.disk, Request { id, op, sector, sectors, fua });
+        let bank = &self.bank;
+        self.meter.arrived(&arrival, now.0, || counters(bank));
         if self.meter.counts() {
             self.heartbeat.measuring();
         }
@@ -194,24 +196,18 @@ impl Library {
 
     /// Lets time pass in the disks, and gives the kernel the next request that has ended.
     pub fn advance(&mut self, now: Nanos) -> Option<Done> {
-        for i in 0..self.disks.len() {
-            if self.disks[i].next.is_some_and(|next| next <= now) {
-                let mut completions = std::mem::take(&mut self.completions);
-                let running = &mut self.disks[i];
-                running.disk.advance(now, &mut completions);
-                running.next = running.disk.next_event();
-                for completion in completions.drain(..) {
-                    self.served(i, completion);
-                }
-                self.completions = completions;
-            }
+        let mut completions = std::mem::take(&mut self.completions);
+        self.bank.advance(now, &mut completions);
+        for (disk, completion) in completions.drain(..) {
+            self.served(disk, completion);
         }
+        self.completions = completions;
         self.done.pop_front()
     }
 
     /// When there will be something to say.
     pub fn next_event(&self) -> Option<Nanos> {
-        self.disks.iter().filter_map(|d| d.next).min()
+        self.bank.next_event()
     }
 
     fn served(&mut self, disk: usize, completion: Completion) {
@@ -225,8 +221,8 @@ impl Library {
         let Present { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } = present;
         let (started, ended) = (completion.started.0, completion.at.0);
         let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
-        let disks = &self.disks;
-        self.meter.ended(&served, || counters(disks));
+        let bank = &self.bank;
+        self.meter.ended(&served, || counters(bank));
         if let Some(trace) = &mut self.trace {
             trace.writer.served(&served, arrived);
         }
@@ -284,7 +280,7 @@ impl Library {
                     submitted.collect::<Vec<_>>()
                 };
                 let present = self.disks.iter().enumerate().flat_map(at);
-                self.meter.end(&counters(&self.disks), present)
+                self.meter.end(&counters(&self.bank), present)
             }
             _ => false,
         }
@@ -341,28 +337,20 @@ impl Library {
 }
 
 impl Running {
-    fn open(folder: &Path, machine: &Machine, index: usize, disk: &MachineDisk) -> Result<Self, OpenError> {
+    fn open(folder: &Path, disk: &MachineDisk) -> Result<Self, OpenError> {
         let bytes = disk.bytes.0;
         if bytes == 0 || !bytes.is_multiple_of(4096) || disk.size < disk.bytes {
             return Err(OpenError::Size { disk: disk.device.clone(), bytes });
         }
         let image = folder.join(&disk.image);
         let data = Data::open(&image, bytes).map_err(|e| OpenError::File(image, e))?;
-        let seed = machine.seed.derive(&format!("disk {index}"));
         let depth = disk.model.queue_depth() as usize;
-        Ok(Self {
-            device: disk.device.clone(),
-            disk: disklab_disks::build(&disk.model, disk.size, seed),
-            data,
-            bytes,
-            next: None,
-            present: vec![None; depth],
-        })
+        Ok(Self { device: disk.device.clone(), data, bytes, present: vec![None; depth] })
     }
 }
 
-fn counters(disks: &[Running]) -> Vec<Value> {
-    disks.iter().map(|d| serde_json::to_value(d.disk.counters()).unwrap_or_default()).collect()
+fn counters(bank: &Bank) -> Vec<Value> {
+    bank.counters().map(|counters| serde_json::to_value(counters).unwrap_or_default()).collect()
 }
 
 fn hex(bytes: &[u8]) -> String {

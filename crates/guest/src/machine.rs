@@ -1,5 +1,6 @@
 //! The description of a guest's disks: what the one who starts the guest tells the library.
 
+use disklab_spec::controller::Controller;
 use disklab_spec::device::Model;
 use disklab_units::{Bytes, Seed};
 use serde::{Deserialize, Serialize};
@@ -14,6 +15,8 @@ pub struct Machine {
     pub seed: Seed,
     /// In the order of `/dev/vda`, `/dev/vdb`, ...
     pub disks: Vec<MachineDisk>,
+    /// What the first disks are behind, and how many.
+    pub controller: Option<(Controller, usize)>,
     /// Write every request to [`crate::names::REQUESTS`].
     pub trace: bool,
 }

@@ -7,6 +7,8 @@
 //! devices = ["nas-4tb", "nas-4tb"]   # in the order of btrfs's device ids, which begin at 1
 //!
 //! [cache]                            # may be left out: see cache.rs
+//!
+//! [controller]                       # may be left out: see controller.rs
 //! ```
 
 use std::collections::BTreeMap;
@@ -15,6 +17,7 @@ use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
+use crate::controller::Controller;
 use crate::device::{BLOCK, Device};
 use crate::join::Join;
 use crate::read::{Located, Table, unknown};
@@ -33,6 +36,8 @@ pub struct Array {
     pub devices: Vec<String>,
     /// In front of all of them.
     pub cache: Option<Cache>,
+    /// That all of `devices` are behind. Without one, each has a link of its own.
+    pub controller: Option<Controller>,
 }
 
 /// Devices as they were read; `None` where the file was there and had mistakes.
@@ -58,6 +63,7 @@ impl Array {
             check_device(table, catalogue, device, part, purpose);
         }
         let cache = table.table("cache").map(|cache| (Cache::read(&cache, catalogue), cache));
+        let controller = table.table("controller").map(|controller| Controller::read(&controller));
         if let Some(join) = join {
             check_count(table, join, devices.len());
         }
@@ -75,6 +81,7 @@ impl Array {
             part: part.map(|part| Bytes(part.0 / BLOCK * BLOCK)),
             devices: devices.into_iter().map(|device| device.value).collect(),
             cache: cache.map_or(Some(None), |(cache, _)| cache.map(Some))?,
+            controller: controller.map_or(Some(None), |controller| controller.map(Some))?,
         };
         Some(array)
     }

@@ -6,6 +6,7 @@
 pub mod array;
 pub mod background;
 pub mod cache;
+pub mod controller;
 pub mod device;
 pub mod join;
 pub mod kernel;

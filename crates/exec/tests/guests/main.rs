@@ -5,6 +5,7 @@
 mod background;
 mod cache;
 mod clock;
+mod controller;
 mod decisions;
 mod faults;
 mod no_room;
@@ -31,6 +32,7 @@ fn main() {
         background::tests(),
         cache::tests(),
         clock::tests(),
+        controller::tests(),
         decisions::tests(),
         faults::tests(),
         no_room::tests(),

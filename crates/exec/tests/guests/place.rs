@@ -114,6 +114,7 @@ impl Place {
                 build: disklab_guest::BUILD.to_owned(),
                 seed: Seed(1),
                 disks: vec![constant(Bytes::mib(64), 50)],
+                controller: None,
                 trace: true,
             },
             plan,

@@ -1,0 +1,268 @@
+//! The disks of a machine, and the controller that some of them share.
+//!
+//! A disk by itself knows nothing of others. What they share is around them: a controller's link takes data of reads as the
+//! disks send it, one after another, and data of writes before the disks get it.
+
+use std::collections::VecDeque;
+
+use disklab_spec::controller::Controller;
+use disklab_units::{Bytes, Nanos, Rate, Sectors};
+
+use crate::{Completion, Counters, Disk, Op, Request};
+
+/// All disks of a machine. Time runs as in [`Disk`].
+pub struct Bank {
+    disks: Vec<Slot>,
+    shared: Option<Shared>,
+    /// What a disk has just ended; reused.
+    fresh: Vec<Completion>,
+}
+
+struct Slot {
+    disk: Box<dyn Disk>,
+    next: Option<Nanos>,
+    /// By id of its requests, which are small: bytes of reads under way. Of disks behind the controller.
+    reads: Vec<Bytes>,
+}
+
+/// The controller, and what is on its way through it.
+struct Shared {
+    /// The first so many disks are behind it.
+    behind: usize,
+    from_disks: Link,
+    to_disks: Link,
+    /// Writes whose data is not through yet: when it will be; in that order.
+    waiting: VecDeque<(Nanos, usize, Request)>,
+    /// What has ended, or will: in order of time.
+    ended: VecDeque<(usize, Completion)>,
+}
+
+/// One direction: one transfer at a time.
+struct Link {
+    rate: Rate,
+    free: Nanos,
+}
+
+impl Link {
+    /// Data that comes in piecemeal, the last of it at `at`, and is passed on as it comes.
+    fn along(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
+        self.free = self.free.saturating_add(self.rate.time_for(bytes)).max(at);
+        self.free
+    }
+
+    /// Data that is there at `at`.
+    fn whole(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
+        self.free = self.free.max(at).saturating_add(self.rate.time_for(bytes));
+        self.free
+    }
+}
+
+impl Bank {
+    /// `controller`: what the first so many disks are behind.
+    pub fn new(disks: Vec<Box<dyn Disk>>, controller: Option<(Controller, usize)>) -> Self {
+        let link = |rate| Link { rate, free: Nanos::ZERO };
+        let shared = controller.map(|(Controller { read, write }, behind)| Shared {
+            behind,
+            from_disks: link(read),
+            to_disks: link(write),
+            waiting: VecDeque::new(),
+            ended: VecDeque::new(),
+        });
+        let slot = |disk| Slot { disk, next: None, reads: Vec::new() };
+        Self { disks: disks.into_iter().map(slot).collect(), shared, fresh: Vec::new() }
+    }
+
+    /// `disk` counts from 0, in the order given to [`Bank::new`]; one that is not there is a mistake of the caller's.
+    pub fn submit(&mut self, now: Nanos, disk: usize, request: Request) {
+        self.pass(now);
+        if let Some(shared) = &mut self.shared
+            && disk < shared.behind
+        {
+            let bytes = Sectors(u64::from(request.sectors)).bytes();
+            match request.op {
+                Op::Write => {
+                    let through = shared.to_disks.whole(now, bytes);
+                    shared.waiting.push_back((through, disk, request));
+                    return;
+                }
+                Op::Read => self.disks[disk].remember(request.id, bytes),
+                // No data goes over the link.
+                Op::Flush | Op::Discard | Op::WriteZeroes => {}
+            }
+        }
+        self.disks[disk].submit(now, request);
+    }
+
+    /// As [`Disk::next_event`], of all of them.
+    pub fn next_event(&self) -> Option<Nanos> {
+        let disks = self.disks.iter().filter_map(|slot| slot.next);
+        let shared = self.shared.iter().flat_map(|shared| {
+            let ended = shared.ended.front().map(|(_, completion)| completion.at);
+            [ended, shared.waiting.front().map(|(through, ..)| *through)].into_iter().flatten()
+        });
+        disks.chain(shared).min()
+    }
+
+    /// Appends everything that completes at or before `now` to `done`, with its disk: disk by disk, each in order of
+    /// completion; where there is a controller, all in order of completion.
+    pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
+        self.pass(now);
+        if let Some(shared) = &mut self.shared {
+            let due = shared.ended.iter().take_while(|(_, completion)| completion.at <= now).count();
+            done.extend(shared.ended.drain(..due));
+            return;
+        }
+        for (index, slot) in self.disks.iter_mut().enumerate() {
+            if slot.next.is_some_and(|next| next <= now) {
+                slot.advance(now, &mut self.fresh);
+                done.extend(self.fresh.drain(..).map(|completion| (index, completion)));
+            }
+        }
+    }
+
+    /// Of each disk.
+    pub fn counters(&self) -> impl Iterator<Item = Counters> + '_ {
+        self.disks.iter().map(|slot| slot.disk.counters())
+    }
+
+    /// With a controller: what happens up to `now`, in the order in which it does.
+    fn pass(&mut self, now: Nanos) {
+        let Self { disks, shared: Some(shared), fresh } = self else { return };
+        loop {
+            let through = shared.waiting.front().map(|(through, ..)| *through);
+            let event = disks.iter().filter_map(|slot| slot.next).min();
+            let Some(at) = through.into_iter().chain(event).min().filter(|at| *at <= now) else { return };
+            if through == Some(at)
+                && let Some((_, disk, request)) = shared.waiting.pop_front()
+            {
+                disks[disk].submit(at, request);
+                continue;
+            }
+            for (index, slot) in disks.iter_mut().enumerate() {
+                if slot.next.is_some_and(|next| next <= at) {
+                    slot.advance(at, fresh);
+                    for completion in fresh.drain(..) {
+                        shared.sent(index, completion, slot.forget(completion.id));
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Shared {
+    /// A disk has done a request; of a read it has sent so many bytes.
+    fn sent(&mut self, disk: usize, mut completion: Completion, bytes: Bytes) {
+        if bytes > Bytes::ZERO {
+            completion.at = self.from_disks.along(completion.at, bytes);
+        }
+        let later = self.ended.iter().rev().take_while(|(_, other)| other.at > completion.at).count();
+        self.ended.insert(self.ended.len() - later, (disk, completion));
+    }
+}
+
+impl Slot {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.disk.submit(now, request);
+        self.next = self.disk.next_event();
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.disk.advance(now, done);
+        self.next = self.disk.next_event();
+    }
+
+    fn remember(&mut self, id: u32, bytes: Bytes) {
+        let id = id as usize;
+        if self.reads.len() <= id {
+            self.reads.resize(id + 1, Bytes::ZERO);
+        }
+        self.reads[id] = bytes;
+    }
+
+    /// Nothing, of what was no read behind the controller.
+    fn forget(&mut self, id: u32) -> Bytes {
+        self.reads.get_mut(id as usize).map(std::mem::take).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_spec::device::{Constant, Model};
+    use disklab_units::Seed;
+
+    use super::*;
+    use crate::build;
+
+    const MIB: u32 = 2048;
+
+    fn constant(micros: u64) -> Box<dyn Disk> {
+        let model =
+            Constant { latency: Nanos::from_micros(micros), servers: 32, rotational: false, queue_depth: 32 };
+        build(&Model::Constant(model), Bytes::gib(64), Seed(1))
+    }
+
+    fn bank(disks: usize, controller: Option<(u64, u64)>) -> Bank {
+        let controller = controller
+            .map(|(read, write)| (Controller { read: Rate(read << 20), write: Rate(write << 20) }, disks));
+        Bank::new((0..disks).map(|_| constant(1_000)).collect(), controller)
+    }
+
+    fn request(id: u32, op: Op, sectors: u32) -> Request {
+        Request { id, op, sector: 0, sectors, fua: false }
+    }
+
+    /// Disk, id and time of all that is under way, ms.
+    fn run(bank: &mut Bank) -> Vec<(usize, u32, f64)> {
+        let mut done = Vec::new();
+        while let Some(now) = bank.next_event() {
+            bank.advance(now, &mut done);
+        }
+        done.iter().map(|(disk, it)| (*disk, it.id, (it.at.0 as f64 / 1e3).round() / 1e3)).collect()
+    }
+
+    #[test]
+    fn without_a_controller_disks_are_alone() {
+        let mut bank = bank(2, None);
+        for disk in [1, 0] {
+            bank.submit(Nanos::ZERO, disk, request(7, Op::Read, MIB));
+        }
+        assert_eq!(run(&mut bank), [(0, 7, 1.0), (1, 7, 1.0)]);
+    }
+
+    #[test]
+    fn reads_of_several_disks_share_what_it_moves() {
+        let mut bank = bank(4, Some((200, 100)));
+        for disk in 0..4 {
+            bank.submit(Nanos::ZERO, disk, request(3, Op::Read, MIB));
+        }
+        // 5 ms each, one after another, the first as it comes; together 200 MiB/s.
+        assert_eq!(run(&mut bank), [(0, 3, 5.0), (1, 3, 10.0), (2, 3, 15.0), (3, 3, 20.0)]);
+    }
+
+    #[test]
+    fn what_the_disks_cannot_fill_it_does_not_slow() {
+        let mut bank = bank(2, Some((4000, 4000)));
+        bank.submit(Nanos::ZERO, 0, request(0, Op::Read, MIB));
+        assert_eq!(run(&mut bank), [(0, 0, 1.0)], "sent on as it came");
+    }
+
+    #[test]
+    fn writes_reach_their_disks_one_after_another_and_flushes_pass() {
+        let mut bank = bank(2, Some((100, 200)));
+        bank.submit(Nanos::ZERO, 0, request(0, Op::Write, MIB));
+        bank.submit(Nanos::ZERO, 1, request(0, Op::Write, MIB));
+        bank.submit(Nanos::ZERO, 1, request(1, Op::Flush, 0));
+        assert_eq!(run(&mut bank), [(1, 1, 1.0), (0, 0, 6.0), (1, 0, 11.0)]);
+    }
+
+    #[test]
+    fn a_disk_that_is_not_behind_it_is_as_fast_as_alone() {
+        let controller = Controller { read: Rate(100 << 20), write: Rate(100 << 20) };
+        let mut bank = Bank::new((0..2).map(|_| constant(1_000)).collect(), Some((controller, 1)));
+        for disk in 0..2 {
+            bank.submit(Nanos::ZERO, disk, request(0, Op::Read, MIB));
+        }
+        assert_eq!(run(&mut bank), [(1, 0, 1.0), (0, 0, 10.0)]);
+    }
+}

@@ -1,0 +1,32 @@
+//! The `[controller]` of an array: what all its disks send and get goes through it.
+//!
+//! ```toml
+//! [controller]
+//! read = "200 MB/s"     # of all disks together
+//! write = "190 MB/s"
+//! ```
+
+use disklab_units::Rate;
+use serde::{Deserialize, Serialize};
+
+use crate::read::Table;
+
+/// A controller that moves no more than so much, in each direction by itself. A cache's device is not behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Controller {
+    /// From the disks.
+    pub read: Rate,
+    /// To the disks.
+    pub write: Rate,
+}
+
+/// From a bus of 1990 to more than any slot of a machine has.
+const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(256_000_000_000);
+
+impl Controller {
+    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let (read, write) = (table.within("read", RATES), table.within("write", RATES));
+        Some(Self { read: read?, write: write? })
+    }
+}
