@@ -110,6 +110,14 @@ arrays/pair.toml:3:12: devices: there is no device `plan`; did you mean `plain`?
     );
     assert_eq!(
         with(
+            "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[controller]\nread = \"1 B/s\"\nwrit = \"2 MB/s\"\n"
+        ),
+        "\
+arrays/pair.toml:5:8: controller.read: 1 B/s is not sensible: from 977 KiB/s to 238 GiB/s is
+arrays/pair.toml:6:1: controller.writ: unknown key; did you mean `write`?"
+    );
+    assert_eq!(
+        with(
             "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]\n[cache]\ndevice = \"plane\"\nmode = \"writeback\"\n"
         ),
         "arrays/pair.toml:5:10: cache.device: there is no device `plane`; did you mean `plain`?"
