@@ -28,8 +28,10 @@ test:
 	cargo xtask fuzz
 	$(MAKE) --no-print-directory lint
 
+# The report's panels are found by the build and not by a `mod`, so that cargo does not see them.
 lint:
 	cargo fmt --all --check
+	rustfmt --check --edition 2024 crates/report/src/panels/*.rs
 	cargo clippy --workspace --all-targets -- -D warnings
 
 # After `make build`; needs no cargo, so that root, who may have none, can do it.

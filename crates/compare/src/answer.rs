@@ -31,9 +31,12 @@ pub fn sentences(judgements: &[Judgement]) -> Vec<String> {
 
 fn sentence(cells: &[&Judgement]) -> String {
     let Some(first) = cells.first() else { return String::new() };
-    let number = |word: Verdict| cells.iter().filter(|cell| cell.verdict == word).count();
+    // Nothing was held against each other there: that is not undecided.
+    let (held, without): (Vec<&Judgement>, Vec<&Judgement>) =
+        cells.iter().copied().partition(|cell| cell.change.is_some());
+    let number = |word: Verdict| held.iter().filter(|cell| cell.verdict == word).count();
     let counts = ALL.map(|word| (word, number(word)));
-    let counts: Vec<String> = counts
+    let mut counts: Vec<String> = counts
         .iter()
         .filter(|(_, number)| *number > 0)
         .map(|(word, number)| match word {
@@ -42,6 +45,9 @@ fn sentence(cells: &[&Judgement]) -> String {
             Verdict::Undecided => format!("undecided in {number}"),
         })
         .collect();
+    if !without.is_empty() {
+        counts.push(format!("without results to compare in {}", without.len()));
+    }
     let of = count(cells.len(), "cell");
     let mut text = format!("{}: {} is {} of {of}", first.metric.name(), first.treatment, listed(&counts));
     for (word, name) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
@@ -57,9 +63,14 @@ fn sentence(cells: &[&Judgement]) -> String {
 fn largest<'a>(cells: &[&'a Judgement], word: Verdict) -> Option<(&'a Cell, f64)> {
     let decided = cells.iter().filter(|cell| cell.verdict == word);
     let changes = decided.filter_map(|cell| Some((&cell.cell, cell.change?.percent)));
-    // A change to a tenth is as great as one to ten times.
-    let size = |percent: f64| (1.0 + percent / 100.0).ln().abs();
     changes.max_by(|(_, a), (_, b)| size(*a).total_cmp(&size(*b)))
+}
+
+/// How great a change of so many percent is, up or down: one to a tenth is as great as one to ten times. Nothing is less than a
+/// change that is no number.
+pub fn size(percent: f64) -> f64 {
+    let size = (1.0 + percent / 100.0).ln().abs();
+    if size.is_nan() { 0.0 } else { size }
 }
 
 /// For those who cannot tell colours apart.

@@ -226,10 +226,20 @@ fn time(
             }
         })
     };
-    let parts: Vec<String> =
-        [part(waiting, "waits"), part(service, "is served")].into_iter().flatten().collect();
-    if !parts.is_empty() {
-        text = format!("{text}: {}", parts.join("; "));
+    // Less of it, where a request takes longer, is no reason for that.
+    let longer = |fact: &Fact| Some(fact.treatment?.median > fact.baseline?.median);
+    let contrary = service.apart && longer(service) != longer(latency);
+    let waits = part(waiting, "waits");
+    let link = match (contrary, &waits) {
+        (true, _) => ", although ",
+        (false, Some(_)) => "; ",
+        (false, None) => ": ",
+    };
+    if let Some(waits) = &waits {
+        text = format!("{text}: {waits}");
+    }
+    if let Some(served) = part(service, "is served") {
+        text = format!("{text}{link}{served}");
     }
     Some(text)
 }

@@ -22,6 +22,7 @@ mod run;
 mod same;
 mod screen;
 mod show;
+mod shown;
 mod signals;
 mod sparkline;
 mod table;

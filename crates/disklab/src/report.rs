@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_compare::Metric;
 use disklab_report::chart::Provenance;
+use disklab_report::text::in_shell;
 use disklab_report::{MARKER, Records, Source, Wanted, markdown, page, pictures};
 
 use crate::compare::axis_value;
@@ -100,7 +101,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     write(&output, &text)?;
     for sentence in &source.lost {
-        screen.remark(&disklab_report::text::visible(sentence));
+        screen.remark(sentence);
     }
     if screen.json {
         screen.json(&serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost }))?;
@@ -135,17 +136,9 @@ fn default_output(folder: &Path, format: Format) -> PathBuf {
     PathBuf::from(name)
 }
 
-/// As it was typed; words with blanks between quotes.
+/// As it was typed.
 fn command() -> String {
-    let quoted = |word: String| {
-        let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+%@".contains(letter);
-        if !word.is_empty() && word.chars().all(plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', "'\\''"))
-        }
-    };
-    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
     std::iter::once("disklab".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 

@@ -5,8 +5,11 @@ use std::io::{self, BufWriter, IsTerminal, StdoutLock, Write};
 
 use clap::ValueEnum;
 use disklab_stats::Verdict;
+use disklab_units::prose::visible;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
+
+use crate::shown::Shown;
 
 use crate::exit::Failure;
 
@@ -74,9 +77,8 @@ impl Screen {
     }
 
     /// Standard output. Errors of it become the right exit status with `?`.
-    #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
-    pub fn out(&self) -> BufWriter<StdoutLock<'static>> {
-        BufWriter::new(io::stdout().lock())
+    pub fn out(&self) -> BufWriter<Shown<StdoutLock<'static>>> {
+        BufWriter::new(Shown::new(io::stdout().lock(), self.color))
     }
 
     /// One JSON document.
@@ -93,13 +95,18 @@ impl Screen {
 
     /// Says what went wrong. Where standard error is closed there is nobody to tell.
     pub fn complain(&self, message: &str) {
-        let _ = writeln!(io::stderr(), "{} {message}", painted(self.color_errors, "error:", Paint::Bad));
+        let _ = writeln!(
+            io::stderr(),
+            "{} {}",
+            painted(self.color_errors, "error:", Paint::Bad),
+            visible(message)
+        );
     }
 
     /// A line on standard error that is no complaint.
     #[expect(clippy::unused_self, reason = "whoever prints does it by leave of the screen")]
     pub fn remark(&self, message: &str) {
-        let _ = writeln!(io::stderr(), "{message}");
+        let _ = writeln!(io::stderr(), "{}", visible(message));
     }
 }
 

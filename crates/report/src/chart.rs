@@ -11,11 +11,11 @@ pub use svg::number;
 
 use disklab_compare::answer;
 use disklab_store::outcome::Cell;
+use disklab_units::prose::visible;
 use kuva::prelude::{Layout, Plot, render_to_svg};
 use maud::{Markup, PreEscaped, html};
 
 use crate::MARKER;
-use crate::text::visible;
 
 /// Pixels of a picture at its natural size; it is scaled to the width that there is.
 pub const WIDTH: f64 = 720.0;

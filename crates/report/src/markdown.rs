@@ -3,11 +3,11 @@
 use std::fmt::Write as _;
 
 use disklab_compare::{Metric, answer};
+use disklab_units::prose::visible;
 
 use crate::MARKER;
 use crate::panels::question::{facts, validities};
 use crate::source::{Choice, Group, Source};
-use crate::text::visible;
 
 /// GitHub's Markdown.
 pub fn markdown(source: &Source) -> String {

@@ -1,12 +1,12 @@
 //! The page: one file that opens without a server, and asks nobody for anything.
 
+use disklab_units::prose::visible;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::MARKER;
 use crate::panel::{Panel, Piece, Section};
 use crate::panels;
 use crate::source::Source;
-use crate::text::visible;
 
 /// No request to anywhere: what the page needs is in it.
 const POLICY: &str =

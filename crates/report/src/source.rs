@@ -160,12 +160,15 @@ impl<'a> Source<'a> {
 
     /// The place of the group to begin with: where the change that is certain is greatest, else the first.
     pub fn striking(&self) -> usize {
-        let size = |judgement: &Judgement| {
-            let change = judgement.change.map_or(0.0, |change| (1.0 + change.percent / 100.0).ln().abs());
-            if change.is_finite() { change } else { 0.0 }
+        let size = |it: &Judgement| {
+            let certain = matches!(it.verdict, Verdict::Better | Verdict::Worse);
+            let size = it.change.map_or(0.0, |change| answer::size(change.percent));
+            (certain, if size.is_finite() { size } else { 0.0 })
         };
-        let certain = |judgement: &&Judgement| matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
-        let greatest = self.of_first_metric().filter(certain).max_by(|a, b| size(a).total_cmp(&size(b)));
+        let greatest = self.of_first_metric().max_by(|a, b| {
+            let (one, other) = (size(a), size(b));
+            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+        });
         greatest.and_then(|it| self.groups.iter().position(|group| group.cell == it.cell)).unwrap_or(0)
     }
 }

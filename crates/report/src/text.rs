@@ -1,22 +1,13 @@
-//! Text out of records, which may be anybody's: what could steer a terminal, a page or a reader shows as text.
+//! Text out of records, which may be anybody's, as names.
 
-/// Control characters, and those that turn the direction of writing, spelled out: `\u{1b}[31m`. Newlines stay.
-///
-/// Pages and texts go through this as a whole, when they are finished.
-pub fn visible(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for letter in text.chars() {
-        if (letter.is_control() && letter != '\n') || turns(letter) {
-            shown.extend(letter.escape_unicode());
-        } else {
-            shown.push(letter);
-        }
+/// A word of a command line as a shell takes it: between quotes, unless all of it is plain.
+pub fn in_shell(word: &str) -> String {
+    let plain = |letter: char| letter.is_alphanumeric() || "-_./,:=+%@".contains(letter);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
-    shown
-}
-
-const fn turns(letter: char) -> bool {
-    matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// For an `id`, a file name or a fragment: small letters, digits and `-`.
@@ -37,9 +28,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_of_terminals_are_spelled_out() {
-        assert_eq!(visible("a\u{1b}[31mb\u{9b}1\tc\nd"), "a\\u{1b}[31mb\\u{9b}1\\u{9}c\nd");
-        assert_eq!(visible("x\u{202e}y ü"), "x\\u{202e}y ü");
+    fn a_shell_takes_words_as_they_are() {
+        let quoted = [("a=b,c", "a=b,c"), ("", "''"), ("a;b", "'a;b'"), ("it's $(x)", "'it'\\''s $(x)'")];
+        for (word, expected) in quoted {
+            assert_eq!(in_shell(word), expected);
+        }
     }
 
     #[test]

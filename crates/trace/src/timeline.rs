@@ -37,8 +37,8 @@ pub struct Disk {
     pub writes: Raster,
 }
 
-/// One disk in one stretch of time. A request is counted where it ended, at the very end of the phase too; writing zeroes is
-/// a write.
+/// One disk in one stretch of time. A request is counted where it ended, at the very end of the phase too, its bytes where it
+/// was served; writing zeroes is a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Virtual ns.
@@ -186,20 +186,14 @@ impl Watched {
     }
 
     fn count(&mut self, served: &Served, bin: usize, seeks: bool) {
-        let bytes = u64::from(served.sectors) * 512;
+        self.spread(served, bin);
         let bin = &mut self.counts[bin];
         bin.requests += 1;
         bin.seeks += u64::from(seeks);
         bin.latency += u128::from(served.ended - served.submitted);
         let raster = match served.op {
-            Op::Read => {
-                bin.read_bytes += bytes;
-                &mut self.reads
-            }
-            Op::Write | Op::WriteZeroes => {
-                bin.write_bytes += bytes;
-                &mut self.writes
-            }
+            Op::Read => &mut self.reads,
+            Op::Write | Op::WriteZeroes => &mut self.writes,
             Op::Flush | Op::Discard => return,
         };
         let rows = raster.rows();
@@ -208,6 +202,29 @@ impl Watched {
         let row = u128::from(above) * rows as u128 / u128::from((last - first).max(1));
         let cell = self.columns.of(served.ended).unwrap_or(0) * rows + (row as usize).min(rows - 1);
         raster.cells[cell] = raster.cells[cell].saturating_add(1);
+    }
+
+    /// Its bytes over the time in which it was served, as far as that is within the phase: a long request does not move all
+    /// its data in the moment in which it ends.
+    fn spread(&mut self, served: &Served, last: usize) {
+        let bytes = u64::from(served.sectors) * 512;
+        let begin = served.started.clamp(self.bins.begin, served.ended);
+        let length = u128::from(served.ended - begin).max(1);
+        let mut moved = 0;
+        for index in self.bins.of(begin).unwrap_or(last)..=last {
+            let until = self.bins.edge(index + 1).min(served.ended);
+            let so_far = match index {
+                _ if index == last => bytes,
+                _ => (u128::from(bytes) * u128::from(until - begin) / length) as u64,
+            };
+            let bin = &mut self.counts[index];
+            match served.op {
+                Op::Read => bin.read_bytes += so_far - moved,
+                Op::Write | Op::WriteZeroes => bin.write_bytes += so_far - moved,
+                Op::Flush | Op::Discard => {}
+            }
+            moved = so_far;
+        }
     }
 
     /// Joins this time with the stretches that it touches, and counts those that nothing can touch any more.

@@ -72,15 +72,15 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
         busy,
     };
     let bins = [
-        bin(0, 0, 0, 0, 0, 50, 50),
-        bin(1, 0, 4096, 0, 100, 50 + 100, 100),
-        bin(2, 4096, 0, 1, 150, 50, 50),
+        bin(0, 0, 2048, 0, 0, 50, 50),
+        bin(1, 2730, 2048, 0, 100, 50 + 100, 100),
+        bin(2, 4096 - 2730, 0, 1, 150, 50, 50),
         bin(0, 0, 0, 0, 0, 10, 10),
     ];
     assert_eq!(line.disks[0].bins, bins);
     assert!((bins[1].mean_depth() - 1.5).abs() < 1e-12 && (bins[0].utilisation() - 0.5).abs() < 1e-12);
     assert_eq!((bins[2].mean_latency(), bins[0].mean_latency()), (Some(75.0), None));
-    assert!((bins[1].per_second(bins[1].write_bytes) - 4096.0 / 100e-9).abs() < 1.0);
+    assert!((bins[1].per_second(bins[1].write_bytes) - 2048.0 / 100e-9).abs() < 1.0);
     // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half, the read in the second.
     let disk = &line.disks[0];
     assert_eq!(
@@ -97,6 +97,17 @@ fn busy_stretches_are_joined_by_one_that_ends_later() {
     let line = timeline(&requests, 0, 400, SHAPE);
     let busy: Vec<_> = line.disks[0].bins.iter().map(|bin| bin.busy).collect();
     assert_eq!(busy, [90, 0, 0, 100]);
+}
+
+/// Of 100 ns of service 20 are in the first bin and 30 in the last; what was before the phase is taken to be in it.
+#[test]
+fn bytes_are_where_they_were_moved() {
+    let long = |started, ended| Served { started, sectors: 1000, ..read(0, ended, 0) };
+    let bytes = |one: Served| -> Vec<u64> {
+        timeline(&[one], 0, 200, SHAPE).disks[0].bins.iter().map(|bin| bin.read_bytes).collect()
+    };
+    assert_eq!(bytes(long(30, 130)), [102_400, 256_000, 153_600, 0]);
+    assert_eq!(bytes(long(60, 60)), [0, 512_000, 0, 0]);
 }
 
 #[test]

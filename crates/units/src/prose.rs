@@ -22,6 +22,32 @@ pub fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
+/// Text that may be anybody's, with control characters and those that turn the direction of writing spelled out. Newlines
+/// stay.
+///
+/// ```
+/// use disklab_units::prose::visible;
+///
+/// assert_eq!(visible("a\u{1b}[31mb\u{202e}c\n"), "a\\u{1b}[31mb\\u{202e}c\n");
+/// ```
+pub fn visible(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for letter in text.chars() {
+        if letter != '\n' && is_hidden(letter) {
+            shown.extend(letter.escape_unicode());
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
+/// Whether a letter could steer a terminal, or turns the direction of writing.
+pub fn is_hidden(letter: char) -> bool {
+    let turns = matches!(letter, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    letter.is_control() || turns
+}
+
 /// A number of things: `1 trial`, `36 trials`. For nouns that take an `s`.
 ///
 /// ```

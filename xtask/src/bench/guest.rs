@@ -47,7 +47,7 @@ impl Place {
         let (bytes, image) = (Bytes::gib(1), "0.img".to_owned());
         let disk = MachineDisk { device: "50 us".to_owned(), bytes, size: bytes, model, image };
         let build = disklab_guest::BUILD.to_owned();
-        let machine = Machine { build, seed: Seed(1), disks: vec![disk], trace };
+        let machine = Machine { build, seed: Seed(1), disks: vec![disk], controller: None, trace };
         let plan = Plan {
             measure: Some(Measure {
                 command: command.to_vec(),

@@ -10,6 +10,7 @@ use disklab_collect::digest::sha256_hex;
 use disklab_collect::foreign::{Claimed, File, Format, format_of};
 use disklab_collect::found::Row;
 use disklab_collect::integrity;
+use disklab_units::prose::visible;
 
 use crate::exit::Failure;
 
@@ -175,16 +176,16 @@ fn read(there: &There) -> Result<What, String> {
         row.remarks.extend(found);
         // What a terminal would obey.
         for (axis, value) in &mut row.cell {
-            *axis = visible(axis);
-            *value = visible(value);
+            *axis = one_line(axis);
+            *value = one_line(value);
         }
     }
     let sha256 = sha256_hex(&bytes);
-    Ok(What::Results(Read { path: path.clone(), short: visible(short), format, sha256, rows }))
+    Ok(What::Results(Read { path: path.clone(), short: one_line(short), format, sha256, rows }))
 }
 
-fn visible(text: &str) -> String {
-    text.chars().map(|letter| if letter.is_control() { '\u{fffd}' } else { letter }).collect()
+fn one_line(text: &str) -> String {
+    visible(text).replace('\n', "\\n")
 }
 
 /// Of a regular file: a pipe would keep us waiting, and a device has no end.

@@ -245,7 +245,7 @@ impl<'a> Progress<'a> {
 
     fn say(&self, text: &str) {
         match &self.bar {
-            Some(bar) => bar.println(text),
+            Some(bar) => bar.println(disklab_units::prose::visible(text)),
             None => self.screen.remark(text),
         }
     }

@@ -183,8 +183,7 @@ impl Left {
         let console = text(names::CONSOLE);
         let lines: Vec<&str> = console.lines().collect();
         let last = lines[lines.len().saturating_sub(LAST_WORDS)..].iter();
-        // A console may hold anything; a terminal gets only what can be seen.
-        let console = last.map(|line| line.chars().filter(|c| !c.is_control()).collect()).collect();
+        let console = last.map(|&line| line.to_owned()).collect();
         Self { steps, closing, console }
     }
 

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use disklab_guest::machine::disk_name;
 use disklab_trace::{Entry, Error, Served, WithDepth};
+use disklab_units::prose::visible;
 
 /// The names of the fields. A mark is a row without a disk.
 const HEAD: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,mark,depth";
@@ -43,16 +44,9 @@ pub fn row(entry: &Entry) -> String {
     }
 }
 
-/// What could mislead a terminal is spelled out: who reads these bytes did not write them.
+/// On one line; what could mislead a terminal is spelled out.
 fn quoted(text: &str) -> String {
-    let mut plain = String::new();
-    for letter in text.chars() {
-        if letter.is_control() {
-            plain.extend(letter.escape_unicode());
-        } else {
-            plain.push(letter);
-        }
-    }
+    let plain = visible(text).replace('\n', r"\u{a}");
     if plain.contains(['"', ',']) { format!("\"{}\"", plain.replace('"', "\"\"")) } else { plain }
 }
 

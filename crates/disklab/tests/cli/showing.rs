@@ -15,6 +15,39 @@ fn the_table_of_a_record() {
     insta::assert_snapshot!(show.out);
 }
 
+/// Names and reasons may be anybody's: a terminal shows them, and obeys none.
+#[test]
+fn what_would_steer_a_terminal_is_text() {
+    let here = tempfile::tempdir().expect("a folder");
+    let record = fixture::record(here.path());
+    let lines = record.join("trials.jsonl");
+    let text = fs::read_to_string(&lines).expect("a file");
+    let hostile = "\\u001b]0;mine\\u0007\\u001b[31m\\u202e";
+    fs::write(&lines, text.replace("the guest kernel panicked", hostile)).expect("room");
+    let failed = "hdd-raid1+randread-4k-qd1+devid+s1";
+    for verb in [
+        &["show", fixture::NAME][..],
+        &["show", fixture::NAME, failed],
+        &["compare", fixture::NAME],
+        &["watch", fixture::NAME],
+    ] {
+        for color in ["always", "never"] {
+            let done = run(here.path(), &[verb, &["--color", color]].concat());
+            let odd = |letter: char| {
+                matches!(letter, '\u{7}' | '\u{202e}') || (letter == '\u{1b}' && color == "never")
+            };
+            assert!(!done.out.contains(odd) && !done.err.contains(odd), "{verb:?}: {}{}", done.out, done.err);
+            assert!(
+                !done.out.contains("\u{1b}]") && !done.out.contains("\u{1b}[31m"),
+                "{verb:?}: {}",
+                done.out
+            );
+        }
+    }
+    let shown = run(here.path(), &["show", fixture::NAME, failed]).out;
+    assert!(shown.contains("\\u{1b}]0;mine\\u{7}\\u{1b}[31m\\u{202e}"), "{shown}");
+}
+
 #[test]
 fn cells_are_merged_over_their_seeds() {
     let here = tempfile::tempdir().expect("a folder");

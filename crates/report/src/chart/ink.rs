@@ -4,11 +4,13 @@
 use kuva::plot::{LineStyle, MarkerShape};
 use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
 
-/// Okabe and Ito's colours ("Color Universal Design", 2008) without the yellow, which is too faint on white.
-const COLOURS: [&str; 7] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000"];
+/// Okabe and Ito's colours ("Color Universal Design", 2008) without the yellow, which is too faint on white, and a grey, for
+/// eight disks.
+const COLOURS: [&str; 8] =
+    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c8c8c"];
 const MARKS: [MarkerShape; 4] =
     [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
-/// As many as colours, so that no two of the first seven are alike for those who see none.
+/// No two of the first seven are alike for those who see no colours.
 const DASHES: [&str; 7] = ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4"];
 
 pub const TEXT: &str = "#24292f";
@@ -33,7 +35,7 @@ pub struct Series {
 }
 
 impl Series {
-    /// Different for the first 49.
+    /// Different for the first 56.
     pub fn of(index: usize) -> Self {
         Self {
             colour: COLOURS[index % COLOURS.len()],

@@ -15,11 +15,11 @@ use crate::text::slug;
 pub const PANEL: Panel = Panel { place: 30, name: "bars", title: "How each did", draw };
 
 /// Pixels at natural size: of a picture, right of the bars, of a row, and above and below the rows.
-const WIDTH: f64 = 480.0;
-const RIGHT: f64 = 140.0;
+const WIDTH: f64 = 510.0;
+const RIGHT: f64 = 172.0;
 /// The middles of the columns at the right.
-const MEDIANS: f64 = 36.0;
-const CHANGES: f64 = 96.0;
+const MEDIANS: f64 = 44.0;
+const CHANGES: f64 = 126.0;
 const ROW: f64 = 30.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 42.0;
@@ -58,13 +58,14 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     });
     let said = html! {
         p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed; ✕ is a trial that gave no \
-                  result that verdicts may rest on. The open group is the one with the greatest certain change." }
+                  result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is." }
     };
     Ok(std::iter::once(Piece::Words(said)).chain(sections).collect())
 }
 
 fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
-    let mut pieces: Vec<Piece> = source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
+    let mut pieces: Vec<Piece> =
+        source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
     let failures: Vec<(&str, String)> = group
         .choices
         .iter()
@@ -83,7 +84,8 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
     let bar = |choice: &'s Choice| {
         let judgement = source.judgement(group, &choice.value, metric);
         let told = judgement.map_or_else(String::new, |it| {
-            let change = it.change.map_or_else(String::new, |change| format!("{} ", answer::change(change.percent)));
+            let change =
+                it.change.map_or_else(String::new, |change| format!("{} ", answer::change(change.percent)));
             format!("{change}{}", answer::arrow(it.verdict))
         });
         Bar {
@@ -115,7 +117,9 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
         .with_force_margins_y(ABOVE, BELOW)
         .with_x_label(ink::plain(&label))
         // Categories count from below.
-        .with_y_categories(bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect())
+        .with_y_categories(
+            bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect(),
+        )
         .with_ticks(3);
     let (plots, layout) = plots(&bars, (most, scale), room, layout, &value);
     Chart::draw(&slug(metric.name()), metric.name(), says(&bars, &value), plots, layout, table(&bars, &value))
@@ -143,7 +147,8 @@ fn plots(
     mut layout: kuva::prelude::Layout,
     value: &dyn Fn(f64) -> String,
 ) -> (Vec<Plot>, kuva::prelude::Layout) {
-    let mut drawn = BarPlot::new().with_horizontal(true).with_width(0.62).with_error_color(ink::LINE).with_tooltips();
+    let mut drawn =
+        BarPlot::new().with_horizontal(true).with_width(0.62).with_error_color(ink::LINE).with_tooltips();
     let mut errors: Vec<(f64, f64)> = Vec::new();
     let mut tips = Vec::new();
     let mut crosses: Vec<(f64, f64)> = Vec::new();

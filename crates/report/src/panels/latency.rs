@@ -80,14 +80,18 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
             pieces: own,
         }));
     }
-    if any { Ok(pieces) } else { Err("No trial has latencies: fio told none, or its reports are gone.".to_owned()) }
+    if any {
+        Ok(pieces)
+    } else {
+        Err("No trial has latencies: fio told none, or its reports are gone.".to_owned())
+    }
 }
 
-/// `p99: pid 12 ms · queue 9.1 ms`.
+/// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median of the seeds' that verdicts are of.
 fn medians(curves: &[Curve]) -> String {
     let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.at(99.0)?.of_all)));
     let told: Vec<String> = curves.iter().filter_map(p99).collect();
-    if told.is_empty() { String::new() } else { format!("p99: {}", told.join(" · ")) }
+    if told.is_empty() { String::new() } else { format!("p99 of all seeds together: {}", told.join(" · ")) }
 }
 
 fn charts(curves: &[Curve]) -> Vec<Piece> {
@@ -113,14 +117,23 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
         let line: Vec<(f64, f64)> =
             points.iter().map(|point| ((view.place)(point.percent), drawn(point.of_all))).collect();
         if curve.origin == Origin::Percentiles {
-            plots.push(ScatterPlot::new().with_data(line.clone()).with_color(series.colour).with_marker(series.mark).into());
+            plots.push(
+                ScatterPlot::new()
+                    .with_data(line.clone())
+                    .with_color(series.colour)
+                    .with_marker(series.mark)
+                    .into(),
+            );
         }
         let line = LinePlot::new()
             .with_data(line)
             .with_color(series.colour)
             .with_stroke_width(2.0)
             .with_line_style(series.line())
-            .with_band(points.iter().map(|point| drawn(point.least)), points.iter().map(|point| drawn(point.greatest)));
+            .with_band(
+                points.iter().map(|point| drawn(point.least)),
+                points.iter().map(|point| drawn(point.greatest)),
+            );
         plots.push(line.into());
     }
     let tick = view.tick;
@@ -128,10 +141,13 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
         .with_force_margins(LEFT, RIGHT)
         .with_log_y()
         .with_x_label(view.x_label)
+        .with_y_label("latency")
         .with_x_tick_step(view.step)
         .with_x_tick_format(TickFormat::Custom(std::sync::Arc::new(tick)))
         .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(time)))
-        .with_legend_entries(curves.iter().map(|curve| ink::Series::of(curve.series).entry(&curve.choice)).collect())
+        .with_legend_entries(
+            curves.iter().map(|curve| ink::Series::of(curve.series).entry(&curve.choice)).collect(),
+        )
         .with_legend_position(LegendPosition::OutsideBottomColumns);
     let (percents, table) = table(curves, view);
     let places: Vec<f64> = percents
@@ -153,15 +169,20 @@ fn time(ns: f64) -> String {
 
 fn says(curves: &[Curve]) -> String {
     let one = |curve: &Curve| {
-        let at = |percent: f64| curve.at(percent).map_or_else(|| "unknown".to_owned(), |point| time(point.of_all));
+        let at =
+            |percent: f64| curve.at(percent).map_or_else(|| "unknown".to_owned(), |point| time(point.of_all));
         format!("{}: half within {}, 99 % within {}", curve.choice, at(50.0), at(99.0))
     };
-    format!("Latency over percentiles, on a logarithmic scale. {}.", curves.iter().map(one).collect::<Vec<_>>().join("; "))
+    format!(
+        "Latency over percentiles, on a logarithmic scale. {}.",
+        curves.iter().map(one).collect::<Vec<_>>().join("; ")
+    )
 }
 
 /// The percentiles of a view that a curve has, and a row for each.
 fn table(curves: &[Curve], view: &View) -> (Vec<f64>, Table) {
-    let mut table = Table::new(std::iter::once("percentile".to_owned()).chain(curves.iter().map(|it| it.choice.clone())));
+    let mut table =
+        Table::new(std::iter::once("percentile".to_owned()).chain(curves.iter().map(|it| it.choice.clone())));
     let mut percents = Vec::new();
     for &percent in view.table {
         let field = |curve: &Curve| {

@@ -117,7 +117,8 @@ fn row<'a>(
     let judgement = source.judgement(group, &choice.value, metric);
     let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
     let change = judgement.and_then(|it| it.change);
-    let (told, interval) = judgement.map_or_else(Default::default, |it| answer::change_and_interval(it.change));
+    let (told, interval) =
+        judgement.map_or_else(Default::default, |it| answer::change_and_interval(it.change));
     let spread = choice.spread(metric);
     let median = judgement.and_then(|it| it.treatment_median).or(spread.map(|spread| spread.median));
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));

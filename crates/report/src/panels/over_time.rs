@@ -1,5 +1,7 @@
 //! What the disks did over time, of two trials side by side: throughput, seeks, depth, utilisation, and where requests were.
 
+use disklab_compare::answer;
+use disklab_store::record::name_of;
 use disklab_store::{Outcome, Record};
 use disklab_trace::timeline::Shape;
 use disklab_trace::{Survey, Timeline};
@@ -19,6 +21,8 @@ const COLUMNS: usize = 320;
 const ROWS: (usize, usize, usize) = (240, 24, 120);
 /// Letters that pictures of trials to choose from may take.
 const BUDGET: usize = 400_000;
+/// Requests of their traces that are read for that.
+const REQUESTS: u64 = 2_000_000;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let chosen = chosen(source)?;
@@ -27,19 +31,20 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     for trial in &chosen {
         match watched(trial) {
             Ok(watched) => pair.push(watched),
-            Err(why) => lost.push(format!("{}: {why}", trial.id)),
+            Err(why) => lost.push(format!("{}: {why}", trial.label)),
         }
     }
     if pair.is_empty() {
         return Err(format!("No trace can be shown. {}.", lost.join("; ")));
     }
     let home = home(source, &pair);
-    let beside = home.map_or_else(Vec::new, |group| line_up(group, &pair));
+    let mut rest = Rest { room: REQUESTS, lost: Vec::new() };
+    let beside = home.map_or_else(Vec::new, |group| line_up(source, group, &pair, &mut rest));
     let scale = Scale::of(pair.iter().chain(&beside).map(|it| &it.line));
     let sides: Vec<_> = pair
         .iter()
         .zip(["a", "b"])
-        .map(|(it, side)| pictures(&it.line, &it.names, &it.id, side, &scale))
+        .map(|(it, side)| pictures(&it.line, &it.names, &it.label, side, &scale))
         .collect();
     let mut charts: Vec<Piece> = Vec::new();
     let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
@@ -47,21 +52,25 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     for _ in 0..rows {
         charts.extend(sides.iter_mut().filter_map(Iterator::next).map(Piece::Chart));
     }
-    let (scripts, left) = to_choose_from(source, home, &pair, &beside, &scale);
-    let ids: Vec<&str> = pair.iter().map(|it| it.id.as_str()).collect();
+    let (scripts, left) = to_choose_from(source, home, &pair, &beside, &scale, &mut rest);
+    let damaged = rest.lost.len();
+    let labels: Vec<&str> = pair.iter().map(|it| it.label.as_str()).collect();
     let words = html! {
         p { "The measured phase, disk by disk. A seek is a read or write that does not begin where the one that ended before \
              it on its disk had ended." }
         @for why in &lost { p.missing { "Not shown: " (why) "." } }
-        div.filters hidden data-choose data-a=[ids.first()] data-b=[ids.get(1)] role="group" aria-label="Trials" {}
+        @if let Some(first) = rest.lost.first() { p.missing { (count(damaged, "trial")) " cannot be chosen: " (first)
+            @if damaged > 1 { "; the like of the others" } "." } }
+        div.filters hidden data-choose data-a=[labels.first()] data-b=[labels.get(1)] role="group" aria-label="Trials" {}
         p.terms hidden data-apart role="status" { "The axes of these two go differently far: they are of different cells." }
         @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial")) ". Any two are shown by "
-            code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "." } }
-        @for it in &scripts { script type="text/plain" data-trial=(it.id) data-scale=(it.scale) { (PreEscaped(&it.pictures)) } }
+            code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "."
+            @if source.records.len() > 1 { " The same id twice is that trial of the first two records." } } }
+        @for it in &scripts { script type="text/plain" data-trial=(it.label) data-scale=(it.scale) { (PreEscaped(&it.pictures)) } }
     };
     let section = Section {
         name: "pair".to_owned(),
-        title: ids.join(" and "),
+        title: labels.join(" and "),
         summary: String::new(),
         open: true,
         cell: disklab_store::outcome::Cell::default(),
@@ -73,7 +82,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
 
 /// A trial of which there may be a trace.
 struct Trial<'a> {
-    id: &'a str,
+    /// Its id, with its record's name where there are several records.
+    label: String,
     record: &'a Record,
     outcome: &'a Outcome,
 }
@@ -81,38 +91,53 @@ struct Trial<'a> {
 /// Those that were asked for; else the baseline's and the best other choice's of the group to begin with.
 fn chosen<'a>(source: &Source<'a>) -> Result<Vec<Trial<'a>>, String> {
     if !source.wanted.trials.is_empty() {
-        let asked = source.wanted.trials.iter().take(2);
-        return Ok(asked.filter_map(|id| of_id(source, id)).collect());
+        let mut found: Vec<Trial> = Vec::new();
+        for id in source.wanted.trials.iter().take(2) {
+            let named = of_id(source, id);
+            // The same id again is another record's.
+            let other = named.into_iter().find(|it| found.iter().all(|known| known.label != it.label));
+            found.extend(other);
+        }
+        return Ok(found);
     }
     let group = source.groups.get(source.striking()).ok_or("The record has no trials.")?;
     let metric = source.metrics.first().ok_or("No number was asked for.")?;
     let is_baseline = |choice: &&Choice| source.baseline.as_deref() == Some(&choice.value);
     let baseline = group.choices.iter().find(is_baseline);
-    // By size of the change, up or down: the one that there is most to see of.
+    // The one that there is most to see of.
     let size = |choice: &Choice| {
         let change = source.judgement(group, &choice.value, metric).and_then(|it| it.change);
-        change.map_or(0.0, |change| change.percent.abs())
+        change.map_or(0.0, |change| answer::size(change.percent))
     };
-    let others = group.choices.iter().filter(|choice| !is_baseline(choice) && first(choice).is_some());
+    let others =
+        group.choices.iter().filter(|choice| !is_baseline(choice) && first(source, choice).is_some());
     let other = others.max_by(|one, another| size(one).total_cmp(&size(another)));
-    let pair: Vec<Trial> = [baseline, other].into_iter().flatten().filter_map(first).collect();
+    let pair: Vec<Trial> =
+        [baseline, other].into_iter().flatten().filter_map(|choice| first(source, choice)).collect();
     if pair.is_empty() { Err("No trial has a result.".to_owned()) } else { Ok(pair) }
 }
 
-fn of_id<'a>(source: &Source<'a>, id: &str) -> Option<Trial<'a>> {
+/// In the order of records.
+fn of_id<'a>(source: &Source<'a>, id: &str) -> Vec<Trial<'a>> {
     let all = source.groups.iter().flat_map(|group| &group.choices).flat_map(|choice| &choice.trials);
-    let mut named = all.filter(|tried| tried.id == id);
-    named.find_map(|tried| Some(Trial { id: tried.id, record: tried.record, outcome: tried.outcome? }))
+    let named = all.filter(|tried| tried.id == id);
+    named.filter_map(|tried| Some(trial(source, tried.id, tried.record, tried.outcome?))).collect()
 }
 
 /// The first seed that has a result.
-fn first<'a>(choice: &Choice<'a>) -> Option<Trial<'a>> {
+fn first<'a>(source: &Source<'a>, choice: &Choice<'a>) -> Option<Trial<'a>> {
     let (tried, outcome) = choice.results().next()?;
-    Some(Trial { id: tried.id, record: tried.record, outcome })
+    Some(trial(source, tried.id, tried.record, outcome))
+}
+
+fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Outcome) -> Trial<'a> {
+    let label =
+        if source.records.len() > 1 { format!("{id} ({})", name_of(record.folder())) } else { id.to_owned() };
+    Trial { label, record, outcome }
 }
 
 struct Watched {
-    id: String,
+    label: String,
     /// The disks' names, with what they are models of.
     names: Vec<String>,
     line: Timeline,
@@ -121,7 +146,8 @@ struct Watched {
 /// Two passes over the trace.
 fn watched(trial: &Trial) -> Result<Watched, String> {
     let raw = trial.record.raw(trial.outcome).ok_or("it left no raw output")?;
-    let path = disklab_trace::find(&raw).ok_or("it has no trace of its requests (run --no-trace, or imported)")?;
+    let path =
+        disklab_trace::find(&raw).ok_or("it has no trace of its requests (run --no-trace, or imported)")?;
     let open = || disklab_trace::open(&path).map_err(|error| error.to_string());
     let survey = Survey::of(open()?).map_err(|error| error.to_string())?;
     let phase = survey.measure().ok_or("its trace has no measured phase")?;
@@ -134,24 +160,50 @@ fn watched(trial: &Trial) -> Result<Watched, String> {
         let device = devices.get(index);
         device.map_or_else(|| format!("disk {}", index + 1), |device| device.name.clone())
     };
-    Ok(Watched { id: trial.id.to_owned(), names: (0..line.disks.len()).map(name).collect(), line })
+    Ok(Watched { label: trial.label.clone(), names: (0..line.disks.len()).map(name).collect(), line })
 }
 
 /// The group that all of a pair are of: its trials are drawn so that any two can be held against each other.
 fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Watched]) -> Option<&'s Group<'a>> {
-    let has = |group: &Group, id: &str| group.choices.iter().flat_map(|it| &it.trials).any(|tried| tried.id == id);
-    source.groups.iter().find(|group| pair.iter().all(|it| has(group, &it.id)))
+    let labels = |group: &'s Group<'a>| -> Vec<String> {
+        let all = group.choices.iter().flat_map(Choice::results);
+        all.map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome).label).collect()
+    };
+    source.groups.iter().find(|group| {
+        let own = labels(group);
+        pair.iter().all(|it| own.contains(&it.label))
+    })
 }
 
-/// The first seed of each choice of a group, without those of the pair and those without a trace.
-fn line_up(group: &Group, pair: &[Watched]) -> Vec<Watched> {
-    let others = group.choices.iter().filter_map(first).filter(|trial| pair.iter().all(|it| it.id != trial.id));
-    others.filter_map(|trial| watched(&trial).ok()).collect()
+/// What may still be read, and what could not be.
+struct Rest {
+    /// Requests in traces.
+    room: u64,
+    lost: Vec<String>,
+}
+
+/// The first seed of each choice of a group, without those of the pair, as long as there is room.
+fn line_up(source: &Source, group: &Group, pair: &[Watched], rest: &mut Rest) -> Vec<Watched> {
+    let mut found = Vec::new();
+    for trial in group.choices.iter().filter_map(|choice| first(source, choice)) {
+        if pair.iter().any(|it| it.label == trial.label) {
+            continue;
+        }
+        let devices = trial.outcome.sample.as_ref().map_or(&[][..], |sample| &sample.devices);
+        let requests = devices.iter().map(|it| it.reads + it.writes).sum();
+        let Some(room) = rest.room.checked_sub(requests) else { break };
+        rest.room = room;
+        match watched(&trial) {
+            Ok(watched) => found.push(watched),
+            Err(why) => rest.lost.push(format!("{}: {why}", trial.label)),
+        }
+    }
+    found
 }
 
 /// Pictures of a trial, packed.
 struct Packed {
-    id: String,
+    label: String,
     /// Those with the same have the same axes.
     scale: String,
     pictures: String,
@@ -159,10 +211,11 @@ struct Packed {
 
 impl Packed {
     fn of(it: &Watched, scale: &Scale, name: &str) -> Self {
-        let charts = pictures(&it.line, &it.names, &it.id, "side", scale);
-        let figures = charts.iter().map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
+        let charts = pictures(&it.line, &it.names, &it.label, "side", scale);
+        let figures =
+            charts.iter().map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
         let pictures = embedded::packed(&figures.collect::<String>());
-        Self { id: it.id.clone(), scale: name.to_owned(), pictures }
+        Self { label: it.label.clone(), scale: name.to_owned(), pictures }
     }
 }
 
@@ -174,13 +227,14 @@ fn to_choose_from(
     pair: &[Watched],
     beside: &[Watched],
     scale: &Scale,
+    rest: &mut Rest,
 ) -> (Vec<Packed>, usize) {
     let mut packed: Vec<Packed> =
         pair.iter().chain(beside).map(|it| Packed::of(it, scale, "of-the-pair")).collect();
     let mut room = BUDGET.saturating_sub(packed.iter().map(|it| it.pictures.len()).sum());
     let others = source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
     'all: for group in others {
-        let own = line_up(group, pair);
+        let own = line_up(source, group, pair, rest);
         let scale = Scale::of(own.iter().map(|it| &it.line));
         for it in &own {
             let one = Packed::of(it, &scale, &group.name);
@@ -192,6 +246,6 @@ fn to_choose_from(
         }
     }
     let all = source.groups.iter().flat_map(|group| &group.choices).map(|choice| choice.results().count());
-    let left = all.sum::<usize>().saturating_sub(packed.len());
+    let left = all.sum::<usize>().saturating_sub(packed.len() + rest.lost.len());
     (packed, left)
 }

@@ -54,7 +54,10 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if source.compared == RECORD || source.baseline.is_some() {
         let baseline = source.baseline.as_deref().map_or_else(String::new, |it| format!(" (baseline: {it})"));
-        facts.push((format!("compared: {}", source.compared), format!("{}{baseline}", source.choices().join(", "))));
+        facts.push((
+            format!("compared: {}", source.compared),
+            format!("{}{baseline}", source.choices().join(", ")),
+        ));
     }
     let mut axes: Vec<(&str, Vec<&str>)> = Vec::new();
     for (axis, value) in source.groups.iter().flat_map(|group| &group.cell.0) {
@@ -66,7 +69,11 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
     }
     facts.extend(axes.into_iter().map(|(axis, values)| (axis.to_owned(), values.join(", "))));
     for (record, report) in source.records.iter().zip(&source.merged) {
-        let of = if source.records.len() > 1 { format!(" of {}", name_of(record.folder())) } else { String::new() };
+        let of = if source.records.len() > 1 {
+            format!(" of {}", name_of(record.folder()))
+        } else {
+            String::new()
+        };
         facts.push((format!("trials{of}"), report.trials.to_string()));
         facts.extend(made_with(report).map(|made| (format!("made with{of}"), made)));
         if !report.created.is_empty() {

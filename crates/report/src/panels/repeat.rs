@@ -11,6 +11,7 @@ use maud::{Markup, html};
 
 use crate::panel::{Panel, Piece};
 use crate::source::{Source, families};
+use crate::text::in_shell;
 
 pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", draw };
 
@@ -84,10 +85,7 @@ fn fact(name: &str, value: &str) -> Markup {
 }
 
 fn words(command: &[String]) -> String {
-    let quoted = |word: &String| {
-        if word.is_empty() || word.contains(char::is_whitespace) { format!("'{word}'") } else { word.clone() }
-    };
-    command.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    command.iter().map(|word| in_shell(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn seeds(record: &Record) -> String {

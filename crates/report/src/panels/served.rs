@@ -107,7 +107,8 @@ impl Served {
         };
         let disks: Vec<Disk> = widest.devices.iter().enumerate().map(disk).collect();
         let switches = Spread::of(samples.iter().filter_map(|sample| sample.read_switches));
-        let shares = |sample: &&Sample| sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect();
+        let shares =
+            |sample: &&Sample| sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect();
         let seeds = samples.iter().map(shares).collect();
         (!disks.is_empty()).then(|| Self { name: choice.value.clone(), seeds, disks, switches })
     }
@@ -140,7 +141,8 @@ fn bars(rows: &[Row]) -> Vec<Plot> {
     // Bars of a horizontal plot go from below.
     for row in rows.iter().rev() {
         let part = |(index, share): (usize, &f64)| (share * 100.0, ink::Series::of(index).colour);
-        plot = plot.with_group(ink::plain(&row.name), row.parts.iter().enumerate().map(part).collect::<Vec<_>>());
+        plot = plot
+            .with_group(ink::plain(&row.name), row.parts.iter().enumerate().map(part).collect::<Vec<_>>());
     }
     vec![Plot::Bar(plot)]
 }
@@ -165,9 +167,8 @@ fn layout(compared: &str, choices: &[Served], rows: &[Row]) -> kuva::prelude::La
 
 fn says(choices: &[Served]) -> String {
     let told = |choice: &Served| {
-        let share = |disk: &Disk| {
-            disk.share.map(|share| format!("{} {:.0} %", disk.name, share.median * 100.0))
-        };
+        let share =
+            |disk: &Disk| disk.share.map(|share| format!("{} {:.0} %", disk.name, share.median * 100.0));
         let shares: Vec<String> = choice.disks.iter().filter_map(share).collect();
         format!("{}: {}", choice.name, shares.join(", "))
     };

@@ -14,7 +14,8 @@ use crate::source::{Choice, Group, Source};
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", draw };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
-    let baseline = source.baseline.as_deref().ok_or("There is no baseline that anything could be held against.")?;
+    let baseline =
+        source.baseline.as_deref().ok_or("There is no baseline that anything could be held against.")?;
     let striking = source.striking();
     let sections: Vec<Piece> = source
         .groups
@@ -66,9 +67,11 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
 /// Of the others, the one with the best median that has samples of disks.
 fn best<'s, 'a>(source: &Source, group: &'s Group<'a>, baseline: &str) -> Option<&'s Choice<'a>> {
     let metric = source.metrics.first()?;
-    let measured = group.choices.iter().filter(|choice| choice.value != baseline && !samples(choice).is_empty());
+    let measured =
+        group.choices.iter().filter(|choice| choice.value != baseline && !samples(choice).is_empty());
     let medians = measured.filter_map(|choice| Some((choice, choice.spread(metric)?.median)));
-    let better = source.judgements.iter().find(|it| it.metric == *metric).map_or(Better::Higher, |it| it.better);
+    let better =
+        source.judgements.iter().find(|it| it.metric == *metric).map_or(Better::Higher, |it| it.better);
     let best = match better {
         Better::Higher => medians.max_by(|(_, one), (_, other)| one.total_cmp(other)),
         Better::Lower => medians.min_by(|(_, one), (_, other)| one.total_cmp(other)),

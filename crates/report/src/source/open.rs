@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use disklab_store::{Record, StoreError};
+use disklab_store::{Record, StoreError, changed};
+use disklab_units::prose::count;
 
 /// Some records, and a sentence on each thing that could not be read.
 #[derive(Debug)]
@@ -24,8 +25,31 @@ impl Records {
                     folder.display()
                 ));
             }
+            records.lost.extend(altered(&record));
             records.all.push(record);
         }
         Ok(records)
     }
+}
+
+/// Raw output that is not what the numbers were taken from: pictures are drawn of it. A sentence, where there is some.
+fn altered(record: &Record) -> Option<String> {
+    let outcomes = record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?)));
+    let files = |(id, outcome)| match changed(record, outcome) {
+        Ok(files) if files.is_empty() => None,
+        Ok(files) => Some((id, files.join(", "))),
+        Err(error) => Some((id, error.to_string())),
+    };
+    let found: Vec<(&str, String)> = outcomes.filter_map(files).collect();
+    let (first, what) = found.first()?;
+    let others = if found.len() == 1 {
+        String::new()
+    } else {
+        format!(", and of {} more", count(found.len() - 1, "trial"))
+    };
+    Some(format!(
+        "{}: raw output was changed or is gone since the numbers were taken from it: {what} of {first}{others}; numbers and \
+         verdicts are those that were recorded, pictures may not be",
+        record.folder().display()
+    ))
 }

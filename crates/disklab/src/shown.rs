@@ -1,0 +1,126 @@
+//! What reaches a terminal: text may be out of anybody's record, and is shown, never obeyed.
+
+use std::io::{self, Write};
+
+use disklab_units::prose::is_hidden;
+
+/// The paints that we ourselves write ([`crate::screen::Paint`], and those of table heads); all else is spelled out.
+const PAINTS: [&str; 5] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"];
+
+/// Passes text on, with what would steer a terminal spelled out. Our own paints pass where there are colours.
+#[derive(Debug)]
+pub struct Shown<W: Write> {
+    inner: W,
+    color: bool,
+    /// The beginning of a letter or of a paint whose rest is to come.
+    begun: Vec<u8>,
+}
+
+impl<W: Write> Shown<W> {
+    pub const fn new(inner: W, color: bool) -> Self {
+        Self { inner, color, begun: Vec::new() }
+    }
+
+    /// All of `text` but what may be the beginning of something.
+    fn pass(&mut self, text: &[u8]) -> io::Result<Vec<u8>> {
+        let whole = match std::str::from_utf8(text) {
+            Ok(whole) => whole,
+            Err(error) if error.error_len().is_none() => {
+                // The rest of the last letter is to come.
+                std::str::from_utf8(&text[..error.valid_up_to()]).unwrap_or_default()
+            }
+            Err(_) => {
+                self.show(&String::from_utf8_lossy(text))?;
+                return Ok(Vec::new());
+            }
+        };
+        let paint_begun = whole.rfind('\x1b').filter(|at| {
+            let rest = &whole[*at..];
+            self.color && PAINTS.iter().any(|paint| paint.len() > rest.len() && paint.starts_with(rest))
+        });
+        let sure = paint_begun.unwrap_or(whole.len());
+        self.show(&whole[..sure])?;
+        Ok(text[sure..].to_vec())
+    }
+
+    fn show(&mut self, text: &str) -> io::Result<()> {
+        let mut rest = text;
+        while let Some(at) = rest.find(|letter| is_hidden(letter) && letter != '\n' && letter != '\t') {
+            let (plain, from) = rest.split_at(at);
+            self.inner.write_all(plain.as_bytes())?;
+            let paint = PAINTS.iter().find(|paint| self.color && from.starts_with(**paint));
+            let length = if let Some(paint) = paint {
+                self.inner.write_all(paint.as_bytes())?;
+                paint.len()
+            } else {
+                let Some(letter) = from.chars().next() else { break };
+                write!(self.inner, "{}", letter.escape_unicode())?;
+                letter.len_utf8()
+            };
+            rest = &from[length..];
+        }
+        self.inner.write_all(rest.as_bytes())
+    }
+}
+
+impl<W: Write> Write for Shown<W> {
+    fn write(&mut self, text: &[u8]) -> io::Result<usize> {
+        // Nearly all of it: nothing to look for.
+        let plain = |byte: &u8| (b' '..0x7f).contains(byte) || *byte == b'\n';
+        if self.begun.is_empty() && text.iter().all(plain) {
+            self.inner.write_all(text)?;
+            return Ok(text.len());
+        }
+        let mut all = std::mem::take(&mut self.begun);
+        all.extend_from_slice(text);
+        self.begun = self.pass(&all)?;
+        Ok(text.len())
+    }
+
+    /// What was begun and has no rest is shown as it is.
+    fn flush(&mut self) -> io::Result<()> {
+        let begun = std::mem::take(&mut self.begun);
+        self.show(&String::from_utf8_lossy(&begun))?;
+        self.inner.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shown(parts: &[&[u8]], color: bool) -> String {
+        let mut out = Shown::new(Vec::new(), color);
+        for part in parts {
+            out.write_all(part).unwrap();
+        }
+        out.flush().unwrap();
+        String::from_utf8(out.inner).unwrap()
+    }
+
+    #[test]
+    fn escapes_are_text_and_our_paints_are_paint() {
+        let text = "\x1b[1;31mbad\x1b[0m \x1b]0;title\x07 \x1b[2J ü\u{202e}\u{9b}31m\tx\n";
+        let spelled = "\\u{1b}]0;title\\u{7} \\u{1b}[2J ü\\u{202e}\\u{9b}31m\tx\n";
+        assert_eq!(shown(&[text.as_bytes()], true), format!("\x1b[1;31mbad\x1b[0m {spelled}"));
+        assert_eq!(shown(&[text.as_bytes()], false), format!("\\u{{1b}}[1;31mbad\\u{{1b}}[0m {spelled}"));
+        assert_eq!(shown(&[b"a\xffb"], true), "a\u{fffd}b");
+    }
+
+    proptest! {
+        /// However the text is cut into pieces.
+        #[test]
+        fn pieces_make_no_difference(cuts in prop::collection::vec(0_usize..64, 0..6)) {
+            let text = "plain \x1b[1mhead\x1b[0m ü€\u{1f600} \x1b[31m\x1b\x1b[32mok\x1b[0m\u{9b}\n".as_bytes();
+            let mut cuts: Vec<usize> = cuts.into_iter().map(|at| at.min(text.len())).collect();
+            cuts.extend([0, text.len()]);
+            cuts.sort_unstable();
+            let parts: Vec<&[u8]> = cuts.windows(2).map(|two| &text[two[0]..two[1]]).collect();
+            for color in [true, false] {
+                prop_assert_eq!(shown(&parts, color), shown(&[text], color));
+            }
+        }
+    }
+}
