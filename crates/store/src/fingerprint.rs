@@ -57,6 +57,19 @@ pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError
 
 /// The raw files of a trial that are not what its numbers were taken from: changed since it was recorded, or gone.
 pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+    changed_among(record, outcome, |_| true)
+}
+
+/// As [`changed`], of the files but the trace, which is by far the largest and tells by itself where it is damaged.
+pub fn changed_beside_trace(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+    changed_among(record, outcome, |file| file != TRACE && file != PACKED_TRACE)
+}
+
+fn changed_among(
+    record: &Record,
+    outcome: &Outcome,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, StoreError> {
     if let Some(found) = &outcome.found {
         let path = record.folder().join(&found.file);
         let now = sha256_of(&path).map_err(StoreError::io("read", &path))?;
@@ -64,9 +77,17 @@ pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreE
         return Ok(if same { Vec::new() } else { vec![found.file.clone()] });
     }
     let Some(raw) = record.raw(outcome) else { return Ok(Vec::new()) };
-    let now = digests(&raw)?;
-    let other = |(file, sha256): &(&String, &String)| now.get(*file) != Some(*sha256);
-    Ok(outcome.files.iter().filter(other).map(|(file, _)| file.clone()).collect())
+    let mut other = Vec::new();
+    for (file, recorded) in outcome.files.iter().filter(|(file, _)| wanted(file)) {
+        // A record may name anything: only what is known to be in such a folder is looked for.
+        let known = repeatable(&raw).contains(&file.as_str());
+        let path = raw.join(file);
+        let now = if known { sha256_of(&path).map_err(StoreError::io("read", &path))? } else { None };
+        if now.as_ref() != Some(recorded) {
+            other.push(file.clone());
+        }
+    }
+    Ok(other)
 }
 
 /// Where two records that should be the same are not.

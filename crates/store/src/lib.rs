@@ -30,7 +30,7 @@ mod under_way;
 pub mod writer;
 
 pub use error::StoreError;
-pub use fingerprint::{Difference, changed, compare, fingerprint};
+pub use fingerprint::{Difference, changed, changed_beside_trace, compare, fingerprint};
 pub use lock::is_written;
 pub use manifest::Manifest;
 pub use name::is_fit_letter;

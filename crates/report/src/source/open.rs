@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use disklab_store::{Record, StoreError, changed};
+use disklab_store::{Record, StoreError, changed_beside_trace};
 use disklab_units::prose::count;
 
 /// Some records, and a sentence on each thing that could not be read.
@@ -35,7 +35,7 @@ impl Records {
 /// Raw output that is not what the numbers were taken from: pictures are drawn of it. A sentence, where there is some.
 fn altered(record: &Record) -> Option<String> {
     let outcomes = record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?)));
-    let files = |(id, outcome)| match changed(record, outcome) {
+    let files = |(id, outcome)| match changed_beside_trace(record, outcome) {
         Ok(files) if files.is_empty() => None,
         Ok(files) => Some((id, files.join(", "))),
         Err(error) => Some((id, error.to_string())),
