@@ -83,8 +83,18 @@ pub const fn arrow(verdict: Verdict) -> &'static str {
     }
 }
 
+/// `hdd-raid1, background none, randread-4k-qd1, numjobs 4`.
 pub fn values(cell: &Cell) -> String {
-    cell.0.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(", ")
+    cell.0.iter().map(|(axis, value)| named(axis, value)).collect::<Vec<_>>().join(", ")
+}
+
+/// A value, with its axis where it says nothing by itself.
+pub fn named(axis: &str, value: &str) -> String {
+    if value == "none" || value.chars().all(|letter| letter.is_ascii_digit()) {
+        format!("{axis} {value}")
+    } else {
+        value.to_owned()
+    }
 }
 
 /// With its unit, as people read it.

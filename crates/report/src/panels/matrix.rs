@@ -77,7 +77,7 @@ fn glance(source: &Source, axes: &[&str], metric: &Metric) -> Markup {
                     @for choice in &choices { th scope="col" { (choice) } }
                 } }
                 tbody { @for group in &source.groups { tr {
-                    th scope="row" { (axes.iter().filter_map(|axis| group.cell.value(axis)).collect::<Vec<_>>().join(", ")) }
+                    th scope="row" { (axes.iter().filter_map(|axis| Some(answer::named(axis, group.cell.value(axis)?))).collect::<Vec<_>>().join(", ")) }
                     @for choice in &choices {
                         @let choice = group.choices.iter().find(|it| it.value == *choice);
                         (choice.map_or_else(|| html! { td {} }, |choice| at_a_glance(source, group, choice, metric)))

@@ -2,6 +2,9 @@
 
 use maud::{Markup, html};
 
+use disklab_spec::Suite;
+use disklab_spec::suite::Span;
+use disklab_store::Record;
 use disklab_store::record::name_of;
 use disklab_units::prose::count;
 
@@ -75,6 +78,8 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
             String::new()
         };
         facts.push((format!("trials{of}"), report.trials.to_string()));
+        facts.extend(disks(record).map(|disks| (format!("disks{of}"), disks)));
+        facts.extend(measured(record).map(|measured| (format!("measured{of}"), measured)));
         facts.extend(made_with(report).map(|made| (format!("made with{of}"), made)));
         if !report.created.is_empty() {
             facts.push((format!("begun{of}"), report.created.clone()));
@@ -84,6 +89,44 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
         }
     }
     facts
+}
+
+/// Of what the modelled disks of each array are models; `None` where the disks were somebody's.
+fn disks(record: &Record) -> Option<String> {
+    let mut arrays: Vec<(&str, Vec<&str>)> = Vec::new();
+    for outcome in record.lines() {
+        let array = outcome.cell.value("array").unwrap_or_default();
+        let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
+        let models: Vec<&str> = devices.filter_map(|device| device.device.as_deref()).collect();
+        if !models.is_empty() && arrays.iter().all(|(known, _)| *known != array) {
+            arrays.push((array, models));
+        }
+    }
+    let told = |(array, models): &(&str, Vec<&str>)| {
+        let mut counts: Vec<(&str, usize)> = Vec::new();
+        for model in models {
+            match counts.iter_mut().find(|(known, _)| known == model) {
+                Some((_, number)) => *number += 1,
+                None => counts.push((model, 1)),
+            }
+        }
+        let counts: Vec<String> = counts.iter().map(|(model, number)| format!("{number} {model}")).collect();
+        let of = if array.is_empty() { String::new() } else { format!("{array}: ") };
+        format!("{of}{}", counts.join(", "))
+    };
+    let told: Vec<String> = arrays.iter().map(told).collect();
+    (!told.is_empty()).then(|| format!("models, not hardware. {}", told.join("; ")))
+}
+
+/// For how long, and in which time.
+fn measured(record: &Record) -> Option<String> {
+    let manifest = record.manifest();
+    if manifest.imported.is_some() {
+        return None;
+    }
+    let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok()?;
+    let Span { rotational, solid_state } = suite.runtime;
+    Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in virtual time"))
 }
 
 fn made_with(report: &Report) -> Option<String> {

@@ -38,7 +38,7 @@ pub struct Tried<'a> {
 }
 
 impl Group<'_> {
-    /// `hdd-raid1, none, randread-4k-qd1, 1`.
+    /// As [`answer::values`] has it.
     pub fn title(&self) -> String {
         if self.cell.0.is_empty() { "all".to_owned() } else { answer::values(&self.cell) }
     }

@@ -108,7 +108,7 @@ fn a_picture_stands_alone() {
         svg.contains("<metadata>disklab 0.1.0; record: old; made by: disklab report</metadata>"),
         "{svg}"
     );
-    assert!(svg.contains(">IOPS: ssd-raid10, none, randread-4k-qd1, 1</title>"), "{svg}");
+    assert!(svg.contains(">IOPS: ssd-raid10, background none, randread-4k-qd1, jobs 1</title>"), "{svg}");
     // Two choices lack a trial: an X each, with its reason.
     assert!(svg.contains("queue: seed 3: not run") && svg.contains("no request ended for 60 s"), "{svg}");
 }
