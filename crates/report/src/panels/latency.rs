@@ -141,7 +141,6 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
         .with_force_margins(LEFT, RIGHT)
         .with_log_y()
         .with_x_label(view.x_label)
-        .with_y_label("latency")
         .with_x_tick_step(view.step)
         .with_x_tick_format(TickFormat::Custom(std::sync::Arc::new(tick)))
         .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(time)))
