@@ -4,7 +4,6 @@ use disklab_collect::Spread;
 use disklab_stats::{Better, Correction, Estimate, Rule, Verdict, percent};
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
-use disklab_units::prose::digits;
 use serde::{Serialize, Serializer};
 
 use crate::contest::{Contest, Values};
@@ -68,7 +67,7 @@ impl Terms {
             _ => "Trials of one seed are paired where there are such",
         };
         let looks = until.map_or(1, |until| until.looks.len());
-        let percent = digits(self.alpha * 100.0);
+        let percent = short(self.alpha * 100.0);
         let limit = match self.limit {
             Limit::Share => {
                 format!("of all verdicts better and worse, {percent} % are wrong on average at most")
@@ -78,11 +77,18 @@ impl Terms {
             }
         };
         format!(
-            "{how}; intervals hold each for itself with {} % confidence; {limit}; less than {} % is the same",
-            digits(100.0 - self.alpha * 100.0 / looks as f64),
-            digits(self.smallest_effect * 100.0)
+            "{how}, and changes are of these, not of the medians; intervals hold each for itself with {} % confidence; \
+             {limit}; the same is what is within {} % with its whole interval",
+            short(100.0 - self.alpha * 100.0 / looks as f64),
+            short(self.smallest_effect * 100.0)
         )
     }
+}
+
+/// With as few places as it needs, two at most.
+fn short(value: f64) -> String {
+    let text = format!("{value:.2}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// How a run that added seeds until verdicts were given came to its trials.

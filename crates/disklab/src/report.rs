@@ -58,6 +58,7 @@ pub struct Args {
 enum Format {
     Html,
     /// Tables and verdicts, for a thread or a pull request.
+    #[value(alias = "md")]
     Markdown,
     /// One picture.
     Svg,
