@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report, run, same,
-    show, trace, watch,
+    show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -38,7 +38,8 @@ First steps:
   disklab run read-policy-quick     do it; the results are in ./records
 
 Exit status:
-  0 all is well    1 a trial failed, two records differ, or results cannot be true    2 mistaken input
+  0 all is well    1 a trial failed, two records differ, results cannot be true, or a model misses its bar
+  2 mistaken input
   3 a regression   4 undecided
   5 this machine cannot (yet)    130 interrupted; what was done is kept";
 
@@ -58,6 +59,7 @@ enum Verb {
     Import(import::Args),
     Audit(audit::Args),
     Same(same::Args),
+    Validate(validate::Args),
     Clean(clean::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -80,6 +82,7 @@ impl Verb {
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
+            Self::Validate(args) => validate::validate(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
             Self::Completions(args) => completions::completions(&args, screen),
             Self::Man(args) => man::man(&args, screen),

@@ -27,6 +27,7 @@ mod signals;
 mod sparkline;
 mod table;
 mod trace;
+mod validate;
 mod watch;
 mod whole_file;
 mod words;

@@ -33,6 +33,10 @@ use disklab_units::{Bytes, Nanos, Seed};
 
 pub use bank::Bank;
 pub use counters::Counters;
+pub use hdd::{
+    After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd, ScatteredWrite,
+    SurfaceOrder, ZoneLayout,
+};
 
 /// What a request asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,4 +101,10 @@ pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
         Model::Ssd(ssd) => Box::new(ssd::SsdDisk::new(ssd, bytes, seed)),
         Model::Constant(constant) => Box::new(constant::ConstantDisk::new(constant)),
     }
+}
+
+/// The one hard disk that `model` describes. At time 0 so much time has passed since angle 0 passed the head: nothing
+/// about it is left to chance.
+pub fn build_detailed(model: &DetailedHdd, since_angle_0: Nanos) -> Box<dyn Disk> {
+    Box::new(hdd::HddDisk::detailed(model, since_angle_0))
 }

@@ -13,6 +13,7 @@ mod reporting;
 mod showing;
 mod tidying;
 mod tracing;
+mod validating;
 mod watching;
 
 use std::path::Path;

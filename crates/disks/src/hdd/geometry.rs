@@ -9,8 +9,9 @@
 //! sequential transfer finds the next sector just arriving and loses no turn.
 
 use disklab_spec::device::Hdd;
-use disklab_units::{Bytes, Sectors};
+use disklab_units::{Bytes, Nanos, Sectors};
 
+use super::layout::{Layout, Map, SurfaceOrder};
 use super::mechanics::Arm;
 
 /// Addresses run through the tracks of one cylinder surface by surface, then on to the next cylinder inwards.
@@ -18,10 +19,7 @@ pub(crate) struct Geometry {
     surfaces: u64,
     /// One turn, in nanoseconds.
     turn: u64,
-    /// On the tape, from the start of one track to that of the next in the cylinder.
-    track_pitch: u64,
-    /// On the tape, from the start of one cylinder to that of the next.
-    cylinder_pitch: u64,
+    order: SurfaceOrder,
     /// From the outside in.
     zones: Vec<Zone>,
     cylinders: u32,
@@ -32,9 +30,48 @@ pub(crate) struct Geometry {
 struct Zone {
     first_sector: u64,
     first_cylinder: u64,
-    /// Place on the tape.
+    cylinders: u64,
+    /// Place on the tape of the zone's first track.
     start: u64,
+    /// Place on the tape of `first_sector`, which may lie further in.
+    first_used: u64,
     sectors_per_track: u64,
+    /// On the tape, from the start of one track to that of the next in the cylinder.
+    track_pitch: u64,
+    /// On the tape, from the start of one cylinder to that of the next.
+    cylinder_pitch: u64,
+    /// What of the medium has no address; `None` where all of it has one.
+    map: Option<Box<Map>>,
+}
+
+impl Zone {
+    /// How many of the zone's sectors on the medium come before the one with this address, counted within the zone.
+    #[inline]
+    fn on_medium(&self, in_zone: u64) -> u64 {
+        match &self.map {
+            None => in_zone,
+            Some(map) => map.on_medium(in_zone),
+        }
+    }
+
+    /// How many addresses of the zone come before a sector on the medium.
+    fn address(&self, on_medium: u64) -> u64 {
+        match &self.map {
+            None => on_medium,
+            Some(map) => map.address(on_medium),
+        }
+    }
+
+    fn along(&self, sectors: u64, turn: u64) -> u64 {
+        sectors * turn / self.sectors_per_track
+    }
+
+    /// The place on the tape where a sector on the medium begins.
+    fn tape(&self, on_medium: u64, surfaces: u64, turn: u64) -> u64 {
+        let (track, on_track) = (on_medium / self.sectors_per_track, on_medium % self.sectors_per_track);
+        let (cylinder, surface) = (track / surfaces, track % surfaces);
+        self.start + cylinder * self.cylinder_pitch + surface * self.track_pitch + self.along(on_track, turn)
+    }
 }
 
 /// A point on the surface that a head can be at.
@@ -75,13 +112,103 @@ impl Geometry {
         let mut zones = Vec::with_capacity(per_track.len());
         let (mut first_sector, mut first_cylinder, mut start) = (0, 0, 0);
         for sectors_per_track in per_track {
-            zones.push(Zone { first_sector, first_cylinder, start, sectors_per_track });
+            zones.push(Zone {
+                first_sector,
+                first_cylinder,
+                cylinders: zone_cylinders,
+                start,
+                first_used: start,
+                sectors_per_track,
+                track_pitch,
+                cylinder_pitch,
+                map: None,
+            });
             first_sector += zone_cylinders * surfaces * sectors_per_track;
             first_cylinder += zone_cylinders;
             start += zone_cylinders * cylinder_pitch;
         }
         let cylinders = u32::try_from(first_cylinder).unwrap_or(u32::MAX);
-        Self { surfaces, turn, track_pitch, cylinder_pitch, zones, cylinders, sectors }
+        Self { surfaces, turn, order: SurfaceOrder::Same, zones, cylinders, sectors }
+    }
+
+    /// The layout that is known zone by zone. A change of track takes its skew, and a turn more where the skew is
+    /// shorter than `switch`, what the arm takes for it.
+    pub fn detailed(layout: &Layout, turn: u64, switch: Skew) -> Self {
+        let surfaces = u64::from(layout.surfaces.max(1));
+        let mut zones: Vec<Zone> = Vec::with_capacity(layout.zones.len());
+        let (mut first_sector, mut after) = (0, turn);
+        for zone in &layout.zones {
+            let spt = zone.sectors_per_track.max(1);
+            let time = |sectors: f64| (sectors.max(0.0) / spt as f64 * turn as f64).round() as u64;
+            let skew = |sectors: f64, least: u64| {
+                let skew = time(sectors);
+                turn + skew + least.saturating_sub(skew).div_ceil(turn) * turn
+            };
+            let track_pitch = skew(zone.track_skew, switch.surface);
+            let cylinder_pitch = (surfaces - 1) * track_pitch + skew(zone.cylinder_skew, switch.cylinder);
+            let map = Map::new(zone, surfaces);
+            let mut new = Zone {
+                first_sector,
+                first_cylinder: u64::from(zone.first_cylinder),
+                cylinders: u64::from(zone.cylinders),
+                start: 0,
+                first_used: 0,
+                sectors_per_track: spt,
+                track_pitch,
+                cylinder_pitch,
+                map: (!map.is_plain()).then(|| Box::new(map)),
+            };
+            // Its angle is known; on the tape it begins as soon as the arm can be there.
+            let lead = new.tape(new.on_medium(0), surfaces, turn);
+            let angle = time(zone.offset) % turn;
+            let earliest = after.saturating_sub(lead);
+            new.start = earliest + (angle + turn - earliest % turn) % turn;
+            new.first_used = new.start + lead;
+            let last = new.on_medium(zone.sectors.saturating_sub(1));
+            after = new.tape(last, surfaces, turn) + turn / spt + switch.cylinder;
+            first_sector += zone.sectors;
+            zones.push(new);
+        }
+        let cylinders =
+            layout.zones.iter().map(|zone| zone.first_cylinder + zone.cylinders).max().unwrap_or(1);
+        Self {
+            surfaces,
+            turn,
+            order: layout.order,
+            zones,
+            cylinders,
+            sectors: layout.sectors.min(first_sector),
+        }
+    }
+
+    /// How long a sector is under the head.
+    pub fn sector_time(&self, sector: u64) -> Nanos {
+        Nanos(self.turn / self.zone_by(|zone| zone.first_sector <= sector).sectors_per_track)
+    }
+
+    /// The first address behind `sector` that is not on its track, or with `whole_cylinder` not on its cylinder.
+    pub fn end_of_track(&self, sector: u64, whole_cylinder: bool) -> u64 {
+        let zone = self.zone_by(|zone| zone.first_sector <= sector);
+        let size = zone.sectors_per_track * if whole_cylinder { self.surfaces } else { 1 };
+        let next = (zone.on_medium(sector.saturating_sub(zone.first_sector)) / size + 1) * size;
+        (zone.first_sector + zone.address(next)).min(self.end_of(zone)).min(self.sectors)
+    }
+
+    /// The first address behind a zone.
+    fn end_of(&self, zone: &Zone) -> u64 {
+        let next = self.zones.partition_point(|other| other.first_sector <= zone.first_sector);
+        self.zones.get(next).map_or(self.sectors, |next| next.first_sector)
+    }
+
+    /// The head of the given track of a cylinder, counted in the order of addresses.
+    #[inline]
+    fn surface(&self, zone: &Zone, cylinder: u64, track: u64) -> u32 {
+        let turned = match self.order {
+            SurfaceOrder::Same => false,
+            SurfaceOrder::TurnsInZone => cylinder % 2 == 1,
+            SurfaceOrder::Turns => (zone.first_cylinder + cylinder) % 2 == 1,
+        };
+        (if turned { self.surfaces - 1 - track } else { track }) as u32
     }
 
     pub fn cylinders(&self) -> u32 {
@@ -101,14 +228,14 @@ impl Geometry {
     /// Where `sector` begins.
     pub fn place(&self, sector: u64) -> Place {
         let zone = self.zone_by(|zone| zone.first_sector <= sector);
-        let in_zone = sector.saturating_sub(zone.first_sector);
+        let in_zone = zone.on_medium(sector.saturating_sub(zone.first_sector));
         let (track, on_track) = (in_zone / zone.sectors_per_track, in_zone % zone.sectors_per_track);
         let (cylinder, surface) = (track / self.surfaces, track % self.surfaces);
-        let along = on_track * self.turn / zone.sectors_per_track;
+        let along = zone.along(on_track, self.turn);
         Place {
             cylinder: (zone.first_cylinder + cylinder) as u32,
-            surface: surface as u32,
-            tape: zone.start + cylinder * self.cylinder_pitch + surface * self.track_pitch + along,
+            surface: self.surface(zone, cylinder, surface),
+            tape: zone.start + cylinder * zone.cylinder_pitch + surface * zone.track_pitch + along,
         }
     }
 
@@ -116,8 +243,8 @@ impl Geometry {
     pub fn end_place(&self, end: u64) -> Place {
         let last = end.saturating_sub(1);
         let zone = self.zone_by(|zone| zone.first_sector <= last);
-        let on_track = last.saturating_sub(zone.first_sector) % zone.sectors_per_track;
-        let along = |sectors: u64| sectors * self.turn / zone.sectors_per_track;
+        let on_track = zone.on_medium(last.saturating_sub(zone.first_sector)) % zone.sectors_per_track;
+        let along = |sectors: u64| zone.along(sectors, self.turn);
         let place = self.place(last);
         Place { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
     }
@@ -125,18 +252,25 @@ impl Geometry {
     /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has not wholly passed
     /// it.
     pub fn at(&self, tape: u64) -> (Place, u64) {
-        let zone = self.zone_by(|zone| zone.start <= tape);
+        let zone = self.zone_by(|zone| zone.first_used <= tape);
         let in_zone = tape - zone.start;
-        let (cylinder, in_cylinder) = (in_zone / self.cylinder_pitch, in_zone % self.cylinder_pitch);
+        // Behind the zone's last cylinder the arm counts as still there.
+        let cylinder = (in_zone / zone.cylinder_pitch).min(zone.cylinders - 1);
+        let in_cylinder = in_zone - cylinder * zone.cylinder_pitch;
         // In the gap behind a track the head counts as still on it.
-        let surface = (in_cylinder / self.track_pitch).min(self.surfaces - 1);
-        let along = (in_cylinder - surface * self.track_pitch).min(self.turn);
+        let surface = (in_cylinder / zone.track_pitch).min(self.surfaces - 1);
+        let along = (in_cylinder - surface * zone.track_pitch).min(self.turn);
         // Sector k of the track is over at (k + 1) * turn / sectors_per_track, rounded down.
         let passed = ((along + 1) * zone.sectors_per_track - 1) / self.turn;
         let track = cylinder * self.surfaces + surface;
-        let sector = zone.first_sector + track * zone.sectors_per_track + passed.min(zone.sectors_per_track);
-        let cylinder = (zone.first_cylinder + cylinder) as u32;
-        (Place { cylinder, surface: surface as u32, tape }, sector.min(self.sectors))
+        let on_medium = track * zone.sectors_per_track + passed.min(zone.sectors_per_track);
+        let sector = (zone.first_sector + zone.address(on_medium)).min(self.sectors);
+        let place = Place {
+            cylinder: (zone.first_cylinder + cylinder) as u32,
+            surface: self.surface(zone, cylinder, surface),
+            tape,
+        };
+        (place, if zone.map.is_none() { sector } else { sector.min(self.end_of(zone)) })
     }
 
     /// The last zone for which `starts` holds; the zones for which it does come first.

@@ -4,20 +4,27 @@ use disklab_des::Random;
 use disklab_spec::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
 
+use super::detailed::DetailedHdd;
 use super::geometry::{Geometry, Place, Skew};
-use super::seek::SeekCurve;
+use super::seek::{SeekCurve, SeekTable, SeekTime};
 
 pub(crate) struct Mechanics {
     pub geometry: Geometry,
-    curve: SeekCurve,
+    seeks: Seeks,
     /// In nanoseconds, as all times here.
     head_switch: u64,
+    /// As a signed number where it is below zero: it is added with wrapping.
     write_settle: u64,
     turn: u64,
     /// Turns begun during the longest travel.
     longest_turns: u64,
     /// The platters' angle at time 0, as the time since angle 0 passed the head.
     start: u64,
+}
+
+enum Seeks {
+    Curve(SeekCurve),
+    Table(SeekTable),
 }
 
 /// Where the arm is, and which head is in use.
@@ -56,7 +63,34 @@ impl Mechanics {
         let Hdd { seek_track_to_track, seek_average, seek_full, .. } = *model;
         let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, geometry.cylinders());
         let longest = curve.time(geometry.cylinders()).max(head_switch) + write_settle;
-        Self { geometry, curve, head_switch, write_settle, turn, longest_turns: longest / turn + 1, start }
+        let (seeks, longest_turns) = (Seeks::Curve(curve), longest / turn + 1);
+        Self { geometry, seeks, head_switch, write_settle, turn, longest_turns, start }
+    }
+
+    /// `start`: the time since angle 0 passed the head, at time 0.
+    pub fn detailed(model: &DetailedHdd, start: Nanos) -> Self {
+        let turn = model.turn.0.max(1);
+        let table = SeekTable::new(&model.seeks);
+        let head_switch = model.head_switch.0;
+        // No move is made to take less than nothing.
+        let least = [table.least(), head_switch].into_iter().filter(|&time| time > 0).min().unwrap_or(0);
+        let write_settle = model.write_settle.max(-i64::try_from(least).unwrap_or(i64::MAX));
+        let longest = table.longest().max(head_switch).saturating_add_signed(write_settle.max(0));
+        // Skews are made for reads; what a write takes more is part of them in all drives measured.
+        let switch = Skew { surface: head_switch, cylinder: table.time(1).max(head_switch) };
+        Self {
+            geometry: Geometry::detailed(&model.layout, turn, switch),
+            seeks: Seeks::Table(table),
+            head_switch,
+            write_settle: write_settle as u64,
+            turn,
+            longest_turns: longest / turn + 1,
+            start: start.0 % turn,
+        }
+    }
+
+    pub fn turn(&self) -> u64 {
+        self.turn
     }
 
     pub fn target(&self, place: Place, write: bool) -> Target {
@@ -75,7 +109,15 @@ impl Mechanics {
     /// predicted one costs more than all the arithmetic.
     #[inline]
     pub fn reach(&self, arm: Arm, angle: u64, target: &Target) -> u64 {
-        let travel = self.travel(arm, target);
+        match &self.seeks {
+            Seeks::Curve(curve) => self.reach_by(curve, arm, angle, target),
+            Seeks::Table(table) => self.reach_by(table, arm, angle, target),
+        }
+    }
+
+    #[inline]
+    fn reach_by(&self, seeks: &impl SeekTime, arm: Arm, angle: u64, target: &Target) -> u64 {
+        let travel = self.travel_by(seeks, arm, target);
         let ahead = u64::from(target.angle) + self.turn - angle;
         let first = ahead.min(ahead.wrapping_sub(self.turn));
         let short = travel.saturating_sub(first);
@@ -84,13 +126,20 @@ impl Mechanics {
     }
 
     /// The part of it that the arm takes, without the wait.
+    pub fn travel(&self, arm: Arm, target: &Target) -> u64 {
+        match &self.seeks {
+            Seeks::Curve(curve) => self.travel_by(curve, arm, target),
+            Seeks::Table(table) => self.travel_by(table, arm, target),
+        }
+    }
+
     #[inline]
-    fn travel(&self, arm: Arm, target: &Target) -> u64 {
+    fn travel_by(&self, seeks: &impl SeekTime, arm: Arm, target: &Target) -> u64 {
         let distance = arm.cylinder.abs_diff(target.arm.cylinder);
         let switch = u64::from(arm.surface != target.arm.surface) * self.head_switch;
-        let moved = self.curve.time(distance).max(switch);
+        let moved = seeks.time(distance).max(switch);
         // Without a move the head is settled already.
-        moved + u64::from(target.write && moved > 0) * self.write_settle
+        moved.wrapping_add(u64::from(target.write && moved > 0).wrapping_mul(self.write_settle))
     }
 
     /// The target that is reached soonest, as its index and how long it takes; the first one of equals.
@@ -100,10 +149,24 @@ impl Mechanics {
         angle: u64,
         targets: impl Iterator<Item = &'a Target>,
     ) -> Option<(usize, u64)> {
+        match &self.seeks {
+            Seeks::Curve(curve) => self.nearest_by(curve, arm, angle, targets),
+            Seeks::Table(table) => self.nearest_by(table, arm, angle, targets),
+        }
+    }
+
+    #[inline]
+    fn nearest_by<'a>(
+        &self,
+        seeks: &impl SeekTime,
+        arm: Arm,
+        angle: u64,
+        targets: impl Iterator<Item = &'a Target>,
+    ) -> Option<(usize, u64)> {
         let mut best = None;
         let mut shortest = u64::MAX;
         for (index, target) in targets.enumerate() {
-            let reach = self.reach(arm, angle, target);
+            let reach = self.reach_by(seeks, arm, angle, target);
             if reach < shortest {
                 (best, shortest) = (Some((index, reach)), reach);
             }

@@ -5,6 +5,7 @@ use std::ops::Range;
 use disklab_units::Nanos;
 
 use super::HddDisk;
+use super::detailed::LookAheadEnd;
 use super::mechanics::{Arm, Target};
 use super::queue::Command;
 use super::stream::Stream;
@@ -71,7 +72,10 @@ impl HddDisk {
                 self.leave(&access);
                 self.counters.media_written_sectors += command.end - command.from;
                 let id = command.request.id;
-                self.port.finish(Completion { id, at, started: access.since });
+                let done =
+                    self.detail.as_ref().map_or(at, |detail| detail.write_done(at.max(detail.taken())));
+                self.keep_written(command.from..command.end);
+                self.port.finish(Completion { id, at: done, started: access.since });
             }
             Activity::Destage(access) => {
                 self.leave(&access);
@@ -92,12 +96,36 @@ impl HddDisk {
         self.counters.media_read_sectors += self.segments.grow(stream.segment, command.end);
         self.read_up_to = Some(command.end);
         // It was sent on as it came in.
-        let done = self.port.transfer_along(at, command.bytes());
+        let done = match &self.detail {
+            None => self.port.transfer_along(at, command.bytes()),
+            Some(detail) => detail.read_done(at, command.bytes().sectors().0),
+        };
         self.port.finish(Completion { id: command.request.id, at: done, started: since });
         self.serve_waiting(at, stream.segment);
-        if self.queue.is_empty() && self.stalled.is_empty() && self.look_ahead > 0 {
-            stream.extend(command.end + self.look_ahead, &self.mechanics.geometry);
+        let wanted = self.detail.as_ref().map_or(self.look_ahead > 0, |detail| detail.looks_ahead());
+        if self.queue.is_empty() && self.stalled.is_empty() && wanted {
+            stream.extend(self.read_on_to(stream.segment, command.end), &self.mechanics.geometry);
             self.activity = Activity::Ahead(stream);
+        }
+    }
+
+    /// How far a stream reads on behind a read up to `end`.
+    fn read_on_to(&self, segment: usize, end: u64) -> u64 {
+        let limit = end + self.look_ahead;
+        let Some(detail) = &self.detail else { return limit };
+        let geometry = &self.mechanics.geometry;
+        let last = end.saturating_sub(1);
+        let within = |cylinder| limit.min(geometry.end_of_track(last, cylinder));
+        match detail.cache.look_ahead.up_to {
+            LookAheadEnd::Anywhere => limit,
+            LookAheadEnd::Track => within(false),
+            LookAheadEnd::Cylinder => within(true),
+            LookAheadEnd::NextTrack => {
+                let track = geometry.end_of_track(end, false);
+                let held = self.segments.range(segment).start;
+                let followed = geometry.end_of_track(held, false) <= end;
+                limit.min(if followed { geometry.end_of_track(track, false) } else { track })
+            }
         }
     }
 
@@ -128,8 +156,12 @@ impl HddDisk {
             }
             _ => return,
         }
-        match self.pick(at) {
+        // Before this the drive is busy with the command itself.
+        let begins = self.detail.as_ref().map_or(at, |detail| detail.begins().max(at));
+        let busy = (begins - at).0;
+        match self.pick(at, begins) {
             Some(Choice::Command(index, reach)) => {
+                let reach = busy + reach;
                 let (command, target) = self.queue.remove(index);
                 if command.request.op == Op::Read {
                     self.begin_read(at, command, &target, reach);
@@ -138,15 +170,16 @@ impl HddDisk {
                     self.activity = Activity::Write { command, access };
                 }
             }
-            Some(Choice::Extent(age, reach)) => self.begin_destage(at, age, reach),
+            Some(Choice::Extent(age, reach)) => self.begin_destage(at, age, busy + reach),
             None => self.finish_flush(at),
         }
     }
 
     /// Shortest access time first, unless somebody has waited too long. The write buffer is emptied when no command
     /// waits for the medium, and in competition with them when one waits for room in it.
-    fn pick(&self, at: Nanos) -> Option<Choice> {
-        let angle = self.mechanics.angle_at(at);
+    /// The arm moves from `begins` on.
+    fn pick(&self, at: Nanos, begins: Nanos) -> Option<Choice> {
+        let angle = self.mechanics.angle_at(begins);
         let waiting = |command: &Command| at.saturating_sub(command.since);
         let queued = self.queue.oldest().map(waiting);
         let stalled = self.stalled.front().map(waiting);
@@ -181,11 +214,13 @@ impl HddDisk {
         let geometry = &self.mechanics.geometry;
         let from = geometry.place(command.from).tape;
         let end = geometry.end_place(command.end);
+        let follows = |stream: &Stream| self.detail.is_none() || at < stream.stop();
         // Where reading on comes to the data as soon as an own access would, it goes on: what lies between is cached.
         let ahead = match std::mem::replace(&mut self.activity, Activity::Idle) {
             Activity::Ahead(stream)
                 if self.segments.range(stream.segment).end <= command.from
-                    && stream.when(from).saturating_sub(at).0 <= reach =>
+                    && stream.when(from).saturating_sub(at).0 <= reach
+                    && follows(&stream) =>
             {
                 Some(stream)
             }
@@ -197,12 +232,34 @@ impl HddDisk {
             let access = Access { since: at, end: stream.when(end.tape).max(at), arm: end.arm() };
             (stream, access)
         } else {
-            let access = self.access(at, reach, target, from..end.tape, end.arm());
+            let mut access = self.access(at, reach, target, from..end.tape, end.arm());
+            if let Some(sooner) = self.read_on_arrival(at, reach, target, &command) {
+                access.end = access.end.min(sooner);
+            }
             let segment = self.segments.open(command.from);
             let there = at.saturating_add(Nanos(reach));
             (Stream::new(segment, there, from, command.end, &self.mechanics.geometry), access)
         };
+        if let Some(detail) = &mut self.detail {
+            let geometry = &self.mechanics.geometry;
+            let end = access.end;
+            detail.sends_from(command.end - command.from, |sectors| {
+                stream.when(geometry.end_place(command.from + sectors).tape).min(end)
+            });
+        }
         self.activity = Activity::Read { stream, command, access };
+    }
+
+    /// When a read is all in the cache whose head comes to its track in the middle of it and begins right there: after
+    /// a whole turn, not only when the first sector has come round and all others behind it.
+    fn read_on_arrival(&self, at: Nanos, reach: u64, target: &Target, command: &Command) -> Option<Nanos> {
+        let detail = self.detail.as_ref().filter(|detail| detail.cache.reads_on_arrival)?;
+        if self.mechanics.geometry.end_of_track(command.from, false) < command.end {
+            return None;
+        }
+        let begins = detail.begins().max(at);
+        Some(begins + Nanos(self.mechanics.travel(self.arm, target) + self.mechanics.turn()))
+            .filter(|_| reach > 0)
     }
 
     fn begin_destage(&mut self, at: Nanos, age: usize, reach: u64) {
@@ -215,6 +272,13 @@ impl HddDisk {
         self.stop_ahead(at);
         let geometry = &self.mechanics.geometry;
         let (start, end) = (geometry.place(sectors.start), geometry.end_place(sectors.end));
+        let reach = match &self.detail {
+            None => reach,
+            Some(detail) => {
+                let there = detail.first_turn_with_data(at + Nanos(reach), self.mechanics.turn());
+                (there - at).0
+            }
+        };
         self.access(at, reach, target, start.tape..end.tape, end.arm())
     }
 
@@ -245,7 +309,7 @@ impl HddDisk {
         }
     }
 
-    fn stop_ahead(&mut self, at: Nanos) {
+    pub(super) fn stop_ahead(&mut self, at: Nanos) {
         if matches!(self.activity, Activity::Ahead(_)) {
             self.catch_up(at);
             self.activity = Activity::Idle;
@@ -255,7 +319,7 @@ impl HddDisk {
     /// A read up to `end` was served from this segment: keeps data ready for the next one. A stream that has stopped
     /// starts again when half of what it had read ahead is used up, so that a slow reader in sequence never waits.
     pub(super) fn keep_ahead(&mut self, at: Nanos, segment: usize, end: u64) {
-        let limit = end + self.look_ahead;
+        let limit = self.read_on_to(segment, end);
         let geometry = &self.mechanics.geometry;
         if let Activity::Ahead(stream) = &mut self.activity {
             if at < stream.stop() {
@@ -269,8 +333,11 @@ impl HddDisk {
             return;
         }
         let held = self.segments.range(segment).end;
-        let half_used = held.saturating_sub(end) * 2 < self.look_ahead && held < geometry.sectors();
-        if half_used && self.queue.is_empty() && !self.buffer.has_waiting() {
+        let wanted = match &self.detail {
+            None => held.saturating_sub(end) * 2 < self.look_ahead && held < geometry.sectors(),
+            Some(detail) => detail.cache.look_ahead.on_hit && held < limit.min(geometry.sectors()),
+        };
+        if wanted && self.queue.is_empty() && !self.buffer.has_waiting() {
             self.stop_ahead(at);
             self.begin_ahead(at, segment, held, limit);
         }

@@ -8,7 +8,9 @@
 //! Not modelled yet: retries, sectors larger than 512 bytes that must be read before a part of them is written,
 //! spindown.
 
+mod detailed;
 mod geometry;
+mod layout;
 mod mechanics;
 mod mechanism;
 mod queue;
@@ -20,10 +22,16 @@ mod tests;
 mod write_buffer;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use disklab_spec::device::Hdd;
-use disklab_units::{Bytes, Nanos, Seed};
+use disklab_units::{Bytes, Nanos, Rate, Seed};
 
+use self::detailed::Detail;
+pub use self::detailed::{
+    After, CommandTimes, DetailedCache, DetailedHdd, LookAhead, LookAheadEnd, ScatteredWrite,
+};
+pub use self::layout::{Layout, SurfaceOrder, ZoneLayout};
 use self::mechanics::{Arm, Mechanics};
 use self::mechanism::Activity;
 use self::queue::{Command, Queue};
@@ -52,6 +60,8 @@ pub(crate) struct HddDisk {
     /// The flush in service.
     flush: Option<Command>,
     age_limit: Nanos,
+    /// What is known of this drive beyond a data sheet.
+    detail: Option<Box<Detail>>,
     /// Everything before has happened.
     clock: Nanos,
     counters: Counters,
@@ -82,6 +92,39 @@ impl HddDisk {
             stalled: VecDeque::with_capacity(64),
             flush: None,
             age_limit: model.age_limit,
+            detail: None,
+            clock: Nanos::ZERO,
+            counters: Counters::default(),
+        }
+    }
+
+    /// `start`: the time since angle 0 passed the head, at time 0.
+    pub fn detailed(model: &DetailedHdd, start: Nanos) -> Self {
+        let segments = Segments::new(model.cache.segments, model.cache.segment);
+        let write_room = u64::from(model.cache.segments.max(1)) * segments.size();
+        Self {
+            // What commands cost depends on what they are, which `detail` knows; the cable is in it too.
+            port: Port::new(PortSpeed {
+                decode: Nanos::ZERO,
+                pace: Nanos::ZERO,
+                link: Rate(u64::MAX),
+                link_command: Nanos::ZERO,
+                depth: 1,
+                queued_flush: false,
+            }),
+            mechanics: Mechanics::detailed(model, start),
+            arm: Arm { cylinder: 0, surface: 0 },
+            activity: Activity::Idle,
+            read_up_to: None,
+            queue: Queue::new(1, 1),
+            look_ahead: model.cache.look_ahead.sectors,
+            segments,
+            write_cache: model.cache.write_cache,
+            buffer: WriteBuffer::new(write_room, 1),
+            stalled: VecDeque::new(),
+            flush: None,
+            age_limit: Nanos::MAX,
+            detail: Some(Box::new(Detail::new(model))),
             clock: Nanos::ZERO,
             counters: Counters::default(),
         }
@@ -132,6 +175,9 @@ impl HddDisk {
 
     /// A read that lies in the write buffer in part is read from the medium as a whole.
     fn accept_read(&mut self, at: Nanos, mut command: Command) {
+        if let Some(detail) = &mut self.detail {
+            detail.read_arrives(at, command.from, command.end);
+        }
         if self.buffer.holds(command.from, command.end) {
             return self.hit(at, &command);
         }
@@ -142,6 +188,9 @@ impl HddDisk {
                 self.hit(at, &command);
                 return self.keep_ahead(at, segment, command.end);
             }
+            if let Some(detail) = &mut self.detail {
+                detail.sends_at_once();
+            }
         }
         self.enqueue(command, false);
     }
@@ -149,17 +198,26 @@ impl HddDisk {
     /// The data is in the drive's memory.
     fn hit(&mut self, at: Nanos, command: &Command) {
         self.counters.cache_hits += 1;
-        let done = self.port.last_transfer(at, command.bytes());
+        let done = match &self.detail {
+            None => self.port.last_transfer(at, command.bytes()),
+            Some(detail) => detail.hit_done(command.bytes().sectors().0),
+        };
         self.port.finish(Completion { id: command.request.id, at: done, started: at });
     }
 
     fn accept_write(&mut self, at: Nanos, command: Command) {
         let sectors = command.end - command.from;
+        if let Some(detail) = &mut self.detail {
+            let medium = self.mechanics.geometry.sector_time(command.from);
+            detail.write_arrives(at, command.from, sectors, medium);
+            self.stop_ahead(at);
+            self.segments.forget(&(command.from..command.end));
+        }
         // Zeroes are told, not sent; the drive writes them like data, straight to the medium.
         let zeroes = command.request.op == Op::WriteZeroes;
         let through = !self.write_cache || command.request.fua || zeroes || !self.buffer.could_fit(sectors);
         if through {
-            if !zeroes {
+            if !zeroes && self.detail.is_none() {
                 // The data is in memory before the arm is there, the link being faster than the medium.
                 self.port.transfer(at, command.bytes());
             }
@@ -182,8 +240,20 @@ impl HddDisk {
         let mechanics = &self.mechanics;
         let target = |sector| mechanics.target(mechanics.geometry.place(sector), true);
         self.buffer.insert(command.from, command.end, target);
-        let done = self.port.last_transfer(at, command.bytes());
+        let done = match &self.detail {
+            None => self.port.last_transfer(at, command.bytes()),
+            Some(detail) => detail.cached_write_done(at.max(detail.taken())),
+        };
+        self.keep_written(command.from..command.end);
         self.port.finish(Completion { id: command.request.id, at: done, started: at });
+    }
+
+    /// What was written is in a segment like what was read, if the drive works so.
+    fn keep_written(&mut self, sectors: Range<u64>) {
+        if self.detail.as_ref().is_some_and(|detail| detail.cache.keeps_written) {
+            let segment = self.segments.open(sectors.start);
+            self.segments.grow(segment, sectors.end);
+        }
     }
 
     /// Room has become free.

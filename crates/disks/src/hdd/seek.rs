@@ -2,6 +2,51 @@
 
 use disklab_units::Nanos;
 
+/// What the arm takes over a distance in cylinders, in nanoseconds; no distance takes no time.
+pub(crate) trait SeekTime {
+    fn time(&self, cylinders: u32) -> u64;
+}
+
+/// Times that were measured, one for each distance.
+pub(crate) struct SeekTable {
+    times: Vec<u64>,
+}
+
+impl SeekTable {
+    /// By distance from 0; longer ones take what the last takes.
+    pub fn new(times: &[Nanos]) -> Self {
+        let times = times.iter().enumerate().map(|(distance, time)| if distance == 0 { 0 } else { time.0 });
+        let mut times: Vec<u64> = times.collect();
+        if times.is_empty() {
+            times.push(0);
+        }
+        Self { times }
+    }
+
+    pub fn longest(&self) -> u64 {
+        self.times.iter().copied().max().unwrap_or(0)
+    }
+
+    /// Over any distance but none.
+    pub fn least(&self) -> u64 {
+        self.times.iter().skip(1).copied().min().unwrap_or(0)
+    }
+}
+
+impl SeekTime for SeekTable {
+    #[inline]
+    fn time(&self, cylinders: u32) -> u64 {
+        self.times[(cylinders as usize).min(self.times.len() - 1)]
+    }
+}
+
+impl SeekTime for SeekCurve {
+    #[inline]
+    fn time(&self, cylinders: u32) -> u64 {
+        SeekCurve::time(self, cylinders)
+    }
+}
+
 /// Short seeks are spent speeding up and slowing down, so time grows with the square root of the distance; long ones
 /// coast, and it grows evenly: `a + b sqrt(d)` below the knee, `c + e d` from it on (Ruemmler and Wilkes, "An
 /// introduction to disk drive modeling", IEEE Computer 1994).

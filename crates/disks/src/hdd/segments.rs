@@ -58,6 +58,15 @@ impl Segments {
         oldest
     }
 
+    /// Empties every segment that holds one of these sectors.
+    pub fn forget(&mut self, sectors: &Range<u64>) {
+        for segment in &mut self.all {
+            if segment.start < sectors.end && segment.end > sectors.start {
+                *segment = Segment::default();
+            }
+        }
+    }
+
     /// What the segment holds.
     pub fn range(&self, index: usize) -> Range<u64> {
         self.all[index].start..self.all[index].end
@@ -105,6 +114,17 @@ mod tests {
         assert_eq!(segments.find(5), Some(first));
         assert_eq!(segments.open(900), second);
         assert_eq!(segments.find(505), None);
+    }
+
+    #[test]
+    fn a_segment_that_is_written_to_is_forgotten() {
+        let mut segments = Segments::new(2, 100);
+        let first = segments.open(0);
+        segments.grow(first, 10);
+        segments.forget(&(10..20));
+        assert_eq!(segments.find(5), Some(first));
+        segments.forget(&(9..20));
+        assert_eq!(segments.find(5), None);
     }
 
     #[test]

@@ -1,0 +1,258 @@
+//! `disklab validate`: the model of hard disks against drives that were measured.
+
+mod published;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Component, Path, PathBuf};
+
+use disklab_disksim::drive::Summary;
+use disklab_disksim::{Drive, Validation, trace};
+use disklab_kernels::Share;
+use disklab_units::prose::count;
+use serde::Serialize;
+
+use self::published::Published;
+use crate::exit::{Exit, Failure};
+use crate::home::from_here;
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+
+/// Replay measured requests on modelled hard disks, and say how near the model comes.
+///
+/// Reads drives as DiskSim describes them, `NAME.parv` with the files that it names, and requests that were measured on
+/// the real drive, `NAME.trace` beside it. A closed replay (each request as long after the one before as it really was)
+/// gives the distance between the distributions of response times; a tracked one predicts each request from those before
+/// it. What the files do not say is estimated from the first 15 % of a trace and scored on the rest. Ends with exit code
+/// 1 where DiskSim's own results are known and better.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Folders or .parv files. Without any, ../shared/data/disksim beside this installation's lab.
+    paths: Vec<PathBuf>,
+}
+
+/// Where such files are.
+const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data Laboratory comes with such files, in its \
+                      folder `valid`: https://www.pdl.cmu.edu/DiskSim/";
+
+#[derive(Debug, Serialize)]
+struct Row {
+    file: PathBuf,
+    drive: Option<String>,
+    summary: Option<Summary>,
+    #[serde(flatten)]
+    validation: Option<Validation>,
+    disksim: Option<Published>,
+    /// Whether both of DiskSim's scores are reached, where they are known.
+    met: Option<bool>,
+    not_modelled: Vec<String>,
+    /// Why there is nothing else.
+    failed: Option<String>,
+}
+
+pub fn validate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let files = files(&args.paths)?;
+    let rows: Vec<Row> = files.into_iter().map(row).collect();
+    let exit = if rows.iter().any(|row| row.failed.is_some()) {
+        Exit::Mistaken
+    } else if rows.iter().any(|row| row.met == Some(false)) {
+        Exit::Failed
+    } else {
+        Exit::Ok
+    };
+    if screen.json {
+        screen.json(&serde_json::json!({ "unit": "ms", "drives": rows }))?;
+        return Ok(exit);
+    }
+    let mut out = screen.out();
+    print(&rows, screen, &mut out)?;
+    out.flush()?;
+    Ok(exit)
+}
+
+/// All .parv files that are meant, in order of their names.
+fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = paths.to_vec();
+    if paths.is_empty() {
+        let lab = Share::find()?.lab();
+        let folder = lab.join("../../shared/data/disksim");
+        let Ok(folder) = folder.canonicalize() else {
+            return Err(Failure::cannot(format!(
+                "no measured drives: {} is not there. Name a folder that has them. {SOURCE}",
+                folder.display()
+            )));
+        };
+        paths.push(from_here(&folder));
+    }
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path);
+            continue;
+        }
+        let unreadable = |error| Failure::mistaken(format!("{}: cannot be read: {error}", path.display()));
+        let entries = fs::read_dir(&path).map_err(unreadable)?;
+        let entries: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+        let mut found = entries.map_err(unreadable)?;
+        found.retain(|file| file.extension().is_some_and(|extension| extension == "parv"));
+        found.sort();
+        if found.is_empty() {
+            return Err(Failure::mistaken(format!("{}: no .parv file in it. {SOURCE}", path.display())));
+        }
+        files.extend(found);
+    }
+    Ok(files)
+}
+
+fn row(file: PathBuf) -> Row {
+    match read(&file) {
+        Ok((drive, validation)) => {
+            let disksim = published::find(&drive.name);
+            let met = disksim.map(|disksim| {
+                validation.estimated.rms <= disksim.rms && validation.tracked_deviation < disksim.deviation
+            });
+            Row {
+                file,
+                drive: Some(drive.name.trim_end_matches("_validate").to_owned()),
+                summary: Some(drive.summary),
+                validation: Some(validation),
+                disksim,
+                met,
+                not_modelled: drive.left_out,
+                failed: None,
+            }
+        }
+        Err(failed) => Row {
+            file,
+            drive: None,
+            summary: None,
+            validation: None,
+            disksim: None,
+            met: None,
+            not_modelled: Vec::new(),
+            failed: Some(failed),
+        },
+    }
+}
+
+fn read(file: &Path) -> Result<(Drive, Validation), String> {
+    let folder = file.parent().unwrap_or(Path::new("."));
+    let name = file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let mut files = |name: &str| {
+        let path = Path::new(name);
+        // Files name their neighbours; what they name elsewhere is none of theirs.
+        if !path.components().all(|part| matches!(part, Component::Normal(_))) {
+            return Err(format!("not read: it is not below {}", folder.display()));
+        }
+        fs::read(folder.join(path)).map_err(|error| format!("cannot be read: {error}"))
+    };
+    let drive = Drive::read(&name, &mut files).map_err(|error| error.to_string())?;
+    let requests = file.with_extension("trace");
+    let bytes = fs::read(&requests)
+        .map_err(|error| format!("{}: measured requests are wanted there: {error}", requests.display()))?;
+    let requests = trace::read(&requests.display().to_string(), &bytes, drive.summary.sectors);
+    let requests = requests.map_err(|error| error.to_string())?;
+    let validation = disklab_disksim::validate(&drive.model, &requests);
+    Ok((drive, validation))
+}
+
+const HEAD: [(&str, Side); 13] = [
+    ("drive", Side::Left),
+    ("requests", Side::Right),
+    ("mean\nmeasured", Side::Right),
+    ("\nmodel", Side::Right),
+    ("RMS\nfiles", Side::Right),
+    ("\nestimated", Side::Right),
+    ("\n%", Side::Right),
+    ("\nDiskSim", Side::Right),
+    ("deviation\nclosed", Side::Right),
+    ("\ntracked", Side::Right),
+    ("\nDiskSim", Side::Right),
+    ("angle\nfollowed", Side::Left),
+    ("\nmet", Side::Left),
+];
+
+fn print(rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut table = Table::new(&HEAD, screen.color);
+    let ms = |value: f64| format!("{value:.3}");
+    let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ms);
+    for row in rows {
+        let (Some(drive), Some(found)) = (&row.drive, &row.validation) else { continue };
+        table.row([
+            drive.clone(),
+            found.requests.to_string(),
+            ms(found.measured_mean),
+            ms(found.estimated.mean),
+            ms(found.files.rms),
+            ms(found.estimated.rms),
+            format!("{:.1}", found.estimated.demerit),
+            known(row.disksim.map(|disksim| disksim.rms)),
+            ms(found.estimated.deviation),
+            ms(found.tracked_deviation),
+            known(row.disksim.map(|disksim| disksim.deviation)),
+            (if found.tracking.follows() { "yes" } else { "no" }).to_owned(),
+            (match row.met {
+                Some(true) => "yes",
+                Some(false) => "no",
+                None => "-",
+            })
+            .to_owned(),
+        ]);
+    }
+    table.print(screen, "", out)?;
+    writeln!(out)?;
+    for line in LEGEND {
+        writeln!(out, "{line}")?;
+    }
+    for row in rows {
+        writeln!(out)?;
+        print_details(row, screen, out)?;
+    }
+    Ok(())
+}
+
+const LEGEND: [&str; 6] = [
+    "Milliseconds. Closed replay: each request is made as long after the model's completion of the one before as it was",
+    "after the measured one. RMS: between the distributions of response times; `files` from the drive's files alone, all",
+    "requests; `estimated` with what is named below, scored on requests that had no part in it, as all columns but these.",
+    "Deviation: standard deviation of measured less predicted, request by request; `tracked` predicts each request from the",
+    "measured ones before it. Where the angle of the platters cannot be followed from one request to the next, that is the",
+    "mean over all angles. Met: RMS at or below DiskSim's and tracked deviation below DiskSim's, which are for all requests.",
+];
+
+fn print_details(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let name = row.drive.clone().unwrap_or_else(|| row.file.display().to_string());
+    writeln!(out, "{}", screen.paint(&name, Paint::Strong))?;
+    if let Some(failed) = &row.failed {
+        writeln!(out, "  not replayed: {failed}")?;
+    }
+    if let Some(found) = &row.validation {
+        let (changes, tracking) = (found.changes, found.tracking);
+        writeln!(
+            out,
+            "  estimated from the first {}: times for commands longer by {:.3} (read hit), {:.3} (read miss), {:.3} (write)",
+            count(changes.requests, "request"),
+            changes.read_hit,
+            changes.read_miss,
+            changes.write
+        )?;
+        if let Some(sectors) = changes.look_ahead {
+            writeln!(out, "  and: reads ahead {sectors} sectors, against its files")?;
+        }
+        if changes.only_in_sequence {
+            writeln!(out, "  and: reads ahead only behind reads in sequence, against its files")?;
+        }
+        if tracking.follows() {
+            writeln!(
+                out,
+                "  and: a turn takes {:+.4} % more; the angle wanders by {} turns a request",
+                100.0 * tracking.slower,
+                tracking.wander
+            )?;
+        }
+    }
+    for what in &row.not_modelled {
+        writeln!(out, "  not modelled: {what}")?;
+    }
+    Ok(())
+}

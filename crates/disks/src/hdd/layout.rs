@@ -1,0 +1,171 @@
+//! Where the sectors of a disk are whose layout is known zone by zone, as somebody has measured it.
+//!
+//! Not every sector on the medium has an address: some are the drive's own, some are spare, some are bad. [`Map`]
+//! counts them away.
+
+/// All of a disk's sectors.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Layout {
+    /// Data surfaces, one head each.
+    pub surfaces: u32,
+    /// Addresses in all; zones may have room for more.
+    pub sectors: u64,
+    pub order: SurfaceOrder,
+    /// From the outside in, as addresses run.
+    pub zones: Vec<ZoneLayout>,
+}
+
+/// In which order addresses run through the surfaces of a cylinder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SurfaceOrder {
+    /// From the first to the last, in each cylinder.
+    Same,
+    /// There and back again, so that a change of cylinder needs none of the head; each zone begins with the first
+    /// surface.
+    TurnsInZone,
+    /// The same, by the number of the cylinder on the disk.
+    Turns,
+}
+
+/// Cylinders with the same number of sectors on each track.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ZoneLayout {
+    pub first_cylinder: u32,
+    pub cylinders: u32,
+    /// With and without address.
+    pub sectors_per_track: u64,
+    /// Addresses in the zone.
+    pub sectors: u64,
+    /// The angle of the zone's first sector on the medium, in sectors.
+    pub offset: f64,
+    /// From the end of a track to the beginning of the next, in sectors.
+    pub track_skew: f64,
+    /// The same, where the next is on another cylinder.
+    pub cylinder_skew: f64,
+    /// Addressable sectors at the zone's front that have no address.
+    pub empty: u64,
+    /// After how many sectors on the medium the pattern of spare ones repeats; at least `used`.
+    pub region: u64,
+    /// How many of these, the first ones, are not spare.
+    pub used: u64,
+    /// Sectors on the medium, counted within the zone and rising, that were found bad when addresses were given and
+    /// have none: the next one has what would have been theirs. A run of `slip_length` each.
+    pub slips: Vec<u64>,
+    /// Sectors in each of `slips`: one, or those of a track.
+    pub slip_length: u64,
+}
+
+/// From a zone's addresses to its sectors on the medium and back.
+#[derive(Debug)]
+pub(crate) struct Map {
+    empty: u64,
+    region: u64,
+    used: u64,
+    slips: Vec<u64>,
+    slip_length: u64,
+    sectors: u64,
+}
+
+impl Map {
+    pub fn new(zone: &ZoneLayout, surfaces: u64) -> Self {
+        let all = u64::from(zone.cylinders) * surfaces * zone.sectors_per_track;
+        let region = zone.region.max(1);
+        Self {
+            empty: zone.empty,
+            region,
+            used: zone.used.clamp(1, region),
+            slips: zone.slips.iter().copied().filter(|&slip| slip < all).collect(),
+            slip_length: zone.slip_length.max(1),
+            sectors: zone.sectors,
+        }
+    }
+
+    /// Every sector has an address.
+    pub fn is_plain(&self) -> bool {
+        self.empty == 0 && self.slips.is_empty() && self.region == self.used
+    }
+
+    /// The sector on the medium of an address.
+    pub fn on_medium(&self, in_zone: u64) -> u64 {
+        let counted = in_zone + self.empty;
+        let region = counted / self.used;
+        let start = region * self.region;
+        let mut sector = start + counted % self.used;
+        // Only what is bad within the region moves what lies behind it: the region's spares take it up.
+        let before = self.slips.partition_point(|&slip| slip < start);
+        for &slip in &self.slips[before..] {
+            if slip > sector {
+                break;
+            }
+            sector += self.slip_length;
+        }
+        sector
+    }
+
+    /// How many addresses come before a sector on the medium. The inverse of [`Map::on_medium`], by halving: this is
+    /// asked once where reading ahead stops, not for each request.
+    pub fn address(&self, on_medium: u64) -> u64 {
+        let (mut low, mut high) = (0, self.sectors);
+        while low < high {
+            let middle = low.midpoint(high);
+            if self.on_medium(middle) < on_medium { low = middle + 1 } else { high = middle }
+        }
+        low
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn zone() -> ZoneLayout {
+        ZoneLayout {
+            first_cylinder: 0,
+            cylinders: 10,
+            sectors_per_track: 20,
+            sectors: 380,
+            offset: 0.0,
+            track_skew: 5.0,
+            cylinder_skew: 7.0,
+            empty: 0,
+            region: 40,
+            used: 38,
+            slips: vec![3, 4, 50],
+            slip_length: 1,
+        }
+    }
+
+    #[test]
+    fn bad_sectors_push_what_follows_up_to_the_spares_of_their_region() {
+        let map = Map::new(&zone(), 2);
+        let found: Vec<u64> =
+            [0, 2, 3, 37, 38, 47, 48, 49, 75, 76].map(|address| map.on_medium(address)).to_vec();
+        assert_eq!(found, [0, 2, 5, 39, 40, 49, 51, 52, 78, 80]);
+    }
+
+    #[test]
+    fn what_is_empty_comes_first() {
+        let map = Map::new(&ZoneLayout { empty: 40, ..zone() }, 2);
+        assert_eq!((map.on_medium(0), map.address(0)), (42, 0));
+    }
+
+    #[test]
+    fn a_bad_track_moves_all_behind_it() {
+        let zone = ZoneLayout { slips: vec![20], slip_length: 20, region: 400, used: 400, ..zone() };
+        let map = Map::new(&zone, 2);
+        assert_eq!([19, 20, 39].map(|address| map.on_medium(address)), [19, 40, 59]);
+    }
+
+    proptest! {
+        #[test]
+        fn there_and_back(address in 0..370_u64, empty in 0..10_u64) {
+            let map = Map::new(&ZoneLayout { empty, ..zone() }, 2);
+            let sector = map.on_medium(address);
+            prop_assert_eq!(map.address(sector), address);
+            prop_assert_eq!(map.address(sector + 1), address + 1);
+            prop_assert!(map.on_medium(address + 1) > sector);
+        }
+    }
+}

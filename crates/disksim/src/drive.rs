@@ -1,0 +1,166 @@
+//! A drive, from its files.
+
+use disklab_disks::{
+    After, CommandTimes, DetailedCache, DetailedHdd, LookAhead, LookAheadEnd, ScatteredWrite,
+};
+use disklab_units::Nanos;
+use serde::Serialize;
+
+use crate::fields::Fields;
+use crate::layout::push_once;
+use crate::syntax::{Block, Value};
+use crate::{Error, Files, layout, seek, syntax};
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Drive {
+    /// The maker's, as the file has it.
+    pub name: String,
+    pub model: DetailedHdd,
+    /// What the file says and the model does not do.
+    pub left_out: Vec<String>,
+    pub summary: Summary,
+}
+
+/// What a reader wants to know of it at a glance.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    pub sectors: u64,
+    pub rpm: f64,
+    pub surfaces: u32,
+    pub zones: usize,
+}
+
+impl Drive {
+    /// The first disk that `file` instantiates or takes in.
+    pub fn read(file: &str, files: &mut Files<'_>) -> Result<Self, Error> {
+        let blocks = syntax::parse(file, files)?;
+        let disk = blocks.iter().find(|block| block.kind == "disksim_disk");
+        let disk = Fields(disk.ok_or_else(|| Error::NoDisk { file: file.to_owned() })?);
+        let buses: Vec<&Block> = blocks.iter().filter(|block| block.kind == "disksim_bus").collect();
+        let mut left_out = Vec::new();
+        let medium = disk.block("Model")?;
+        let mechanics = medium.block("Mechanical Model")?;
+        let rpm = mechanics.real("Rotation speed (in rpms)", 600.0..=100_000.0)?;
+        let cylinders = medium.integer("Number of cylinders", 1..=1_000_000)?;
+        let layout = layout::read(medium, medium.block("Layout Model")?, &mut left_out)?;
+        let summary =
+            Summary { sectors: layout.sectors, rpm, surfaces: layout.surfaces, zones: layout.zones.len() };
+        let model = DetailedHdd {
+            layout,
+            turn: Nanos((60e9 / rpm).round() as u64),
+            seeks: seek::read(mechanics, cylinders, files)?,
+            head_switch: mechanics.millis("Head switch time")?,
+            write_settle: (mechanics.real_or("Add. write settling delay", -1_000.0..=1_000.0, 0.0)? * 1e6)
+                as i64,
+            cache: cache(disk)?,
+            times: times(disk, &buses)?,
+        };
+        tell_left_out(disk, mechanics, &mut left_out)?;
+        Ok(Self { name: disk.name(), model, left_out, summary })
+    }
+}
+
+/// Drives that disconnect a second time before a write have been seen to collect so many sectors first.
+const LEAST_AFTER_DISCONNECT: u64 = 10;
+/// In sectors: longer than any.
+const LONGEST_TRACK: u64 = 1 << 20;
+
+fn cache(disk: Fields<'_>) -> Result<DetailedCache, Error> {
+    let segment = disk.integer("Segment size (in blks)", 1..=1 << 30)?;
+    let own_write_segment = disk.flag("Use separate write segment")?;
+    let segments = disk.integer("Number of buffer segments", 0..=100_000)?;
+    let most = disk.integer_or("Maximum read-ahead (blks)", 0..=1 << 30, 0)?;
+    let most = if most == 0 { segment } else { most };
+    let (sectors, up_to) = match disk.integer_or("Buffer continuous read", 0..=4, 0)? {
+        0 => (0, LookAheadEnd::Anywhere),
+        1 => (most, LookAheadEnd::Track),
+        2 => (most, LookAheadEnd::Cylinder),
+        3 => (most, LookAheadEnd::Anywhere),
+        // Tracks are what counts here, however many sectors they have.
+        _ => (LONGEST_TRACK, LookAheadEnd::NextTrack),
+    };
+    Ok(DetailedCache {
+        segments: (segments.saturating_sub(u64::from(own_write_segment))).max(1) as u32,
+        segment,
+        look_ahead: LookAhead {
+            sectors,
+            up_to,
+            in_sequence: false,
+            on_hit: disk.flag("Read-ahead on idle hit")?,
+        },
+        write_cache: disk.flag("Fast write level")?,
+        read_watermark: disk.real_or("High (read) water mark", 0.0..=1.0, 0.0)?,
+        write_least: if disk.flag("Extra write disconnect")? { LEAST_AFTER_DISCONNECT } else { 1 },
+        keeps_written: disk.flag("Allow read hits on write data")? && !own_write_segment,
+        reads_on_arrival: disk.flag("Immediate buffer read")?,
+    })
+}
+
+fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
+    let scale = disk.real_or("Time scale for overheads", 0.0..=1_000.0, 1.0)?;
+    let scaled =
+        |key: &str| disk.millis_or_none(key).map(|time| Nanos((time.0 as f64 * scale).round() as u64));
+    let each = scaled("Per-request overhead time")?;
+    let after = |kind: &str| -> Result<After, Error> {
+        let read = scaled(&format!("{kind} over. after read"))?;
+        Ok(After { read: read + each, write: scaled(&format!("{kind} over. after write"))? + each })
+    };
+    let bulk = disk.millis_or_none("Bulk sector transfer time")?;
+    // The slowest of those that the data passes through sets the pace.
+    let cable = |key: &str| {
+        buses.iter().try_fold(bulk, |slowest, bus| Ok(slowest.max(Fields(bus).millis_or_none(key)?)))
+    };
+    let scattered_write = if disk.flag("Extra write disconnect")? {
+        let command = scaled("Extradisc command overhead")? + each;
+        let away =
+            command + scaled("Extradisc disconnect overhead")? + scaled("Extradisc inter-disconnect delay")?;
+        Some(ScatteredWrite {
+            begins: command + scaled("Extradisc seek delta")?,
+            takes: away + scaled("First reselect overhead")? + scaled("Data preparation overhead")?,
+            reselection: scaled("Other reselect overhead")?,
+        })
+    } else {
+        None
+    };
+    let write = if disk.flag("Fast write level")? { "Write hit" } else { "Write miss" };
+    Ok(CommandTimes {
+        read_hit: after("Read hit")?,
+        read_miss: after("Read miss")?,
+        write: after(write)?,
+        preparation: scaled("Data preparation overhead")?,
+        reselection: scaled("First reselect overhead")?,
+        read_completion: scaled("Read completion overhead")?,
+        write_completion: scaled("Write completion overhead")?,
+        scattered_write,
+        send: cable("Read block transfer time")?,
+        take: cable("Write block transfer time")?,
+    })
+}
+
+/// What the file asks for beyond the model, key by key, where it asks for it.
+fn tell_left_out(disk: Fields<'_>, mechanics: Fields<'_>, left_out: &mut Vec<String>) -> Result<(), Error> {
+    let flags = [
+        ("Immediate buffer write", "writing on arrival, whatever comes under the head first"),
+        ("Read any free blocks", "caching what passes under the head before the data"),
+        ("Minimum seek delay", "a least time for the seek of a write"),
+        ("Minimum read-ahead (blks)", "a least read-ahead before the next command"),
+        ("Preseeking level", "seeking for the next command while data is still on the cable"),
+        ("Percent error in rpms", "an error of the rotation speed"),
+        ("Allow almost read hits", "almost read hits"),
+        ("Allow sneaky full read hits", "read hits while another command is served"),
+    ];
+    for (key, meaning) in flags {
+        let asked = |fields: Fields<'_>| match fields.0.get(key) {
+            Some(Value::Integer(value)) => *value != 0,
+            Some(Value::Real(value)) => *value != 0.0,
+            _ => false,
+        };
+        if asked(disk) || asked(mechanics) {
+            push_once(left_out, &format!("{meaning} (`{key}`)"));
+        }
+    }
+    if disk.integer_or("Max queue length", 0..=1 << 20, 1)? > 1 {
+        push_once(left_out, "several commands in the drive at a time (`Max queue length`)");
+    }
+    Ok(())
+}

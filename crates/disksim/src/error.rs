@@ -1,0 +1,18 @@
+/// Why files do not describe a drive, or a trace is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("{file}:{line}: {what}")]
+    Syntax { file: String, line: usize, what: String },
+
+    #[error("{file}: {reason}")]
+    Unreadable { file: String, reason: String },
+
+    #[error("{file}: no disksim_disk in it, or in what it takes from other files: nothing to replay on")]
+    NoDisk { file: String },
+
+    #[error("{block}: no `{key}`, which is needed to model the drive")]
+    Missing { block: String, key: String },
+
+    #[error("{block}: `{key}` should be {wanted}")]
+    Wrong { block: String, key: String, wanted: String },
+}

@@ -1,0 +1,120 @@
+//! What a block says, checked.
+
+use std::ops::RangeInclusive;
+
+use disklab_units::Nanos;
+
+use crate::Error;
+use crate::syntax::{Block, Value};
+
+/// A block, and how to name it to a reader.
+#[derive(Clone, Copy)]
+pub(crate) struct Fields<'a>(pub &'a Block);
+
+impl<'a> Fields<'a> {
+    pub fn name(self) -> String {
+        self.0.name.clone().unwrap_or_else(|| self.0.kind.clone())
+    }
+
+    pub fn wrong(self, key: &str, wanted: impl Into<String>) -> Error {
+        Error::Wrong { block: self.name(), key: key.to_owned(), wanted: wanted.into() }
+    }
+
+    pub fn value(self, key: &str) -> Result<&'a Value, Error> {
+        self.0.get(key).ok_or_else(|| Error::Missing { block: self.name(), key: key.to_owned() })
+    }
+
+    pub fn integer(self, key: &str, within: RangeInclusive<i64>) -> Result<u64, Error> {
+        match self.value(key)? {
+            // Some files write 300.0 for 300.
+            Value::Integer(value) if within.contains(value) => Ok(*value as u64),
+            Value::Real(value) if value.fract() == 0.0 && within.contains(&(*value as i64)) => {
+                Ok(*value as u64)
+            }
+            _ => Err(self.wrong(key, format!("a whole number from {} to {}", within.start(), within.end()))),
+        }
+    }
+
+    /// Where the key is missing, `missing`.
+    pub fn integer_or(self, key: &str, within: RangeInclusive<i64>, missing: u64) -> Result<u64, Error> {
+        if self.0.get(key).is_some() { self.integer(key, within) } else { Ok(missing) }
+    }
+
+    pub fn flag(self, key: &str) -> Result<bool, Error> {
+        self.integer_or(key, 0..=2, 0).map(|value| value > 0)
+    }
+
+    pub fn real(self, key: &str, within: RangeInclusive<f64>) -> Result<f64, Error> {
+        let value = as_real(self.value(key)?);
+        let wrong = || self.wrong(key, format!("a number from {} to {}", within.start(), within.end()));
+        value.filter(|value| within.contains(value)).ok_or_else(wrong)
+    }
+
+    pub fn real_or(self, key: &str, within: RangeInclusive<f64>, missing: f64) -> Result<f64, Error> {
+        if self.0.get(key).is_some() { self.real(key, within) } else { Ok(missing) }
+    }
+
+    /// A time in milliseconds, up to a second.
+    pub fn millis(self, key: &str) -> Result<Nanos, Error> {
+        self.real(key, 0.0..=1_000.0).map(nanos)
+    }
+
+    /// The same; where the key is missing there is none of it.
+    pub fn millis_or_none(self, key: &str) -> Result<Nanos, Error> {
+        self.real_or(key, 0.0..=1_000.0, 0.0).map(nanos)
+    }
+
+    pub fn word(self, key: &str) -> Result<&'a str, Error> {
+        match self.value(key)? {
+            Value::Word(word) => Ok(word),
+            _ => Err(self.wrong(key, "a word")),
+        }
+    }
+
+    pub fn block(self, key: &str) -> Result<Fields<'a>, Error> {
+        match self.value(key)? {
+            Value::Block(block) => Ok(Fields(block)),
+            _ => Err(self.wrong(key, "a block { }")),
+        }
+    }
+
+    pub fn list(self, key: &str) -> Result<&'a [Value], Error> {
+        match self.0.get(key) {
+            None => Ok(&[]),
+            Some(Value::List(values)) => Ok(values),
+            Some(_) => Err(self.wrong(key, "a list [ ]")),
+        }
+    }
+
+    /// Of numbers, any number of them.
+    pub fn reals(self, key: &str) -> Result<Vec<f64>, Error> {
+        let reals: Option<Vec<f64>> = self.list(key)?.iter().map(as_real).collect();
+        reals.ok_or_else(|| self.wrong(key, "a list of numbers"))
+    }
+
+    /// Of numbers that count something, rising.
+    pub fn counts(self, key: &str) -> Result<Vec<u64>, Error> {
+        let count = |value: &Value| match value {
+            Value::Integer(value) => u64::try_from(*value).ok(),
+            _ => None,
+        };
+        let counts: Option<Vec<u64>> = self.list(key)?.iter().map(count).collect();
+        let mut counts = counts.ok_or_else(|| self.wrong(key, "a list of whole numbers, none below 0"))?;
+        counts.sort_unstable();
+        counts.dedup();
+        Ok(counts)
+    }
+}
+
+fn as_real(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(value) => Some(*value as f64),
+        Value::Real(value) => Some(*value),
+        _ => None,
+    }
+}
+
+/// From milliseconds.
+pub(crate) fn nanos(millis: f64) -> Nanos {
+    Nanos((millis * 1e6).round().max(0.0) as u64)
+}

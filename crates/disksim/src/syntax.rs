@@ -1,0 +1,287 @@
+//! DiskSim's parameter language: blocks of `key = value`, lists, and `source FILE`, which stands for what the file
+//! holds. `instantiate` and `topology`, which wire a simulated machine together, are read over.
+
+use crate::{Error, Files};
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Integer(i64),
+    /// Finite.
+    Real(f64),
+    Word(String),
+    List(Vec<Value>),
+    Block(Block),
+}
+
+/// `KIND NAME { ... }`; a block that is a value often has no name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Block {
+    pub kind: String,
+    pub name: Option<String>,
+    pub entries: Vec<(String, Value)>,
+}
+
+impl Block {
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        // As DiskSim does, the last of several counts.
+        self.entries.iter().rev().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+}
+
+/// Nesting and files beyond these are no drive's.
+const DEEPEST: usize = 32;
+const MOST_FILES: usize = 32;
+const LONGEST_FILE: usize = 16 << 20;
+
+/// Every block at the top of `file` and of the files that it takes in, in order.
+pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<Block>, Error> {
+    let mut left = MOST_FILES;
+    parse_file(file, files, &mut left, 0)
+}
+
+fn parse_file(
+    file: &str,
+    files: &mut Files<'_>,
+    left: &mut usize,
+    depth: usize,
+) -> Result<Vec<Block>, Error> {
+    let unreadable = |reason: String| Error::Unreadable { file: file.to_owned(), reason };
+    *left = left.checked_sub(1).ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
+    let bytes = files(file).map_err(unreadable)?;
+    if bytes.len() > LONGEST_FILE {
+        return Err(unreadable(format!("longer than {LONGEST_FILE} bytes, which no parameter file is")));
+    }
+    let text = String::from_utf8_lossy(&bytes);
+    Parser { file, tokens: tokens(&text), at: 0, files, left, depth }.blocks()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    Sign(char),
+    /// Words up to the next sign or the end of the line.
+    Text(&'a str),
+}
+
+/// With the lines that they are on.
+fn tokens(text: &str) -> Vec<(usize, Token<'_>)> {
+    let signs = ['{', '}', '[', ']', ',', '='];
+    let mut found = Vec::new();
+    for (line, text) in text.lines().enumerate() {
+        let mut rest = text.split('#').next().unwrap_or_default();
+        while !rest.is_empty() {
+            let end = rest.find(signs).unwrap_or(rest.len());
+            let words = rest[..end].trim();
+            if !words.is_empty() {
+                found.push((line + 1, Token::Text(words)));
+            }
+            // Signs are one byte long.
+            let Some(sign) = rest[end..].chars().next() else { break };
+            found.push((line + 1, Token::Sign(sign)));
+            rest = &rest[end + 1..];
+        }
+    }
+    found
+}
+
+struct Parser<'a, 'f> {
+    file: &'a str,
+    tokens: Vec<(usize, Token<'a>)>,
+    at: usize,
+    files: &'a mut Files<'f>,
+    left: &'a mut usize,
+    depth: usize,
+}
+
+impl<'a> Parser<'a, '_> {
+    fn peek(&self) -> Option<Token<'a>> {
+        self.tokens.get(self.at).map(|&(_, token)| token)
+    }
+
+    fn next(&mut self) -> Option<Token<'a>> {
+        let token = self.peek();
+        self.at += 1;
+        token
+    }
+
+    /// Whether the next token is this sign; if so it is taken.
+    fn takes(&mut self, sign: char) -> bool {
+        let is = self.peek() == Some(Token::Sign(sign));
+        self.at += usize::from(is);
+        is
+    }
+
+    fn wrong<T>(&self, what: impl Into<String>) -> Result<T, Error> {
+        let last = self.tokens.last().map_or(1, |&(line, _)| line);
+        let line = self.tokens.get(self.at.saturating_sub(1)).map_or(last, |&(line, _)| line);
+        Err(Error::Syntax { file: self.file.to_owned(), line, what: what.into() })
+    }
+
+    fn deeper(&mut self) -> Result<(), Error> {
+        self.depth += 1;
+        if self.depth > DEEPEST { self.wrong("nested too deeply for a parameter file") } else { Ok(()) }
+    }
+
+    fn blocks(mut self) -> Result<Vec<Block>, Error> {
+        let mut blocks = Vec::new();
+        while let Some(token) = self.next() {
+            let Token::Text(words) = token else {
+                return self.wrong("a block was expected here, like `disksim_disk NAME { ... }`");
+            };
+            let mut parts = words.split_whitespace();
+            match (parts.next().unwrap_or_default(), parts.next()) {
+                ("source", Some(file)) => blocks.extend(self.source(file)?),
+                ("instantiate" | "topology", _) => self.skip_brackets()?,
+                (kind, name) if self.takes('{') => blocks.push(self.block(kind, name)?),
+                _ => {
+                    return self.wrong(format!(
+                        "`{words}`: what begins here is none of a block, source, instantiate, topology"
+                    ));
+                }
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn source(&mut self, file: &str) -> Result<Vec<Block>, Error> {
+        self.deeper()?;
+        let blocks = parse_file(file, self.files, self.left, self.depth)?;
+        self.depth -= 1;
+        Ok(blocks)
+    }
+
+    /// `[ ... ]` with more of them inside, and `as NAME` behind.
+    fn skip_brackets(&mut self) -> Result<(), Error> {
+        let mut open = 0_usize;
+        loop {
+            match self.next() {
+                Some(Token::Sign('[')) => open += 1,
+                Some(Token::Sign(']')) if open > 1 => open -= 1,
+                Some(Token::Sign(']')) if open == 1 => break,
+                Some(Token::Text(_) | Token::Sign(',')) if open > 0 => {}
+                _ => return self.wrong("a list in [ ] was expected here"),
+            }
+        }
+        if let Some(Token::Text(words)) = self.peek() {
+            self.at += usize::from(words.starts_with("as "));
+        }
+        Ok(())
+    }
+
+    /// Behind its `{`.
+    fn block(&mut self, kind: &str, name: Option<&str>) -> Result<Block, Error> {
+        self.deeper()?;
+        let mut entries = Vec::new();
+        loop {
+            match self.next() {
+                Some(Token::Sign('}')) => break,
+                Some(Token::Sign(',')) => {}
+                Some(Token::Text(key)) if self.takes('=') => {
+                    let key = key.split_whitespace().collect::<Vec<_>>().join(" ");
+                    entries.push((key, self.value()?));
+                }
+                Some(Token::Text(key)) => {
+                    return self.wrong(format!("`{key}`: a `=` was expected behind it"));
+                }
+                Some(_) => return self.wrong("`key = value` was expected here"),
+                None => return self.wrong(format!("the block `{kind}` has no end")),
+            }
+        }
+        self.depth -= 1;
+        Ok(Block { kind: kind.to_owned(), name: name.map(str::to_owned), entries })
+    }
+
+    fn value(&mut self) -> Result<Value, Error> {
+        match self.next() {
+            Some(Token::Sign('[')) => self.list(),
+            Some(Token::Text(words)) => {
+                let mut parts = words.split_whitespace();
+                let (first, second) = (parts.next().unwrap_or_default(), parts.next());
+                if let ("source", Some(file)) = (first, second) {
+                    let mut blocks = self.source(file)?;
+                    return match blocks.pop() {
+                        Some(block) => Ok(Value::Block(block)),
+                        None => self.wrong(format!("{file} has no block")),
+                    };
+                }
+                if self.takes('{') {
+                    return self.block(first, second).map(Value::Block);
+                }
+                Ok(number(words).unwrap_or_else(|| Value::Word(words.to_owned())))
+            }
+            _ => self.wrong("a value was expected here"),
+        }
+    }
+
+    fn list(&mut self) -> Result<Value, Error> {
+        self.deeper()?;
+        let mut values = Vec::new();
+        loop {
+            if self.takes(']') {
+                break;
+            }
+            if !self.takes(',') {
+                values.push(self.value()?);
+            }
+        }
+        self.depth -= 1;
+        Ok(Value::List(values))
+    }
+}
+
+fn number(word: &str) -> Option<Value> {
+    let integer = word.parse().map(Value::Integer).ok();
+    integer.or_else(|| word.parse().ok().filter(|real: &f64| real.is_finite()).map(Value::Real))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Vec<Block>, Error> {
+        parse("top", &mut |name| match name {
+            "top" => Ok(text.as_bytes().to_vec()),
+            "inner" => Ok(b"inner_block I { Depth = 2 }".to_vec()),
+            "round" => Ok(b"source round".to_vec()),
+            _ => Err("is not there".into()),
+        })
+    }
+
+    #[test]
+    fn blocks_lists_and_other_files_are_read() {
+        let blocks = parsed(
+            "# a comment\nsource inner\ndisk  D { Two  words = 3, R = -0.5,# more\n W = Asis, L = [ 1, [ ], x ],\n\
+             Model = source inner, Inner = kind { } } \n instantiate [ d0, d1 ] as D\n\
+             topology bus b [ ctlr c [ disk d0 [] ] ] # end\n",
+        )
+        .unwrap();
+        let kinds: Vec<&str> = blocks.iter().map(|block| block.kind.as_str()).collect();
+        assert_eq!(kinds, ["inner_block", "disk"]);
+        let disk = &blocks[1];
+        assert_eq!(disk.name.as_deref(), Some("D"));
+        assert_eq!(disk.get("Two words"), Some(&Value::Integer(3)));
+        assert_eq!(disk.get("R"), Some(&Value::Real(-0.5)));
+        assert_eq!(disk.get("W"), Some(&Value::Word("Asis".into())));
+        let list = vec![Value::Integer(1), Value::List(vec![]), Value::Word("x".into())];
+        assert_eq!(disk.get("L"), Some(&Value::List(list)));
+        assert!(matches!(disk.get("Model"), Some(Value::Block(block)) if block.kind == "inner_block"));
+    }
+
+    #[test]
+    fn mistakes_are_told_with_file_and_line() {
+        let said = |text: &str| parsed(text).unwrap_err().to_string();
+        assert_eq!(said("disk D {\n A 3 }"), "top:2: `A 3`: a `=` was expected behind it");
+        assert_eq!(said("disk D {\n A = 3\n"), "top:2: the block `disk` has no end");
+        assert_eq!(said("source nothing"), "nothing: is not there");
+        assert!(said("source round").contains("too many files") || said("source round").contains("nested"));
+        assert!(said(&"a { b = ".repeat(100)).contains("nested too deeply"));
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_makes_it_panic(text in "[a-z \\[\\]{}=,#\n0-9.]{0,200}") {
+            let _ = parsed(&text);
+        }
+    }
+}

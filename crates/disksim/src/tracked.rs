@@ -1,0 +1,246 @@
+//! Predicts each request of a trace from the ones before it.
+//!
+//! How long a request waits for the platters depends on where they are, which no file says: it must be learnt from what
+//! was measured. Sixty-four equal drives, each with its platters at another angle, are given the requests at the times
+//! at which they were really made. After each request, those angles gain belief that made the drive as late as the
+//! measured one was, by whatever number of whole turns: how long the arm took changes only that number. The prediction
+//! is the mean over the belief. Where the angle is known it is sharp; where it is not, it is what one must expect.
+//!
+//! How far the angle can be followed from one request to the next, and the exact speed, are estimated from the first
+//! part of the trace: what makes the times measured there most likely. Those requests are not scored, and no request is
+//! part of its own prediction.
+
+use disklab_disks::DetailedHdd;
+use disklab_units::Nanos;
+use serde::Serialize;
+
+use crate::Measured;
+use crate::replay::Server;
+
+const ANGLES: usize = 64;
+
+#[derive(Debug, Clone)]
+pub struct Tracked {
+    /// For each request from `estimate.requests` on.
+    pub predicted: Vec<Nanos>,
+    pub estimate: Estimate,
+}
+
+/// What is estimated, from the first requests.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Estimate {
+    /// From so many.
+    pub requests: usize,
+    /// How much longer a turn takes than the file says, as a part of it.
+    pub slower: f64,
+    /// By how much of a turn the angle wanders from one request to the next (standard deviation); from 0.5 on it is
+    /// not known at all by then.
+    pub wander: f64,
+    /// By how much of a turn a single response differs from the model's beyond whole turns.
+    pub noise: f64,
+    /// What part of the responses has nothing to do with the angle.
+    pub stray: f64,
+}
+
+impl Estimate {
+    /// Whether knowing the angle at one request says anything about the next.
+    pub fn follows(&self) -> bool {
+        self.wander < UNKNOWN
+    }
+}
+
+const UNKNOWN: f64 = 0.5;
+const WANDER: [f64; 6] = [0.003, 0.01, 0.03, 0.08, 0.2, UNKNOWN];
+const NOISE: [f64; 4] = [0.01, 0.02, 0.04, 0.1];
+const STRAY: [f64; 3] = [0.03, 0.15, 0.5];
+
+/// All requests of a trace, in order; from the `first` ones it estimates.
+pub fn track(model: &DetailedHdd, requests: &[Measured], first: usize) -> Tracked {
+    let first = first.min(requests.len());
+    let mut drives = Drives::new(model);
+    let mut steps: Vec<Step> = requests[..first].iter().map(|request| drives.serve(request)).collect();
+    let estimate = estimate(&steps, drives.turn);
+    let mut belief = Belief::new(&estimate, drives.turn);
+    for step in steps.drain(..) {
+        belief.wait(step.since_last);
+        belief.learn(&step);
+    }
+    let predict = |request: &Measured| {
+        let step = drives.serve(request);
+        belief.wait(step.since_last);
+        let predicted = belief.mean(&step);
+        belief.learn(&step);
+        predicted
+    };
+    Tracked { predicted: requests[first..].iter().map(predict).collect(), estimate }
+}
+
+/// What each of the drives made of one request.
+struct Step {
+    /// In nanoseconds.
+    responses: [f64; ANGLES],
+    measured: f64,
+    /// From the request before.
+    since_last: f64,
+    /// The angle matters to it.
+    informs: bool,
+}
+
+struct Drives {
+    all: Vec<Follower>,
+    turn: f64,
+    /// By the trace.
+    now: Nanos,
+    last: Nanos,
+}
+
+/// Its clock is ahead of the trace's by whole turns: where it is as many turns too late or too soon, the next request
+/// still comes as long after its completion as it did after the measured one, and at the same angle.
+struct Follower {
+    server: Server,
+    ahead: u64,
+    done: Nanos,
+}
+
+impl Drives {
+    fn new(model: &DetailedHdd) -> Self {
+        let turn = model.turn.0.max(1);
+        let follower = |angle: usize| {
+            let server = Server::new(model, Nanos(turn * angle as u64 / ANGLES as u64));
+            // So that it can also fall behind.
+            Follower { server, ahead: turn * 1_000_000, done: Nanos::ZERO }
+        };
+        let all = (0..ANGLES).map(follower).collect();
+        Self { all, turn: turn as f64, now: Nanos::ZERO, last: Nanos::ZERO }
+    }
+
+    fn serve(&mut self, request: &Measured) -> Step {
+        let turn = self.turn as u64;
+        let mut responses = [0.0; ANGLES];
+        for (follower, response) in self.all.iter_mut().zip(&mut responses) {
+            let late = follower.done.saturating_sub(self.now + Nanos(follower.ahead)).0;
+            follower.ahead += late.div_ceil(turn) * turn;
+            let at = self.now + Nanos(follower.ahead);
+            follower.done = follower.server.serve(at, request);
+            *response = (follower.done - at).0 as f64;
+            let turns = ((request.response.0 as f64 - *response) / self.turn).round() as i64;
+            follower.ahead = follower.ahead.saturating_add_signed(-turns * turn.cast_signed());
+        }
+        let since_last = (self.now - self.last).0 as f64;
+        self.last = self.now;
+        self.now = self.now + request.response + request.gap;
+        let spread = responses.iter().copied().fold(0.0, f64::max)
+            - responses.iter().copied().fold(f64::MAX, f64::min);
+        Step { responses, measured: request.response.0 as f64, since_last, informs: spread > self.turn / 4.0 }
+    }
+}
+
+/// How likely each angle is.
+struct Belief {
+    weights: [f64; ANGLES],
+    turn: f64,
+    /// Angles that the platters fall behind by in a nanosecond.
+    behind: f64,
+    offset: f64,
+    kernel: Vec<f64>,
+    noise: f64,
+    stray: f64,
+}
+
+impl Belief {
+    fn new(estimate: &Estimate, turn: f64) -> Self {
+        Self {
+            weights: [1.0 / ANGLES as f64; ANGLES],
+            turn,
+            behind: estimate.slower / turn * ANGLES as f64,
+            offset: 0.0,
+            kernel: kernel(estimate.wander * ANGLES as f64),
+            noise: estimate.noise,
+            stray: estimate.stray,
+        }
+    }
+
+    /// Time goes by until the next request.
+    fn wait(&mut self, nanos: f64) {
+        self.offset = (self.offset + self.behind * nanos).rem_euclid(ANGLES as f64);
+        let Some((middle, sides)) = self.kernel.split_first() else {
+            self.weights = [1.0 / ANGLES as f64; ANGLES];
+            return;
+        };
+        let old = self.weights;
+        for (at, weight) in self.weights.iter_mut().enumerate() {
+            let side = |(distance, part): (usize, &f64)| {
+                part * (old[(at + distance + 1) % ANGLES] + old[(at + ANGLES - distance - 1) % ANGLES])
+            };
+            *weight = middle * old[at] + sides.iter().enumerate().map(side).sum::<f64>();
+        }
+    }
+
+    /// The response of a drive whose platters are at an angle of the belief, which drifts against those of the drives.
+    fn response(&self, step: &Step, angle: usize) -> f64 {
+        step.responses[(angle + 2 * ANGLES - self.offset.round() as usize) % ANGLES]
+    }
+
+    fn mean(&self, step: &Step) -> Nanos {
+        let mean = (0..ANGLES).map(|angle| self.weights[angle] * self.response(step, angle)).sum::<f64>();
+        Nanos(mean.round() as u64)
+    }
+
+    /// Returns how likely the response was, against one of any angle.
+    fn learn(&mut self, step: &Step) -> f64 {
+        if !step.informs {
+            return 1.0;
+        }
+        let whole = self.offset.round() - self.offset;
+        let mut all = 0.0;
+        for angle in 0..ANGLES {
+            let late = (step.measured - self.response(step, angle)) / self.turn + whole / ANGLES as f64;
+            let off = (late - late.round()) / self.noise;
+            let near = (-0.5 * off * off).exp() / (self.noise * (2.0 * std::f64::consts::PI).sqrt());
+            self.weights[angle] *= self.stray + (1.0 - self.stray) * near;
+            all += self.weights[angle];
+        }
+        self.weights.iter_mut().for_each(|weight| *weight /= all);
+        all
+    }
+}
+
+/// A bell of the given width, from its middle on to one side; nothing where it is so wide that all angles are alike.
+fn kernel(width: f64) -> Vec<f64> {
+    if width >= UNKNOWN * ANGLES as f64 {
+        return Vec::new();
+    }
+    let reach = ((3.0 * width).ceil() as usize).min(ANGLES / 2 - 1);
+    let part = |distance: usize| (-0.5 * (distance as f64 / width).powi(2)).exp();
+    let parts: Vec<f64> = (0..=reach).map(part).collect();
+    let all = parts[0] + 2.0 * parts[1..].iter().sum::<f64>();
+    parts.iter().map(|part| part / all).collect()
+}
+
+fn estimate(steps: &[Step], turn: f64) -> Estimate {
+    let likelihood = |estimate: &Estimate| {
+        let mut belief = Belief::new(estimate, turn);
+        let likely = steps.iter().map(|step| {
+            belief.wait(step.since_last);
+            belief.learn(step).ln()
+        });
+        likely.sum::<f64>()
+    };
+    let best = |candidates: &mut dyn Iterator<Item = Estimate>| {
+        let judged = candidates.map(|candidate| (likelihood(&candidate), candidate));
+        judged.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, candidate)| candidate)
+    };
+    let start = Estimate { requests: steps.len(), slower: 0.0, wander: 0.03, noise: 0.04, stray: 0.15 };
+    let speeds = |middle: f64, step: f64| (-12..=12).map(move |steps| middle + f64::from(steps) * step);
+    let coarse = best(&mut speeds(0.0, 1.5e-4).map(|slower| Estimate { slower, ..start })).unwrap_or(start);
+    let forms = WANDER.iter().flat_map(|&wander| {
+        NOISE.iter().flat_map(move |&noise| {
+            STRAY.iter().map(move |&stray| Estimate { wander, noise, stray, ..coarse })
+        })
+    });
+    let shaped = best(&mut forms.collect::<Vec<_>>().into_iter()).unwrap_or(coarse);
+    if !shaped.follows() {
+        return Estimate { slower: 0.0, ..shaped };
+    }
+    best(&mut speeds(coarse.slower, 2e-5).map(|slower| Estimate { slower, ..shaped })).unwrap_or(shaped)
+}

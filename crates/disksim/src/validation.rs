@@ -1,0 +1,65 @@
+//! A drive's model against what was measured on the drive.
+
+use disklab_disks::DetailedHdd;
+use disklab_units::Nanos;
+use serde::Serialize;
+
+use crate::calibrate::{Changes, calibrate, first_part};
+use crate::tracked::{Estimate, track};
+use crate::{Measured, replay, score};
+
+/// All times in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Validation {
+    pub requests: usize,
+    pub measured_mean: f64,
+    /// Closed replay of all requests, from the files alone.
+    pub files: Replay,
+    /// Closed replay with what was estimated from the first part, scored on the rest.
+    pub estimated: Replay,
+    pub changes: Changes,
+    /// Each request predicted from the ones before; scored on the rest.
+    pub tracked_deviation: f64,
+    pub tracking: Estimate,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Replay {
+    pub mean: f64,
+    /// Root mean square of the horizontal distance between the distributions of response times.
+    pub rms: f64,
+    /// The same, in per cent of the measured mean.
+    pub demerit: f64,
+    /// Standard deviation of measured less modelled, request by request: the angle of the platters is a matter of chance.
+    pub deviation: f64,
+}
+
+/// Replays a trace in every way.
+pub fn validate(model: &DetailedHdd, requests: &[Measured]) -> Validation {
+    let first = first_part(requests.len());
+    let measured: Vec<f64> = requests.iter().map(|request| millis(request.response)).collect();
+    let closed = |model: &DetailedHdd, from: usize| {
+        let modelled: Vec<f64> =
+            replay::closed(model, requests, Nanos::ZERO).into_iter().map(millis).collect();
+        let (measured, modelled) = (&measured[from..], &modelled[from..]);
+        let rms = score::distance(measured, modelled);
+        let demerit = 100.0 * rms / score::mean(measured);
+        Replay { mean: score::mean(modelled), rms, demerit, deviation: score::deviation(measured, modelled) }
+    };
+    let calibrated = calibrate(model, &requests[..first]);
+    let tracked = track(&calibrated.model, requests, first);
+    let predicted: Vec<f64> = tracked.predicted.iter().copied().map(millis).collect();
+    Validation {
+        requests: requests.len(),
+        measured_mean: score::mean(&measured),
+        files: closed(model, 0),
+        estimated: closed(&calibrated.model, first),
+        changes: calibrated.changes,
+        tracked_deviation: score::deviation(&measured[first..], &predicted),
+        tracking: tracked.estimate,
+    }
+}
+
+fn millis(time: Nanos) -> f64 {
+    time.0 as f64 / 1e6
+}
