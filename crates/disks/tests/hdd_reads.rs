@@ -122,6 +122,23 @@ fn what_was_read_is_in_the_cache() {
     assert_eq!(disk.counters().cache_hits, 2);
 }
 
+/// Not even where it would be by now, had it gone on.
+#[test]
+fn what_the_look_ahead_did_not_come_to_is_not_in_the_cache() {
+    let (model, _) = hdd("nas-4tb");
+    let reads = 40;
+    let beyond = model.look_ahead.sectors().0 + 64;
+    let waited = |index: u64| {
+        let (mut disk, _) = open("nas-4tb", index);
+        let now = serve(disk.as_mut(), Nanos(0), read(0, 8)) + Nanos::from_millis(200);
+        serve(disk.as_mut(), now, read(beyond + index * 333, 8)) - now
+    };
+    let mean = (0..reads).map(|index| waited(index).0).sum::<u64>() / reads;
+    // At any angle: half a turn on average.
+    let half = model.revolution().0 / 2;
+    assert!(mean > half / 2, "{} on average, half a turn is {}", Nanos(mean), Nanos(half));
+}
+
 /// A read that begins in the cache and ends beyond it needs the rest only.
 #[test]
 fn a_read_half_in_the_cache_waits_for_the_other_half() {

@@ -214,13 +214,12 @@ impl HddDisk {
         let geometry = &self.mechanics.geometry;
         let from = geometry.place(command.from).tape;
         let end = geometry.end_place(command.end);
-        let follows = |stream: &Stream| self.detail.is_none() || at < stream.stop();
         // Where reading on comes to the data as soon as an own access would, it goes on: what lies between is cached.
         let ahead = match std::mem::replace(&mut self.activity, Activity::Idle) {
             Activity::Ahead(stream)
-                if self.segments.range(stream.segment).end <= command.from
-                    && stream.when(from).saturating_sub(at).0 <= reach
-                    && follows(&stream) =>
+                if at < stream.stop()
+                    && self.segments.range(stream.segment).end <= command.from
+                    && stream.when(from).saturating_sub(at).0 <= reach =>
             {
                 Some(stream)
             }
