@@ -91,7 +91,7 @@ fn a_failed_trial_shows_its_guests_last_words() {
     let show = run(here.path(), &["show", fixture::NAME, "hdd-raid1+randread-4k-qd1+devid+s1"]);
     assert_eq!(show.status, Some(0));
     assert!(show.out.contains("reason: the guest kernel panicked: sysrq triggered crash"), "{}", show.out);
-    assert!(show.out.contains("disklab: hello\n[31mred\n"), "no escapes of the guest: {}", show.out);
+    assert!(show.out.contains("disklab: hello\n\\u{1b}[31mred\n"), "no escapes of the guest: {}", show.out);
 }
 
 #[test]
