@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn three_digits_count() {
         for (value, text) in [
-            (0.0, "0.000"),
+            (0.0, "0"),
             (0.46, "0.46"),
             (0.049, "0.049"),
             (9.994, "9.99"),
