@@ -83,7 +83,7 @@ pub const fn arrow(verdict: Verdict) -> &'static str {
     }
 }
 
-/// `hdd-raid1, background none, randread-4k-qd1, numjobs 4`.
+/// `hdd-raid1, background none, randread-4k-qd1, jobs 4`.
 pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(axis, value)| named(axis, value)).collect::<Vec<_>>().join(", ")
 }

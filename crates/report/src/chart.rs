@@ -70,18 +70,7 @@ impl Chart {
         table: Table,
     ) -> Self {
         let drawn = svg::taken_apart(&render_to_svg(plots, layout));
-        Self {
-            kind: kind.to_owned(),
-            title: title.into(),
-            about: String::new(),
-            says: says.into(),
-            cell: Cell::default(),
-            table,
-            width: drawn.width,
-            height: drawn.height,
-            inner: drawn.inner,
-            edges: Vec::new(),
-        }
+        Self::of_svg(kind, title, says, (drawn.width, drawn.height), drawn.inner, table)
     }
 
     /// The first row of the table is told where the pointer is between the first two places along the width (in pixels), the
