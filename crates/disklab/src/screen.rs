@@ -9,7 +9,7 @@ use disklab_units::prose::visible;
 use rustix::termios::tcgetwinsize;
 use serde::Serialize;
 
-use crate::shown::Shown;
+use crate::shown::{Shown, shown};
 
 use crate::exit::Failure;
 
@@ -91,6 +91,11 @@ impl Screen {
 
     pub fn paint(&self, text: &str, paint: Paint) -> String {
         painted(self.color, text, paint)
+    }
+
+    /// For a progress bar, which is not standard output: names may be anybody's.
+    pub fn shown(&self, text: &str) -> String {
+        shown(text, self.color)
     }
 
     /// Says what went wrong. Where standard error is closed there is nobody to tell.

@@ -16,6 +16,14 @@ pub struct Shown<W: Write> {
     begun: Vec<u8>,
 }
 
+/// Text that reaches a terminal by another way than standard output.
+pub fn shown(text: &str, color: bool) -> String {
+    let mut out = Shown::new(Vec::new(), color);
+    // Writing to a vector does not fail.
+    let _ = out.show(text);
+    String::from_utf8_lossy(&out.inner).into_owned()
+}
+
 impl<W: Write> Shown<W> {
     pub const fn new(inner: W, color: bool) -> Self {
         Self { inner, color, begun: Vec::new() }
@@ -91,7 +99,7 @@ mod tests {
 
     use super::*;
 
-    fn shown(parts: &[&[u8]], color: bool) -> String {
+    fn written(parts: &[&[u8]], color: bool) -> String {
         let mut out = Shown::new(Vec::new(), color);
         for part in parts {
             out.write_all(part).unwrap();
@@ -104,9 +112,12 @@ mod tests {
     fn escapes_are_text_and_our_paints_are_paint() {
         let text = "\x1b[1;31mbad\x1b[0m \x1b]0;title\x07 \x1b[2J ü\u{202e}\u{9b}31m\tx\n";
         let spelled = "\\u{1b}]0;title\\u{7} \\u{1b}[2J ü\\u{202e}\\u{9b}31m\tx\n";
-        assert_eq!(shown(&[text.as_bytes()], true), format!("\x1b[1;31mbad\x1b[0m {spelled}"));
-        assert_eq!(shown(&[text.as_bytes()], false), format!("\\u{{1b}}[1;31mbad\\u{{1b}}[0m {spelled}"));
-        assert_eq!(shown(&[b"a\xffb"], true), "a\u{fffd}b");
+        assert_eq!(written(&[text.as_bytes()], true), format!("\x1b[1;31mbad\x1b[0m {spelled}"));
+        assert_eq!(written(&[text.as_bytes()], false), format!("\\u{{1b}}[1;31mbad\\u{{1b}}[0m {spelled}"));
+        assert_eq!(written(&[b"a\xffb"], true), "a\u{fffd}b");
+        for color in [true, false] {
+            assert_eq!(super::shown(text, color), written(&[text.as_bytes()], color));
+        }
     }
 
     proptest! {
@@ -119,7 +130,7 @@ mod tests {
             cuts.sort_unstable();
             let parts: Vec<&[u8]> = cuts.windows(2).map(|two| &text[two[0]..two[1]]).collect();
             for color in [true, false] {
-                prop_assert_eq!(shown(&parts, color), shown(&[text], color));
+                prop_assert_eq!(written(&parts, color), written(&[text], color));
             }
         }
     }

@@ -49,7 +49,7 @@ fn fitting(groups: &[Group], running: &BTreeSet<String>, room: usize, screen: &S
     }
     lines
         .into_iter()
-        .map(|line| console::truncate_str(&line, screen.width, "\u{2026}").into_owned())
+        .map(|line| console::truncate_str(&screen.shown(&line), screen.width, "\u{2026}").into_owned())
         .collect()
 }
 
