@@ -21,6 +21,10 @@ pub struct Counters {
     pub media_written_sectors: u64,
     /// Writes from the buffer to the medium: extents of a disk, pages of an SSD.
     pub destages: u64,
+    /// 512-byte sectors that an SSD's collection of garbage moved; they are among those written to the medium.
+    pub moved_sectors: u64,
+    /// Blocks that an SSD erased.
+    pub erased_blocks: u64,
     /// Flush commands completed.
     pub flushes: u64,
 }

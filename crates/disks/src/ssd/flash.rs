@@ -1,56 +1,140 @@
 //! Dies and the channels they share.
 //!
 //! A die does one thing at a time and keeps its data register until a transfer is over: a read is sensed, then waits
-//! for the channel and crosses it; a program crosses the channel first. Reads go before programs that have not begun.
+//! for the channel and crosses it; a program crosses the channel first. The host's reads go before programs that have
+//! not begun, and these before collection, unless room is short ([`super::space`]). What collection moves crosses the
+//! channel twice: the controller corrects it on the way.
 
 use std::collections::VecDeque;
 
 use disklab_des::{Calendar, Random};
 use disklab_spec::device::Ssd;
-use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
+use disklab_units::{Bytes, Nanos, Rate, Seed};
 
 use super::Event;
+use super::home::Home;
+use super::log::Log;
+use super::map::{BlockId, Map, Shape, UNIT};
+use super::space::{Fast, Space, Step, Target};
 
 pub(crate) struct Flash {
-    page: Bytes,
+    pub map: Map,
+    /// What waits to be programmed.
+    pub log: Log,
+    row: Bytes,
     read_page: Vec<Nanos>,
-    program_page: Nanos,
+    times: Times,
     channel_rate: Rate,
     dies: Vec<Die>,
     channels: Vec<Channel>,
-    /// Pages that wait for a die.
-    to_program: u64,
-    /// Pages that a die has taken: the number of the next one.
-    dispatched: u64,
     /// Where the search for an idle die starts, so that all wear alike.
     next_die: usize,
     /// Somebody waits for programs: each die takes one between two reads.
     pub favour_programs: bool,
+    /// Nobody asks for anything, for a while now.
+    resting: bool,
     working: u32,
     working_since: Nanos,
     busy: Nanos,
+    pub work_done: WorkDone,
+}
+
+struct Times {
+    program: Nanos,
+    /// Of the SLC cache.
+    program_fast: Option<Nanos>,
+    read_fast: Option<Nanos>,
+    erase: Nanos,
+    suspend: Option<Nanos>,
+}
+
+impl Times {
+    fn least_program(&self) -> Nanos {
+        self.program_fast.map_or(self.program, |fast| fast.min(self.program))
+    }
+}
+
+/// Totals.
+#[derive(Default)]
+pub(crate) struct WorkDone {
+    /// Rows, the host's and what was moved.
+    pub programs: u64,
+    pub moved: Bytes,
+    pub erased_blocks: u64,
 }
 
 struct Die {
     work: Work,
+    /// What is interrupted by reads.
+    held: Option<Held>,
     reads: VecDeque<PageRead>,
     channel: u32,
     /// Which of the page types its first page has.
-    first_type: usize,
+    first_type: u64,
     programmed_last: bool,
+    /// The row that is being programmed.
+    row: Vec<u32>,
+    space: Space,
 }
 
 #[derive(Clone, Copy)]
 enum Work {
     Idle,
     /// Reads from the cells, until then.
-    Sense(PageRead, Nanos),
+    Sense(Sensed, Nanos),
     /// Waits for the channel or uses it.
-    SendOut(PageRead),
-    /// As well, with the page of this number.
-    TakeIn(u64),
-    /// Programs it, until then.
-    Program(u64, Nanos),
+    SendOut(Sensed),
+    /// As well, with its row.
+    TakeIn(Row, Target),
+    /// Stops what it does, until then.
+    Suspend(Nanos),
+    /// What can be interrupted.
+    Long(Long),
+}
+
+/// Programs or erases.
+#[derive(Clone, Copy)]
+struct Long {
+    what: Change,
+    /// When it ends if nothing comes in between.
+    end: Nanos,
+    /// It is not interrupted before: it goes on for as long as it stood still.
+    firm_until: Nanos,
+}
+
+#[derive(Clone, Copy)]
+enum Change {
+    Program(Row, Target),
+    Erase,
+}
+
+struct Held {
+    what: Change,
+    /// What is left of it.
+    left: Nanos,
+    since: Nanos,
+}
+
+#[derive(Clone, Copy)]
+enum Row {
+    /// The host's, of this number in the log.
+    Host(u64),
+    Moved,
+}
+
+#[derive(Clone, Copy)]
+enum Sensed {
+    Host(PageRead),
+    Moved(Bytes),
+}
+
+impl Sensed {
+    fn bytes(self) -> Bytes {
+        match self {
+            Self::Host(read) => read.bytes,
+            Self::Moved(bytes) => bytes,
+        }
+    }
 }
 
 #[derive(Default)]
@@ -60,7 +144,7 @@ struct Channel {
     waiting: VecDeque<u32>,
 }
 
-/// The part of a read that lies on one page.
+/// The part of a read that lies in one row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PageRead {
     /// Its slot among the drive's requests.
@@ -74,102 +158,227 @@ pub(crate) enum Outcome {
     Nothing,
     /// Data is out of its die and across the channel.
     Out(PageRead),
-    /// One more page is on the medium.
+    /// One more of the log's rows is on the medium.
     Programmed,
 }
 
 impl Flash {
-    pub fn new(model: &Ssd, seed: Seed) -> Self {
+    pub fn new(model: &Ssd, bytes: Bytes, seed: Seed) -> Self {
         let mut random = Random::new(seed.derive("page types"));
         let channels = model.channels.max(1);
         let read_page = if model.read_page.is_empty() { vec![Nanos::ZERO] } else { model.read_page.clone() };
+        let shape = shape(model, bytes);
+        let home = Home::new(model.preconditioned, &shape, seed);
+        let map = Map::new(shape, home);
+        let slc = model.slc.as_ref();
+        let fast = slc.map(|slc| {
+            let rows = (map.shape.rows_per_block / slc.cell_bits).max(1);
+            let held = u64::from(map.shape.dies * rows) * model.row().0;
+            Fast { rows, blocks: slc.cache.0.div_ceil(held) as u32 }
+        });
         let die = |die| Die {
             work: Work::Idle,
+            held: None,
             reads: VecDeque::with_capacity(32),
-            // Neighbouring pages go over different channels.
+            // Neighbouring rows go over different channels.
             channel: die % channels,
-            first_type: random.below(read_page.len() as u64) as usize,
+            first_type: random.below(read_page.len() as u64),
             programmed_last: false,
+            row: Vec::with_capacity(map.shape.units_per_row as usize),
+            space: Space::new(die, &map, fast),
         };
         Self {
-            dies: (0..channels * model.dies_per_channel.max(1)).map(die).collect(),
-            page: model.page.max(Sectors(1).bytes()),
+            dies: (0..map.shape.dies).map(die).collect(),
+            log: Log::new((model.write_buffer.0 / UNIT.0).max(1), map.shape.units_per_row),
+            row: model.row(),
             read_page,
-            program_page: model.program_page,
+            times: Times {
+                program: model.program_page,
+                program_fast: slc.map(|slc| slc.program_page),
+                read_fast: slc.map(|slc| slc.read_page),
+                erase: model.erase_block,
+                suspend: model.suspend,
+            },
             channel_rate: model.channel,
             channels: (0..channels).map(|_| Channel::default()).collect(),
-            to_program: 0,
-            dispatched: 0,
             next_die: 0,
             favour_programs: false,
+            resting: false,
             working: 0,
             working_since: Nanos::ZERO,
             busy: Nanos::ZERO,
+            work_done: WorkDone::default(),
+            map,
         }
     }
 
-    pub fn page(&self) -> Bytes {
-        self.page
+    /// Of what a die reads or programs at once.
+    pub fn row(&self) -> Bytes {
+        self.row
     }
 
-    /// Reads `bytes` of a logical page. Pages are striped over the dies.
-    pub fn read(&mut self, at: Nanos, page: u64, request: u32, bytes: Bytes, calendar: &mut Calendar<Event>) {
-        let dies = self.dies.len() as u64;
-        let die = (page % dies) as usize;
-        let row = (page / dies) as usize;
-        let kind = (row % self.read_page.len() + self.dies[die].first_type) % self.read_page.len();
-        self.dies[die].reads.push_back(PageRead { request, bytes, sense: self.read_page[kind] });
-        if matches!(self.dies[die].work, Work::Idle) {
-            self.next_work(at, die, calendar);
+    /// Reads `bytes` of a row from `block`; `unit` is the first of them.
+    pub fn read(
+        &mut self,
+        at: Nanos,
+        (unit, block): (u32, BlockId),
+        (request, bytes): (u32, Bytes),
+        calendar: &mut Calendar<Event>,
+    ) {
+        let index = self.map.die(block) as usize;
+        let sense = self.sense(unit, block);
+        self.dies[index].reads.push_back(PageRead { request, bytes, sense });
+        match self.dies[index].work {
+            Work::Idle => self.next_work(at, index, calendar),
+            Work::Long(long) => self.suspend(at, index, long, calendar),
+            _ => {}
         }
     }
 
-    /// Programs so many pages, each on the next die that is idle: new data goes where there is room, as in a log.
-    pub fn program(&mut self, at: Nanos, pages: u64, calendar: &mut Calendar<Event>) {
-        self.to_program += pages;
-        while self.to_program > 0 {
-            let count = self.dies.len();
-            let order = (self.next_die..count).chain(0..self.next_die);
-            let Some(die) = order.into_iter().find(|&die| matches!(self.dies[die].work, Work::Idle)) else {
+    /// How long the cells of `unit` take, which is in `block`: depends on its page's type, and this on where it is.
+    fn sense(&self, unit: u32, block: BlockId) -> Nanos {
+        let types = self.read_page.len() as u64;
+        let die = &self.dies[self.map.die(block) as usize];
+        if let Some(time) = self.times.read_fast
+            && die.space.is_fast(block)
+        {
+            return time;
+        }
+        let row = u64::from(unit / self.map.shape.units_per_row);
+        let row = if self.map.is_home(unit) {
+            row / u64::from(self.map.shape.dies)
+        } else {
+            scattered(row << 32 | u64::from(block))
+        };
+        self.read_page[((row % types + die.first_type) % types) as usize]
+    }
+
+    /// Interrupts what a die does for the reads that wait there, if it can.
+    fn suspend(&mut self, at: Nanos, index: usize, long: Long, calendar: &mut Calendar<Event>) {
+        let Some(time) = self.times.suspend else { return };
+        let end = at.saturating_add(time);
+        if at < long.firm_until || end >= long.end || self.favour_programs {
+            return;
+        }
+        let die = &mut self.dies[index];
+        // To go on takes as long as to stop.
+        let left = long.end.saturating_sub(at).saturating_add(time);
+        die.held = Some(Held { what: long.what, left, since: at });
+        die.work = Work::Suspend(end);
+        calendar.schedule(end, Event::Die(index as u32));
+    }
+
+    /// Something is in the log: programs what makes rows, each on the next die that is idle and has room.
+    pub fn program(&mut self, at: Nanos, calendar: &mut Calendar<Event>) {
+        if self.working as usize == self.dies.len() || !self.log.is_ready() {
+            return;
+        }
+        let count = self.dies.len();
+        for index in (self.next_die..count).chain(0..self.next_die) {
+            if matches!(self.dies[index].work, Work::Idle) {
+                self.next_work(at, index, calendar);
+                self.next_die = (index + 1) % count;
+            }
+            if !self.log.is_ready() {
                 break;
-            };
-            self.next_die = (die + 1) % count;
-            self.next_work(at, die, calendar);
+            }
         }
     }
 
-    /// The pages 0 up to this one are on the medium.
-    pub fn durable(&self) -> u64 {
-        let programming = self.dies.iter().filter_map(|die| match die.work {
-            Work::TakeIn(page) | Work::Program(page, _) => Some(page),
-            _ => None,
-        });
-        programming.min().unwrap_or(self.dispatched)
+    /// Nobody has asked for anything for a while: the dies do what they left for such a time.
+    pub fn rest(&mut self, at: Nanos, calendar: &mut Calendar<Event>) {
+        self.resting = true;
+        for index in 0..self.dies.len() {
+            if matches!(self.dies[index].work, Work::Idle) {
+                self.next_work(at, index, calendar);
+            }
+        }
+    }
+
+    pub fn stop_resting(&mut self) {
+        self.resting = false;
+    }
+
+    /// Whether [`Flash::rest`] would be of use.
+    pub fn could_rest(&self) -> bool {
+        self.times.program_fast.is_some() && self.dies.iter().any(|die| die.space.has_fast_blocks())
     }
 
     /// Gives an idle die something to do.
     fn next_work(&mut self, at: Nanos, index: usize, calendar: &mut Calendar<Event>) {
-        let die = &mut self.dies[index];
-        let due = self.to_program > 0 && self.favour_programs && !die.programmed_last;
-        let read = if due { None } else { die.reads.pop_front() };
-        if let Some(read) = read {
-            let end = at.saturating_add(read.sense);
-            die.work = Work::Sense(read, end);
-            die.programmed_last = false;
-            calendar.schedule(end, Event::Die(index as u32));
-        } else if self.to_program > 0 {
-            die.work = Work::TakeIn(self.dispatched);
-            die.programmed_last = true;
-            self.to_program -= 1;
-            self.dispatched += 1;
-            self.want_channel(at, index, calendar);
-        } else {
-            return;
+        let work = self.choose(at, index);
+        self.dies[index].work = work;
+        match work {
+            Work::Idle => return,
+            Work::Sense(_, end) | Work::Long(Long { end, .. }) | Work::Suspend(end) => {
+                calendar.schedule(end, Event::Die(index as u32));
+            }
+            Work::TakeIn(..) | Work::SendOut(_) => self.want_channel(at, index, calendar),
         }
         if self.working == 0 {
             self.working_since = at;
         }
         self.working += 1;
+    }
+
+    fn choose(&mut self, at: Nanos, index: usize) -> Work {
+        let die = &mut self.dies[index];
+        if let Some(held) = &die.held {
+            // Reads that keep coming do not hold it up for longer than it takes by itself.
+            let stood = at.saturating_sub(held.since);
+            let impatient = stood >= held.left || self.favour_programs;
+            if (impatient || die.reads.is_empty())
+                && let Some(Held { what, left, .. }) = die.held.take()
+            {
+                return Work::Long(Long {
+                    what,
+                    end: at.saturating_add(left),
+                    firm_until: at.saturating_add(stood),
+                });
+            }
+        }
+        let programs_due = self.favour_programs && !die.programmed_last;
+        if !programs_due && let Some(read) = die.reads.pop_front() {
+            die.programmed_last = false;
+            return Work::Sense(Sensed::Host(read), at.saturating_add(read.sense));
+        }
+        if self.log.is_ready()
+            && die.space.takes_row(&self.map)
+            && let Some(target) = die.space.host_target(&self.map)
+        {
+            die.programmed_last = true;
+            return Work::TakeIn(Row::Host(self.log.take(&mut die.row)), target);
+        }
+        if let Some(step) = die.space.collect(&mut self.map, self.resting) {
+            die.programmed_last = true;
+            return self.collect(at, index, step);
+        }
+        match die.reads.pop_front() {
+            Some(read) => Work::Sense(Sensed::Host(read), at.saturating_add(read.sense)),
+            None => Work::Idle,
+        }
+    }
+
+    fn collect(&mut self, at: Nanos, index: usize, step: Step) -> Work {
+        let sense = match step {
+            Step::Read { block, unit, .. } => self.sense(unit, block),
+            _ => Nanos::ZERO,
+        };
+        let die = &mut self.dies[index];
+        match step {
+            Step::Read { bytes, .. } => Work::Sense(Sensed::Moved(bytes), at.saturating_add(sense)),
+            Step::Write => match die.space.target(&self.map) {
+                Some(target) => {
+                    die.space.take_row(&self.map, &mut die.row);
+                    Work::TakeIn(Row::Moved, target)
+                }
+                None => Work::Idle,
+            },
+            Step::Erase => {
+                let end = at.saturating_add(self.times.erase);
+                Work::Long(Long { what: Change::Erase, end, firm_until: at })
+            }
+        }
     }
 
     fn end_work(&mut self, at: Nanos, die: usize, calendar: &mut Calendar<Event>) {
@@ -181,20 +390,47 @@ impl Flash {
         }
     }
 
-    /// A die has sensed or programmed its page.
+    /// A die has sensed, programmed or erased, or stopped to. An event of work that was interrupted is not one.
     pub fn die_event(&mut self, at: Nanos, die: u32, calendar: &mut Calendar<Event>) -> Outcome {
         let index = die as usize;
         match self.dies[index].work {
-            Work::Sense(read, _) => {
+            Work::Sense(read, end) if end == at => {
                 self.dies[index].work = Work::SendOut(read);
                 self.want_channel(at, index, calendar);
                 Outcome::Nothing
             }
-            Work::Program(..) => {
+            Work::Suspend(end) if end == at => {
                 self.end_work(at, index, calendar);
-                Outcome::Programmed
+                Outcome::Nothing
+            }
+            Work::Long(Long { what, end, .. }) if end == at => {
+                let outcome = self.finish_change(index, what);
+                self.end_work(at, index, calendar);
+                outcome
             }
             _ => Outcome::Nothing,
+        }
+    }
+
+    fn finish_change(&mut self, index: usize, what: Change) -> Outcome {
+        let die = &mut self.dies[index];
+        match what {
+            Change::Erase => {
+                die.space.erased();
+                self.work_done.erased_blocks += 1;
+                Outcome::Nothing
+            }
+            Change::Program(Row::Host(number), target) => {
+                die.space.host_row(&mut self.map, target, &die.row);
+                self.log.programmed(number);
+                self.work_done.programs += 1;
+                Outcome::Programmed
+            }
+            Change::Program(Row::Moved, target) => {
+                die.space.collected_row(&mut self.map, target, &die.row);
+                self.work_done.programs += 1;
+                Outcome::Nothing
+            }
         }
     }
 
@@ -210,8 +446,8 @@ impl Flash {
         let channel = &mut self.channels[index as usize];
         let Some(die) = channel.waiting.pop_front() else { return };
         let bytes = match self.dies[die as usize].work {
-            Work::SendOut(read) => read.bytes,
-            _ => self.page,
+            Work::SendOut(sensed) => sensed.bytes(),
+            _ => self.row,
         };
         let end = at.saturating_add(self.channel_rate.time_for(bytes));
         channel.current = Some((die, end));
@@ -224,14 +460,25 @@ impl Flash {
         self.next_transfer(at, channel, calendar);
         let index = die as usize;
         match self.dies[index].work {
-            Work::SendOut(read) => {
+            Work::SendOut(sensed) => {
                 self.end_work(at, index, calendar);
-                Outcome::Out(read)
+                match sensed {
+                    Sensed::Host(read) => Outcome::Out(read),
+                    Sensed::Moved(bytes) => {
+                        self.work_done.moved += bytes;
+                        Outcome::Nothing
+                    }
+                }
             }
-            Work::TakeIn(page) => {
-                let end = at.saturating_add(self.program_page);
-                self.dies[index].work = Work::Program(page, end);
+            Work::TakeIn(row, target) => {
+                let fast = self.times.program_fast.filter(|_| target.fast);
+                let end = at.saturating_add(fast.unwrap_or(self.times.program));
+                let long = Long { what: Change::Program(row, target), end, firm_until: at };
+                self.dies[index].work = Work::Long(long);
                 calendar.schedule(end, Event::Die(die));
+                if !self.dies[index].reads.is_empty() {
+                    self.suspend(at, index, long, calendar);
+                }
                 Outcome::Nothing
             }
             _ => Outcome::Nothing,
@@ -241,16 +488,45 @@ impl Flash {
     /// No data of a read comes out before; `None` if nothing goes on that it could come from.
     pub fn earliest_out(&self) -> Option<Nanos> {
         let dies = self.dies.iter().filter_map(|die| match die.work {
-            Work::Sense(read, end) => Some(end.saturating_add(self.channel_rate.time_for(read.bytes))),
-            Work::Program(_, end) if !die.reads.is_empty() => Some(end),
+            Work::Sense(sensed, end) => Some(end.saturating_add(self.channel_rate.time_for(sensed.bytes()))),
+            Work::Long(Long { end, .. }) | Work::Suspend(end) if !die.reads.is_empty() => Some(end),
             _ => None,
         });
         let channels = self.channels.iter().filter_map(|channel| channel.current.map(|(_, end)| end));
         dies.chain(channels).min()
     }
 
+    /// No row of the host's is programmed before; `next` is when anything happens next, and `None` without that.
+    pub fn earliest_programmed(&self, next: Option<Nanos>) -> Option<Nanos> {
+        let next = next?;
+        let begun = self.dies.iter().filter_map(|die| match (die.work, &die.held) {
+            (Work::Long(Long { what: Change::Program(Row::Host(_), _), end, .. }), _) => Some(end),
+            (_, Some(Held { what: Change::Program(Row::Host(_), _), left, .. })) => {
+                Some(next.saturating_add(*left))
+            }
+            _ => None,
+        });
+        begun.chain([next.saturating_add(self.times.least_program())]).min()
+    }
+
     /// Time in which any die worked, up to `now`.
     pub fn busy(&self, now: Nanos) -> Nanos {
         if self.working == 0 { self.busy } else { self.busy + now.saturating_sub(self.working_since) }
     }
+}
+
+fn shape(model: &Ssd, bytes: Bytes) -> Shape {
+    let dies = model.dies();
+    Shape {
+        units: (bytes.0 / UNIT.0) as u32,
+        dies,
+        blocks_per_die: (model.raw_size.0 / model.block().0 / u64::from(dies)) as u32,
+        rows_per_block: model.pages_per_block,
+        units_per_row: (model.row().0 / UNIT.0) as u32,
+    }
+}
+
+/// A number that looks random.
+fn scattered(number: u64) -> u64 {
+    number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32
 }

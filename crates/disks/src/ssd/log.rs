@@ -1,66 +1,108 @@
-//! The write buffer as a log: data goes in at its head and is programmed from its tail, a page at a time.
+//! The write buffer as a log: data goes in at its head and is programmed from its tail, a row at a time.
 
-use disklab_units::Bytes;
+use std::collections::VecDeque;
 
-/// Counts bytes of the log since the disk was made, so that a place in it is one number.
+/// What fills a row up where there is no data for it.
+pub(crate) const PADDING: u32 = u32::MAX;
+
+/// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one number.
 pub(crate) struct Log {
+    /// In units, as all that follow.
     room: u64,
-    page: u64,
-    /// Promised to writes whose data is on the link.
+    row: u64,
+    /// Units that were promised a place and have not been taken, in order; those from `there` on are still on the link.
+    units: VecDeque<u32>,
     expected: u64,
-    /// There.
-    written: u64,
-    /// Handed over to be programmed, in whole pages.
-    handed_over: u64,
+    there: u64,
+    /// Taken to be programmed.
+    taken: u64,
+    /// What is before is programmed even where it fills no row.
+    forced: u64,
     programmed: u64,
+    /// Rows taken and not known to be programmed with all before them: where each ends, and whether it is programmed.
+    rows: VecDeque<(u64, bool)>,
+    /// Rows that have left `rows`.
+    rows_gone: u64,
+    /// All before is on the medium.
+    safe: u64,
 }
 
 impl Log {
-    pub fn new(room: Bytes, page: Bytes) -> Self {
-        Self { room: room.0, page: page.0.max(1), expected: 0, written: 0, handed_over: 0, programmed: 0 }
+    pub fn new(room: u64, row: u32) -> Self {
+        Self {
+            room,
+            row: u64::from(row),
+            units: VecDeque::with_capacity(1024),
+            expected: 0,
+            there: 0,
+            taken: 0,
+            forced: 0,
+            programmed: 0,
+            rows: VecDeque::with_capacity(64),
+            rows_gone: 0,
+            safe: 0,
+        }
     }
 
-    /// Whether a write of so many bytes may come. An empty buffer takes any: a write larger than it passes through.
-    pub fn fits(&self, bytes: Bytes) -> bool {
+    /// Whether a write of so many units may come. An empty buffer takes any: a write larger than it passes through.
+    pub fn fits(&self, units: u64) -> bool {
         let used = self.expected - self.programmed;
-        used == 0 || used + bytes.0 <= self.room
+        used == 0 || used + units <= self.room
     }
 
-    pub fn expect(&mut self, bytes: Bytes) {
-        self.expected += bytes.0;
+    /// Data of `units` is on its way.
+    pub fn expect(&mut self, units: std::ops::Range<u32>) {
+        self.expected += units.len() as u64;
+        self.units.extend(units);
     }
 
-    /// Data that was expected is there.
-    pub fn write(&mut self, bytes: Bytes) {
-        self.written += bytes.0;
+    /// The next so many of those expected are there.
+    pub fn arrive(&mut self, units: u64) {
+        self.there += units;
     }
 
-    /// Fills the last page up with nothing, so that it can be programmed.
-    pub fn pad(&mut self) {
-        let padded = self.written.next_multiple_of(self.page);
-        self.expected += padded - self.written;
-        self.written = padded;
+    /// All that is there goes to the medium, whether it fills rows or not. Returns the place behind it.
+    pub fn force(&mut self) -> u64 {
+        self.forced = self.there;
+        self.there
     }
 
-    /// Whole pages that are there and were not handed over before.
-    pub fn hand_over(&mut self) -> u64 {
-        let pages = (self.written - self.handed_over) / self.page;
-        self.handed_over += pages * self.page;
-        pages
+    /// A row is to be programmed.
+    pub fn is_ready(&self) -> bool {
+        self.there - self.taken >= self.row || self.taken < self.forced
     }
 
-    /// One more page is on the medium.
-    pub fn programmed(&mut self) {
-        self.programmed += self.page;
+    /// Takes the next row's units, filled up with [`PADDING`]; returns the row's number.
+    pub fn take(&mut self, row: &mut Vec<u32>) -> u64 {
+        let count = self.row.min(self.there - self.taken);
+        row.clear();
+        row.extend(self.units.drain(..count as usize));
+        row.resize(self.row as usize, PADDING);
+        self.taken += count;
+        self.rows.push_back((self.taken, false));
+        self.rows_gone + self.rows.len() as u64 - 1
     }
 
-    /// The first page behind everything that is there.
-    pub fn end_page(&self) -> u64 {
-        self.written.div_ceil(self.page)
+    /// The row of this number is on the medium.
+    pub fn programmed(&mut self, row: u64) {
+        let index = (row - self.rows_gone) as usize;
+        let begin = if index == 0 { self.safe } else { self.rows[index - 1].0 };
+        self.programmed += self.rows[index].0 - begin;
+        self.rows[index].1 = true;
+        while let Some(&(end, true)) = self.rows.front() {
+            self.rows.pop_front();
+            self.rows_gone += 1;
+            self.safe = end;
+        }
     }
 
-    /// Nothing moves: no data on the link, no page being programmed. A part of a page may be left.
+    /// Everything before this place is on the medium.
+    pub fn safe(&self) -> u64 {
+        self.safe
+    }
+
+    /// Nothing moves: no data on the link, no row being programmed. A part of a row may be left.
     pub fn is_still(&self) -> bool {
-        self.expected == self.written && self.handed_over == self.programmed
+        self.expected == self.there && self.taken == self.programmed
     }
 }

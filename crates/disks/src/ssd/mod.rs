@@ -1,43 +1,51 @@
 //! A solid-state disk.
 //!
-//! A command is decoded, cut into pages that are read in parallel from the dies ([`flash`]), and its data leaves over
-//! the one link, page by page. A write is done for the host once it is in the buffer, which the dies empty as a
-//! [`log`] by whole pages.
+//! A command is decoded, cut into rows that are read in parallel from the dies ([`flash`]), and its data leaves over
+//! the one link, row by row. A write is done for the host once it is in the buffer, which the dies empty as a [`log`]
+//! by whole rows, wherever there is room ([`space`]); the [`map`] knows where everything is.
 //!
-//! Placement is the simplest there is: reads find a page on the die that its address names, programs take the next
-//! idle die. Not modelled yet: mapping of addresses and collection of garbage (so writing never slows down with age),
-//! erasing, suspending a program for a read, reading from the write buffer, pages without data.
+//! Not modelled: reading the rest of 4 KiB of which a part is written, wear and its levelling, read retries, the map's own
+//! reads and writes.
 
 mod flash;
+mod home;
 mod log;
+mod map;
+mod packed;
+mod space;
 
 use std::collections::VecDeque;
+use std::ops::Range;
 
 use disklab_des::Calendar;
 use disklab_spec::device::Ssd;
 use disklab_units::{Bytes, Nanos, Sectors, Seed};
 
 use self::flash::{Flash, Outcome};
-use self::log::Log;
+use self::map::{Place, UNIT};
 use crate::port::{Port, PortSpeed};
 use crate::{Completion, Counters, Disk, Op, Request};
 
 /// What happens inside the drive.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Event {
-    /// A die has sensed or programmed a page.
+    /// A die has done what it did: sensed, programmed, erased.
     Die(u32),
     /// A transfer over a channel is over.
     Channel(u32),
     /// A write's data, by its slot, is in the buffer.
     Written(u32),
+    /// There has been nothing to do since this was scheduled, if so many commands have come as there had then.
+    Rest(u64),
 }
+
+/// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing of it.
+const REST_AFTER: Nanos = Nanos::from_millis(100);
 
 pub(crate) struct SsdDisk {
     port: Port,
     flash: Flash,
     calendar: Calendar<Event>,
-    log: Log,
     /// Commands that move data, by slot.
     moving: Vec<Moving>,
     free: Vec<u32>,
@@ -49,6 +57,12 @@ pub(crate) struct SsdDisk {
     flush: Nanos,
     /// Something was written since the last flush.
     unflushed: bool,
+    /// What is in the buffer survives a power cut, so nothing needs to wait for the medium.
+    power_loss_protection: bool,
+    /// Commands so far.
+    commands: u64,
+    /// A rest is in the calendar, or has begun.
+    rest_planned: bool,
     sectors: u64,
     clock: Nanos,
     counters: Counters,
@@ -63,17 +77,25 @@ struct Moving {
     to_send: Bytes,
 }
 
-/// Completes when the log's pages before `page` are on the medium.
+/// Completes when all in the log before `place` is on the medium.
 #[derive(Debug, Clone, Copy)]
 struct Durable {
-    page: u64,
+    place: u64,
     request: Request,
     started: Nanos,
 }
 
+impl Moving {
+    /// The units of the map that it touches; none if it has no bytes.
+    fn units(&self) -> Range<u32> {
+        let start = self.request.sector * Sectors::SIZE;
+        (start / UNIT.0) as u32..(start + self.bytes.0).div_ceil(UNIT.0) as u32
+    }
+}
+
 impl SsdDisk {
     pub fn new(model: &Ssd, bytes: Bytes, seed: Seed) -> Self {
-        let flash = Flash::new(model, seed);
+        let flash = Flash::new(model, bytes, seed);
         Self {
             port: Port::new(PortSpeed {
                 decode: model.command_overhead,
@@ -83,7 +105,6 @@ impl SsdDisk {
                 depth: model.queue_depth,
                 queued_flush: model.queued_flush,
             }),
-            log: Log::new(model.write_buffer, flash.page()),
             flash,
             calendar: Calendar::with_capacity(256),
             moving: Vec::with_capacity(64),
@@ -92,6 +113,9 @@ impl SsdDisk {
             durable: VecDeque::with_capacity(16),
             flush: model.flush,
             unflushed: false,
+            power_loss_protection: model.power_loss_protection,
+            commands: 0,
+            rest_planned: false,
             sectors: bytes.sectors().0,
             clock: Nanos::ZERO,
             counters: Counters::default(),
@@ -111,6 +135,15 @@ impl SsdDisk {
             } else if let Some(request) = self.port.take() {
                 self.accept(at, request);
             }
+            self.plan_rest(at);
+        }
+    }
+
+    /// Nobody waits for anything: what was put off comes up after a while of that.
+    fn plan_rest(&mut self, at: Nanos) {
+        if self.port.is_quiet() && !self.rest_planned && self.flash.could_rest() {
+            self.rest_planned = true;
+            self.calendar.schedule(at.saturating_add(REST_AFTER), Event::Rest(self.commands));
         }
     }
 
@@ -124,6 +157,9 @@ impl SsdDisk {
     }
 
     fn accept(&mut self, at: Nanos, request: Request) {
+        self.commands += 1;
+        self.rest_planned = false;
+        self.flash.stop_resting();
         let from = request.sector.min(self.sectors);
         let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
         let bytes = Sectors(end - from).bytes();
@@ -131,7 +167,7 @@ impl SsdDisk {
         match request.op {
             Op::Read if from < end => self.accept_read(at, moving, from * Sectors::SIZE),
             Op::Write if from < end => {
-                if self.stalled.is_empty() && self.log.fits(bytes) {
+                if self.stalled.is_empty() && self.flash.log.fits(moving.units().len() as u64) {
                     self.begin_write(at, moving);
                 } else {
                     self.stalled.push_back(moving);
@@ -140,23 +176,47 @@ impl SsdDisk {
                 }
             }
             Op::Flush => self.accept_flush(at, request),
-            // Discards and zeroes change the mapping only.
+            // These change the map only: zeroes are not written but remembered.
             _ => {
+                self.trim(from..end);
                 let done = self.port.last_transfer(at, Bytes::ZERO);
                 self.port.finish(Completion { id: request.id, at: done, started: at });
             }
         }
     }
 
+    /// The units that lie within these sectors as a whole are nowhere any more.
+    fn trim(&mut self, sectors: Range<u64>) {
+        let unit = UNIT.sectors().0;
+        for unit in sectors.start.div_ceil(unit)..sectors.end / unit {
+            self.flash.map.trim(unit as u32);
+        }
+    }
+
     fn accept_read(&mut self, at: Nanos, moving: Moving, start: u64) {
         let slot = self.slot(moving);
-        let page = self.flash.page().0;
-        let end = start + moving.bytes.0;
-        let mut from = start;
-        while from < end {
-            let to = end.min((from / page + 1) * page);
-            self.flash.read(at, from / page, slot, Bytes(to - from), &mut self.calendar);
-            from = to;
+        let row = self.flash.map.shape.units_per_row;
+        let Range { start: mut unit, end } = moving.units();
+        let mut in_memory = Bytes::ZERO;
+        while unit < end {
+            let place = self.flash.map.place(unit);
+            let row_end = end.min((unit / row + 1).saturating_mul(row));
+            let next =
+                (unit + 1..row_end).find(|&unit| self.flash.map.place(unit) != place).unwrap_or(row_end);
+            let bytes = (UNIT * u64::from(next)).0.min(start + moving.bytes.0)
+                - (UNIT * u64::from(unit)).0.max(start);
+            match place {
+                Place::Block(block) => {
+                    self.flash.read(at, (unit, block), (slot, Bytes(bytes)), &mut self.calendar);
+                }
+                // What is nowhere is zeroes.
+                Place::Buffer | Place::Nowhere => in_memory += Bytes(bytes),
+            }
+            unit = next;
+        }
+        if in_memory > Bytes::ZERO {
+            self.counters.cache_hits += u64::from(in_memory == moving.bytes);
+            self.send(at, slot, in_memory);
         }
     }
 
@@ -173,9 +233,12 @@ impl SsdDisk {
     /// data has arrived.
     fn begin_write(&mut self, at: Nanos, write: Moving) {
         self.unflushed = true;
-        self.log.expect(write.bytes);
+        self.flash.log.expect(write.units());
+        for unit in write.units() {
+            self.flash.map.buffer(unit);
+        }
         let there = self.port.last_transfer(at, write.bytes);
-        if !write.request.fua {
+        if !write.request.fua || self.power_loss_protection {
             self.port.finish(Completion { id: write.request.id, at: there, started: write.started });
         }
         let slot = self.slot(Moving { to_send: Bytes::ZERO, ..write });
@@ -183,10 +246,23 @@ impl SsdDisk {
     }
 
     fn accept_flush(&mut self, at: Nanos, request: Request) {
-        self.log.pad();
-        self.durable.push_back(Durable { page: self.log.end_page(), request, started: at });
-        self.program(at);
+        if self.power_loss_protection {
+            self.finish_flush(at, request, at);
+            return;
+        }
+        let place = self.flash.log.force();
+        self.durable.push_back(Durable { place, request, started: at });
+        self.flash.program(at, &mut self.calendar);
         self.finish_durable(at);
+    }
+
+    fn finish_flush(&mut self, at: Nanos, request: Request, started: Nanos) {
+        self.counters.flushes += 1;
+        let mut done = self.port.last_transfer(at, Bytes::ZERO);
+        if std::mem::take(&mut self.unflushed) {
+            done = done.saturating_add(self.flush);
+        }
+        self.port.finish(Completion { id: request.id, at: done, started });
     }
 
     fn handle(&mut self, at: Nanos, event: Event) {
@@ -197,14 +273,20 @@ impl SsdDisk {
                 self.finish_write(at, slot);
                 Outcome::Nothing
             }
+            Event::Rest(commands) => {
+                if commands == self.commands {
+                    self.flash.rest(at, &mut self.calendar);
+                }
+                Outcome::Nothing
+            }
         };
         match outcome {
             Outcome::Nothing => {}
-            Outcome::Out(read) => self.send(at, read.request, read.bytes),
+            Outcome::Out(read) => {
+                self.counters.media_read_sectors += read.bytes.sectors().0;
+                self.send(at, read.request, read.bytes);
+            }
             Outcome::Programmed => {
-                self.counters.destages += 1;
-                self.counters.media_written_sectors += self.flash.page().sectors().0;
-                self.log.programmed();
                 self.finish_durable(at);
                 self.admit_stalled(at);
             }
@@ -213,7 +295,6 @@ impl SsdDisk {
 
     /// A part of a read's data goes over the link.
     fn send(&mut self, at: Nanos, slot: u32, bytes: Bytes) {
-        self.counters.media_read_sectors += bytes.sectors().0;
         let read = &mut self.moving[slot as usize];
         read.to_send = read.to_send.saturating_sub(bytes);
         if read.to_send > Bytes::ZERO {
@@ -228,25 +309,20 @@ impl SsdDisk {
 
     /// A write's data is in the buffer.
     fn finish_write(&mut self, at: Nanos, slot: u32) {
-        let Moving { request, started, bytes, .. } = self.moving[slot as usize];
+        let write = self.moving[slot as usize];
         self.free.push(slot);
-        self.log.write(bytes);
-        if request.fua {
-            self.log.pad();
-            self.durable.push_back(Durable { page: self.log.end_page(), request, started });
+        self.flash.log.arrive(write.units().len() as u64);
+        if write.request.fua && !self.power_loss_protection {
+            let Moving { request, started, .. } = write;
+            self.durable.push_back(Durable { place: self.flash.log.force(), request, started });
         }
-        self.program(at);
+        self.flash.program(at, &mut self.calendar);
         self.keep_moving(at);
-    }
-
-    fn program(&mut self, at: Nanos) {
-        let pages = self.log.hand_over();
-        self.flash.program(at, pages, &mut self.calendar);
     }
 
     fn admit_stalled(&mut self, at: Nanos) {
         while let Some(&write) = self.stalled.front() {
-            if !self.log.fits(write.bytes) {
+            if !self.flash.log.fits(write.units().len() as u64) {
                 break;
             }
             self.stalled.pop_front();
@@ -256,44 +332,38 @@ impl SsdDisk {
         self.keep_moving(at);
     }
 
-    /// A write that waits for room must not wait for a page that nothing would fill.
+    /// A write that waits for room must not wait for a row that nothing would fill.
     fn keep_moving(&mut self, at: Nanos) {
-        if !self.stalled.is_empty() && self.log.is_still() {
-            self.log.pad();
-            self.program(at);
+        if !self.stalled.is_empty() && self.flash.log.is_still() {
+            self.flash.log.force();
+            self.flash.program(at, &mut self.calendar);
         }
     }
 
-    /// Completes what waited for pages that are on the medium by now.
+    /// Completes what waited for data that is on the medium by now.
     fn finish_durable(&mut self, at: Nanos) {
-        if self.durable.is_empty() {
-            return;
-        }
-        let safe = self.flash.durable();
-        while let Some(&Durable { page, request, started }) = self.durable.front() {
-            if page > safe {
+        while let Some(&Durable { place, request, started }) = self.durable.front() {
+            if place > self.flash.log.safe() {
                 break;
             }
             self.durable.pop_front();
-            let mut done = self.port.last_transfer(at, Bytes::ZERO);
             if request.op == Op::Flush {
-                self.counters.flushes += 1;
-                if std::mem::take(&mut self.unflushed) {
-                    done = done.saturating_add(self.flush);
-                }
+                self.finish_flush(at, request, started);
+            } else {
+                let done = self.port.last_transfer(at, Bytes::ZERO);
+                self.port.finish(Completion { id: request.id, at: done, started });
             }
-            self.port.finish(Completion { id: request.id, at: done, started });
         }
     }
 
     /// No command in service completes before. A read's last data must come out of a die, and all that is left of it
-    /// cross the link; a write or flush whose end is not settled waits for some event.
+    /// cross the link; a write or flush whose end is not settled waits for a row to be programmed.
     fn earliest_end(&self) -> Option<Nanos> {
         let reads = || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);
         let read = reads().min().zip(self.flash.earliest_out());
         let read = read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send));
         let others = self.port.in_service() as usize > reads().count();
-        let other = if others { self.calendar.next_at() } else { None };
+        let other = if others { self.flash.earliest_programmed(self.calendar.next_at()) } else { None };
         [read, other].into_iter().flatten().min()
     }
 }
@@ -318,6 +388,14 @@ impl Disk for SsdDisk {
     }
 
     fn counters(&self) -> Counters {
-        Counters { busy_ns: self.flash.busy(self.clock).0, ..self.counters }
+        let done = &self.flash.work_done;
+        Counters {
+            busy_ns: self.flash.busy(self.clock).0,
+            destages: done.programs,
+            media_written_sectors: (self.flash.row() * done.programs).sectors().0,
+            moved_sectors: done.moved.sectors().0,
+            erased_blocks: done.erased_blocks,
+            ..self.counters
+        }
     }
 }

@@ -15,7 +15,7 @@ mod ssd;
 
 pub use constant::Constant;
 pub use hdd::Hdd;
-pub use ssd::Ssd;
+pub use ssd::{MOST_BLOCKS, Preconditioned, Slc, Ssd};
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -94,7 +94,7 @@ fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
             let model = table.table(key)?;
             match key {
                 "hdd" => Hdd::read(&model, bytes).map(Model::Hdd),
-                "ssd" => Ssd::read(&model).map(Model::Ssd),
+                "ssd" => Ssd::read(&model, bytes).map(Model::Ssd),
                 _ => Constant::read(&model).map(Model::Constant),
             }
         }

@@ -1,7 +1,7 @@
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::read::{Table, choices};
 
 /// A solid-state disk: dies that work in parallel behind channels, behind one link.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -10,8 +10,13 @@ pub struct Ssd {
     pub channels: u32,
     /// Each die reads, programs or erases one page or block at a time.
     pub dies_per_channel: u32,
-    /// What a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
+    /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
     pub page: Bytes,
+    /// Parts of a die that work in step: it reads, programs and erases a page or block of each at once, at neighbouring
+    /// addresses.
+    pub planes: u32,
+    /// All that the dies hold together. What it is larger than the disk is over-provisioning.
+    pub raw_size: Bytes,
     /// tR, from the cells into the die's register. One value for each type of page (lower, middle, upper of a TLC
     /// cell); which one a page is depends on its address.
     pub read_page: Vec<Nanos>,
@@ -19,7 +24,11 @@ pub struct Ssd {
     pub program_page: Nanos,
     /// tBERS.
     pub erase_block: Nanos,
+    /// In each plane.
     pub pages_per_block: u32,
+    /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`: it does not.
+    pub suspend: Option<Nanos>,
+    pub slc: Option<Slc>,
     /// Of one channel.
     pub channel: Rate,
     /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
@@ -37,17 +46,70 @@ pub struct Ssd {
     pub flush: Nanos,
     /// Whether other commands go on during a flush. No for SATA.
     pub queued_flush: bool,
+    /// Whether the buffer survives a power cut. A flush then has nothing to wait for.
+    pub power_loss_protection: bool,
+    pub preconditioned: Preconditioned,
 }
 
+choices! {
+    /// How the whole disk was written before the trial; the workload's data is part of it.
+    pub enum Preconditioned: "state of an SSD" {
+        /// Once, from its first sector to its last.
+        InOrder = "in order",
+        /// For so long that collecting garbage has found its steady state.
+        AtRandom = "at random",
+    }
+}
+
+/// Blocks that are written with one bit a cell: quick, and a part of what they else hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slc {
+    /// How much data they take, all together.
+    pub cache: Bytes,
+    /// Bits of a cell in all other blocks: 3 for TLC.
+    pub cell_bits: u32,
+    pub read_page: Nanos,
+    pub program_page: Nanos,
+}
+
+/// The largest disk: its map counts units of 4 KiB with 32 bits.
+const LARGEST: Bytes = Bytes(16_000_000_000_000);
+
+/// As many blocks as the model's map counts, all dies together.
+pub const MOST_BLOCKS: u64 = 65_532;
+
+/// Blocks beyond the disk's size that each die needs, for collection to have room.
+const SPARE_BLOCKS: u64 = 8;
+
 impl Ssd {
-    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+    pub fn dies(&self) -> u32 {
+        self.channels.max(1) * self.dies_per_channel.max(1)
+    }
+
+    /// What a die reads or programs at once.
+    pub fn row(&self) -> Bytes {
+        self.page * u64::from(self.planes)
+    }
+
+    /// What a die erases at once.
+    pub fn block(&self) -> Bytes {
+        self.row() * u64::from(self.pages_per_block)
+    }
+
+    /// `bytes`: the disk's size, if that could be read.
+    pub(super) fn read(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
         let channels = table.within("channels", 1..=64);
         let dies_per_channel = table.within("dies_per_channel", 1..=64);
         let page = read_page_size(table);
+        let planes = table.within_or("planes", 1..=8, 1);
+        let raw_size = table.within("raw_size", Bytes::mib(1)..=Bytes(20_000_000_000_000));
         let read_page = read_page_times(table);
         let program_page = table.within("program_page", Nanos::from_micros(10)..=Nanos::from_millis(100));
         let erase_block = table.within("erase_block", Nanos::from_micros(100)..=Nanos::from_secs(1));
         let pages_per_block = table.within("pages_per_block", 16..=16_384);
+        let longest = Nanos::from_millis(10);
+        let suspend = if table.has("suspend") { table.within("suspend", Nanos(1)..=longest) } else { None };
+        let slc = table.table("slc").and_then(|table| Slc::read(&table));
         let channel = table.within("channel", Rate(10_000_000)..=Rate(10_000_000_000));
         let link = table.within("link", Rate(10_000_000)..=Rate(64_000_000_000));
         let link_command = table.within("link_command", Nanos::ZERO..=Nanos::from_millis(1));
@@ -56,14 +118,20 @@ impl Ssd {
         let write_buffer = table.within("write_buffer", Bytes::kib(64)..=Bytes::gib(64));
         let flush = table.within("flush", Nanos::ZERO..=Nanos::from_secs(1));
         let queued_flush = table.required("queued_flush");
-        Some(Self {
+        let power_loss_protection = table.or("power_loss_protection", false);
+        let preconditioned = table.or("preconditioned", Preconditioned::InOrder);
+        let ssd = Self {
             channels: channels?,
             dies_per_channel: dies_per_channel?,
             page: page?,
+            planes: planes?,
+            raw_size: raw_size?,
             read_page: read_page?,
             program_page: program_page?,
             erase_block: erase_block?,
             pages_per_block: pages_per_block?,
+            suspend,
+            slc,
             channel: channel?,
             link: link?,
             link_command: link_command?,
@@ -72,6 +140,58 @@ impl Ssd {
             write_buffer: write_buffer?,
             flush: flush?,
             queued_flush: queued_flush?,
+            power_loss_protection,
+            preconditioned,
+        };
+        bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
+    }
+
+    /// Whether the flash is enough, and not in more blocks than the map counts.
+    fn has_room(&self, table: &Table<'_, '_>, bytes: Bytes) -> bool {
+        if bytes > LARGEST {
+            table.wrong("", format!("{bytes} are more than an SSD's map counts: {LARGEST}"));
+            return false;
+        }
+        let (dies, block) = (u64::from(self.dies()), self.block());
+        let blocks = self.raw_size.0 / (block.0 * dies);
+        if blocks * dies > MOST_BLOCKS {
+            table.wrong(
+                "raw_size",
+                format!(
+                    "{} make {} blocks of {block}; at most {MOST_BLOCKS} are counted: give what is erased together as \
+                     one block, by more pages_per_block",
+                    self.raw_size,
+                    blocks * dies
+                ),
+            );
+            return false;
+        }
+        let needed = bytes.0.div_ceil(block.0 * dies) + SPARE_BLOCKS;
+        if blocks < needed {
+            let least = Bytes(needed * block.0 * dies);
+            table.wrong(
+                "raw_size",
+                format!(
+                    "{} are not enough for {bytes}: collection needs {SPARE_BLOCKS} blocks more on each die, {least} in all",
+                    self.raw_size
+                ),
+            );
+        }
+        blocks >= needed
+    }
+}
+
+impl Slc {
+    fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let cache = table.within("cache", Bytes::mib(1)..=Bytes(10_000_000_000_000));
+        let cell_bits = table.within("cell_bits", 2..=5);
+        let read_page = table.within("read_page", Nanos::from_micros(1)..=Nanos::from_millis(10));
+        let program_page = table.within("program_page", Nanos::from_micros(10)..=Nanos::from_millis(100));
+        Some(Self {
+            cache: cache?,
+            cell_bits: cell_bits?,
+            read_page: read_page?,
+            program_page: program_page?,
         })
     }
 }

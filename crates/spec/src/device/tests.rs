@@ -49,6 +49,16 @@ queue_depth = 32
 write_buffer = \"32 MiB\"
 flush = \"1ms\"
 queued_flush = false
+raw_size = \"1100 GB\"
+planes = 2
+suspend = \"20us\"
+power_loss_protection = true
+preconditioned = \"at random\"
+[ssd.slc]
+cache = \"20 GB\"
+cell_bits = 3
+read_page = \"25us\"
+program_page = \"200us\"
 ";
 
 fn read(text: &str) -> Result<Device, String> {
@@ -147,12 +157,31 @@ fn ssd_numbers_that_cannot_be() {
     }
     let five = wrong(SSD, "read_page", "[\"1us\", \"1us\", \"1us\", \"1us\", \"1us\"]");
     assert!(five.starts_with("d:7:13: ssd.read_page: at most four times"), "{five}");
+    for (value, message) in [
+        (
+            "\"1 TB\"",
+            "d:19:12: ssd.raw_size: 931 GiB are not enough for 931 GiB: collection needs 8 blocks more on each die, \
+             938 GiB in all",
+        ),
+        (
+            "\"2 TB\"",
+            "d:19:12: ssd.raw_size: 1.82 TiB make 79456 blocks of 24 MiB; at most 65532 are counted: give what is erased \
+             together as one block, by more pages_per_block",
+        ),
+    ] {
+        assert_eq!(wrong(SSD, "raw_size", value), message);
+    }
+    assert_eq!(
+        wrong(SSD, "preconditioned", "\"at randon\""),
+        "d:23:18: ssd.preconditioned: there is no state of an SSD `at randon`; did you mean `at random`?"
+    );
+    assert_eq!(wrong(SSD, "cell_bits", "1"), "d:26:13: ssd.slc.cell_bits: 1 is not sensible: from 2 to 5 is");
 }
 
 proptest! {
     /// Numbers of any size in place of good ones: refused or read, never a panic.
     #[test]
-    fn no_number_panics(line in 1..23usize, number: u64, unit in prop::sample::select(vec!["", "ns", "h", "TiB", "TB/s"])) {
+    fn no_number_panics(line in 1..30usize, number: u64, unit in prop::sample::select(vec!["", "ns", "h", "TiB", "TB/s"])) {
         for good in [HDD, SSD] {
             let mut lines: Vec<_> = good.lines().map(str::to_owned).collect();
             let Some(line) = lines.get_mut(line) else { continue };

@@ -1,0 +1,236 @@
+//! Where everything was when the disk was made, by reckoning: it takes no memory.
+//!
+//! In order: as if the disk had been written once from its first sector to its last, row by row over the dies. At
+//! random: as if it had been written at random for so long that collection has found its steady state. Blocks are then
+//! the fuller the younger they are, the least full `u` full, with rho = (u - 1) / ln u of the blocks in use valid
+//! (Desnoyers, "Analytic modeling of SSD write performance", 2012).
+
+use std::ops::Range;
+
+use disklab_des::Random;
+use disklab_spec::device::Preconditioned;
+use disklab_units::Seed;
+
+use super::map::{BlockId, Shape};
+use super::space::FEW;
+
+pub(crate) enum Home {
+    InOrder,
+    AtRandom { shuffle: Shuffle, age: Age },
+}
+
+/// How full the blocks of each die are after long random writing.
+pub(crate) struct Age {
+    /// By block of the die, the oldest first: its first unit, of those on the die, and behind all, their number.
+    first_units: Vec<u32>,
+}
+
+impl Home {
+    pub fn new(how: Preconditioned, shape: &Shape, seed: Seed) -> Self {
+        match how {
+            Preconditioned::InOrder => Self::InOrder,
+            Preconditioned::AtRandom => Self::AtRandom {
+                shuffle: Shuffle::new(shape.units, seed.derive("home")),
+                age: Age::new(shape),
+            },
+        }
+    }
+
+    /// The block in which the unit was.
+    pub fn block(&self, shape: &Shape, unit: u32) -> BlockId {
+        let (die, index) = match self {
+            Self::InOrder => {
+                let row = unit / shape.units_per_row;
+                (row % shape.dies, row / shape.dies / shape.rows_per_block)
+            }
+            Self::AtRandom { shuffle, age } => {
+                let place = shuffle.place(unit);
+                (place % shape.dies, age.block(place / shape.dies))
+            }
+        };
+        die * shape.blocks_per_die + index
+    }
+
+    /// How many units were in a die's block of this index.
+    pub fn count(&self, shape: &Shape, die: u32, index: u32) -> u32 {
+        let first = index * shape.rows_per_block;
+        match self {
+            Self::InOrder => {
+                // Rows of this die that hold anything, of which only the disk's last can be less than full.
+                let used = shape.units.div_ceil(shape.units_per_row).saturating_sub(die).div_ceil(shape.dies);
+                match used.min(first + shape.rows_per_block).saturating_sub(first) {
+                    0 => 0,
+                    rows => {
+                        let last = row_in_order(shape, die, first + rows - 1);
+                        (rows - 1) * shape.units_per_row + last.len() as u32
+                    }
+                }
+            }
+            Self::AtRandom { age, .. } => {
+                let here = age.units(index);
+                let on_die = shape.units.saturating_sub(die).div_ceil(shape.dies);
+                here.end.min(on_die).saturating_sub(here.start)
+            }
+        }
+    }
+
+    /// Appends the units that were in row `row` of a die's block of this index, and pass.
+    pub fn row(
+        &self,
+        shape: &Shape,
+        (die, index, row): (u32, u32, u32),
+        units: &mut Vec<u32>,
+        passes: impl Fn(u32) -> bool,
+    ) {
+        match self {
+            Self::InOrder => {
+                let row = row_in_order(shape, die, index * shape.rows_per_block + row);
+                units.extend(row.filter(|&unit| passes(unit)));
+            }
+            Self::AtRandom { shuffle, age } => {
+                let start = age.units(index).start;
+                // What is no longer valid left its gaps everywhere.
+                let count = u64::from(self.count(shape, die, index));
+                let until =
+                    |row: u32| start + (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
+                let here = until(row)..until(row + 1);
+                let unit = |on_die| shuffle.unit(on_die * shape.dies + die);
+                units.extend(here.map(unit).filter(|&unit| passes(unit)));
+            }
+        }
+    }
+}
+
+/// The units in this row of the die, counted over all its blocks.
+fn row_in_order(shape: &Shape, die: u32, row: u32) -> Range<u32> {
+    let first = (u64::from(row) * u64::from(shape.dies) + u64::from(die)) * u64::from(shape.units_per_row);
+    let end = |unit: u64| unit.min(u64::from(shape.units)) as u32;
+    end(first)..end(first + u64::from(shape.units_per_row))
+}
+
+impl Age {
+    fn new(shape: &Shape) -> Self {
+        let on_die = f64::from(shape.units.div_ceil(shape.dies));
+        let whole = f64::from(shape.rows_per_block * shape.units_per_row);
+        // One short of where collection begins.
+        let blocks = shape.blocks_per_die - FEW as u32 + 1;
+        let u = least_full(on_die / (f64::from(blocks) * whole));
+        // Full by u at the oldest end and by 1 at the youngest, evenly in between on a logarithmic scale: the integral.
+        let before =
+            |block: u32| on_die * (u.powf(1.0 - f64::from(block) / f64::from(blocks)) - u) / (1.0 - u);
+        Self { first_units: (0..=blocks).map(|block| before(block).round() as u32).collect() }
+    }
+
+    fn block(&self, on_die: u32) -> u32 {
+        self.first_units.partition_point(|&first| first <= on_die) as u32 - 1
+    }
+
+    fn units(&self, block: u32) -> Range<u32> {
+        let end = |block: u32| {
+            self.first_units.get(block as usize).or(self.first_units.last()).copied().unwrap_or(0)
+        };
+        end(block)..end(block + 1)
+    }
+}
+
+/// The `u` with (u - 1) / ln u = `rho`, both in 0..1.
+fn least_full(rho: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..100 {
+        let u = f64::midpoint(low, high);
+        if (u - 1.0) / u.ln() < rho { low = u } else { high = u }
+    }
+    low
+}
+
+/// A permutation of 0..count that looks random, and its inverse: two rounds of multiplying by an odd number and of
+/// folding the upper half of the bits into the lower, both of which can be undone, repeated until the number is below
+/// `count`.
+pub(crate) struct Shuffle {
+    count: u32,
+    mask: u64,
+    fold: u32,
+    factors: [u64; 2],
+    inverses: [u64; 2],
+}
+
+impl Shuffle {
+    fn new(count: u32, seed: Seed) -> Self {
+        let mut random = Random::new(seed);
+        let bits = u64::BITS - u64::from(count).saturating_sub(1).leading_zeros();
+        let factors = [0; 2].map(|_| random.next_u64() | 1);
+        Self { count, mask: (1 << bits) - 1, fold: bits.div_ceil(2), factors, inverses: factors.map(inverse) }
+    }
+
+    fn place(&self, unit: u32) -> u32 {
+        let mut x = u64::from(unit);
+        loop {
+            for factor in self.factors {
+                x = x.wrapping_mul(factor) & self.mask;
+                x ^= x >> self.fold;
+            }
+            if x < u64::from(self.count) {
+                return x as u32;
+            }
+        }
+    }
+
+    fn unit(&self, place: u32) -> u32 {
+        let mut x = u64::from(place);
+        loop {
+            for inverse in self.inverses.iter().rev() {
+                // Folding by half of the bits or more undoes itself.
+                x ^= x >> self.fold;
+                x = x.wrapping_mul(*inverse) & self.mask;
+            }
+            if x < u64::from(self.count) {
+                return x as u32;
+            }
+        }
+    }
+}
+
+/// Of an odd number modulo 2^64, by Newton's iteration, which doubles the right bits each time from three on.
+fn inverse(odd: u64) -> u64 {
+    let step = |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)));
+    (0..5).fold(odd, step)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shape(units: u32) -> Shape {
+        let (dies, rows_per_block, units_per_row) = (6, 16, 8);
+        let blocks_per_die = units.div_ceil(dies * rows_per_block * units_per_row) + 8;
+        Shape { units, dies, blocks_per_die, rows_per_block, units_per_row }
+    }
+
+    proptest! {
+        /// Each unit is in one row, which is in the block that it is said to be in; and blocks count what they hold.
+        #[test]
+        fn rows_and_blocks_agree(units in 1..40_000_u32, seed in any::<u64>(), at_random in any::<bool>()) {
+            let shape = shape(units);
+            let how = if at_random { Preconditioned::AtRandom } else { Preconditioned::InOrder };
+            let home = Home::new(how, &shape, Seed(seed));
+            let mut seen = vec![false; units as usize];
+            for block in 0..shape.dies * shape.blocks_per_die {
+                let (die, index) = (block / shape.blocks_per_die, block % shape.blocks_per_die);
+                let mut here = Vec::new();
+                for row in 0..shape.rows_per_block {
+                    let before = here.len();
+                    home.row(&shape, (die, index, row), &mut here, |_| true);
+                    prop_assert!(here.len() - before <= shape.units_per_row as usize);
+                }
+                prop_assert_eq!(here.len() as u32, home.count(&shape, die, index));
+                for unit in here {
+                    prop_assert_eq!(home.block(&shape, unit), block);
+                    prop_assert!(!std::mem::replace(&mut seen[unit as usize], true), "{} twice", unit);
+                }
+            }
+            prop_assert!(seen.into_iter().all(|seen| seen));
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Where each piece of data is: the page-mapped translation of a flash drive.
+//!
+//! Data is mapped by units of 4 KiB. A die's block is written in rows, one after another, and erased as a whole. The map
+//! knows of each unit the block that it is in, which is all that time depends on, and of each full block the units that
+//! were written to it; where within the block a unit is, it takes from the order of addresses. That is two bytes for a
+//! unit of the disk and about two for one written, so that a disk of 1 TB whose every unit was written at random takes
+//! 1 GB.
+//!
+//! What was never written since the disk was made is at [`Home`], and takes no memory.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+
+use disklab_units::Bytes;
+
+use super::home::Home;
+use super::packed::{Cursor, Packed};
+
+pub(crate) const UNIT: Bytes = Bytes::kib(4);
+
+/// Which block, counted over all dies, those of each die together.
+pub(crate) type BlockId = u32;
+
+/// Where a unit is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// On no medium: trimmed.
+    Nowhere,
+    /// In the write buffer.
+    Buffer,
+    Block(BlockId),
+}
+
+/// Codes of [`Map::places`]; a block's is its number and [`FIRST_BLOCK`].
+const HOME: u16 = 0;
+const NOWHERE: u16 = 1;
+const BUFFER: u16 = 2;
+const FIRST_BLOCK: u16 = 3;
+
+const _: () =
+    assert!(disklab_spec::device::MOST_BLOCKS <= (u16::MAX - FIRST_BLOCK) as u64, "each has a code");
+
+pub(crate) struct Shape {
+    /// Of the disk as the host sees it.
+    pub units: u32,
+    pub dies: u32,
+    pub blocks_per_die: u32,
+    pub rows_per_block: u32,
+    pub units_per_row: u32,
+}
+
+pub(crate) struct Map {
+    pub shape: Shape,
+    home: Home,
+    /// By unit.
+    places: Vec<u16>,
+    /// By block: units that are nowhere else.
+    valid: Vec<u32>,
+    /// By block.
+    contents: Vec<Contents>,
+}
+
+/// What was written to a block.
+enum Contents {
+    /// Nothing, or it is being written.
+    Unknown,
+    /// What the disk was filled with when it was made.
+    Home,
+    Written(Packed),
+}
+
+impl Map {
+    pub fn new(shape: Shape, home: Home) -> Self {
+        let blocks = (shape.dies * shape.blocks_per_die) as usize;
+        let mut map = Self {
+            places: vec![HOME; shape.units as usize],
+            valid: vec![0; blocks],
+            contents: Vec::with_capacity(blocks),
+            shape,
+            home,
+        };
+        for block in 0..blocks as BlockId {
+            let units = map.home.count(&map.shape, map.die(block), map.index(block));
+            map.valid[block as usize] = units;
+            map.contents.push(if units > 0 { Contents::Home } else { Contents::Unknown });
+        }
+        map
+    }
+
+    pub fn place(&self, unit: u32) -> Place {
+        match self.places[unit as usize] {
+            HOME => Place::Block(self.home.block(&self.shape, unit)),
+            NOWHERE => Place::Nowhere,
+            BUFFER => Place::Buffer,
+            code => Place::Block(BlockId::from(code - FIRST_BLOCK)),
+        }
+    }
+
+    pub fn die(&self, block: BlockId) -> u32 {
+        block / self.shape.blocks_per_die
+    }
+
+    /// Of a block among those of its die.
+    fn index(&self, block: BlockId) -> u32 {
+        block % self.shape.blocks_per_die
+    }
+
+    /// Whether the unit is where it was when the disk was made.
+    pub fn is_home(&self, unit: u32) -> bool {
+        self.places[unit as usize] == HOME
+    }
+
+    /// The unit is written anew, into the buffer.
+    pub fn buffer(&mut self, unit: u32) {
+        self.leave(unit, BUFFER);
+    }
+
+    /// The unit's data is no longer of interest.
+    pub fn trim(&mut self, unit: u32) {
+        self.leave(unit, NOWHERE);
+    }
+
+    fn leave(&mut self, unit: u32, code: u16) {
+        if let Place::Block(block) = self.place(unit) {
+            self.valid[block as usize] -= 1;
+        }
+        self.places[unit as usize] = code;
+    }
+
+    /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed meanwhile, what is on the
+    /// medium now is of no use.
+    pub fn settle(&mut self, unit: u32, block: BlockId) {
+        if self.places[unit as usize] == BUFFER {
+            self.enter(unit, block);
+        }
+    }
+
+    /// The unit was copied. If it was written anew or trimmed meanwhile, the copy is of no use.
+    pub fn copied(&mut self, unit: u32, from: BlockId, to: BlockId) {
+        if self.place(unit) == Place::Block(from) {
+            self.valid[from as usize] -= 1;
+            self.enter(unit, to);
+        }
+    }
+
+    fn enter(&mut self, unit: u32, block: BlockId) {
+        self.places[unit as usize] = FIRST_BLOCK + block as u16;
+        self.valid[block as usize] += 1;
+    }
+
+    pub fn valid(&self, block: BlockId) -> u32 {
+        self.valid[block as usize]
+    }
+
+    /// The block is full: these units were written to it. `units` is emptied.
+    pub fn close(&mut self, block: BlockId, units: &mut Vec<u32>) {
+        units.sort_unstable();
+        units.dedup();
+        self.contents[block as usize] = Contents::Written(Packed::new(units));
+        units.clear();
+    }
+
+    /// The full block of `die` with the fewest valid units, among those that `may` be chosen.
+    pub fn least_valid(&self, die: u32, may: impl Fn(BlockId) -> bool) -> Option<BlockId> {
+        let first = die * self.shape.blocks_per_die;
+        (first..first + self.shape.blocks_per_die)
+            .filter(|&block| !matches!(self.contents[block as usize], Contents::Unknown) && may(block))
+            .min_by_key(|&block| self.valid[block as usize])
+    }
+
+    /// The blocks of `die` that nothing was written to yet.
+    pub fn empty(&self, die: u32) -> VecDeque<BlockId> {
+        let first = die * self.shape.blocks_per_die;
+        let blocks = first..first + self.shape.blocks_per_die;
+        blocks.filter(|&block| matches!(self.contents[block as usize], Contents::Unknown)).collect()
+    }
+
+    /// Takes out what was written to `block`, to be read row by row. Nobody else chooses the block meanwhile.
+    pub fn collect(&mut self, block: BlockId) -> Rows {
+        match std::mem::replace(&mut self.contents[block as usize], Contents::Unknown) {
+            Contents::Written(units) => Rows::Written(units, Cursor::default()),
+            _ => Rows::Home(0..self.shape.rows_per_block),
+        }
+    }
+
+    /// Appends the valid units of the next row of `block` that has any; `false` if there is no such row.
+    pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<u32>) -> bool {
+        let before = valid.len();
+        let code = FIRST_BLOCK + block as u16;
+        let is = |unit: u32, code: u16| self.places[unit as usize] == code;
+        loop {
+            match rows {
+                Rows::Written(units, cursor) => {
+                    let Some(first) = units.next(cursor) else { return false };
+                    let rest = (1..self.shape.units_per_row).map_while(|_| units.next(cursor));
+                    valid.extend(std::iter::once(first).chain(rest).filter(|&unit| is(unit, code)));
+                }
+                Rows::Home(rows) => {
+                    let Some(row) = rows.next() else { return false };
+                    let place = (self.die(block), self.index(block), row);
+                    self.home.row(&self.shape, place, valid, |unit| is(unit, HOME));
+                }
+            }
+            if valid.len() > before {
+                return true;
+            }
+        }
+    }
+}
+
+/// What is left of a block to be read.
+pub(crate) enum Rows {
+    Home(Range<u32>),
+    Written(Packed, Cursor),
+}

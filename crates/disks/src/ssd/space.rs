@@ -1,0 +1,274 @@
+//! The blocks of one die: where its next row goes, and which block is emptied to make room.
+//!
+//! Collection is greedy: the full block with the fewest valid units is read, what is valid in it is written again, and it
+//! is erased. It begins when few empty blocks are left. From then on the host gets as many rows as collection gains, so
+//! that writing slows down and never stops for long.
+//!
+//! A drive with an SLC cache writes the host's data to blocks that hold one bit a cell, and empties these into ordinary
+//! ones when nobody asks for anything, or like any other block when room is short.
+
+use std::collections::VecDeque;
+
+use disklab_units::Bytes;
+
+use super::log::PADDING;
+use super::map::{BlockId, Map, Rows, UNIT};
+
+/// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is lost to
+/// over-provisioning.
+pub(crate) const FEW: usize = 4;
+
+/// Empty blocks that the host's data leaves to collection, which needs one to write to before it can free another.
+const RESERVE: usize = 1;
+
+/// What the blocks in use for the SLC cache are like.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fast {
+    /// Rows of such a block.
+    pub rows: u32,
+    /// As many of a die's blocks may be such.
+    pub blocks: u32,
+}
+
+pub(crate) struct Space {
+    die: u32,
+    /// In the order in which they are used, so that all wear alike.
+    empty: VecDeque<BlockId>,
+    /// Where rows go.
+    open: Open,
+    /// Where the host's rows go as long as there is room.
+    open_fast: Open,
+    fast: Option<Fast>,
+    /// Of each block of the die, whether it is in use for the SLC cache, and how many are; the open one is among them.
+    is_fast: Vec<bool>,
+    fast_blocks: u32,
+    collection: Option<Collection>,
+    /// Units that the host may write while empty blocks are few.
+    credit: u64,
+}
+
+/// A block that is being written.
+struct Open {
+    block: Option<BlockId>,
+    rows_left: u32,
+    units: Vec<u32>,
+}
+
+struct Collection {
+    victim: BlockId,
+    rows: Rows,
+    /// Read, and not written again yet.
+    gathered: Vec<u32>,
+    /// Units valid when it began, which is what its gain was reckoned from.
+    valid: u64,
+    gain: u64,
+    /// Of the gain, what the host was given.
+    given: u64,
+}
+
+/// Where a row goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Target {
+    pub block: BlockId,
+    pub fast: bool,
+}
+
+/// What collection does next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// Reads what is valid in a row.
+    Read {
+        block: BlockId,
+        unit: u32,
+        bytes: Bytes,
+    },
+    /// Writes a row of what was read.
+    Write,
+    Erase,
+}
+
+impl Space {
+    pub fn new(die: u32, map: &Map, fast: Option<Fast>) -> Self {
+        Self {
+            die,
+            empty: map.empty(die),
+            open: Open::new(map.shape.rows_per_block * map.shape.units_per_row),
+            open_fast: Open::new(fast.map_or(0, |fast| fast.rows * map.shape.units_per_row)),
+            fast,
+            is_fast: vec![false; map.shape.blocks_per_die as usize],
+            fast_blocks: 0,
+            collection: None,
+            credit: 0,
+        }
+    }
+
+    fn is_short(&self) -> bool {
+        self.empty.len() < FEW
+    }
+
+    /// Whether a row of the host's has a place here.
+    pub fn takes_row(&self, map: &Map) -> bool {
+        let open = self.open.rows_left > 0 || self.open_fast.rows_left > 0;
+        let room = open || self.empty.len() > RESERVE;
+        room && (!self.is_short() || self.credit >= u64::from(map.shape.units_per_row))
+    }
+
+    /// Where the host's next row goes, which [`Space::takes_row`] has a place for.
+    pub fn host_target(&mut self, map: &Map) -> Option<Target> {
+        if self.is_short() {
+            self.credit = self.credit.saturating_sub(u64::from(map.shape.units_per_row));
+        }
+        if let Some(fast) = self.fast {
+            let more = !self.is_short() && self.fast_blocks < fast.blocks;
+            if self.open_fast.block.is_none() && more {
+                let block = self.empty.pop_front()?;
+                self.open_fast.begin(block, fast.rows);
+                self.set_fast(block, true);
+            }
+            if let Some(block) = self.open_fast.block {
+                return Some(Target { block, fast: true });
+            }
+        }
+        self.target(map)
+    }
+
+    /// Where the next row goes that collection writes.
+    pub fn target(&mut self, map: &Map) -> Option<Target> {
+        if self.open.block.is_none() {
+            self.open.begin(self.empty.pop_front()?, map.shape.rows_per_block);
+        }
+        self.open.block.map(|block| Target { block, fast: false })
+    }
+
+    /// A row of the host's has been programmed.
+    pub fn host_row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
+        for &unit in units.iter().filter(|&&unit| unit != PADDING) {
+            map.settle(unit, target.block);
+        }
+        self.row(map, target, units);
+    }
+
+    /// A row of what was collected has been programmed.
+    pub fn collected_row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
+        let Some(collection) = &mut self.collection else { return };
+        for &unit in units.iter().filter(|&&unit| unit != PADDING) {
+            map.copied(unit, collection.victim, target.block);
+        }
+        let moved = units.iter().filter(|&&unit| unit != PADDING).count() as u64;
+        let due = (moved * collection.gain / collection.valid.max(1)).min(collection.gain - collection.given);
+        collection.given += due;
+        self.credit += due;
+        self.row(map, target, units);
+    }
+
+    fn row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
+        let open = if target.fast { &mut self.open_fast } else { &mut self.open };
+        open.units.extend(units.iter().filter(|&&unit| unit != PADDING));
+        open.rows_left -= 1;
+        if open.rows_left == 0 {
+            open.block = None;
+            map.close(target.block, &mut open.units);
+        }
+    }
+
+    /// Whether `block` is one of the SLC cache's.
+    pub fn is_fast(&self, block: BlockId) -> bool {
+        self.is_fast[block as usize % self.is_fast.len()]
+    }
+
+    fn set_fast(&mut self, block: BlockId, fast: bool) {
+        let index = block as usize % self.is_fast.len();
+        if std::mem::replace(&mut self.is_fast[index], fast) != fast {
+            self.fast_blocks = if fast { self.fast_blocks + 1 } else { self.fast_blocks - 1 };
+        }
+    }
+
+    /// What collection does next, if anything. `resting`: nobody asks for anything, so that the SLC cache is emptied.
+    pub fn collect(&mut self, map: &mut Map, resting: bool) -> Option<Step> {
+        if self.collection.is_none() {
+            self.begin_collection(map, resting);
+        }
+        let collection = self.collection.as_mut()?;
+        let row = map.shape.units_per_row as usize;
+        if collection.gathered.len() >= row {
+            return Some(Step::Write);
+        }
+        let before = collection.gathered.len();
+        let block = collection.victim;
+        if map.valid(block) == 0 {
+            collection.gathered.clear();
+            return Some(Step::Erase);
+        }
+        if map.next_row(block, &mut collection.rows, &mut collection.gathered) {
+            let read = &collection.gathered[before..];
+            return Some(Step::Read { block, unit: read[0], bytes: UNIT * read.len() as u64 });
+        }
+        Some(if collection.gathered.is_empty() { Step::Erase } else { Step::Write })
+    }
+
+    fn begin_collection(&mut self, map: &mut Map, resting: bool) {
+        let whole = map.shape.rows_per_block * map.shape.units_per_row;
+        let victim = if self.is_short() {
+            map.least_valid(self.die, |_| true)
+        } else if resting {
+            map.least_valid(self.die, |block| self.is_fast(block))
+        } else {
+            None
+        };
+        let Some(victim) = victim else { return };
+        let valid = map.valid(victim);
+        // Its data takes whole rows. If they are as many as it had, it gives nothing.
+        let gain = whole.saturating_sub(valid.next_multiple_of(map.shape.units_per_row));
+        if gain == 0 {
+            return;
+        }
+        self.collection = Some(Collection {
+            victim,
+            rows: map.collect(victim),
+            gathered: Vec::new(),
+            valid: u64::from(valid),
+            gain: u64::from(gain),
+            given: 0,
+        });
+    }
+
+    /// Takes the row that [`Step::Write`] is about, filled up with [`PADDING`].
+    pub fn take_row(&mut self, map: &Map, row: &mut Vec<u32>) {
+        row.clear();
+        if let Some(collection) = &mut self.collection {
+            let count = collection.gathered.len().min(map.shape.units_per_row as usize);
+            row.extend(collection.gathered.drain(..count));
+        }
+        row.resize(map.shape.units_per_row as usize, PADDING);
+    }
+
+    /// The block that was collected is empty now.
+    pub fn erased(&mut self) {
+        if let Some(collection) = self.collection.take() {
+            self.credit += collection.gain - collection.given;
+            self.set_fast(collection.victim, false);
+            self.empty.push_back(collection.victim);
+        }
+        if !self.is_short() {
+            self.credit = 0;
+        }
+    }
+
+    /// Whether there is anything that resting is good for.
+    pub fn has_fast_blocks(&self) -> bool {
+        self.fast_blocks > 0
+    }
+}
+
+impl Open {
+    /// `units`: as many as a block may hold.
+    fn new(units: u32) -> Self {
+        Self { block: None, rows_left: 0, units: Vec::with_capacity(units as usize) }
+    }
+
+    fn begin(&mut self, block: BlockId, rows: u32) {
+        self.block = Some(block);
+        self.rows_left = rows;
+        self.units.clear();
+    }
+}

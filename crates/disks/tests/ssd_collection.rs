@@ -1,0 +1,248 @@
+//! What an SSD does to have room for what is written: collection of garbage, trim, the SLC cache; and how its reads fare
+//! meanwhile.
+
+mod drive;
+
+use disklab_des::Random;
+use disklab_disks::{Counters, Disk, Op, Request, build};
+use disklab_spec::device::{Model, Preconditioned, Slc, Ssd};
+use disklab_units::{Bytes, Nanos, Rate, Seed};
+use drive::{Served, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write};
+
+const SIZE: Bytes = Bytes::gib(1);
+const BLOCKS_OF_4K: u64 = SIZE.0 / 4096;
+
+/// A small drive, so that it is soon full: 8 dies of 160 blocks of 1 MiB.
+fn small() -> Ssd {
+    Ssd {
+        channels: 4,
+        dies_per_channel: 2,
+        pages_per_block: 64,
+        raw_size: Bytes::mib(1280),
+        write_buffer: Bytes::mib(4),
+        link: Rate(8_000_000_000),
+        link_command: Nanos(100),
+        ..ssd("sata-ssd-1tb").0
+    }
+}
+
+fn build_with(change: impl FnOnce(&mut Ssd)) -> Box<dyn Disk> {
+    let mut model = small();
+    change(&mut model);
+    build(&Model::Ssd(model), SIZE, Seed(1))
+}
+
+fn since(disk: &dyn Disk, before: Counters) -> (u64, u64) {
+    let now = disk.counters();
+    (now.media_written_sectors - before.media_written_sectors, now.moved_sectors - before.moved_sectors)
+}
+
+/// Random writes of 4 KiB, so many times the disk's size.
+fn random_writes(disk: &mut dyn Disk, start: Nanos, times: f64, seed: u64) -> Vec<Served> {
+    let mut random = Random::new(Seed(seed));
+    let count = (BLOCKS_OF_4K as f64 * times) as usize;
+    closed_loop(disk, start, 32, count, |_| write(random.below(BLOCKS_OF_4K) * 8, 8))
+}
+
+/// Sectors written to the medium by sectors written by the host, while the last `served` were.
+fn amplification(disk: &dyn Disk, before: Counters, served: &[Served]) -> f64 {
+    let host: u64 = served.iter().map(|served| u64::from(served.request.sectors)).sum();
+    since(disk, before).0 as f64 / host as f64
+}
+
+/// Greedy collection under uniform random writes has a steady state: of the blocks in use the share `rho` is valid, of
+/// the chosen block `u`, with rho = (u - 1) / ln u, and each page of the host's costs 1 / (1 - u) (Desnoyers, "Analytic
+/// modeling of SSD write performance", 2012).
+fn theory(rho: f64) -> f64 {
+    let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
+    for _ in 0..200 {
+        let u: f64 = f64::midpoint(low, high);
+        if (u - 1.0) / u.ln() < rho { low = u } else { high = u }
+    }
+    1.0 / (1.0 - low)
+}
+
+/// Of each die's blocks three are empty, one is half written and one half moved.
+fn amplification_expected(flash_mib: u64) -> f64 {
+    theory(SIZE.0 as f64 / Bytes::mib(flash_mib - 8 * 4).0 as f64)
+}
+
+#[test]
+fn random_writes_are_amplified_as_theory_says() {
+    for flash in [1_280, 1_160] {
+        let mut disk = build_with(|model| model.raw_size = Bytes::mib(flash));
+        let warm = random_writes(disk.as_mut(), Nanos(0), 3.0, 1);
+        let before = disk.counters();
+        let served = random_writes(disk.as_mut(), warm.last().unwrap().at, 1.0, 2);
+        let found = amplification(disk.as_ref(), before, &served);
+        assert_near(&format!("{flash} MiB"), found, amplification_expected(flash), 0.05);
+    }
+}
+
+/// A disk that is made as if it had been written at random for long is where writing it for long leads.
+#[test]
+fn a_preconditioned_disk_is_in_the_steady_state_from_the_start() {
+    let at_random = |model: &mut Ssd| model.preconditioned = Preconditioned::AtRandom;
+    let mut disk = build_with(at_random);
+    let before = disk.counters();
+    let served = random_writes(disk.as_mut(), Nanos(0), 0.3, 1);
+    let amplification = amplification(disk.as_ref(), before, &served);
+    assert_near("amplification", amplification, amplification_expected(1_280), 0.05);
+
+    let mut written = build_with(|_| ());
+    let warm = random_writes(written.as_mut(), Nanos(0), 3.0, 1);
+    let later = random_writes(written.as_mut(), warm.last().unwrap().at, 0.3, 2);
+    assert_near("writes a second", iops(&served), iops(&later), 0.05);
+}
+
+#[test]
+fn sequential_writes_are_not_amplified() {
+    let mut disk = build_with(|_| ());
+    let whole = SIZE.sectors().0;
+    let next = |i: usize| write(i as u64 * 256 % whole, 256);
+    let count = (whole / 256 * 3) as usize;
+    let served = closed_loop(disk.as_mut(), Nanos(0), 8, count, next);
+    let amplification = amplification(disk.as_ref(), Counters::default(), &served);
+    assert!(amplification < 1.01, "{amplification}");
+    let erased = disk.counters().erased_blocks;
+    assert!(erased > 2 * 1024, "{erased} blocks of 1 MiB were used again");
+}
+
+/// However long it goes on, writing slows down as collection sets in, and never stops for long.
+#[test]
+fn the_onset_of_collection_is_gradual() {
+    let mut disk = build_with(|_| ());
+    let served = random_writes(disk.as_mut(), Nanos(0), 2.0, 1);
+    let (fresh, steady) = (&served[2_000..40_000], &served[served.len() - 100_000..]);
+    let slower = iops(fresh) / iops(steady);
+    assert!((3.0..6.0).contains(&slower), "slower by {slower}");
+    let longest = served.iter().map(Served::latency).max().unwrap();
+    assert!(longest < Nanos::from_millis(50), "{longest}");
+}
+
+#[test]
+fn what_was_trimmed_is_not_moved() {
+    let mut disk = build_with(|_| ());
+    let warm = random_writes(disk.as_mut(), Nanos(0), 1.5, 1);
+    let half = SIZE.sectors().0 / 2;
+    let trim = Request { op: Op::Discard, ..write(half, half as u32) };
+    let now = serve(disk.as_mut(), warm.last().unwrap().at, trim);
+    // Now only half of it is in use, which leaves collection as much room as if the disk were half as large.
+    let mut random = Random::new(Seed(2));
+    let mut half_of_it = |disk: &mut dyn Disk, now, count| {
+        closed_loop(disk, now, 32, count, |_| write(random.below(BLOCKS_OF_4K / 2) * 8, 8))
+    };
+    let warm = half_of_it(disk.as_mut(), now, 500_000);
+    let before = disk.counters();
+    let served = half_of_it(disk.as_mut(), warm.last().unwrap().at, 100_000);
+    let found = amplification(disk.as_ref(), before, &served);
+    assert_near("amplification", found, theory(512.0 / (1_280.0 - 32.0)), 0.05);
+    // And what is nowhere is read from nowhere.
+    let read_before = disk.counters().media_read_sectors;
+    let now = serve(disk.as_mut(), served.last().unwrap().at, read(half + 800, 8));
+    assert_eq!(disk.counters().media_read_sectors, read_before);
+    serve(disk.as_mut(), now, read(800, 8));
+    assert_eq!(disk.counters().media_read_sectors, read_before + 8);
+}
+
+#[test]
+fn what_is_in_the_buffer_is_read_from_there() {
+    let mut disk = build_with(|_| ());
+    let now = serve(disk.as_mut(), Nanos(0), write(800, 8));
+    let done = serve(disk.as_mut(), now, read(800, 8));
+    assert!(done - now < small().read_page[0], "{}", done - now);
+    assert_eq!(disk.counters().cache_hits, 1);
+    let flushed = serve(disk.as_mut(), done, flush());
+    let later = serve(disk.as_mut(), flushed, read(800, 8));
+    assert!(later - flushed > small().read_page[0]);
+}
+
+fn with_slc(model: &mut Ssd) {
+    let (read_page, program_page) = (Nanos::from_micros(20), Nanos::from_micros(100));
+    // So much of it that nothing else is collected.
+    model.raw_size = Bytes::gib(2);
+    model.program_page = Nanos::from_millis(2);
+    model.slc = Some(Slc { cache: Bytes::mib(48), cell_bits: 3, read_page, program_page });
+}
+
+#[test]
+fn the_slc_cache_is_fast_until_it_is_full_and_again_after_a_rest() {
+    let mut disk = build_with(with_slc);
+    let row = Bytes::kib(16).0 as f64 * 8.0;
+    let mut next_sector = 0;
+    let mut burst = |disk: &mut dyn Disk, start: Nanos, mib: u64| {
+        let served =
+            closed_loop(disk, start, 8, (mib * 8) as usize, |i| write(next_sector + i as u64 * 256, 256));
+        next_sector += mib * 2048;
+        served
+    };
+    let transfer = small().channel.time_for(Bytes::kib(16)).as_secs_f64();
+    let served = burst(disk.as_mut(), Nanos(0), 150);
+    // The buffer of 4 MiB takes what comes at once.
+    let fast = throughput(&served[8 * 8..44 * 8]).0 as f64;
+    assert_near("in the cache", fast, row / (100e-6 + transfer), 0.05);
+    let slow = throughput(&served[60 * 8..]).0 as f64;
+    assert_near("behind it", slow, row / (2e-3 + transfer), 0.05);
+
+    let end = served.last().unwrap().at;
+    let at_once = throughput(&burst(disk.as_mut(), end, 20)[8 * 8..]).0 as f64;
+    assert_near("without a rest", at_once, row / (2e-3 + transfer), 0.1);
+    let rested = end + Nanos::from_secs(10);
+    let again = throughput(&burst(disk.as_mut(), rested, 40)[8 * 8..]).0 as f64;
+    assert_near("after a rest", again, row / (100e-6 + transfer), 0.05);
+    let moved = disk.counters().moved_sectors as f64;
+    assert_near("moved: all that was in the cache", moved, Bytes::mib(48).sectors().0 as f64, 0.05);
+}
+
+#[test]
+fn slc_pages_are_read_in_their_own_time() {
+    let mut disk = build_with(with_slc);
+    let written = serve(disk.as_mut(), Nanos(0), write(0, 32));
+    let now = serve(disk.as_mut(), written, flush());
+    let time = |disk: &mut dyn Disk, now, sector| serve(disk, now, read(sector, 8)) - now;
+    let fast = time(disk.as_mut(), now, 0);
+    let slow = time(disk.as_mut(), now + Nanos::from_millis(10), 80_000);
+    assert_eq!(slow - fast, small().read_page[0] - Nanos::from_micros(20));
+}
+
+/// A read that comes upon a program waits for its end, or for as long as it takes to interrupt it.
+#[test]
+fn reads_interrupt_programs_where_they_can() {
+    let longest = |suspend| {
+        let mut disk = build_with(|model| {
+            (model.channels, model.dies_per_channel) = (1, 1);
+            (model.program_page, model.suspend) = (Nanos::from_millis(2), suspend);
+        });
+        let now = serve(disk.as_mut(), Nanos(0), write(0, 32));
+        let at = now + Nanos::from_micros(300);
+        serve(disk.as_mut(), at, read(8_000, 8)) - at
+    };
+    let suspend = Nanos::from_micros(20);
+    let alone = small().read_page[0];
+    let (waits, interrupts) = (longest(None), longest(Some(suspend)));
+    assert!(waits > Nanos::from_micros(1_600), "{waits}");
+    assert!(interrupts > alone + suspend && interrupts < alone * 2 + suspend, "{interrupts}");
+}
+
+/// What is interrupted gets on: it runs for as long as it stood still.
+#[test]
+fn reads_do_not_hold_up_a_program_for_ever() {
+    let mut disk = build_with(|model| {
+        (model.channels, model.dies_per_channel) = (1, 1);
+        (model.program_page, model.suspend) = (Nanos::from_millis(2), Some(Nanos::from_micros(20)));
+    });
+    let now = serve(disk.as_mut(), Nanos(0), write(0, 32));
+    closed_loop(disk.as_mut(), now, 16, 200, |i| read(8_000 + i as u64 * 32, 8));
+    assert_eq!(disk.counters().destages, 1, "programmed beside 200 reads");
+}
+
+#[test]
+fn a_protected_buffer_has_nothing_to_flush() {
+    let mut disk = build_with(|model| (model.power_loss_protection, model.flush) = (true, Nanos(0)));
+    let now = serve(disk.as_mut(), Nanos(0), Request { fua: true, ..write(0, 8) });
+    let done = serve(disk.as_mut(), now, flush());
+    assert_eq!(disk.counters().destages, 0);
+    let overhead = small().command_overhead + small().link_command;
+    assert_eq!(done - now, overhead);
+    assert!(now < overhead * 2, "{now}");
+}
