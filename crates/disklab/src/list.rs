@@ -123,12 +123,7 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         }
         What::Devices => {
             let device = |device: &disklab_spec::Device| {
-                let kind = match device.model {
-                    Model::Hdd(_) => "hdd",
-                    Model::Ssd(_) => "ssd",
-                    Model::Constant(_) => "constant",
-                };
-                let facts = vec![kind.to_owned(), device.bytes.to_string()];
+                let facts = vec![device.model.family().to_owned(), device.bytes.to_string()];
                 Thing { name: device.name.clone(), facts, summary: device.summary.clone() }
             };
             lab.devices.values().map(device).collect()

@@ -31,7 +31,11 @@ fn main() {
         }
         if let Model::Ssd(ssd) = &mut device.model {
             ssd.preconditioned = Preconditioned::AtRandom;
-            print_rate(&format!("{name} preconditioned at random"), Op::Write, random_requests(&device, Op::Write));
+            print_rate(
+                &format!("{name} preconditioned at random"),
+                Op::Write,
+                random_requests(&device, Op::Write),
+            );
         }
     }
     println!("{{\"bench\":\"disk-memory\",\"most_kib\":{}}}", most_kib());

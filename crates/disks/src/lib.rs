@@ -2,7 +2,7 @@
 //!
 //! A disk holds no data and reads no clock. Time is whatever the caller says it is, all chance comes from the seed,
 //! and the same calls give the same answers. One file or folder holds one family: [`constant`] for theory, [`hdd`],
-//! [`ssd`].
+//! [`ssd`], [`card`].
 //!
 //! ```
 //! use disklab_disks::{Op, Request, build};
@@ -22,6 +22,7 @@
 //! ```
 
 mod bank;
+mod card;
 mod constant;
 mod counters;
 mod hdd;
@@ -99,6 +100,7 @@ pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
     match model {
         Model::Hdd(hdd) => Box::new(hdd::HddDisk::new(hdd, bytes, seed)),
         Model::Ssd(ssd) => Box::new(ssd::SsdDisk::new(ssd, bytes, seed)),
+        Model::Card(card) => Box::new(card::CardDisk::new(card, bytes)),
         Model::Constant(constant) => Box::new(constant::ConstantDisk::new(constant)),
     }
 }

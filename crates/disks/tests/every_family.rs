@@ -8,7 +8,8 @@ use disklab_units::{Bytes, Nanos, Seed};
 use drive::{device, flush};
 use proptest::prelude::*;
 
-const DEVICES: [&str; 4] = ["nas-4tb", "laptop-1tb", "sata-ssd-1tb", "constant-50us"];
+const DEVICES: [&str; 6] =
+    ["nas-4tb", "laptop-1tb", "sata-ssd-1tb", "transcend-microsdhc", "sandisk-emmc", "constant-50us"];
 
 const SMALL: Bytes = Bytes::mib(1_000);
 
@@ -34,7 +35,7 @@ fn cramped(name: &str) -> (Model, Bytes) {
             ssd.queued_flush = name.len().is_multiple_of(2);
             ssd.read_page = [50, 80, 110].map(Nanos::from_micros).to_vec();
         }
-        Model::Constant(_) => {}
+        Model::Card(_) | Model::Constant(_) => {}
     }
     (device.model, device.bytes)
 }

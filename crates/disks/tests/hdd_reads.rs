@@ -7,19 +7,8 @@ use disklab_disks::build;
 use disklab_spec::device::{Hdd, Model};
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 use drive::{
-    Served, assert_near, closed_loop, hdd, iops, mean_latency, open, open_loop, read, serve, throughput,
+    Served, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read, serve, throughput,
 };
-
-const HDDS: [&str; 8] = [
-    "nas-4tb",
-    "nas-12tb",
-    "enterprise-8tb",
-    "enterprise-6tb",
-    "desktop-2tb",
-    "desktop-1tb",
-    "laptop-1tb",
-    "desktop-5900-3tb",
-];
 
 /// Over the whole disk.
 fn random_reads(name: &str, depth: usize, count: usize) -> Vec<Served> {
@@ -30,7 +19,7 @@ fn random_reads(name: &str, depth: usize, count: usize) -> Vec<Served> {
 
 #[test]
 fn a_random_read_takes_overhead_seek_half_a_turn_and_transfer() {
-    for name in HDDS {
+    for name in &hdds() {
         let (model, _) = hdd(name);
         let rate = Rate(u64::midpoint(model.rate_outer.0, model.rate_inner.0));
         let transfer = rate.time_for(Bytes::kib(4));
@@ -55,7 +44,7 @@ fn a_full_queue_gains_what_such_disks_gain() {
 
 #[test]
 fn sequential_reads_run_at_the_rate_of_their_zone() {
-    for name in HDDS {
+    for name in &hdds() {
         let (model, bytes) = hdd(name);
         for (depth, kib) in [(1, 128), (1, 1024), (4, 1024), (16, 1024)] {
             let sectors = kib * 2;
@@ -156,7 +145,7 @@ fn a_read_half_in_the_cache_waits_for_the_other_half() {
 /// Also where a change of track makes a command further on a little nearer than the next.
 #[test]
 fn a_sequential_stream_is_served_in_order() {
-    for name in HDDS {
+    for name in &hdds() {
         let (mut disk, _) = open(name, 1);
         let served = closed_loop(disk.as_mut(), Nanos(0), 16, 1_000, |i| read(i as u64 * 2048, 2048));
         assert!(served.is_sorted_by_key(|served| served.request.sector), "{name}");

@@ -68,6 +68,7 @@ fn rate(model: &Model, block: f64, depth: f64) -> f64 {
                 / ssd.read_page.len().max(1) as f64;
             (depth / (read + ssd.command_overhead.as_secs_f64())).min(ssd.link.0 as f64 / block)
         }
+        Model::Card(card) => 1.0 / (card.read_access.as_secs_f64() + block / card.read_rate.0 as f64),
         Model::Constant(c) => depth.min(f64::from(c.servers)) / c.latency.as_secs_f64(),
     }
 }

@@ -6,7 +6,6 @@
 use crate::library::{Arrival, Library};
 use crate::lifetime;
 use disklab_disks::Op;
-use disklab_spec::device::Model;
 use disklab_units::Nanos;
 use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_uint, c_ulong, c_ulonglong, c_void};
@@ -150,11 +149,7 @@ extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
         queue_depth: disk.model.queue_depth(),
         discard_granularity: if rotational { 0 } else { 4096 },
         rotational: rotational.into(),
-        write_cache: match &disk.model {
-            Model::Hdd(hdd) => hdd.write_cache.into(),
-            Model::Ssd(_) => 1,
-            Model::Constant(_) => 0,
-        },
+        write_cache: disk.model.write_cache().into(),
         // Linux does not use FUA on SATA disks unless told to (libata.fua=1): it writes and then flushes.
         fua: 0,
         spare: 0,

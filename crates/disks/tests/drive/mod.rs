@@ -15,6 +15,17 @@ pub fn device(name: &str) -> Device {
         .unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
+/// The names of all hard disks of `lab/devices`.
+pub fn hdds() -> Vec<String> {
+    let folder = format!("{}/../../lab/devices", env!("CARGO_MANIFEST_DIR"));
+    let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("reading {folder}: {error}"));
+    let names = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
+    let mut hdds: Vec<String> = names.filter(|name| matches!(device(name).model, Model::Hdd(_))).collect();
+    hdds.sort_unstable();
+    assert!(!hdds.is_empty());
+    hdds
+}
+
 pub fn hdd(name: &str) -> (Hdd, Bytes) {
     let device = device(name);
     match device.model {

@@ -4,15 +4,17 @@
 //! summary = "4 TB NAS disk, 7200 rpm"
 //! size = "4 TB"
 //!
-//! [hdd]            # exactly one of [hdd], [ssd] and [constant]
+//! [hdd]            # exactly one of [hdd], [ssd], [card] and [constant]
 //! rpm = 7200
 //! # ...
 //! ```
 
+mod card;
 mod constant;
 mod hdd;
 mod ssd;
 
+pub use card::Card;
 pub use constant::Constant;
 pub use hdd::Hdd;
 pub use ssd::{MOST_BLOCKS, Preconditioned, Slc, Ssd};
@@ -43,15 +45,35 @@ pub struct Device {
 pub enum Model {
     Hdd(Hdd),
     Ssd(Ssd),
+    Card(Card),
     Constant(Constant),
 }
 
 impl Model {
+    /// The family's word, as in a device's file.
+    pub fn family(&self) -> &'static str {
+        match self {
+            Self::Hdd(_) => "hdd",
+            Self::Ssd(_) => "ssd",
+            Self::Card(_) => "card",
+            Self::Constant(_) => "constant",
+        }
+    }
+
+    /// Whether writes are done before they survive a power cut, so that the kernel must flush.
+    pub fn write_cache(&self) -> bool {
+        match self {
+            Self::Hdd(hdd) => hdd.write_cache,
+            Self::Ssd(ssd) => !ssd.power_loss_protection,
+            Self::Card(_) | Self::Constant(_) => false,
+        }
+    }
+
     /// What the guest's kernel is told, and which run time of a suite applies.
     pub fn rotational(&self) -> bool {
         match self {
             Self::Hdd(_) => true,
-            Self::Ssd(_) => false,
+            Self::Ssd(_) | Self::Card(_) => false,
             Self::Constant(constant) => constant.rotational,
         }
     }
@@ -61,6 +83,7 @@ impl Model {
         match self {
             Self::Hdd(hdd) => hdd.queue_depth,
             Self::Ssd(ssd) => ssd.queue_depth,
+            Self::Card(_) => 1,
             Self::Constant(constant) => constant.queue_depth,
         }
     }
@@ -83,11 +106,13 @@ impl Device {
     }
 }
 
+const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
+
 fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
-    let given: Vec<_> = ["hdd", "ssd", "constant"].into_iter().filter(|key| table.has(key)).collect();
+    let given: Vec<_> = FAMILIES.into_iter().filter(|key| table.has(key)).collect();
     match given[..] {
         [] => {
-            table.wrong("", "a device needs one of the tables [hdd], [ssd] and [constant]");
+            table.wrong("", "a device needs one of the tables [hdd], [ssd], [card] and [constant]");
             None
         }
         [key] => {
@@ -95,13 +120,14 @@ fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
             match key {
                 "hdd" => Hdd::read(&model, bytes).map(Model::Hdd),
                 "ssd" => Ssd::read(&model, bytes).map(Model::Ssd),
+                "card" => Card::read(&model).map(Model::Card),
                 _ => Constant::read(&model).map(Model::Constant),
             }
         }
         [first, second, ..] => {
             table.wrong(
                 second,
-                format!("a device has one of [hdd], [ssd] and [constant]; [{first}] is here too"),
+                format!("a device has one of [hdd], [ssd], [card] and [constant]; [{first}] is here too"),
             );
             None
         }

@@ -50,17 +50,17 @@ devices/plain.toml:6:15: constant.queue_depth: expected a whole number, found a 
     );
     assert_eq!(
         with("summary = \"x\"\nsize = \"1 GiB\"\n"),
-        "devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd] and [constant]"
+        "devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd], [card] and [constant]"
     );
     assert_eq!(
         with("summary = \"x\"\nsize = \"1 GiB\"\n[constnat]\nlatency = \"50us\"\n"),
         "\
-devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd] and [constant]
+devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd], [card] and [constant]
 devices/plain.toml:3:2: constnat: unknown key; did you mean `constant`?"
     );
     assert_eq!(
         with(&format!("summary = \"x\"\nsize = \"1 GiB\"\n{rest}[ssd]\n")),
-        "devices/plain.toml:3:1: constant: a device has one of [hdd], [ssd] and [constant]; [ssd] is here too"
+        "devices/plain.toml:3:1: constant: a device has one of [hdd], [ssd], [card] and [constant]; [ssd] is here too"
     );
 }
 
@@ -246,7 +246,7 @@ fn all_files_are_told_at_once() {
     assert_eq!(
         lab.relative(&mistakes),
         "\
-devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd] and [constant]
+devices/plain.toml:1:1: a device needs one of the tables [hdd], [ssd], [card] and [constant]
 devices/plain.toml:1:1: summary: is missing: a string
 policies/pid.toml:1:1: summary: is missing: a string"
     );

@@ -1,0 +1,237 @@
+//! A memory card or an eMMC.
+//!
+//! One command after another, each done when it is on the medium. The flash is managed by allocation units. To write to
+//! one, the card opens it: new pages go to an erased unit, and when the old one is closed (another is opened and too many
+//! are open, or the order in it is broken), what was not written anew is copied over. So writing in order costs what the
+//! speed class says, and a small write to a unit that is not open costs the copy of a unit: how the field measured cards
+//! (A. Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011; flashbench).
+
+use std::ops::Range;
+
+use disklab_spec::device::Card;
+use disklab_units::{Bytes, Nanos, Rate, Sectors};
+
+use crate::port::{Port, PortSpeed};
+use crate::{Completion, Counters, Disk, Op, Request};
+
+pub(crate) struct CardDisk {
+    model: Card,
+    port: Port,
+    /// The command before is done.
+    free: Nanos,
+    /// Written last is last.
+    open: Vec<OpenUnit>,
+    /// What closed units leave, to be used again.
+    spare: Vec<Vec<u64>>,
+    /// By allocation unit: nothing in it is of interest, so that closing it copies nothing. 64 a word.
+    trimmed: Vec<u64>,
+    bytes: u64,
+    clock: Nanos,
+    counters: Counters,
+}
+
+struct OpenUnit {
+    unit: u64,
+    /// By page: written anew. 64 a word.
+    written: Vec<u64>,
+    /// Pages of the erased unit that are used up.
+    used: u64,
+    /// Behind what was written last, in bytes of the unit.
+    next: u64,
+}
+
+impl CardDisk {
+    pub fn new(model: &Card, bytes: Bytes) -> Self {
+        let units = bytes.0.div_ceil(model.allocation_unit.0);
+        Self {
+            port: Port::new(PortSpeed {
+                decode: Nanos::ZERO,
+                pace: Nanos::ZERO,
+                // The bus is in the rates.
+                link: Rate(u64::MAX),
+                link_command: Nanos::ZERO,
+                depth: 1,
+                queued_flush: true,
+            }),
+            free: Nanos::ZERO,
+            open: Vec::with_capacity(model.open_units as usize + 1),
+            spare: Vec::with_capacity(model.open_units as usize + 1),
+            trimmed: vec![0; units.div_ceil(64) as usize],
+            bytes: bytes.0,
+            clock: Nanos::ZERO,
+            counters: Counters::default(),
+            model: model.clone(),
+        }
+    }
+
+    fn run(&mut self, now: Nanos) {
+        let sure_before = self.port.next_decoded(now);
+        while let Some(at) = self.port.next_command().map(|at| at.max(self.clock)) {
+            if at > now && at >= sure_before {
+                break;
+            }
+            self.clock = at;
+            let Some(request) = self.port.take() else { break };
+            let started = at.max(self.free);
+            let time = self.serve(request);
+            self.free = started.saturating_add(time);
+            self.counters.busy_ns += time.0;
+            self.port.finish(Completion { id: request.id, at: self.free, started });
+        }
+    }
+
+    /// What the command takes, which changes the card on the way.
+    fn serve(&mut self, request: Request) -> Nanos {
+        let from = (request.sector.saturating_mul(Sectors::SIZE)).min(self.bytes);
+        let end = request
+            .sector
+            .saturating_add(u64::from(request.sectors))
+            .saturating_mul(Sectors::SIZE)
+            .min(self.bytes);
+        let bytes = Bytes(end - from);
+        match request.op {
+            Op::Read => {
+                self.counters.media_read_sectors += bytes.sectors().0;
+                self.model.read_access + self.model.read_rate.time_for(bytes)
+            }
+            Op::Write | Op::WriteZeroes => self.model.write_access + self.write(from, end),
+            Op::Discard => {
+                self.trim(from, end);
+                self.model.write_access
+            }
+            Op::Flush => {
+                self.counters.flushes += 1;
+                self.model.write_access
+            }
+        }
+    }
+
+    fn write(&mut self, from: u64, end: u64) -> Nanos {
+        let unit_bytes = self.model.allocation_unit.0;
+        let mut time = Nanos::ZERO;
+        let mut at = from;
+        while at < end {
+            let unit = at / unit_bytes;
+            let start = unit * unit_bytes;
+            let until = end.min(start + unit_bytes);
+            time += self.write_to(unit, at - start..until - start);
+            at = until;
+        }
+        time
+    }
+
+    /// Writes these bytes of a unit.
+    fn write_to(&mut self, unit: u64, bytes: Range<u64>) -> Nanos {
+        let page = self.model.page.0;
+        let pages = bytes.start / page..bytes.end.div_ceil(page);
+        let count = pages.end - pages.start;
+        let mut time = Nanos::ZERO;
+        if let Some(index) = self.open.iter().position(|open| open.unit == unit) {
+            if self.takes(&self.open[index], &bytes, count) {
+                self.open[index..].rotate_left(1);
+            } else {
+                time += self.close(index);
+                self.open_unit(unit);
+            }
+        } else {
+            if self.open.len() >= self.model.open_units as usize {
+                time += self.close(0);
+            }
+            self.open_unit(unit);
+        }
+        let Some(open) = self.open.last_mut() else { return time };
+        let skipped = if self.model.any_order { 0..0 } else { open.next.div_ceil(page)..pages.start };
+        let copied = skipped.end.saturating_sub(skipped.start);
+        skipped.chain(pages).for_each(|page| set(&mut open.written, page));
+        open.used += copied + count;
+        open.next = bytes.end;
+        self.counters.media_written_sectors += (self.model.page * count).sectors().0;
+        time + self.copy(unit, copied) + self.model.write_rate.time_for(self.model.page) * count
+    }
+
+    /// Whether an open unit takes these bytes, so many pages, without a copy of the whole.
+    fn takes(&self, open: &OpenUnit, bytes: &Range<u64>, pages: u64) -> bool {
+        if self.model.any_order {
+            (open.used + pages) * self.model.page.0 <= self.model.allocation_unit.0
+        } else {
+            // The page written last may be written on.
+            bytes.start >= open.next
+        }
+    }
+
+    fn open_unit(&mut self, unit: u64) {
+        let words = (self.model.allocation_unit.0 / self.model.page.0).div_ceil(64);
+        let mut written = self.spare.pop().unwrap_or_default();
+        written.clear();
+        written.resize(words as usize, 0);
+        self.open.push(OpenUnit { unit, written, used: 0, next: 0 });
+    }
+
+    /// Copies what was not written anew, and erases the unit that it was in.
+    fn close(&mut self, index: usize) -> Nanos {
+        let OpenUnit { unit, written, .. } = self.open.remove(index);
+        let anew: u64 = written.iter().map(|word| u64::from(word.count_ones())).sum();
+        self.spare.push(written);
+        let start = unit * self.model.allocation_unit.0;
+        let pages = self.model.allocation_unit.0.min(self.bytes - start).div_ceil(self.model.page.0);
+        let time = self.copy(unit, pages.saturating_sub(anew));
+        if let Some(word) = self.trimmed.get_mut((unit / 64) as usize) {
+            *word &= !(1 << (unit % 64));
+        }
+        self.counters.erased_blocks += 1;
+        time + self.model.erase_unit
+    }
+
+    fn copy(&mut self, unit: u64, pages: u64) -> Nanos {
+        if is_set(&self.trimmed, unit) {
+            return Nanos::ZERO;
+        }
+        let bytes = self.model.page * pages;
+        self.counters.moved_sectors += bytes.sectors().0;
+        self.counters.media_written_sectors += bytes.sectors().0;
+        self.model.copy_rate.time_for(bytes)
+    }
+
+    /// Of the units that lie in it as a whole, nothing is of interest any more.
+    fn trim(&mut self, from: u64, end: u64) {
+        let unit_bytes = self.model.allocation_unit.0;
+        let end = if end == self.bytes { end.next_multiple_of(unit_bytes) } else { end };
+        let units = from.div_ceil(unit_bytes)..end / unit_bytes;
+        units.clone().for_each(|unit| set(&mut self.trimmed, unit));
+        self.open.retain(|open| !units.contains(&open.unit));
+    }
+}
+
+fn is_set(bits: &[u64], index: u64) -> bool {
+    bits.get((index / 64) as usize).is_some_and(|word| word >> (index % 64) & 1 == 1)
+}
+
+fn set(bits: &mut [u64], index: u64) {
+    if let Some(word) = bits.get_mut((index / 64) as usize) {
+        *word |= 1 << (index % 64);
+    }
+}
+
+impl Disk for CardDisk {
+    fn submit(&mut self, now: Nanos, request: Request) {
+        self.port.submit(now, request);
+        self.run(now);
+    }
+
+    fn next_event(&self) -> Option<Nanos> {
+        let settled = self.port.next_completion();
+        if self.port.is_quiet() {
+            return settled;
+        }
+        [settled, self.port.next_command().map(|at| at.max(self.clock))].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {
+        self.run(now);
+        self.port.deliver(now, done);
+    }
+
+    fn counters(&self) -> Counters {
+        self.counters
+    }
+}
