@@ -7,10 +7,10 @@
 use std::time::Instant;
 
 use disklab_des::Random;
-use disklab_disks::{Op, Request, build};
+use disklab_disks::{Disk, Op, Request, build, build_checked};
 use disklab_spec::device::{Device, Model, Preconditioned};
 use disklab_spec::read::Reader;
-use disklab_units::{Nanos, Seed};
+use disklab_units::{Bytes, Nanos, Seed};
 
 const REQUESTS: u32 = 2_000_000;
 const DEPTH: u32 = 32;
@@ -27,14 +27,15 @@ fn main() {
             Err(mistakes) => panic!("{mistakes}"),
         };
         for op in [Op::Read, Op::Write] {
-            print_rate(name, op, random_requests(&device, op));
+            print_rate(name, op, random_requests(&device, op, build));
+            print_rate(&format!("{name}, checked"), op, random_requests(&device, op, build_checked));
         }
         if let Model::Ssd(ssd) = &mut device.model {
             ssd.preconditioned = Preconditioned::AtRandom;
             print_rate(
                 &format!("{name} preconditioned at random"),
                 Op::Write,
-                random_requests(&device, Op::Write),
+                random_requests(&device, Op::Write, build),
             );
         }
     }
@@ -56,22 +57,22 @@ fn most_kib() -> u64 {
 }
 
 /// Random 4 KiB requests, called as the guest's driver does.
-fn random_requests(device: &Device, op: Op) -> f64 {
+fn random_requests(device: &Device, op: Op, build: impl Fn(&Model, Bytes, Seed) -> Box<dyn Disk>) -> f64 {
     let mut random = Random::new(Seed(1));
     let mut disk = build(&device.model, device.bytes, Seed(1));
     let blocks = device.bytes.0 / 4096;
-    let mut request = || Request { id: 0, op, sector: random.below(blocks) * 8, sectors: 8, fua: false };
-    for _ in 0..DEPTH {
-        disk.submit(Nanos::ZERO, request());
+    let mut request = |id| Request { id, op, sector: random.below(blocks) * 8, sectors: 8, fua: false };
+    for id in 0..DEPTH {
+        disk.submit(Nanos::ZERO, request(id));
     }
     let mut done = Vec::with_capacity(DEPTH as usize);
     let mut submitted = DEPTH;
     let start = Instant::now();
     while let Some(now) = disk.next_event() {
         disk.advance(now, &mut done);
-        for _ in done.drain(..) {
+        for completion in done.drain(..) {
             if submitted < REQUESTS {
-                disk.submit(now, request());
+                disk.submit(now, request(completion.id));
                 submitted += 1;
             }
         }

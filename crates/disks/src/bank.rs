@@ -125,6 +125,11 @@ impl Bank {
         self.disks.iter().map(|slot| slot.disk.counters())
     }
 
+    /// What a disk did that it could not, by disk: see [`Disk::violation`].
+    pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
+        self.disks.iter().enumerate().filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
+    }
+
     /// With a controller: what happens up to `now`, in the order in which it does.
     fn pass(&mut self, now: Nanos) {
         let Self { disks, shared: Some(shared), fresh } = self else { return };

@@ -23,9 +23,13 @@
 
 mod bank;
 mod card;
+mod check;
 mod constant;
 mod counters;
+mod diary;
 mod hdd;
+#[cfg(test)]
+mod plant;
 mod port;
 mod ssd;
 
@@ -34,6 +38,7 @@ use disklab_units::{Bytes, Nanos, Seed};
 
 pub use bank::Bank;
 pub use counters::Counters;
+pub use diary::{DieWork, Happening};
 pub use hdd::{
     After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd, ScatteredWrite,
     SurfaceOrder, ZoneLayout,
@@ -89,6 +94,18 @@ pub trait Disk: Send {
 
     /// Totals up to the last [`Disk::advance`]. Work that is under way may be counted before it ends.
     fn counters(&self) -> Counters;
+
+    /// From now on, [`Disk::happenings`] tells what goes on inside.
+    fn tell(&mut self) {}
+
+    /// Appends what has happened since the last call, or is certain to. A disk without an inside has nothing to tell.
+    fn happenings(&mut self, _into: &mut Vec<Happening>) {}
+
+    /// Of a disk from [`build_checked`]: the first thing that it did and that no disk of its kind could, or that breaks a
+    /// promise.
+    fn violation(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// The disk that `model` describes, `bytes` large as a whole: a partition at its edge is used by sending no requests
@@ -103,6 +120,11 @@ pub fn build(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
         Model::Card(card) => Box::new(card::CardDisk::new(card, bytes)),
         Model::Constant(constant) => Box::new(constant::ConstantDisk::new(constant)),
     }
+}
+
+/// As [`build`], watched by checkers of its physics and promises: see [`Disk::violation`].
+pub fn build_checked(model: &Model, bytes: Bytes, seed: Seed) -> Box<dyn Disk> {
+    Box::new(check::Checked::new(build(model, bytes, seed), model, bytes, seed))
 }
 
 /// The one hard disk that `model` describes. At time 0 so much time has passed since angle 0 passed the head: nothing

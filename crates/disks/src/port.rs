@@ -5,6 +5,9 @@ use std::collections::VecDeque;
 
 use disklab_units::{Bytes, Nanos, Rate};
 
+use crate::diary::{Diary, Happening};
+#[cfg(test)]
+use crate::plant::Bug;
 use crate::{Completion, Op, Request};
 
 /// What a [`Port`] takes time for.
@@ -37,6 +40,7 @@ pub(crate) struct Port {
     last_completion: Nanos,
     /// In order of time.
     outbox: VecDeque<Completion>,
+    pub diary: Diary,
 }
 
 struct Arrival {
@@ -57,6 +61,7 @@ impl Port {
             link_free: Nanos::ZERO,
             last_completion: Nanos::ZERO,
             outbox: VecDeque::with_capacity(room),
+            diary: Diary::default(),
         }
     }
 
@@ -119,7 +124,17 @@ impl Port {
     /// Moves `bytes` over the link, from `at` on or as soon as it is free; returns when that is done.
     pub fn transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
         self.link_free = self.link_free.max(at).saturating_add(self.speed.link.time_for(bytes));
+        #[cfg(test)]
+        self.plant_half_a_transfer(bytes);
+        self.diary.note(|| Happening::Link { end: self.link_free, bytes });
         self.link_free
+    }
+
+    #[cfg(test)]
+    fn plant_half_a_transfer(&mut self, bytes: Bytes) {
+        if Bug::HalfATransfer.is_planted() {
+            self.link_free -= Nanos(self.speed.link.time_for(bytes).0 / 2);
+        }
     }
 
     /// The last of a command's transfers: as [`Port::transfer`], with what surrounds the data.
@@ -133,6 +148,7 @@ impl Port {
     pub fn transfer_along(&mut self, end: Nanos, bytes: Bytes) -> Nanos {
         let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
         self.link_free = self.link_free.saturating_add(time).max(end);
+        self.diary.note(|| Happening::Link { end: self.link_free, bytes });
         self.link_free
     }
 

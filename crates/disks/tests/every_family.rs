@@ -2,7 +2,7 @@
 
 mod drive;
 
-use disklab_disks::{Completion, Disk, Op, Request, build};
+use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
 use disklab_spec::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 use drive::{device, flush};
@@ -119,6 +119,7 @@ fn run(
     let mut ids: Vec<u32> = all.iter().map(|completion| completion.id).collect();
     ids.sort_unstable();
     prop_assert!(ids.into_iter().eq(0..requests.len() as u32), "each request completes once");
+    prop_assert_eq!(disk.violation(), None);
     Ok(all)
 }
 
@@ -175,7 +176,7 @@ proptest! {
 fn nothing_is_allocated_once_warm() {
     for name in DEVICES {
         let device = device(name);
-        let mut disk = build(&device.model, device.bytes, Seed(1));
+        let mut disk = disklab_disks::build(&device.model, device.bytes, Seed(1));
         let mut random = disklab_des::Random::new(Seed(2));
         let mut done = Vec::with_capacity(64);
         let mut now = Nanos(0);

@@ -3,8 +3,8 @@
 mod drive;
 
 use disklab_des::Random;
-use disklab_disks::build;
-use disklab_spec::device::{Hdd, Model};
+use disklab_disks::build_checked as build;
+use disklab_spec::device::{Hdd, Model, Retries};
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 use drive::{
     Served, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read, serve, throughput,
@@ -214,4 +214,30 @@ fn a_lone_request_wakes_its_caller_once() {
         assert_eq!(done.drain(..).count(), 1);
     }
     assert_eq!(disk.next_event(), None);
+}
+
+/// One read in a hundred takes some turns more, and the others what they took.
+#[test]
+fn retries_are_rare_and_take_whole_turns() {
+    let (model, bytes) = hdd("nas-4tb");
+    let latencies = |retries| {
+        let model = Hdd { look_ahead: Bytes::ZERO, retries, ..model.clone() };
+        let mut disk = build(&Model::Hdd(model), bytes, Seed(1));
+        let mut random = Random::new(Seed(2));
+        let sectors: Vec<u64> = (0..20_000).map(|_| random.below(bytes.0 / 4096) * 8).collect();
+        // Far enough apart that the platters stand as they would without any retry.
+        let at = |i: usize| Nanos::from_secs(i as u64);
+        let served =
+            open_loop(disk.as_mut(), sectors.iter().enumerate().map(|(i, &sector)| (at(i), read(sector, 8))));
+        served.iter().map(Served::latency).collect::<Vec<_>>()
+    };
+    let (plain, tried) = (latencies(None), latencies(Some(Retries { one_in: 100, turns: 4 })));
+    let more: Vec<Nanos> = plain.iter().zip(&tried).filter(|(a, b)| a != b).map(|(&a, &b)| b - a).collect();
+    assert!((150..250).contains(&more.len()), "{} of 20000", more.len());
+    let turn = *more.iter().min().unwrap();
+    assert_near("a turn", turn.0 as f64, model.revolution().0 as f64, 0.001);
+    for turns in 1..=4 {
+        let count = more.iter().filter(|&&time| time == turn * turns).count();
+        assert!((25..80).contains(&count), "{count} times {turns} turns");
+    }
 }

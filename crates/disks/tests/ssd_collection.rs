@@ -4,7 +4,7 @@
 mod drive;
 
 use disklab_des::Random;
-use disklab_disks::{Counters, Disk, Op, Request, build};
+use disklab_disks::{Counters, Disk, Op, Request, build_checked as build};
 use disklab_spec::device::{Model, Preconditioned, Slc, Ssd};
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 use drive::{Served, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write};

@@ -3,7 +3,7 @@
 mod drive;
 
 use disklab_des::Random;
-use disklab_disks::{Disk, build};
+use disklab_disks::{Disk, build_checked as build};
 use disklab_spec::device::{Constant, Model};
 use disklab_units::{Bytes, Nanos, Seed};
 use drive::{Served, assert_near, closed_loop, mean, mean_latency, open_loop, read};

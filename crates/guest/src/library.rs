@@ -129,7 +129,7 @@ impl Library {
         let disks = machine.disks.iter();
         let disks: Vec<_> = disks.map(|d| Running::open(folder, d)).collect::<Result<_, _>>()?;
         let model = |(i, disk): (usize, &MachineDisk)| {
-            disklab_disks::build(&disk.model, disk.size, machine.seed.derive(&format!("disk {i}")))
+            disklab_disks::build_checked(&disk.model, disk.size, machine.seed.derive(&format!("disk {i}")))
         };
         let models = machine.disks.iter().enumerate().map(model).collect();
         let trace = if machine.trace {
@@ -295,6 +295,16 @@ impl Library {
     /// Writes the closing record. Without it, or with a wrong checksum, the trial is not complete.
     pub fn close(&mut self, now: Nanos) -> io::Result<()> {
         self.write_trace(0);
+        let violation = self.bank.violations().next().map(|(disk, what)| {
+            format!(
+                "{}: the model did what no such disk can ({what}); this is a bug of disklab: please report it with \
+                 the suite, the trial and its seed",
+                self.machine.disks[disk].device
+            )
+        });
+        if let Some(violation) = violation {
+            self.fault(&violation);
+        }
         let closing = Closing {
             schema: 1,
             complete: self.fault.is_none(),

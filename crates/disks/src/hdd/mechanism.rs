@@ -9,7 +9,9 @@ use super::detailed::LookAheadEnd;
 use super::mechanics::{Arm, Target};
 use super::queue::Command;
 use super::stream::Stream;
-use crate::{Completion, Op};
+#[cfg(test)]
+use crate::plant::Bug;
+use crate::{Completion, Happening, Op};
 
 pub(super) enum Activity {
     Idle,
@@ -32,7 +34,11 @@ pub(super) enum Activity {
 /// A piece of work on the medium, begun at `since`; at `end` it leaves the arm at `arm`.
 pub(super) struct Access {
     since: Nanos,
+    /// When the first sector was under the head.
+    there: Nanos,
     end: Nanos,
+    /// Where the arm came from; `None` if it was there.
+    from: Option<Arm>,
     arm: Arm,
 }
 
@@ -65,11 +71,11 @@ impl HddDisk {
                 self.stop_ahead(at);
             }
             Activity::Read { stream, command, access } => {
-                self.leave(&access);
+                self.leave(&access, command.from..command.end, false);
                 self.finish_read(at, stream, &command, access.since);
             }
             Activity::Write { command, access } => {
-                self.leave(&access);
+                self.leave(&access, command.from..command.end, true);
                 self.counters.media_written_sectors += command.end - command.from;
                 let id = command.request.id;
                 let done =
@@ -78,18 +84,24 @@ impl HddDisk {
                 self.port.finish(Completion { id, at: done, started: access.since });
             }
             Activity::Destage(access) => {
-                self.leave(&access);
-                self.counters.destages += 1;
                 let extent = self.buffer.finish();
+                self.leave(&access, extent.clone(), true);
+                self.counters.destages += 1;
                 self.counters.media_written_sectors += extent.end - extent.start;
                 self.admit_stalled(at);
             }
         }
     }
 
-    fn leave(&mut self, access: &Access) {
+    fn leave(&mut self, access: &Access, sectors: Range<u64>, write: bool) {
         self.arm = access.arm;
-        self.counters.busy_ns += access.end.saturating_sub(access.since).0;
+        let &Access { since, there, end, from, .. } = access;
+        self.counters.busy_ns += end.saturating_sub(since).0;
+        if write {
+            self.port.diary.note(|| Happening::Durable { sectors: sectors.clone(), taken: since, end });
+        }
+        let from = from.map(|arm| (since, arm.cylinder, arm.surface));
+        self.port.diary.note(|| Happening::Medium { sectors, write, from, begun: there, end });
     }
 
     fn finish_read(&mut self, at: Nanos, mut stream: Stream, command: &Command, since: Nanos) {
@@ -228,9 +240,10 @@ impl HddDisk {
         let (stream, access) = if let Some(mut stream) = ahead {
             self.counters.cache_hits += 1;
             stream.extend(command.end, geometry);
-            let access = Access { since: at, end: stream.when(end.tape).max(at), arm: end.arm() };
-            (stream, access)
+            let (there, end_at) = (stream.when(from), stream.when(end.tape).max(at));
+            (stream, Access { since: at, there, end: end_at, from: None, arm: end.arm() })
         } else {
+            let reach = reach + self.retries();
             let mut access = self.access(at, reach, target, from..end.tape, end.arm());
             if let Some(sooner) = self.read_on_arrival(at, reach, target, &command) {
                 access.end = access.end.min(sooner);
@@ -247,6 +260,15 @@ impl HddDisk {
             });
         }
         self.activity = Activity::Read { stream, command, access };
+    }
+
+    /// What trying again takes, if this read is one of those: whole turns.
+    fn retries(&mut self) -> u64 {
+        let Some((retries, random)) = &mut self.retries else { return 0 };
+        if random.below(retries.one_in) > 0 {
+            return 0;
+        }
+        (1 + random.below(u64::from(retries.turns))) * self.mechanics.turn()
     }
 
     /// When a read is all in the cache whose head comes to its track in the middle of it and begins right there: after
@@ -286,7 +308,23 @@ impl HddDisk {
         let distance = self.arm.cylinder.abs_diff(target.arm.cylinder);
         self.counters.seeks += u64::from(distance > 0);
         self.counters.seek_cylinders += u64::from(distance);
-        Access { since: at, end: at.saturating_add(Nanos(reach + tape.end - tape.start)), arm: end }
+        #[cfg(test)]
+        let reach = self.plant_reach(at, reach, target);
+        let there = at.saturating_add(Nanos(reach));
+        let done = there.saturating_add(Nanos(tape.end - tape.start));
+        Access { since: at, there, end: done, from: Some(self.arm), arm: end }
+    }
+
+    #[cfg(test)]
+    fn plant_reach(&self, at: Nanos, reach: u64, target: &Target) -> u64 {
+        let turn = self.mechanics.turn();
+        match () {
+            () if Bug::SkippedRotation.is_planted() => reach.saturating_sub(turn / 2),
+            () if Bug::InstantSeek.is_planted() => {
+                (u64::from(target.angle) + turn - self.mechanics.angle_at(at)) % turn
+            }
+            () => reach,
+        }
     }
 
     /// If a stream may have read the sector by now, lets its segment hold what it has read.
@@ -305,6 +343,7 @@ impl HddDisk {
             let (place, sector) = self.mechanics.geometry.at(stream.tape_at(at));
             self.counters.media_read_sectors += self.segments.grow(stream.segment, sector);
             self.arm = place.arm();
+            self.port.diary.note(|| Happening::Ahead);
         }
     }
 

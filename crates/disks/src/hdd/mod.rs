@@ -5,13 +5,13 @@
 //! [`mechanism`] chooses and carries out what the arm does. Only two things ever happen, a command has been decoded
 //! and the mechanism is done, so the drive needs no calendar.
 //!
-//! Not modelled yet: retries, sectors larger than 512 bytes that must be read before a part of them is written,
+//! Not modelled: sectors larger than 512 bytes that must be read before a part of them is written,
 //! spindown.
 
 mod detailed;
 mod geometry;
 mod layout;
-mod mechanics;
+pub(crate) mod mechanics;
 mod mechanism;
 mod queue;
 mod seek;
@@ -24,7 +24,8 @@ mod write_buffer;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use disklab_spec::device::Hdd;
+use disklab_des::Random;
+use disklab_spec::device::{Hdd, Retries};
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 
 use self::detailed::Detail;
@@ -37,8 +38,10 @@ use self::mechanism::Activity;
 use self::queue::{Command, Queue};
 use self::segments::Segments;
 use self::write_buffer::WriteBuffer;
+#[cfg(test)]
+use crate::plant::Bug;
 use crate::port::{Port, PortSpeed};
-use crate::{Completion, Counters, Disk, Op, Request};
+use crate::{Completion, Counters, Disk, Happening, Op, Request};
 
 pub(crate) struct HddDisk {
     port: Port,
@@ -60,6 +63,7 @@ pub(crate) struct HddDisk {
     /// The flush in service.
     flush: Option<Command>,
     age_limit: Nanos,
+    retries: Option<(Retries, Random)>,
     /// What is known of this drive beyond a data sheet.
     detail: Option<Box<Detail>>,
     /// Everything before has happened.
@@ -92,6 +96,7 @@ impl HddDisk {
             stalled: VecDeque::with_capacity(64),
             flush: None,
             age_limit: model.age_limit,
+            retries: model.retries.clone().map(|retries| (retries, Random::new(seed.derive("retries")))),
             detail: None,
             clock: Nanos::ZERO,
             counters: Counters::default(),
@@ -124,6 +129,7 @@ impl HddDisk {
             stalled: VecDeque::new(),
             flush: None,
             age_limit: Nanos::MAX,
+            retries: None,
             detail: Some(Box::new(Detail::new(model))),
             clock: Nanos::ZERO,
             counters: Counters::default(),
@@ -162,6 +168,11 @@ impl HddDisk {
         let end = request.sector.saturating_add(u64::from(request.sectors)).min(size);
         let command = Command { request, since: at, from, end };
         match request.op {
+            #[cfg(test)]
+            Op::Flush if Bug::LostFlush.is_planted() => {
+                self.flush = Some(command);
+                self.finish_flush(at);
+            }
             Op::Flush => self.flush = Some(command),
             Op::Read if from < end => self.accept_read(at, command),
             Op::Write | Op::WriteZeroes if from < end => self.accept_write(at, command),
@@ -298,5 +309,13 @@ impl Disk for HddDisk {
 
     fn counters(&self) -> Counters {
         self.counters
+    }
+
+    fn tell(&mut self) {
+        self.port.diary.open();
+    }
+
+    fn happenings(&mut self, into: &mut Vec<Happening>) {
+        self.port.diary.drain(into);
     }
 }

@@ -13,9 +13,12 @@ use disklab_units::{Bytes, Nanos, Rate, Seed};
 
 use super::Event;
 use super::home::Home;
-use super::log::Log;
+use super::log::{Log, PADDING};
 use super::map::{BlockId, Map, Shape, UNIT};
 use super::space::{Fast, Space, Step, Target};
+use crate::diary::{Diary, DieWork, Happening};
+#[cfg(test)]
+use crate::plant::Bug;
 
 pub(crate) struct Flash {
     pub map: Map,
@@ -37,6 +40,7 @@ pub(crate) struct Flash {
     working_since: Nanos,
     busy: Nanos,
     pub work_done: WorkDone,
+    pub diary: Diary,
 }
 
 struct Times {
@@ -65,6 +69,10 @@ pub(crate) struct WorkDone {
 
 struct Die {
     work: Work,
+    /// When that began, or goes on since.
+    since: Nanos,
+    /// When the row was taken that is being programmed.
+    row_taken: Nanos,
     /// What is interrupted by reads.
     held: Option<Held>,
     reads: VecDeque<PageRead>,
@@ -106,6 +114,15 @@ struct Long {
 enum Change {
     Program(Row, Target),
     Erase,
+}
+
+impl From<Change> for DieWork {
+    fn from(change: Change) -> Self {
+        match change {
+            Change::Program(..) => Self::Program,
+            Change::Erase => Self::Erase,
+        }
+    }
 }
 
 struct Held {
@@ -178,6 +195,8 @@ impl Flash {
         });
         let die = |die| Die {
             work: Work::Idle,
+            since: Nanos::ZERO,
+            row_taken: Nanos::ZERO,
             held: None,
             reads: VecDeque::with_capacity(32),
             // Neighbouring rows go over different channels.
@@ -208,6 +227,7 @@ impl Flash {
             working_since: Nanos::ZERO,
             busy: Nanos::ZERO,
             work_done: WorkDone::default(),
+            diary: Diary::default(),
             map,
         }
     }
@@ -255,12 +275,17 @@ impl Flash {
 
     /// Interrupts what a die does for the reads that wait there, if it can.
     fn suspend(&mut self, at: Nanos, index: usize, long: Long, calendar: &mut Calendar<Event>) {
-        let Some(time) = self.times.suspend else { return };
+        let suspend = self.times.suspend;
+        #[cfg(test)]
+        let suspend = if Bug::DieUsedTwice.is_planted() { Some(Nanos(1)) } else { suspend };
+        let Some(time) = suspend else { return };
         let end = at.saturating_add(time);
         if at < long.firm_until || end >= long.end || self.favour_programs {
             return;
         }
+        self.tell_work(index, long.what.into(), at, true);
         let die = &mut self.dies[index];
+        die.since = at;
         // To go on takes as long as to stop.
         let left = long.end.saturating_sub(at).saturating_add(time);
         die.held = Some(Held { what: long.what, left, since: at });
@@ -307,13 +332,17 @@ impl Flash {
     /// Gives an idle die something to do.
     fn next_work(&mut self, at: Nanos, index: usize, calendar: &mut Calendar<Event>) {
         let work = self.choose(at, index);
-        self.dies[index].work = work;
+        let die = &mut self.dies[index];
+        (die.work, die.since) = (work, at);
         match work {
             Work::Idle => return,
             Work::Sense(_, end) | Work::Long(Long { end, .. }) | Work::Suspend(end) => {
                 calendar.schedule(end, Event::Die(index as u32));
             }
-            Work::TakeIn(..) | Work::SendOut(_) => self.want_channel(at, index, calendar),
+            Work::TakeIn(..) | Work::SendOut(_) => {
+                die.row_taken = at;
+                self.want_channel(at, index, calendar);
+            }
         }
         if self.working == 0 {
             self.working_since = at;
@@ -328,10 +357,14 @@ impl Flash {
             let stood = at.saturating_sub(held.since);
             let impatient = stood >= held.left || self.favour_programs;
             if (impatient || die.reads.is_empty())
-                && let Some(Held { what, left, .. }) = die.held.take()
+                && let Some(held) = die.held.take()
             {
+                let left = held.left;
+                // It went on while the die read.
+                #[cfg(test)]
+                let left = if Bug::DieUsedTwice.is_planted() { left.saturating_sub(stood) } else { left };
                 return Work::Long(Long {
-                    what,
+                    what: held.what,
                     end: at.saturating_add(left),
                     firm_until: at.saturating_add(stood),
                 });
@@ -395,16 +428,19 @@ impl Flash {
         let index = die as usize;
         match self.dies[index].work {
             Work::Sense(read, end) if end == at => {
+                self.tell_work(index, DieWork::Sense, at, false);
                 self.dies[index].work = Work::SendOut(read);
                 self.want_channel(at, index, calendar);
                 Outcome::Nothing
             }
             Work::Suspend(end) if end == at => {
+                self.tell_work(index, DieWork::Suspend, at, false);
                 self.end_work(at, index, calendar);
                 Outcome::Nothing
             }
             Work::Long(Long { what, end, .. }) if end == at => {
-                let outcome = self.finish_change(index, what);
+                self.tell_work(index, what.into(), at, false);
+                let outcome = self.finish_change(at, index, what);
                 self.end_work(at, index, calendar);
                 outcome
             }
@@ -412,7 +448,7 @@ impl Flash {
         }
     }
 
-    fn finish_change(&mut self, index: usize, what: Change) -> Outcome {
+    fn finish_change(&mut self, at: Nanos, index: usize, what: Change) -> Outcome {
         let die = &mut self.dies[index];
         match what {
             Change::Erase => {
@@ -421,6 +457,11 @@ impl Flash {
                 Outcome::Nothing
             }
             Change::Program(Row::Host(number), target) => {
+                let (taken, unit) = (die.row_taken, UNIT.sectors().0);
+                for first in die.row.iter().filter(|&&unit| unit != PADDING).map(|&row| u64::from(row) * unit)
+                {
+                    self.diary.note(|| Happening::Durable { sectors: first..first + unit, taken, end: at });
+                }
                 die.space.host_row(&mut self.map, target, &die.row);
                 self.log.programmed(number);
                 self.work_done.programs += 1;
@@ -452,6 +493,13 @@ impl Flash {
         let end = at.saturating_add(self.channel_rate.time_for(bytes));
         channel.current = Some((die, end));
         calendar.schedule(end, Event::Channel(index));
+        self.diary.note(|| Happening::Channel { channel: index, begun: at, end, bytes });
+    }
+
+    /// What a die has done until now.
+    fn tell_work(&mut self, index: usize, what: DieWork, end: Nanos, interrupted: bool) {
+        let begun = self.dies[index].since;
+        self.diary.note(|| Happening::Die { die: index as u32, what, begun, end, interrupted });
     }
 
     /// A transfer over a channel is over.
@@ -474,8 +522,9 @@ impl Flash {
                 let fast = self.times.program_fast.filter(|_| target.fast);
                 let end = at.saturating_add(fast.unwrap_or(self.times.program));
                 let long = Long { what: Change::Program(row, target), end, firm_until: at };
-                self.dies[index].work = Work::Long(long);
-                calendar.schedule(end, Event::Die(die));
+                let die = &mut self.dies[index];
+                (die.work, die.since) = (Work::Long(long), at);
+                calendar.schedule(end, Event::Die(index as u32));
                 if !self.dies[index].reads.is_empty() {
                     self.suspend(at, index, long, calendar);
                 }

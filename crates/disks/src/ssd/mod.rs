@@ -23,8 +23,10 @@ use disklab_units::{Bytes, Nanos, Sectors, Seed};
 
 use self::flash::{Flash, Outcome};
 use self::map::{Place, UNIT};
+#[cfg(test)]
+use crate::plant::Bug;
 use crate::port::{Port, PortSpeed};
-use crate::{Completion, Counters, Disk, Op, Request};
+use crate::{Completion, Counters, Disk, Happening, Op, Request};
 
 /// What happens inside the drive.
 #[derive(Debug, Clone, Copy)]
@@ -250,6 +252,10 @@ impl SsdDisk {
             self.finish_flush(at, request, at);
             return;
         }
+        #[cfg(test)]
+        if Bug::LostFlush.is_planted() {
+            return self.finish_flush(at, request, at);
+        }
         let place = self.flash.log.force();
         self.durable.push_back(Durable { place, request, started: at });
         self.flash.program(at, &mut self.calendar);
@@ -397,5 +403,15 @@ impl Disk for SsdDisk {
             erased_blocks: done.erased_blocks,
             ..self.counters
         }
+    }
+
+    fn tell(&mut self) {
+        self.port.diary.open();
+        self.flash.diary.open();
+    }
+
+    fn happenings(&mut self, into: &mut Vec<Happening>) {
+        self.port.diary.drain(into);
+        self.flash.diary.drain(into);
     }
 }

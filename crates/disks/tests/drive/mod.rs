@@ -1,7 +1,7 @@
 //! Drives a disk through virtual time, for the tests.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
-use disklab_disks::{Completion, Disk, Op, Request, build};
+use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
 use disklab_spec::device::{Device, Hdd, Model, Ssd};
 use disklab_spec::read::Reader;
 use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
@@ -153,6 +153,7 @@ impl Run {
             self.advance(disk, at);
         }
         assert_eq!(self.under_way, 0, "every request completes");
+        assert_eq!(disk.violation(), None);
     }
 }
 

@@ -50,10 +50,29 @@ pub struct Hdd {
     pub write_buffer: Bytes,
     /// How many of the buffered writes, the oldest, it weighs against each other for the next to put on the media.
     pub write_window: u32,
+    /// `None`: every sector is read at first sight.
+    pub retries: Option<Retries>,
 }
 
 /// The slowest and fastest media rates that make sense: a disk of 1990, and one of several actuators.
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(1_000_000_000);
+
+/// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are is left to chance.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retries {
+    /// One read from the medium in so many, on average.
+    pub one_in: u64,
+    /// At most so many turns more; any number up to it is as likely.
+    pub turns: u32,
+}
+
+impl Retries {
+    fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let one_in = table.within("one_in", 1..=1_000_000_000_000);
+        let turns = table.within("turns", 1..=10_000);
+        Some(Self { one_in: one_in?, turns: turns? })
+    }
+}
 
 impl Hdd {
     /// `bytes` is the disk's size, where that could be read.
@@ -80,6 +99,7 @@ impl Hdd {
         let write_cache = table.required("write_cache");
         let write_buffer = table.within("write_buffer", Bytes::ZERO..=Bytes::gib(8));
         let write_window = table.within("write_window", 1..=4_096);
+        let retries = table.table("retries").and_then(|table| Retries::read(&table));
         let hdd = Self {
             rpm: rpm?,
             seek_track_to_track: seek_track_to_track?,
@@ -102,6 +122,7 @@ impl Hdd {
             write_cache: write_cache?,
             write_buffer: write_buffer?,
             write_window: write_window?,
+            retries,
         };
         hdd.check(table, bytes?);
         Some(hdd)

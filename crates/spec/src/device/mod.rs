@@ -16,7 +16,7 @@ mod ssd;
 
 pub use card::Card;
 pub use constant::Constant;
-pub use hdd::Hdd;
+pub use hdd::{Hdd, Retries};
 pub use ssd::{MOST_BLOCKS, Preconditioned, Slc, Ssd};
 
 use disklab_units::Bytes;

@@ -1,0 +1,110 @@
+//! A die does one thing at a time and a channel carries one transfer at a time, and each takes its time.
+
+use disklab_spec::device::Ssd;
+use disklab_units::{Nanos, Rate};
+
+use super::Check;
+use crate::diary::{DieWork, Happening};
+
+pub(super) struct Dies {
+    least_sense: Nanos,
+    least_program: Nanos,
+    erase: Nanos,
+    suspend: Nanos,
+    channel: Rate,
+    each: Vec<Die>,
+    /// When each is free.
+    channels: Vec<Nanos>,
+}
+
+#[derive(Clone, Default)]
+struct Die {
+    free: Nanos,
+    /// Of a program or an erase: for how long it has run, and how often it was interrupted.
+    ran: Nanos,
+    interruptions: u64,
+}
+
+impl Dies {
+    pub fn new(model: &Ssd) -> Self {
+        let slc = model.slc.as_ref();
+        let least = |times: &[Nanos], fast: Option<Nanos>| {
+            times.iter().copied().chain(fast).min().unwrap_or_default()
+        };
+        Self {
+            least_sense: least(&model.read_page, slc.map(|slc| slc.read_page)),
+            least_program: least(&[model.program_page], slc.map(|slc| slc.program_page)),
+            erase: model.erase_block,
+            suspend: model.suspend.unwrap_or_default(),
+            channel: model.channel,
+            each: vec![Die::default(); model.dies() as usize],
+            channels: vec![Nanos::ZERO; model.channels.max(1) as usize],
+        }
+    }
+
+    fn die(
+        &mut self,
+        index: u32,
+        what: DieWork,
+        (begun, end): (Nanos, Nanos),
+        interrupted: bool,
+    ) -> Result<(), String> {
+        let needed = match what {
+            DieWork::Sense => self.least_sense,
+            DieWork::Program => self.least_program,
+            DieWork::Erase => self.erase,
+            DieWork::Suspend => self.suspend,
+        };
+        let suspend = self.suspend;
+        let die = self.each.get_mut(index as usize).ok_or_else(|| format!("there is no die {index}"))?;
+        let free = std::mem::replace(&mut die.free, end);
+        if begun < free {
+            return Err(format!("die {index} begins to {what:?} at {begun} and is not free before {free}"));
+        }
+        let ran = end.saturating_sub(begun);
+        if matches!(what, DieWork::Sense | DieWork::Suspend) {
+            return long_enough(index, what, ran, needed);
+        }
+        die.ran += ran;
+        if interrupted {
+            die.interruptions += 1;
+            return Ok(());
+        }
+        let ran = std::mem::take(&mut die.ran);
+        // To go on after an interruption takes as long as the interruption.
+        let needed = needed + suspend * std::mem::take(&mut die.interruptions);
+        long_enough(index, what, ran, needed)
+    }
+}
+
+fn long_enough(die: u32, what: DieWork, ran: Nanos, needed: Nanos) -> Result<(), String> {
+    if ran < needed {
+        return Err(format!("die {die} does {what:?} in {ran}; it takes {needed}"));
+    }
+    Ok(())
+}
+
+impl Check for Dies {
+    fn happened(&mut self, happening: &Happening) -> Result<(), String> {
+        match *happening {
+            Happening::Die { die, what, begun, end, interrupted } => {
+                self.die(die, what, (begun, end), interrupted)
+            }
+            Happening::Channel { channel, begun, end, bytes } => {
+                let free = self
+                    .channels
+                    .get_mut(channel as usize)
+                    .ok_or_else(|| format!("there is no channel {channel}"))?;
+                let free = std::mem::replace(free, end);
+                let needed = self.channel.time_for(bytes);
+                if begun < free || end.saturating_sub(begun) < needed {
+                    return Err(format!(
+                        "channel {channel} carries {bytes} from {begun} to {end}; it is free at {free}, and they take {needed}"
+                    ));
+                }
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+}

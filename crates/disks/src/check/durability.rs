@@ -1,0 +1,140 @@
+//! When a flush is done, what was written before it is on the medium.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use disklab_units::{Bytes, Nanos};
+
+use super::Check;
+use crate::diary::Happening;
+use crate::{Op, Request};
+
+/// 4 KiB, in sectors. What is written of less than a whole one is not followed.
+const UNIT: u64 = 8;
+
+/// Units are forgotten when they are clean; this often somebody looks.
+const MANY: usize = 1 << 16;
+
+pub(super) struct Durability {
+    sectors: u64,
+    /// By unit.
+    units: BTreeMap<u64, Unit>,
+    /// What reaches the medium: when it does, when it was taken for that, and its units.
+    coming: Vec<(Nanos, Nanos, Range<u64>)>,
+    /// When the writes under way were submitted.
+    under_way: Vec<Nanos>,
+    look_at: usize,
+}
+
+#[derive(Default)]
+struct Unit {
+    /// The write that was completed last: when it was submitted and when it completed.
+    written: Option<(Nanos, Nanos)>,
+    /// What is on the medium was taken from the buffer at this time.
+    taken: Option<Nanos>,
+}
+
+impl Unit {
+    fn is_clean(&self) -> bool {
+        self.written.is_none_or(|(submitted, _)| self.taken.is_some_and(|taken| taken >= submitted))
+    }
+}
+
+impl Durability {
+    pub fn new(bytes: Bytes) -> Self {
+        Self {
+            sectors: bytes.sectors().0,
+            units: BTreeMap::new(),
+            coming: Vec::new(),
+            under_way: Vec::new(),
+            look_at: MANY,
+        }
+    }
+
+    /// The units that lie within the sectors as a whole.
+    fn whole(&self, request: &Request) -> Range<u64> {
+        let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
+        request.sector.div_ceil(UNIT)..end / UNIT
+    }
+
+    /// What has reached the medium by now.
+    fn catch_up(&mut self, now: Nanos) {
+        let units = &mut self.units;
+        self.coming.retain(|(end, taken, range)| {
+            let due = *end <= now;
+            if due {
+                for unit in range.clone() {
+                    let unit = units.entry(unit).or_default();
+                    unit.taken = unit.taken.max(Some(*taken));
+                }
+            }
+            !due
+        });
+        if self.units.len() > self.look_at {
+            self.forget();
+            self.look_at = (2 * self.units.len()).max(MANY);
+        }
+    }
+
+    /// What is clean, unless it may be a write's that is not done yet.
+    fn forget(&mut self) {
+        let since = self.under_way.iter().min().copied().unwrap_or(Nanos::MAX);
+        self.units.retain(|_, unit| !unit.is_clean() || unit.taken.is_some_and(|taken| taken >= since));
+    }
+
+    fn flushed(&mut self, submitted: Nanos) -> Result<(), String> {
+        let before = |unit: &Unit| unit.written.is_some_and(|(_, completed)| completed <= submitted);
+        let lost = self
+            .units
+            .iter()
+            .filter(|(_, unit)| before(unit) && !unit.is_clean())
+            .map(|(unit, _)| *unit)
+            .min();
+        self.forget();
+        match lost {
+            None => Ok(()),
+            Some(unit) => Err(format!(
+                "a flush is done, and sector {} was written before it and is not on the medium",
+                unit * UNIT
+            )),
+        }
+    }
+}
+
+impl Check for Durability {
+    fn submitted(&mut self, now: Nanos, request: &Request) {
+        if request.op == Op::Write {
+            self.under_way.push(now);
+        }
+    }
+
+    fn happened(&mut self, happening: &Happening) -> Result<(), String> {
+        if let Happening::Durable { sectors, taken, end } = happening {
+            let units = sectors.start.div_ceil(UNIT)..sectors.end / UNIT;
+            self.coming.push((*end, *taken, units));
+        }
+        Ok(())
+    }
+
+    fn completed(&mut self, request: &Request, submitted: Nanos, at: Nanos) -> Result<(), String> {
+        self.catch_up(at);
+        match request.op {
+            Op::Read => Ok(()),
+            Op::Flush => self.flushed(submitted),
+            Op::Write => {
+                if let Some(index) = self.under_way.iter().position(|&other| other == submitted) {
+                    self.under_way.swap_remove(index);
+                }
+                for unit in self.whole(request) {
+                    self.units.entry(unit).or_default().written = Some((submitted, at));
+                }
+                Ok(())
+            }
+            Op::Discard | Op::WriteZeroes => {
+                let range = self.whole(request);
+                self.units.retain(|unit, _| !range.contains(unit));
+                Ok(())
+            }
+        }
+    }
+}

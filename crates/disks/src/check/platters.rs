@@ -1,0 +1,73 @@
+//! Sectors pass under the head when the platters have turned so far, and the arm must be there.
+
+use disklab_spec::device::Hdd;
+use disklab_units::{Bytes, Nanos, Seed};
+
+use super::Check;
+use crate::diary::Happening;
+use crate::hdd::mechanics::{Arm, Mechanics};
+
+pub(super) struct Platters {
+    mechanics: Mechanics,
+    /// The arm's last work of its own: when it ended, and where.
+    last: Option<(Nanos, Arm)>,
+}
+
+impl Platters {
+    pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
+        Self { mechanics: Mechanics::new(model, bytes, seed), last: None }
+    }
+}
+
+impl Check for Platters {
+    fn happened(&mut self, happening: &Happening) -> Result<(), String> {
+        let (sectors, write, from, begun, end) = match happening {
+            Happening::Medium { sectors, write, from, begun, end } => (sectors, write, from, begun, end),
+            Happening::Ahead => {
+                self.last = None;
+                return Ok(());
+            }
+            _ => return Ok(()),
+        };
+        let Mechanics { geometry, .. } = &self.mechanics;
+        let (first, last) = (geometry.place(sectors.start), geometry.end_place(sectors.end));
+        let what = || format!("{} of sectors {sectors:?}", if *write { "write" } else { "read" });
+        for (time, tape, which) in [(begun, first.tape, "first"), (end, last.tape, "end of the last")] {
+            let (angle, needed) = (self.mechanics.angle_at(*time), geometry.angle(tape));
+            if angle != needed {
+                return Err(format!(
+                    "{}: at {time} the platters are {} from angle 0, and the {which} sector is at {}",
+                    what(),
+                    Nanos(angle),
+                    Nanos(needed)
+                ));
+            }
+        }
+        let transfer = Nanos(last.tape - first.tape);
+        if end.saturating_sub(*begun) < transfer {
+            return Err(format!("{}: from {begun} to {end}; it takes {transfer}", what()));
+        }
+        let Some((left, cylinder, surface)) = *from else {
+            self.last = None;
+            return Ok(());
+        };
+        let from = Arm { cylinder, surface };
+        if let Some((free, at)) = self.last.replace((*end, last.arm()))
+            && (left < free || at != from)
+        {
+            return Err(format!(
+                "{}: the arm leaves {from:?} at {left}, and was at {at:?} until {free}",
+                what()
+            ));
+        }
+        let travel = Nanos(self.mechanics.travel(from, &self.mechanics.target(first, *write)));
+        if begun.saturating_sub(left) < travel {
+            return Err(format!(
+                "{}: the arm is there {} after it left; it takes {travel}",
+                what(),
+                *begun - left
+            ));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+use disklab_des::Random;
+use disklab_spec::device::Device;
+use disklab_spec::read::Reader;
+
+use super::*;
+use crate::plant::Bug;
+use crate::{Op, build_checked};
+
+fn device(source: &str) -> Device {
+    let read = Reader::new("d", source).read(|table| Device::read("d", table));
+    read.unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// What is found in some thousand reads and writes, sixteen at a time, with a flush now and then when all are done.
+fn found(source: &str) -> Option<String> {
+    let device = device(source);
+    let mut disk = build_checked(&device.model, device.bytes, Seed(1));
+    let mut random = Random::new(Seed(2));
+    let (mut now, mut done) = (Nanos(0), Vec::new());
+    for _ in 0..100 {
+        for id in 0..40 {
+            let op = if random.below(2) == 0 { Op::Read } else { Op::Write };
+            // Half of them near each other, so that caches and buffers play their part.
+            let blocks = if random.below(2) == 0 { 2_000 } else { device.bytes.0 / 4096 - 100 };
+            let request = Request {
+                id,
+                op,
+                sector: random.below(blocks) * 8,
+                sectors: 8 << random.below(4),
+                fua: false,
+            };
+            disk.submit(now, request);
+            while disk.next_event().is_some() && id >= 16 && done.len() + 16 < id as usize {
+                now = disk.next_event().unwrap_or(now);
+                disk.advance(now, &mut done);
+            }
+        }
+        finish(disk.as_mut(), &mut now);
+        done.clear();
+        disk.submit(now, Request { id: 40, op: Op::Flush, sector: 0, sectors: 0, fua: false });
+        finish(disk.as_mut(), &mut now);
+    }
+    disk.violation().map(str::to_owned)
+}
+
+fn finish(disk: &mut dyn Disk, now: &mut Nanos) {
+    while let Some(next) = disk.next_event() {
+        *now = next;
+        disk.advance(next, &mut Vec::new());
+    }
+}
+
+const HDD: &str = include_str!("../../../../lab/devices/desktop-2tb.toml");
+const SSD: &str = include_str!("../../../../lab/devices/sata-ssd-1tb.toml");
+const NVME: &str = include_str!("../../../../lab/devices/nvme-tlc-1920gb.toml");
+
+#[test]
+fn models_keep_to_physics() {
+    for source in [HDD, SSD, NVME] {
+        assert_eq!(found(source), None);
+    }
+}
+
+#[test]
+fn planted_bugs_are_found() {
+    for (bug, source, words) in [
+        (Bug::SkippedRotation, HDD, "the platters are"),
+        (Bug::InstantSeek, HDD, "the arm is there"),
+        (Bug::LostFlush, HDD, "a flush is done"),
+        (Bug::LostFlush, SSD, "a flush is done"),
+        (Bug::DieUsedTwice, SSD, "does Program in"),
+        (Bug::HalfATransfer, HDD, "over the cable"),
+        (Bug::HalfATransfer, SSD, "over the cable"),
+    ] {
+        let found = bug.plant(|| found(source)).unwrap_or_default();
+        assert!(found.contains(words), "{bug:?} in {}: {found}", device(source).summary);
+    }
+}

@@ -1,0 +1,60 @@
+//! What a disk does inside, told to whoever watches that it keeps to physics ([`crate::check`]).
+
+use std::ops::Range;
+
+use disklab_units::{Bytes, Nanos};
+
+/// Something that a disk did or has begun to do. Times may lie ahead of the caller's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Happening {
+    /// The head was over these sectors, one after another.
+    Medium {
+        sectors: Range<u64>,
+        write: bool,
+        /// Where the arm came from, and when it left: cylinder, surface. `None` if it went on reading where it was.
+        from: Option<(Nanos, u32, u32)>,
+        begun: Nanos,
+        end: Nanos,
+    },
+    /// The head read on for the disk itself, and is wherever that ended.
+    Ahead,
+    /// A transfer over the cable was over.
+    Link { end: Nanos, bytes: Bytes },
+    /// A die worked on one thing, which was then done, or interrupted.
+    Die { die: u32, what: DieWork, begun: Nanos, end: Nanos, interrupted: bool },
+    /// A transfer over a channel.
+    Channel { channel: u32, begun: Nanos, end: Nanos, bytes: Bytes },
+    /// Data of the host's in these sectors is on the medium; it was taken for that at `taken`.
+    Durable { sectors: Range<u64>, taken: Nanos, end: Nanos },
+}
+
+/// What a die does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DieWork {
+    Sense,
+    Program,
+    Erase,
+    Suspend,
+}
+
+/// Keeps what happened until it is asked for, if anybody watches.
+#[derive(Debug, Default)]
+pub(crate) struct Diary(Option<Vec<Happening>>);
+
+impl Diary {
+    pub fn open(&mut self) {
+        self.0.get_or_insert_default();
+    }
+
+    pub fn note(&mut self, happening: impl FnOnce() -> Happening) {
+        if let Some(happenings) = &mut self.0 {
+            happenings.push(happening());
+        }
+    }
+
+    pub fn drain(&mut self, into: &mut Vec<Happening>) {
+        if let Some(happenings) = &mut self.0 {
+            into.append(happenings);
+        }
+    }
+}

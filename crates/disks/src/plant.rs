@@ -1,0 +1,35 @@
+//! Bugs that tests put into the models, to see that the checkers find them.
+
+use std::cell::Cell;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bug {
+    /// A hard disk comes to a sector a turn before it comes round.
+    SkippedRotation,
+    /// The arm is wherever it is wanted.
+    InstantSeek,
+    /// A flush is done while data is in the buffer.
+    LostFlush,
+    /// A die senses a page while it goes on to program another.
+    DieUsedTwice,
+    /// The cable carries data in half of its time.
+    HalfATransfer,
+}
+
+thread_local! {
+    static PLANTED: Cell<Option<Bug>> = const { Cell::new(None) };
+}
+
+impl Bug {
+    pub fn is_planted(self) -> bool {
+        PLANTED.get() == Some(self)
+    }
+
+    /// In this thread, as long as `run` runs.
+    pub fn plant<T>(self, run: impl FnOnce() -> T) -> T {
+        PLANTED.set(Some(self));
+        let result = run();
+        PLANTED.set(None);
+        result
+    }
+}
