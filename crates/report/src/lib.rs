@@ -3,7 +3,7 @@
 //! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came; [`measures`]: numbers of imported results;
 //! - [`source`]: what a report is made of: records as far as they can be read, their contests and verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
-//! - [`over_time`]: pictures of a trace, with [`raster`] and [`embedded`];
+//! - [`traces`]: traces of trials that are held against each other; [`over_time`]: their pictures, with [`raster`] and [`embedded`];
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
 //! A report computes nothing: numbers are the record's, or come from `collect`, `stats` and `compare`. It reads records
@@ -23,6 +23,7 @@ pub mod raster;
 pub mod source;
 pub mod tally;
 pub mod text;
+pub mod traces;
 
 /// The panels, one file each.
 pub mod panels {

@@ -27,12 +27,13 @@ pub struct Phase {
     /// Virtual ns.
     pub begin: u64,
     pub end: u64,
+    /// The trace ends within it: `end` is the last that it tells of.
+    pub cut: bool,
 }
 
 /// One disk, over the whole trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reach {
-    pub requests: u64,
     /// The first sector that reads and writes touched and one after the last, while it was measured: a filesystem that is
     /// mounted touches places far apart. Of the whole trace where nothing was measured; `None`: none.
     pub touched: Option<(u64, u64)>,
@@ -44,22 +45,31 @@ pub struct Reach {
 /// A trace at a glance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Those that have begun and ended, in that order.
+    /// In the order in which they were announced; of the last one the trace may lack the end.
     pub phases: Vec<Phase>,
     /// By disk, up to the last one that has a request.
     pub disks: Vec<Reach>,
+    /// Why it could not be read to its end: it is of what comes before that.
+    pub error: Option<String>,
 }
 
 impl Survey {
-    /// Passes over a trace.
-    pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Self, Error> {
+    /// Passes over a trace, as far as it can be read.
+    pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Self {
         let mut survey = Self::default();
         let mut announced: Vec<Announced> = Vec::new();
         let mut measuring = Measuring::NotYet;
         // The last request's end, of all disks.
         let mut last = 0;
         for entry in entries {
-            match entry? {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    survey.error = Some(error.to_string());
+                    break;
+                }
+            };
+            match entry {
                 Entry::Served(served) => {
                     last = served.ended;
                     for phase in &mut announced {
@@ -88,8 +98,8 @@ impl Survey {
                 },
             }
         }
-        survey.phases = announced.into_iter().filter_map(Announced::phase).collect();
-        Ok(survey)
+        survey.phases = announced.into_iter().filter_map(|it| it.phase(last)).collect();
+        survey
     }
 
     /// The phase that results are of.
@@ -102,7 +112,6 @@ impl Survey {
             self.disks.resize(served.disk + 1, Reach::default());
         }
         let disk = &mut self.disks[served.disk];
-        disk.requests += 1;
         disk.last = disk.last.max(served.ended);
         disk.delay = disk.delay.max(disk.last - served.submitted);
         if counts && moves_data(served.op) {
@@ -134,9 +143,10 @@ impl Announced {
         }
     }
 
-    fn phase(self) -> Option<Phase> {
+    /// `last` is the end of the last request of the trace.
+    fn phase(self, last: u64) -> Option<Phase> {
         let begin = self.first?.checked_add(self.ramp)?;
-        let end = self.end.filter(|&end| end > begin)?;
-        Some(Phase { name: self.name, begin, end })
+        let end = self.end.unwrap_or(last);
+        (end > begin).then_some(Phase { name: self.name, begin, end, cut: self.end.is_none() })
     }
 }

@@ -84,3 +84,22 @@ fn no_line_yet() {
     assert!(latency(&page).contains("No trial has latencies"));
     markdown(record.path());
 }
+
+/// It is drawn as far as it goes, beside a whole one, and that is said there.
+#[test]
+fn a_trace_that_was_cut_off() {
+    let record = copy();
+    let path = record.path().join(TRIAL).join("requests.trace");
+    let bytes = fs::read(&path).expect("the fixture has this trace");
+    fs::write(&path, &bytes[..bytes.len() * 3 / 4]).expect("written");
+    let page = html(record.path());
+    let said = between(&page, "id=\"over-time\"", "</section>");
+    assert!(said.contains("+pid+s1: its trace is drawn as far as it goes, "), "{said}");
+    assert_eq!(said.matches(">not in the trace</text>").count(), 5, "one in each picture of that trial");
+    assert_eq!(said.matches(", cut off: its trace ends after ").count(), 5);
+    // Not even its beginning is left.
+    fs::write(&path, &bytes[..bytes.len() / 50]).expect("written");
+    let page = html(record.path());
+    let said = between(&page, "id=\"over-time\"", "</section>");
+    assert!(said.contains("its trace is cut off before the measured phase: "), "{said}");
+}
