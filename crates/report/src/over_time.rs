@@ -3,8 +3,8 @@
 use disklab_trace::Timeline;
 use disklab_trace::timeline::{Bin, Disk};
 use disklab_units::prose::digits;
-use kuva::render::annotations::{ShadedRegion, TextAnnotation};
 use kuva::prelude::{LegendPosition, LinePlot, Plot};
+use kuva::render::annotations::{ShadedRegion, TextAnnotation};
 use maud::{Markup, html};
 
 use crate::chart::{Chart, Table, ink, number};
@@ -152,8 +152,7 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
 /// Where, in s, and what is written in the place of what a trace that was cut off does not tell; `None` where it has no room.
 fn missing(it: &Watched, scale: &Scale) -> Option<(f64, &'static str)> {
     let part = (scale.seconds - it.told()) / scale.seconds.max(1e-9);
-    let words = [(0.25, "not in the trace"), (0.1, "none")].into_iter().find(|(least, _)| part >= *least)?;
-    Some((it.told().midpoint(scale.seconds), words.1))
+    (part >= 0.25).then(|| (it.told().midpoint(scale.seconds), "not in the trace"))
 }
 
 /// Where on the width a moment of the phase stands.
@@ -235,10 +234,15 @@ fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
         line.disks.len()
     );
     let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
-    let size = (WIDTH, height);
     let title = "Addresses against time";
-    let chart =
-        Chart::of_svg(&format!("{side}-addresses"), title, says, size, inner.into_string(), numbers);
+    let chart = Chart::of_svg(
+        &format!("{side}-addresses"),
+        title,
+        says,
+        (WIDTH, height),
+        inner.into_string(),
+        numbers,
+    );
     finished(chart, it, scale)
 }
 
@@ -289,9 +293,16 @@ mod tests {
         };
         let entries = || (0..100).map(read);
         let survey = Survey::of(entries());
-        let phase = Phase { name: "measure".to_owned(), begin: 0, end: 1_000_000_000, cut: false };
-        let line =
-            Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 }).unwrap();
+        let entries_of = 0..u64::MAX;
+        let phase = Phase {
+            name: "measure".to_owned(),
+            begin: 0,
+            end: 1_000_000_000,
+            ramp: 1,
+            entries: entries_of,
+            cut: false,
+        };
+        let line = Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 }).unwrap();
         Watched {
             label: "a trial".to_owned(),
             names: vec!["<b>vda".to_owned()],
@@ -328,7 +339,12 @@ mod tests {
             for chart in pictures(it, "a", &scale) {
                 let drawn = chart.figure("a").into_string();
                 assert_eq!(drawn.contains(">not in the trace</text>"), is_cut, "{drawn}");
-                assert_eq!(chart.about.ends_with("cut off: its trace ends after 1.00 s"), is_cut, "{}", chart.about);
+                assert_eq!(
+                    chart.about.ends_with("cut off: its trace ends after 1.00 s"),
+                    is_cut,
+                    "{}",
+                    chart.about
+                );
             }
         }
     }

@@ -63,14 +63,11 @@ impl Surveyed {
     /// A sentence, where the trace ends before its phase does.
     pub fn cut(&self) -> Option<String> {
         let seconds = |ns: u64| digits(ns as f64 / 1e9);
+        let told = self.phase.end - self.phase.begin;
+        let of = if self.length > told { format!(" of {} s", seconds(self.length)) } else { String::new() };
         let why = self.survey.error.as_deref().unwrap_or("the end of the phase is not in it");
         self.phase.cut.then(|| {
-            format!(
-                "{}: its trace is drawn as far as it goes, {} s of {} s: {why}",
-                self.label,
-                seconds(self.phase.end - self.phase.begin),
-                seconds(self.length)
-            )
+            format!("{}: its trace is drawn as far as it goes, {} s{of}: {why}", self.label, seconds(told))
         })
     }
 
@@ -80,7 +77,8 @@ impl Surveyed {
         let rows = (all / self.survey.disks.len().max(1)).clamp(least, most);
         let shape = Shape { bins: BINS, columns: COLUMNS, rows };
         let entries = disklab_trace::open(&self.path).map_err(|error| error.to_string())?;
-        let line = Timeline::of(entries, &self.survey, &self.phase, shape).map_err(|error| error.to_string())?;
+        let line =
+            Timeline::of(entries, &self.survey, &self.phase, shape).map_err(|error| error.to_string())?;
         Ok(Watched {
             label: self.label.clone(),
             names: self.names.clone(),

@@ -1,5 +1,7 @@
 //! What has to be known of a trace before it can be drawn: its phases, its disks, how far they reach.
 
+use std::ops::Range;
+
 use disklab_disks::Op;
 
 use crate::entry::{Entry, Served};
@@ -27,6 +29,12 @@ pub struct Phase {
     /// Virtual ns.
     pub begin: u64,
     pub end: u64,
+    /// From its first request to `begin`. Where that is nothing, `begin` is the arrival of a request, and what ends in that
+    /// moment has ended before: it is not of the phase.
+    pub ramp: u64,
+    /// The places in the trace, counted from 0, of the entries between its two announcements. What ended in the very moment
+    /// of its end, but was told of later, is not of it; nor is it for the closing record.
+    pub entries: Range<u64>,
     /// The trace ends within it: `end` is the last that it tells of.
     pub cut: bool,
 }
@@ -61,7 +69,7 @@ impl Survey {
         let mut measuring = Measuring::NotYet;
         // The last request's end, of all disks.
         let mut last = 0;
-        for entry in entries {
+        for (place, entry) in (0..).zip(entries) {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(error) => {
@@ -84,11 +92,18 @@ impl Survey {
                             measuring = Measuring::Now;
                             survey.disks.iter_mut().for_each(|disk| disk.touched = None);
                         }
-                        announced.push(Announced { name: name.to_owned(), at, ramp, first: None, end: None });
+                        announced.push(Announced {
+                            name: name.to_owned(),
+                            at,
+                            ramp,
+                            place,
+                            first: None,
+                            end: None,
+                        });
                     }
                     ["end"] => {
                         if let Some(phase) = announced.last_mut() {
-                            phase.end.get_or_insert(last);
+                            phase.end.get_or_insert((last, place));
                         }
                         if measuring == Measuring::Now {
                             measuring = Measuring::Over;
@@ -131,9 +146,12 @@ struct Announced {
     name: String,
     at: u64,
     ramp: u64,
+    /// Of the announcement, in the trace.
+    place: u64,
     /// When the first request after it arrived.
     first: Option<u64>,
-    end: Option<u64>,
+    /// When it ended, and where in the trace that was announced.
+    end: Option<(u64, u64)>,
 }
 
 impl Announced {
@@ -146,7 +164,9 @@ impl Announced {
     /// `last` is the end of the last request of the trace.
     fn phase(self, last: u64) -> Option<Phase> {
         let begin = self.first?.checked_add(self.ramp)?;
-        let end = self.end.unwrap_or(last);
-        (end > begin).then_some(Phase { name: self.name, begin, end, cut: self.end.is_none() })
+        let (end, place) = self.end.unwrap_or((last, u64::MAX));
+        let entries = self.place..place;
+        let (ramp, cut) = (self.ramp, self.end.is_none());
+        (end > begin).then_some(Phase { name: self.name, begin, end, ramp, entries, cut })
     }
 }

@@ -118,7 +118,7 @@ impl Timeline {
         let columns = Bins::new(phase.begin, phase.end, shape.columns);
         let watched = |reach: &Reach| Watched::new(*reach, bins, columns, shape.rows.max(1));
         let mut disks: Vec<_> = survey.disks.iter().map(watched).collect();
-        for entry in entries {
+        for (place, entry) in (0..).zip(entries) {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(_) if survey.error.is_some() => break,
@@ -128,7 +128,8 @@ impl Timeline {
             if let Entry::Served(served) = entry
                 && let Some(disk) = disks.get_mut(served.disk)
             {
-                disk.request(&served);
+                let has_begun = served.ended > phase.begin || phase.ramp > 0;
+                disk.request(&served, has_begun && phase.entries.contains(&place));
             }
         }
         Ok(Self { bins, disks: disks.into_iter().map(Watched::finish).collect() })
@@ -170,14 +171,15 @@ impl Watched {
         }
     }
 
-    fn request(&mut self, served: &Served) {
+    /// `counts`: it ended while the phase was announced; else it was only there.
+    fn request(&mut self, served: &Served, counts: bool) {
         let seeks = moves_data(served.op) && self.place.is_some_and(|place| place != served.sector);
         if moves_data(served.op) {
             self.place = Some(served.sector.wrapping_add(u64::from(served.sectors)));
         }
         self.depth.add(served.submitted, served.ended);
         self.occupy(served.submitted, served.ended);
-        if let Some(bin) = self.bins.of(served.ended) {
+        if let Some(bin) = self.bins.of(served.ended).filter(|_| counts) {
             self.count(served, bin, seeks);
         }
     }

@@ -22,7 +22,7 @@ fn mark(at: u64, text: &str) -> Entry {
 fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline {
     let entries: Vec<_> = requests.iter().copied().map(Entry::Served).collect();
     let survey = Survey::of(ok(&entries));
-    let phase = Phase { name: "measure".to_owned(), begin, end, cut: false };
+    let phase = Phase { name: "measure".to_owned(), begin, end, ramp: 1, entries: 0..u64::MAX, cut: false };
     Timeline::of(ok(&entries), &survey, &phase, shape).unwrap()
 }
 
@@ -46,7 +46,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let survey = Survey::of(ok(&entries));
     assert_eq!(
         survey.phases,
-        [Phase { name: "measure".to_owned(), begin: 1130, end: 1250, cut: false }]
+        [Phase { name: "measure".to_owned(), begin: 1130, end: 1250, ramp: 1000, entries: 1..5, cut: false }]
     );
     assert_eq!(survey.measure(), survey.phases.first());
     let reach: Vec<_> = survey.disks.iter().map(|disk| disk.touched).collect();
@@ -115,6 +115,40 @@ fn the_end_of_a_phase_is_part_of_it() {
     assert_eq!(requests, [1, 0, 0, 1]);
 }
 
+/// Its end lets the first one of the phase arrive, so that it came before; after a ramp there is no such order.
+#[test]
+fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
+    for (ramp, expected) in [(0, 2), (10, 1)] {
+        let entries = [
+            mark(3, &format!("begin measure {ramp}")),
+            Entry::Served(read(0, 10, 0)),
+            Entry::Served(read(10, 20, 8)),
+            Entry::Served(read(20, 30, 0)),
+            mark(40, "end"),
+        ];
+        let survey = Survey::of(ok(&entries));
+        let line = Timeline::of(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
+        let counted = Bin::joined(&line.disks[0].bins).requests;
+        assert_eq!((survey.phases[0].begin, counted), (10 + ramp, expected + ramp / 10));
+    }
+}
+
+/// Ended at 20 as the last one of the phase did, and told of when the end had been announced: the closing record counts it not.
+#[test]
+fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced() {
+    let entries = [
+        mark(0, "begin measure 0"),
+        Entry::Served(read(5, 20, 0)),
+        mark(20, "end"),
+        Entry::Served(Served { disk: 1, ..read(10, 20, 0) }),
+    ];
+    let survey = Survey::of(ok(&entries));
+    let line = Timeline::of(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
+    let sums: Vec<_> = line.disks.iter().map(|disk| Bin::joined(&disk.bins)).collect();
+    assert_eq!([sums[0].requests, sums[1].requests], [1, 0]);
+    assert_eq!([sums[0].busy, sums[1].busy], [15, 10], "but it was there");
+}
+
 #[test]
 fn a_phase_of_no_length_is_a_nanosecond() {
     let line = timeline(&[read(5, 9, 0)], 9, 9, SHAPE);
@@ -140,7 +174,10 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
         };
         let survey = Survey::of(entries());
         assert_eq!(survey.error.is_some(), damaged);
-        assert_eq!(survey.phases, [Phase { name: "measure".to_owned(), begin: 100, end: 300, cut }]);
+        let entries_of = 0..if cut { u64::MAX } else { 3 };
+        let phase =
+            Phase { name: "measure".to_owned(), begin: 100, end: 300, ramp: 100, entries: entries_of, cut };
+        assert_eq!(survey.phases, [phase]);
         let line = Timeline::of(entries(), &survey, &survey.phases[0], SHAPE).unwrap();
         assert_eq!((line.bins.end, line.disks[0].bins.iter().map(|bin| bin.requests).sum()), (300, 2));
     }
@@ -152,7 +189,7 @@ fn a_trace_that_was_whole_and_is_not_any_more_is_an_error() {
     let survey = Survey::of(ok(&[Entry::Served(read(0, 1, 0))]));
     let damaged =
         [Ok(Entry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })].into_iter();
-    let phase = Phase { name: String::new(), begin: 0, end: 9, cut: false };
+    let phase = Phase { name: String::new(), begin: 0, end: 9, ramp: 1, entries: 0..u64::MAX, cut: false };
     assert!(Timeline::of(damaged, &survey, &phase, SHAPE).is_err());
 }
 
