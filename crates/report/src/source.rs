@@ -134,6 +134,26 @@ impl<'a> Source<'a> {
         self.records.iter().map(|record| name_of(record.folder())).collect()
     }
 
+    /// A sentence on each record that is not complete.
+    pub fn unfinished(&self) -> Vec<String> {
+        let several = self.records.len() > 1;
+        let sentence = |report: &Report| {
+            let (all, missing) = (report.trials.all(), report.trials.missing());
+            let run = if several { format!("The run {}", report.record) } else { "This run".to_owned() };
+            let ended = format!("{run} is unfinished: {} of {all} trials have ended", all - missing);
+            let rest = if report.goes_on {
+                "; it went on while this was made. Verdicts are of what there was".to_owned()
+            } else {
+                format!(
+                    ", and nobody ran it on while this was made; disklab run --resume {} does",
+                    report.record
+                )
+            };
+            (missing > 0).then(|| format!("{ended}{rest}."))
+        };
+        self.merged.iter().filter_map(sentence).collect()
+    }
+
     /// The last part of the first record's path.
     pub fn short_name(&self) -> String {
         let folder = self.records.first().and_then(|record| record.folder().file_name());
@@ -144,6 +164,11 @@ impl<'a> Source<'a> {
     pub fn sentences(&self) -> Vec<String> {
         let first: Vec<Judgement> = self.of_first_metric().cloned().collect();
         answer::sentences(&first)
+    }
+
+    /// How many seeds would decide what the first metric leaves undecided, in words.
+    pub fn seeds_to_decide(&self) -> Option<String> {
+        answer::seeds_to_decide(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
     /// The judgements of the matrix.

@@ -259,13 +259,16 @@ impl<'a> Progress<'a> {
 impl State {
     fn end(&mut self, outcome: &Outcome) {
         let work = self.running.remove(&outcome.trial).map(|running| running.work);
-        if let Some(work) = work.or_else(|| self.waiting.remove(&outcome.trial)) {
+        let work = work.or_else(|| self.waiting.remove(&outcome.trial));
+        // What was interrupted is begun again: nothing of it is done.
+        if outcome.status == Status::Interrupted {
+            return;
+        }
+        if let Some(work) = work {
             self.virtual_time += work.virtual_time;
             self.behind += work.wall;
         }
-        if outcome.status != Status::Interrupted {
-            self.ended.push(outcome.trial.clone());
-        }
+        self.ended.push(outcome.trial.clone());
         self.failed += usize::from(matches!(outcome.status, Status::Failed | Status::Skipped));
     }
 

@@ -12,7 +12,13 @@ use crate::panel::{Panel, Piece, Section};
 use crate::source::{Choice, Group, Source};
 use crate::traces::{Surveyed, share_addresses};
 
-pub const PANEL: Panel = Panel { place: 50, name: "over-time", title: "Over time", draw };
+pub const PANEL: Panel = Panel {
+    place: 50,
+    name: "over-time",
+    title: "Over time",
+    pictures: "a-throughput, a-seeks, a-depth, a-utilisation, a-addresses; b-... of the other trial",
+    draw,
+};
 
 /// Letters that pictures of trials to choose from may take.
 const BUDGET: usize = 400_000;
@@ -38,8 +44,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         .into_iter()
         .partition(|it| labels.contains(&it.label));
     let scale = Scale::of(pair.iter().chain(&beside));
-    let sides: Vec<_> =
-        pair.iter().zip(["a", "b"]).map(|(it, side)| pictures(it, side, &scale)).collect();
+    let sides: Vec<_> = pair.iter().zip(["a", "b"]).map(|(it, side)| pictures(it, side, &scale)).collect();
     let mut charts: Vec<Piece> = Vec::new();
     let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
     let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();

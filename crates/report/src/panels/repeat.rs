@@ -1,6 +1,7 @@
 //! How to make it again: the command, what it was made with, and where the raw output of each trial is.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use disklab_compare::Metric;
 use disklab_store::outcome::Outcome;
@@ -13,7 +14,7 @@ use crate::panel::{Panel, Piece};
 use crate::source::{Source, families};
 use crate::text::in_shell;
 
-pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", draw };
+pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
@@ -84,8 +85,13 @@ fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
+/// The program by its name: where it was installed is nothing to repeat.
 fn words(command: &[String]) -> String {
-    command.iter().map(|word| in_shell(word)).collect::<Vec<_>>().join(" ")
+    let name = |(at, word): (usize, &String)| {
+        let file = Path::new(word).file_name().filter(|_| at == 0);
+        in_shell(&file.map_or_else(|| word.clone(), |file| file.to_string_lossy().into_owned()))
+    };
+    command.iter().enumerate().map(name).collect::<Vec<_>>().join(" ")
 }
 
 fn seeds(record: &Record) -> String {
@@ -137,6 +143,13 @@ fn href(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_named_and_not_its_path() {
+        let typed = ["/home/a b/disklab", "run", "lab/x y.toml"].map(str::to_owned);
+        assert_eq!(words(&typed), "disklab run 'lab/x y.toml'");
+        assert_eq!(words(&[]), "");
+    }
 
     #[test]
     fn a_link_leads_to_files_only() {
