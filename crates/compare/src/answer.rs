@@ -76,8 +76,15 @@ pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
     let unknown = all.len() - known.len();
     let unknown =
         if unknown > 0 { format!("; of {unknown} more nothing can be said") } else { String::new() };
+    let mut metrics: Vec<&str> = Vec::new();
+    for name in judgements.iter().map(|it| it.metric.name()) {
+        if !metrics.contains(&name) {
+            metrics.push(name);
+        }
+    }
     Some(format!(
-        "Undecided: {}. If effects and spreads are what they seem, a new run of {whole}, each with a chance of {:.0} %{unknown}",
+        "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, each with a chance of {:.0} %{unknown}",
+        listed(&metrics),
         known.len(),
         disklab_stats::CHANCE * 100.0
     ))
@@ -115,9 +122,9 @@ pub fn size(percent: f64) -> f64 {
     if size.is_nan() { 0.0 } else { size }
 }
 
-/// `+12 % better`; without a change the verdict alone. A word and no arrow: less latency is better, and would be down or up.
+/// `+12 % better`; nothing where nothing was held against each other: that is not undecided. A word and no arrow: less latency is better, and would be down or up.
 pub fn told(change: Option<Change>, verdict: Verdict) -> String {
-    change.map_or_else(|| verdict.to_string(), |change| format!("{} {verdict}", self::change(change.percent)))
+    change.map_or_else(String::new, |change| format!("{} {verdict}", self::change(change.percent)))
 }
 
 /// `hdd-raid1, background none, randread-4k-qd1, jobs 4`.

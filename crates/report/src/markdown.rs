@@ -98,8 +98,8 @@ fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> St
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let judgement = source.judgement(group, &choice.value, metric);
     let median = judgement.and_then(|it| it.treatment_median).unwrap_or(spread.median);
-    let verdict =
-        judgement.map_or_else(String::new, |it| format!(", {}", answer::told(it.change, it.verdict)));
+    let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
+    let verdict = if told.is_empty() { told } else { format!(", {told}") };
     let failed = if choice.has_failed() { " ✕" } else { "" };
     plain(&format!("{}{verdict}{failed}", answer::value(median, &unit)))
 }

@@ -183,18 +183,25 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The place of the group to begin with: where the change that is certain is greatest, else the first.
+    /// The place of the group to begin with: where the change that is certain is greatest, else any; without one the first that
+    /// has a result.
     pub fn striking(&self) -> usize {
-        let size = |it: &Judgement| {
+        let rank = |it: &Judgement| {
+            let size = answer::size(it.change?.percent);
             let certain = matches!(it.verdict, Verdict::Better | Verdict::Worse);
-            let size = it.change.map_or(0.0, |change| answer::size(change.percent));
-            (certain, if size.is_finite() { size } else { 0.0 })
+            Some((certain, if size.is_finite() { size } else { 0.0 }))
         };
-        let greatest = self.of_first_metric().max_by(|a, b| {
-            let (one, other) = (size(a), size(b));
-            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+        let ranked = self.of_first_metric().filter_map(|it| Some((rank(it)?, it)));
+        let greatest = ranked.max_by(|((certain, size), _), ((other, another), _)| {
+            certain.cmp(other).then(size.total_cmp(another))
         });
-        greatest.and_then(|it| self.groups.iter().position(|group| group.cell == it.cell)).unwrap_or(0)
+        let place = |it: &Judgement| self.groups.iter().position(|group| group.cell == it.cell);
+        let with_result =
+            |group: &Group| group.choices.iter().any(|choice| choice.results().next().is_some());
+        greatest
+            .and_then(|(_, it)| place(it))
+            .or_else(|| self.groups.iter().position(with_result))
+            .unwrap_or(0)
     }
 }
 

@@ -41,6 +41,17 @@ mod tests {
     }
 
     #[test]
+    fn values_that_differ_in_signs_have_ids_of_their_own() {
+        let mut names: Vec<String> = Vec::new();
+        for value in ["a.b", "a-b", "a:b", "§", "%"] {
+            let name =
+                distinct(slug(value), "choice", names.len() + 1, |name| names.iter().any(|it| it == name));
+            names.push(name);
+        }
+        assert_eq!(names, ["a-b", "choice2-a-b", "choice3-a-b", "choice4-", "choice5-"]);
+    }
+
+    #[test]
     fn slugs_are_fit_for_ids() {
         assert_eq!(slug("hdd-raid1, none <b>\"x\""), "hdd-raid1-none-b-x");
         assert_eq!(slug("Round-Robin:4096 "), "round-robin-4096");

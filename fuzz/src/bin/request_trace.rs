@@ -12,7 +12,7 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Result<Entry, Error>> {
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(delay) = delay(entries(data)) {
-        let read = WithDepth::new(entries(data), delay).map(Result::unwrap);
+        let read = WithDepth::new(entries(data), &delay).map(Result::unwrap);
         assert!(read.map(|(entry, _)| entry).eq(entries(data).map(Result::unwrap)));
     }
     let survey = Survey::of(entries(data));

@@ -334,6 +334,36 @@ mod tests {
     }
 
     #[test]
+    fn what_was_interrupted_is_not_done() {
+        let work =
+            Work { virtual_time: Nanos::from_secs(20), ramp: Nanos::ZERO, wall: Duration::from_secs(10) };
+        let mut state = state(20, 0);
+        let mut end = |id: &str, status| {
+            state.running.insert(id.to_owned(), Running { work, begun: None, moved: Nanos::ZERO });
+            state.end(&Outcome {
+                trial: id.to_owned(),
+                cell: disklab_store::outcome::Cell::default(),
+                seed_index: 1,
+                seed: disklab_units::Seed(1),
+                status,
+                reason: None,
+                virtual_ns: None,
+                wall_ms: 1,
+                sample: None,
+                remarks: Vec::new(),
+                raw: None,
+                files: BTreeMap::new(),
+                disks: Vec::new(),
+                measures: BTreeMap::new(),
+                found: None,
+            });
+            (state.virtual_time, state.behind, state.running.len(), state.ended.len())
+        };
+        assert_eq!(end("a", Status::Interrupted), (Nanos::ZERO, Duration::ZERO, 0, 0));
+        assert_eq!(end("b", Status::Failed), (work.virtual_time, work.wall, 0, 1));
+    }
+
+    #[test]
     fn a_running_trial_counts_by_its_virtual_time_since_measuring_began() {
         let mut state = state(10, 0);
         let (virtual_time, ramp) = (Nanos::from_secs(20), Nanos::from_secs(4));

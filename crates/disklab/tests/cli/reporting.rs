@@ -112,7 +112,7 @@ fn what_is_not_there_is_refused() {
         (&["report", fixture::NAME, "--format", "svg", "--panel", "bars/x"], "iops"),
         (
             &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "array=nope"],
-            "there are ssd-raid10, hdd-raid1",
+            "there are hdd-raid1, ssd-raid10",
         ),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "foo=nope"], "array"),
         (&["report", fixture::NAME, fixture::NAME], "is named twice"),

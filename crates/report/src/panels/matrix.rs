@@ -97,8 +97,8 @@ fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric)
             a href={"#bars-" (group.name)} {
                 @match (choice.spread(metric), judgement) {
                     (None, _) => { (nothing(choice)) },
-                    (Some(_), Some(it)) => { (answer::told(it.change, it.verdict)) },
-                    (Some(_), None) => { @if is_baseline { "baseline" } @else { "-" } },
+                    (Some(_), Some(it)) if it.change.is_some() => { (answer::told(it.change, it.verdict)) },
+                    (Some(_), _) => { @if is_baseline { "baseline" } @else { "-" } },
                 }
             }
         }
@@ -181,7 +181,7 @@ fn repeats(remark: &str, fates: &[Fate]) -> bool {
 /// A verdict in a word.
 pub fn verdict(judgement: Option<&Judgement>, is_baseline: bool) -> Markup {
     html! {
-        @match judgement.map(|it| it.verdict) {
+        @match judgement.filter(|it| it.change.is_some()).map(|it| it.verdict) {
             Some(verdict) => span class={"verdict-" (verdict)} { (verdict) },
             None if is_baseline => span.verdict-baseline { "baseline" },
             None => span.verdict-none { "none" },
@@ -193,8 +193,13 @@ pub fn verdict(judgement: Option<&Judgement>, is_baseline: bool) -> Markup {
 pub fn summary(source: &Source, group: &Group, metric: &Metric) -> String {
     let told = |choice: &Choice| {
         let judgement = source.judgement(group, &choice.value, metric)?;
-        let change = judgement.change.filter(|_| judgement.verdict != Verdict::Undecided);
-        Some(format!("{} {}", choice.value, answer::told(change, judgement.verdict)))
+        let change = judgement.change?;
+        let told = match judgement.verdict {
+            Verdict::Undecided => Verdict::Undecided.to_string(),
+            verdict => answer::told(Some(change), verdict),
+        };
+        // A line ends between choices, not within one.
+        Some(format!("{} {told}", choice.value).replace(' ', "\u{a0}"))
     };
     group.choices.iter().filter_map(told).collect::<Vec<_>>().join(" · ")
 }

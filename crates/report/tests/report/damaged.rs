@@ -105,6 +105,8 @@ fn a_run_that_goes_on() {
     assert!(matrix.contains(">not yet</span>") && !matrix.contains("✕"), "{matrix}");
     assert!(!between(&page, "id=\"bars\"", "</section>").contains("✕ </span>"));
     assert!(text.contains("not yet") && !text.contains("✕"), "{text}");
+    let open = between(&page, "class=\"group\" id=\"bars-", "\"");
+    assert!(page.contains(&format!("id=\"bars-{open}\" open")), "the first group is open, as it has results");
 }
 
 /// It is drawn as far as it goes, beside a whole one, and that is said there.
