@@ -16,6 +16,9 @@ use crate::text::in_shell;
 
 pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
 
+/// What a record calls the commit that its disklab was built from, among the facts that a resume does not ask for.
+pub const COMMIT: &str = "commit";
+
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let links = source.wanted.links.iter().map(Some).chain(std::iter::repeat(None));
@@ -56,7 +59,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
     html! {
         @if words.is_empty() { p.missing { "The record does not say by which command it was made." } } @else { pre { (words) } }
         dl.facts {
-            @if !manifest.disklab.is_empty() { (fact("disklab", &manifest.disklab)) }
+            @if !manifest.disklab.is_empty() { (fact("disklab", &disklab(record))) }
             (fact("seeds", &seeds(record)))
             @for kernel in &manifest.kernels {
                 (fact(&format!("kernel {}", kernel.name), &format!("Linux {}", kernel.version)))
@@ -66,7 +69,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
                 @if !kernel.compiler.is_empty() { (fact("its compiler", &kernel.compiler)) }
             }
             @for Fact { name, value } in &manifest.tools { (fact(name, value)) }
-            @for Fact { name, value } in &manifest.host { (fact(&format!("host: {name}"), value)) }
+            @for Fact { name, value } in manifest.host.iter().filter(|fact| fact.name != COMMIT) { (fact(&format!("host: {name}"), value)) }
         }
         @if !manifest.suite.text().is_empty() {
             details { summary { "The suite " (manifest.suite.name) ", SHA-256 " (manifest.suite.sha256()) } pre { (manifest.suite.text()) } }
@@ -79,6 +82,16 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
         }
         (raw(record, link))
     }
+}
+
+/// Its version, and its commit where that is known.
+fn disklab(record: &Record) -> String {
+    let manifest = record.manifest();
+    let commit = manifest.host.iter().find(|fact| fact.name == COMMIT);
+    commit.map_or_else(
+        || manifest.disklab.clone(),
+        |commit| format!("{}, commit {}", manifest.disklab, commit.value),
+    )
 }
 
 fn fact(name: &str, value: &str) -> Markup {

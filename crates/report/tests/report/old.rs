@@ -3,7 +3,7 @@
 use disklab_report::chart::Provenance;
 use disklab_report::{Piece, panels, pictures};
 
-use super::{between, html, markdown, old, with_source};
+use super::{between, copy, html, markdown, old, with_source};
 
 #[test]
 fn an_old_record_has_every_panel() {
@@ -142,4 +142,18 @@ fn the_pictures_of_each_panel_are_named() {
             );
         }
     });
+}
+
+/// And no path of the program that was run.
+#[test]
+fn how_to_repeat_it_names_the_commit_where_it_is_known() {
+    let record = copy();
+    let path = record.path().join("manifest.toml");
+    let manifest = std::fs::read_to_string(&path).expect("text");
+    assert!(between(&html(record.path()), "id=\"repeat\"", "</section>").contains("<dd>0.1.0</dd>"));
+    let known = manifest + "\n[[host]]\nname = \"commit\"\nvalue = \"ed03123abcde\"\n";
+    std::fs::write(&path, known).expect("written");
+    let said = html(record.path());
+    let said = between(&said, "id=\"repeat\"", "</section>");
+    assert!(said.contains("<dd>0.1.0, commit ed03123abcde</dd>") && !said.contains("host: commit"), "{said}");
 }
