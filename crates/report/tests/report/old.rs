@@ -1,6 +1,6 @@
 //! The old record: all panels, all pictures, nothing from elsewhere.
 
-use disklab_report::chart::Provenance;
+use disklab_report::chart::{Provenance, ink};
 use disklab_report::{Piece, panels, pictures};
 
 use super::{between, copy, html, markdown, old, with_source};
@@ -156,4 +156,24 @@ fn how_to_repeat_it_names_the_commit_where_it_is_known() {
     let said = html(record.path());
     let said = between(&said, "id=\"repeat\"", "</section>");
     assert!(said.contains("<dd>0.1.0, commit ed03123abcde</dd>") && !said.contains("host: commit"), "{said}");
+}
+
+/// Else a picture in the dark has bright places, or letters that nobody sees.
+#[test]
+fn every_ink_that_is_drawn_with_has_a_dark_one() {
+    let page = html(&old());
+    let (sheets, body) = page.split_once("</style>").expect("a style sheet");
+    let paper = include_str!("../../src/chart/standalone.css");
+    for colour in [ink::TEXT, ink::LINE, ink::GRID] {
+        for attribute in ["fill", "stroke"].map(|attribute| format!("{attribute}=\"{colour}\"")) {
+            // No record here has what is drawn in the grid's colour: a trace that was cut off.
+            if body.contains(&attribute) || colour == ink::GRID {
+                assert!(sheets.contains(&format!("[{attribute}]")), "no {attribute} on the page");
+                assert!(
+                    paper.contains(&format!("[{attribute}]")),
+                    "no {attribute} where a picture stands alone"
+                );
+            }
+        }
+    }
 }
