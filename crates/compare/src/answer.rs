@@ -59,6 +59,55 @@ fn sentence(cells: &[&Judgement]) -> String {
     text
 }
 
+/// How many seeds would decide what is undecided, as a sentence without its full stop; `None` where nothing is, or where
+/// nothing can be said.
+pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
+    let open = judgements.iter().filter(|it| it.verdict == Verdict::Undecided && it.change.is_some());
+    let all: Vec<Option<usize>> = open.map(|it| it.seeds_to_decide).collect();
+    let mut known: Vec<usize> = all.iter().copied().flatten().collect();
+    known.sort_unstable();
+    let most = *known.last()?;
+    let half = known[(known.len() - 1) / 2];
+    let whole = match known.len() {
+        1 => format!("{} would decide it", seeds(most)),
+        _ if rounded(half) == rounded(most) => format!("{} would decide them", seeds(most)),
+        _ => format!("{} would decide half of them, and of {} all", seeds(half), seeds(most)),
+    };
+    let unknown = all.len() - known.len();
+    let unknown =
+        if unknown > 0 { format!("; of {unknown} more nothing can be said") } else { String::new() };
+    let mut metrics: Vec<&str> = Vec::new();
+    for name in judgements.iter().map(|it| it.metric.name()) {
+        if !metrics.contains(&name) {
+            metrics.push(name);
+        }
+    }
+    Some(format!(
+        "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, each with a chance of {:.0} %{unknown}",
+        listed(&metrics),
+        known.len(),
+        disklab_stats::CHANCE * 100.0
+    ))
+}
+
+/// Beyond this a run has no more seeds.
+const MOST_SEEDS: usize = 1000;
+
+/// `about 140 seeds`: no more digits than are known.
+pub fn seeds(number: usize) -> String {
+    if number > MOST_SEEDS {
+        format!("more than {MOST_SEEDS} seeds")
+    } else {
+        format!("about {} seeds", rounded(number))
+    }
+}
+
+/// Up to two digits.
+fn rounded(number: usize) -> usize {
+    let step = if number < 100 { 1 } else { 10 };
+    number.min(MOST_SEEDS + 1).div_ceil(step) * step
+}
+
 /// The cell with the greatest change among those with this verdict.
 fn largest<'a>(cells: &[&'a Judgement], word: Verdict) -> Option<(&'a Cell, f64)> {
     let decided = cells.iter().filter(|cell| cell.verdict == word);
@@ -73,14 +122,9 @@ pub fn size(percent: f64) -> f64 {
     if size.is_nan() { 0.0 } else { size }
 }
 
-/// For those who cannot tell colours apart.
-pub const fn arrow(verdict: Verdict) -> &'static str {
-    match verdict {
-        Verdict::Better => "▲",
-        Verdict::Worse => "▼",
-        Verdict::Same => "=",
-        Verdict::Undecided => "?",
-    }
+/// `+12 % better`; nothing where nothing was held against each other: that is not undecided. A word and no arrow: less latency is better, and would be down or up.
+pub fn told(change: Option<Change>, verdict: Verdict) -> String {
+    change.map_or_else(String::new, |change| format!("{} {verdict}", self::change(change.percent)))
 }
 
 /// `hdd-raid1, background none, randread-4k-qd1, jobs 4`.
@@ -144,6 +188,7 @@ mod tests {
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),
             verdict,
+            seeds_to_decide: None,
             remarks: Vec::new(),
         }
     }
@@ -163,6 +208,25 @@ mod tests {
                 "IOPS: queue is better than pid in 2, worse than pid in 1, the same in 1 and undecided in 1 of 5 \
                  cells; the largest gain: x 13 (two); the largest loss: -50 % (three)"
             ]
+        );
+    }
+
+    #[test]
+    fn the_seeds_that_would_decide_are_about_so_many() {
+        let open = |seeds| Judgement { seeds_to_decide: seeds, ..cell("one", 3.0, Verdict::Undecided) };
+        let said = |seeds: &[Option<usize>]| {
+            let all: Vec<Judgement> = seeds.iter().map(|seeds| open(*seeds)).collect();
+            let said = seeds_to_decide(&all)?;
+            Some(said.split_once("a new run of ").expect("a number").1.to_owned())
+        };
+        assert_eq!(said(&[]), None);
+        assert_eq!(said(&[None]), None);
+        assert_eq!(seeds_to_decide(&[cell("one", 3.0, Verdict::Better)]), None);
+        assert_eq!(said(&[Some(14)]).unwrap(), "about 14 seeds would decide it, each with a chance of 80 %");
+        assert_eq!(
+            said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
+            "about 140 seeds would decide half of them, and of more than 1000 seeds all, each with a chance of 80 %; \
+             of 1 more nothing can be said"
         );
     }
 

@@ -120,6 +120,9 @@ pub struct Judgement {
     pub change: Option<Change>,
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
+    /// Of an undecided verdict: a run of so many seeds, planned from the start, would decide with a chance of
+    /// [`disklab_stats::CHANCE`], if effect and spread are what they seem. `None` where nothing can be said.
+    pub seeds_to_decide: Option<usize>,
     /// Why there is no verdict, and why seeds were left out.
     pub remarks: Vec<String>,
 }
@@ -162,9 +165,12 @@ pub fn judge(
         let rule =
             Rule::new(terms.alpha, terms.smallest_effect, better)?.among(contests.len() * metrics.len());
         let verdicts = rule.family(&comparisons, terms.limit.correction())?;
-        for ((index, own, _), verdict) in compared.iter().zip(verdicts) {
+        let looks = looked.map_or(1, |looked| looked.until.looks.len());
+        let seeds = rule.trials_to_decide(&comparisons, terms.limit.correction(), looks)?;
+        for ((index, own, _), (verdict, seeds)) in compared.iter().zip(verdicts.into_iter().zip(seeds)) {
             if *own == rule {
                 judgements[*index].verdict = verdict;
+                judgements[*index].seeds_to_decide = seeds;
             }
         }
     }
@@ -207,6 +213,7 @@ fn one(
         baseline_median: Spread::of(baseline).map(|spread| spread.median),
         change: comparison.map(|comparison| Change::of(comparison.log_ratio)),
         verdict: Verdict::Undecided,
+        seeds_to_decide: None,
         remarks,
     };
     (judgement, comparison)

@@ -241,6 +241,9 @@ fn time(
     if let Some(served) = part(service, "is served") {
         text = format!("{text}{link}{served}");
     }
+    if waits.is_none() {
+        text += "; how long it waited is not known: the disks served others than fio's requests, or served these otherwise";
+    }
     Some(text)
 }
 
@@ -369,7 +372,8 @@ mod tests {
     fn waiting_is_not_told_where_the_disks_served_others_too() {
         let beside = |latency: f64| Sample { requests: 500, ..sample(&[0.5, 0.5], latency, 8_000_000) };
         let told = separated(&[beside(31e6), beside(32e6)], &[beside(52e6), beside(53e6)]);
-        let expected = "a request takes 31.5 ms with queue, 52.5 ms with pid: it is served the same, 8 ms";
+        let expected = "a request takes 31.5 ms with queue, 52.5 ms with pid: it is served the same, 8 ms; \
+             how long it waited is not known: the disks served others than fio's requests, or served these otherwise";
         assert_eq!(told.sentences, [expected]);
     }
 

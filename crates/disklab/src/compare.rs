@@ -161,7 +161,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     if format != Format::Csv {
         writeln!(out)?;
-        for sentence in sentences.into_iter().chain([terms.in_words(&contests, until)]) {
+        let seeds = answer::seeds_to_decide(&judgements);
+        for sentence in sentences.into_iter().chain(seeds).chain([terms.in_words(&contests, until)]) {
             writeln!(out, "{sentence}.")?;
         }
     }
@@ -202,6 +203,12 @@ fn row(judgement: &Judgement) -> [String; 10] {
         change.map_or_else(|| "-".to_owned(), |change| format!("{:.6} to {:.6}", change.low, change.high)),
         judgement.verdict.to_string(),
     ]
+}
+
+/// `undecided (about 14 seeds)`: so many would decide.
+fn verdict(it: &Judgement) -> String {
+    it.seeds_to_decide
+        .map_or_else(|| it.verdict.to_string(), |seeds| format!("{} ({})", it.verdict, answer::seeds(seeds)))
 }
 
 fn csv(field: &str) -> String {
@@ -250,14 +257,13 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         ]);
         for it in &own {
             let (change, interval) = answer::change_and_interval(it.change);
-            let verdict = format!("{} {}", answer::arrow(it.verdict), it.verdict);
             table.row([
                 it.treatment.clone(),
                 it.trials_in_words(),
                 median(it.treatment_median),
                 change,
                 interval,
-                screen.paint(&verdict, it.verdict.into()),
+                screen.paint(&verdict(it), it.verdict.into()),
             ]);
         }
         table.print(screen, "  ", out)?;

@@ -4,10 +4,11 @@ use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use disklab_compare::Metric;
+use disklab_compare::{Metric, answer};
 use disklab_report::chart::Provenance;
+use disklab_report::pictures::Found;
 use disklab_report::text::in_shell;
-use disklab_report::{MARKER, Records, Source, Wanted, markdown, page, pictures};
+use disklab_report::{MARKER, Panel, Records, Source, Wanted, markdown, page, panels, pictures};
 
 use crate::compare::axis_value;
 use crate::exit::{Exit, Failure};
@@ -20,6 +21,7 @@ use crate::whole_file;
 /// One file that opens without a server and asks nobody for anything. Of a record that is being written, or damaged, it shows
 /// what can be read and says what cannot. With several records, the others are held against the first.
 #[derive(Debug, clap::Args)]
+#[command(after_long_help = panels_in_words())]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.
     #[arg(required = true)]
@@ -30,7 +32,8 @@ pub struct Args {
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What is compared, as `compare` takes it; the first is what the matrix shows.
+    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what an imported
+    /// record calls its numbers. The first is what the matrix shows.
     #[arg(long, value_delimiter = ',')]
     metric: Vec<Metric>,
 
@@ -45,11 +48,11 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Html)]
     format: Format,
 
-    /// The panel whose picture is wanted, and which of its pictures: `latency`, `latency/tail`.
+    /// The panel whose picture is wanted, and which of its pictures: `latency`, `latency/tail`. The panels are named below.
     #[arg(long, value_name = "NAME", required_if_eq("format", "svg"))]
     panel: Option<String>,
 
-    /// The cell that the picture is of, by as many of its values as tell it from others.
+    /// The cell that the picture is of, by as many of its values as tell it from others; else the one that the page shows first.
     #[arg(long, value_name = "AXIS=VALUE", value_delimiter = ',', value_parser = axis_value, requires = "panel")]
     cell: Vec<(String, String)>,
 }
@@ -64,11 +67,23 @@ enum Format {
     Svg,
 }
 
+/// At the end of `--help`.
+fn panels_in_words() -> String {
+    let row = |panel: Panel| {
+        let pictures =
+            if panel.pictures.is_empty() { String::new() } else { format!(": {}", panel.pictures) };
+        format!("\n  {:10} {}{pictures}", panel.name, panel.title)
+    };
+    let rows: String = panels::in_order().into_iter().map(row).collect();
+    format!("Panels, and the pictures that --panel PANEL/PICTURE takes:{rows}")
+}
+
 pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if args.panel.is_some() && args.format != Format::Svg {
         return Err(Failure::mistaken("--panel names a picture; it goes with --format svg"));
     }
     let folders = args.run.iter().map(|run| records::find(run)).collect::<Result<Vec<_>, _>>()?;
+    check_distinct(&folders)?;
     let records = Records::open(&folders)?;
     let output = args.output.clone().unwrap_or_else(|| default_output(&folders[0], args.format));
     let wanted = Wanted {
@@ -92,7 +107,7 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let text = match args.format {
         Format::Html => page::html(&source),
         Format::Markdown => markdown::markdown(&source),
-        Format::Svg => picture(args, &source)?,
+        Format::Svg => picture(args, &source, screen)?,
     };
     if output.as_os_str() == "-" {
         let mut out = screen.out();
@@ -114,11 +129,32 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// The picture that is asked for.
-fn picture(args: &Args, source: &Source) -> Result<String, Failure> {
+/// A record that is held against itself tells nothing.
+fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
+    let real = |folder: &PathBuf| folder.canonicalize().unwrap_or_else(|_| folder.clone());
+    let all: Vec<PathBuf> = folders.iter().map(real).collect();
+    match all.iter().enumerate().find(|(at, folder)| all[..*at].contains(folder)) {
+        Some((at, _)) => Err(Failure::mistaken(format!(
+            "{} is named twice; a record can be held against others only",
+            folders[at].display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The picture that is asked for; where it could have been of several cells, of which it is.
+fn picture(args: &Args, source: &Source, screen: &Screen) -> Result<String, Failure> {
     let panel = args.panel.as_deref().unwrap_or_default();
     let (panel, kind) = panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));
-    let chart = pictures::find(source, panel, kind, &args.cell).map_err(Failure::mistaken)?;
+    let Found { chart, others } =
+        pictures::find(source, panel, kind, &args.cell).map_err(Failure::mistaken)?;
+    if !others.is_empty() {
+        screen.remark(&format!(
+            "the picture is of {}; --cell chooses another: {}",
+            answer::values(&chart.cell),
+            others.join("; ")
+        ));
+    }
     Ok(chart.standalone(&Provenance {
         records: source.names().join(", "),
         command: source.wanted.command.clone(),

@@ -82,8 +82,8 @@ fn print(path: &Path, format: Format, out: &mut impl Write) -> Result<(), Failur
     let delay = delay(open(path)?.map_while(Result::ok).map(Ok)).map_err(damaged)?;
     let entries = open(path)?;
     match format {
-        Format::Csv => csv::write(entries, delay, out),
-        Format::Blkparse => blkparse::write(entries, delay, out),
+        Format::Csv => csv::write(entries, &delay, out),
+        Format::Blkparse => blkparse::write(entries, &delay, out),
     }?
     .map_err(damaged)
 }

@@ -1,9 +1,10 @@
 //! Latencies of a group's choices as curves over percentiles: from fio's histograms, or from the percentiles that a record has.
 
 use std::fs;
+use std::path::Path;
 
 use disklab_collect::sample::latency_of;
-use disklab_collect::{Spread, fio};
+use disklab_collect::{Histogram, Spread, fio};
 use disklab_stats::MergedHistograms;
 use disklab_store::Outcome;
 use disklab_units::Nanos;
@@ -140,12 +141,17 @@ fn histograms(choice: &Choice) -> (Vec<Bins>, Vec<String>) {
 /// `None` where the trial has no report of fio's, or one without histograms.
 fn histogram(tried: &Tried, outcome: &Outcome) -> Result<Option<Bins>, String> {
     let Some(raw) = tried.record.raw(outcome) else { return Ok(None) };
+    let bins = histogram_in(&raw)?.map(|histogram| histogram.bins().to_vec());
+    Ok(bins.filter(|bins| !bins.is_empty()))
+}
+
+/// All requests' latencies by fio's report in a trial's folder; `None` where that has no histogram.
+pub fn histogram_in(raw: &Path) -> Result<Option<Histogram>, String> {
     let path = raw.join("fio.json");
     let bytes = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let report = fio::parse(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let latency = latency_of(&report.jobs.iter().collect::<Vec<_>>());
-    let bins = latency.and_then(|(_, latency)| Some(latency.histogram?.bins().to_vec()));
-    Ok(bins.filter(|bins| !bins.is_empty()))
+    Ok(latency.and_then(|(_, latency)| latency.histogram))
 }
 
 /// Requests in all, and points.

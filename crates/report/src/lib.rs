@@ -1,9 +1,10 @@
 //! A record as one page that opens anywhere, and the same answers as text.
 //!
 //! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came; [`measures`]: numbers of imported results;
+//! - [`fates`]: what became of trials without a result; [`notes`]: remarks on those with one;
 //! - [`source`]: what a report is made of: records as far as they can be read, their contests and verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
-//! - [`over_time`]: pictures of a trace, with [`raster`] and [`embedded`];
+//! - [`traces`]: traces of trials that are held against each other; [`over_time`]: their pictures, with [`raster`] and [`embedded`];
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
 //! A report computes nothing: numbers are the record's, or come from `collect`, `stats` and `compare`. It reads records
@@ -11,10 +12,12 @@
 
 pub mod chart;
 pub mod embedded;
+pub mod fates;
 pub mod latency;
 pub mod markdown;
 pub mod measures;
 pub mod merge;
+pub mod notes;
 pub mod over_time;
 pub mod page;
 pub mod panel;
@@ -23,6 +26,7 @@ pub mod raster;
 pub mod source;
 pub mod tally;
 pub mod text;
+pub mod traces;
 
 /// The panels, one file each.
 pub mod panels {

@@ -6,6 +6,7 @@ use disklab_compare::{Metric, answer};
 use disklab_units::prose::visible;
 
 use crate::MARKER;
+use crate::fates::Fate;
 use crate::panels::question::{facts, validities};
 use crate::source::{Choice, Group, Source};
 
@@ -22,11 +23,14 @@ pub fn markdown(source: &Source) -> String {
         }
         line(&mut out, "");
     }
+    for sentence in source.unfinished() {
+        line(&mut out, &format!("**{}**\n", plain(&sentence)));
+    }
     if let Some(why) = &source.no_judgements {
         line(&mut out, &format!("No verdicts: {}.\n", plain(why)));
     }
     let sentences = source.sentences();
-    for sentence in &sentences {
+    for sentence in sentences.iter().chain(&source.seeds_to_decide()) {
         line(&mut out, &format!("- {}.", plain(sentence)));
     }
     if !sentences.is_empty() {
@@ -70,31 +74,33 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
         let fields: Vec<String> = choices.iter().map(field).collect();
         line(out, &format!("| {} | {} |", plain(&group.title()), fields.join(" | ")));
         for choice in &group.choices {
-            let told = choice.failures_in_words();
-            let told = told.into_iter().map(|it| format!("{}, {}: {it}", group.title(), choice.value));
-            failures.extend(told);
+            let told = |fate: Fate| {
+                let mark = if fate.failed { "✕ " } else { "" };
+                format!("{mark}{}, {}: {}", group.title(), choice.value, fate.text)
+            };
+            failures.extend(choice.fates().into_iter().map(told));
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
         line(out, "\nTrials without a result that verdicts may rest on:\n");
         for failure in &failures {
-            line(out, &format!("- ✕ {}", plain(failure)));
+            line(out, &format!("- {}", plain(failure)));
         }
     }
 }
 
-/// `173 ▲ +4.2 %`; `✕` where no trial has a result.
+/// `173, +4.2 % better`; `✕` where no trial has a result.
 fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> String {
-    let Some(spread) = choice.spread(metric) else { return "✕".to_owned() };
+    let Some(spread) = choice.spread(metric) else {
+        let (words, failed) = choice.without_result();
+        return if failed { "✕".to_owned() } else { words.to_owned() };
+    };
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let judgement = source.judgement(group, &choice.value, metric);
     let median = judgement.and_then(|it| it.treatment_median).unwrap_or(spread.median);
-    let verdict = judgement.map_or_else(String::new, |it| {
-        let change =
-            it.change.map_or_else(String::new, |change| format!(" {}", answer::change(change.percent)));
-        format!(" {}{change}", answer::arrow(it.verdict))
-    });
-    let failed = if choice.failures().is_empty() { "" } else { " ✕" };
+    let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
+    let verdict = if told.is_empty() { told } else { format!(", {told}") };
+    let failed = if choice.has_failed() { " ✕" } else { "" };
     plain(&format!("{}{verdict}{failed}", answer::value(median, &unit)))
 }
 

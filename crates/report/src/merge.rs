@@ -28,6 +28,14 @@ pub fn validity(record: &Record) -> &'static str {
     if record.manifest().imported.is_some() { IMPORTED } else { VALIDITY }
 }
 
+/// Which kernels, and which fio.
+pub fn made_with(report: &Report) -> Vec<String> {
+    let kernels = report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version));
+    // A tool's version comes first in its fact.
+    let fio = report.tools.get("fio").and_then(|fio| fio.split(',').next());
+    kernels.chain(fio.map(str::to_owned)).collect()
+}
+
 /// The axes that a group's head names. The others are its rows.
 const HEAD: [&str; 2] = ["array", "workload"];
 
@@ -43,6 +51,9 @@ pub struct Report<'a> {
     pub kernels: Vec<KernelUsed>,
     pub tools: BTreeMap<String, String>,
     pub trials: Tally,
+    /// Somebody runs it now.
+    #[serde(skip)]
+    pub goes_on: bool,
     /// What the numbers do not say.
     pub validity: &'static str,
     pub groups: Vec<Group<'a>>,
@@ -80,7 +91,7 @@ pub struct CellRow<'a> {
     pub outcomes: Vec<&'a Outcome>,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, Copy, Serialize)]
 pub struct TrialRow<'a> {
     pub trial: &'a str,
     pub seed_index: Option<u32>,
@@ -142,10 +153,16 @@ impl<'a> Report<'a> {
             kernels: kernels(manifest),
             tools: manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())).collect(),
             trials: Tally::of(record),
+            goes_on: goes_on(record),
             validity: validity(record),
             groups: groups(&axes, record),
         }
     }
+}
+
+/// Whether trials that have not run may yet do so; where nobody can tell, nobody runs them.
+pub fn goes_on(record: &Record) -> bool {
+    disklab_store::is_written(record.folder()).unwrap_or(false)
 }
 
 fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
@@ -227,7 +244,7 @@ fn find_or_add<T>(all: &mut Vec<T>, is: impl Fn(&T) -> bool, new: impl FnOnce() 
 }
 
 impl<'a> TrialRow<'a> {
-    fn of(trial: &'a str, outcome: Option<&'a Outcome>) -> Self {
+    pub fn of(trial: &'a str, outcome: Option<&'a Outcome>) -> Self {
         Self {
             trial,
             seed_index: outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial)),

@@ -4,19 +4,53 @@ use disklab_trace::Timeline;
 use disklab_trace::timeline::{Bin, Disk};
 use disklab_units::prose::digits;
 use kuva::prelude::{LegendPosition, LinePlot, Plot};
-use maud::html;
+use kuva::render::annotations::{ShadedRegion, TextAnnotation};
+use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, WIDTH, ink, number};
+use crate::chart::{Chart, Table, ink, number};
 use crate::embedded::base64;
 use crate::raster;
 
-const HEIGHT: f64 = 260.0;
+/// Two of them stand beside each other on a page of the usual width, in which letters then have their own size.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 240.0;
 /// Rows of a table: stretches of time.
 const STRETCHES: usize = 12;
 /// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
 const LEFT: f64 = 64.0;
-const DRAWN: f64 = 640.0;
+const DRAWN: f64 = 420.0;
 const MIB: f64 = (1 << 20) as f64;
+
+/// A trial of which there is a trace.
+#[derive(Debug)]
+pub struct Watched {
+    pub label: String,
+    /// Of the disks.
+    pub names: Vec<String>,
+    pub line: Timeline,
+    /// By disk: the sectors that the rows of its rasters are of.
+    pub reach: Vec<(u64, u64)>,
+    /// Its trace ends before the phase does.
+    pub cut: bool,
+    /// Of the whole phase, as far as it is known.
+    pub seconds: f64,
+}
+
+impl Watched {
+    /// So far the trace goes.
+    pub fn told(&self) -> f64 {
+        (self.line.bins.end - self.line.bins.begin) as f64 / 1e9
+    }
+
+    /// What it is called under a picture.
+    fn about(&self) -> String {
+        if self.cut {
+            format!("{}, cut off: its trace ends after {} s", self.label, digits(self.told()))
+        } else {
+            self.label.clone()
+        }
+    }
+}
 
 /// A number of a disk over time.
 struct Measure {
@@ -47,40 +81,29 @@ pub struct Scale {
 }
 
 impl Scale {
-    pub fn of<'a>(lines: impl Iterator<Item = &'a Timeline> + Clone) -> Self {
+    pub fn of<'a>(all: impl Iterator<Item = &'a Watched> + Clone) -> Self {
         let top = |measure: &Measure| {
-            let bins = lines.clone().flat_map(|line| &line.disks).flat_map(|disk| &disk.bins);
+            let bins = all.clone().flat_map(|it| &it.line.disks).flat_map(|disk| &disk.bins);
             bins.map(measure.of).fold(0.0, f64::max) * 1.05
         };
         let tops = MEASURES.iter().map(|it| if it.unit == "%" { 100.0 } else { top(it).max(0.01) }).collect();
-        Self { tops, seconds: lines.map(seconds).fold(0.0, f64::max) }
+        Self { tops, seconds: all.map(|it| it.seconds).fold(0.0, f64::max) }
     }
 }
 
-fn seconds(line: &Timeline) -> f64 {
-    (line.bins.end - line.bins.begin) as f64 / 1e9
-}
-
 /// The kind of each begins with `side`.
-pub fn pictures(line: &Timeline, names: &[String], trial: &str, side: &str, scale: &Scale) -> Vec<Chart> {
+pub fn pictures(it: &Watched, side: &str, scale: &Scale) -> Vec<Chart> {
     let mut charts: Vec<Chart> = MEASURES
         .iter()
         .zip(&scale.tops)
-        .map(|(it, top)| lines(it, *top, line, names, trial, side, scale))
+        .map(|(measure, top)| lines(measure, *top, it, side, scale))
         .collect();
-    charts.push(addresses(line, names, trial, side, scale));
+    charts.push(addresses(it, side, scale));
     charts
 }
 
-fn lines(
-    measure: &Measure,
-    top: f64,
-    line: &Timeline,
-    names: &[String],
-    trial: &str,
-    side: &str,
-    scale: &Scale,
-) -> Chart {
+fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -> Chart {
+    let Watched { line, names, .. } = it;
     let middle = |bin: usize| {
         let edges = line.bins.edge(bin).midpoint(line.bins.edge(bin + 1));
         (edges - line.bins.begin) as f64 / 1e9
@@ -93,7 +116,7 @@ fn lines(
         Plot::Line(plot.with_line_style(series.line()))
     };
     let plots = line.disks.iter().enumerate().map(plot).collect();
-    let layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, HEIGHT)
+    let mut layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, HEIGHT)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label("s of the measured phase")
         .with_y_label(measure.unit)
@@ -101,13 +124,21 @@ fn lines(
             names.iter().enumerate().map(|(at, name)| ink::Series::of(at).entry(name)).collect(),
         )
         .with_legend_position(LegendPosition::OutsideBottomColumns);
+    if it.cut {
+        let region = ShadedRegion::vertical(it.told(), scale.seconds);
+        layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(1.0));
+        if let Some((middle, words)) = missing(it, scale) {
+            layout = layout.with_annotation(TextAnnotation::new(words, middle, top / 2.0));
+        }
+    }
     let whole = line
         .disks
         .iter()
         .zip(names)
         .map(|(disk, name)| format!("{name} {}", digits((measure.of)(&Bin::joined(&disk.bins)))));
+    let over = if it.cut { "as far as the trace goes" } else { "over the whole phase" };
     let says = format!(
-        "{} of each disk in {}, over the whole phase: {}",
+        "{} of each disk in {}, {over}: {}",
         measure.title,
         measure.unit,
         whole.collect::<Vec<_>>().join(", ")
@@ -115,16 +146,26 @@ fn lines(
     let title = format!("{} ({})", measure.title, measure.unit);
     let table = table(line, names, &|bin| digits((measure.of)(bin)));
     let chart = Chart::draw(&format!("{side}-{}", measure.kind), title, says, plots, layout, table);
-    finished(chart, trial, line, scale)
+    finished(chart, it, scale)
+}
+
+/// Where, in s, and what is written in the place of what a trace that was cut off does not tell; `None` where it has no room.
+fn missing(it: &Watched, scale: &Scale) -> Option<(f64, &'static str)> {
+    let part = (scale.seconds - it.told()) / scale.seconds.max(1e-9);
+    (part >= 0.25).then(|| (it.told().midpoint(scale.seconds), "not in the trace"))
+}
+
+/// Where on the width a moment of the phase stands.
+fn place(seconds: f64, scale: &Scale) -> f64 {
+    LEFT + DRAWN * seconds / scale.seconds.max(1e-9)
 }
 
 /// With what it is about, and where the rows of its table are.
-fn finished(mut chart: Chart, trial: &str, line: &Timeline, scale: &Scale) -> Chart {
-    trial.clone_into(&mut chart.about);
-    let place = |edge: usize| {
-        LEFT + DRAWN * (line.bins.edge(edge) - line.bins.begin) as f64 / 1e9 / scale.seconds.max(1e-9)
-    };
-    let edges = std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(place).collect();
+fn finished(mut chart: Chart, it: &Watched, scale: &Scale) -> Chart {
+    chart.about = it.about();
+    let line = &it.line;
+    let at = |edge: usize| place((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9, scale);
+    let edges = std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(at).collect();
     chart.with_edges(edges)
 }
 
@@ -152,36 +193,44 @@ const HEAD: f64 = 24.0;
 const FOOT: f64 = 40.0;
 
 /// seekwatcher's picture: addresses against time, each disk in a strip of its own.
-fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str, scale: &Scale) -> Chart {
+fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
+    let Watched { line, names, .. } = it;
     let strip = line.disks.first().map_or(0, |disk| disk.reads.rows()) as f64;
     let height = HEAD + line.disks.len() as f64 * (strip + GAP) + FOOT;
     let top = |index: usize| HEAD + index as f64 * (strip + GAP);
     let step = tick_step(scale.seconds);
-    let ticks: Vec<f64> =
-        (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds).collect();
-    let place = |seconds: f64| LEFT + DRAWN * seconds / scale.seconds.max(1e-9);
-    let width = place(seconds(line)) - LEFT;
+    let ticks = (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds);
+    let end = place(it.told(), scale);
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
             @for (at, (colour, word)) in [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")].iter().enumerate() {
                 rect x=(LEFT + at as f64 * 80.0) y="5" width="10" height="10" fill=(colour) {}
                 text x=(LEFT + at as f64 * 80.0 + 15.0) y="14" { (word) }
             }
+            text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
                 text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 7)) }
                 rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
-                image x=(LEFT) y=(top(index)) width=(number(width)) height=(strip) preserveAspectRatio="none"
+                image x=(LEFT) y=(top(index)) width=(number(end - LEFT)) height=(strip) preserveAspectRatio="none"
                     style="image-rendering:pixelated"
                     href={"data:image/png;base64," (base64(&raster::png(&disk.reads, &disk.writes)))} {}
+                (ends(it.reach.get(index).copied().unwrap_or_default(), top(index), strip))
             }
-            @for tick in &ticks {
-                text x=(number(place(*tick))) y=(height - 24.0) text-anchor="middle" { (short(*tick, step)) }
+            @if it.cut {
+                rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end)) height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}
+                @if let Some((middle, words)) = missing(it, scale) {
+                    text x=(number(place(middle, scale))) y=(number(HEAD.midpoint(height - FOOT))) text-anchor="middle" { (words) }
+                }
             }
-            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase; addresses go up, from the lowest that was touched to the highest" }
+            @for tick in ticks {
+                text x=(number(place(tick, scale))) y=(height - 24.0) text-anchor="middle" { (short(tick, step)) }
+            }
+            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase" }
         }
     };
     let says = format!(
-        "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other",
+        "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other, \
+         the highest address of each on top",
         line.disks.len()
     );
     let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
@@ -194,7 +243,17 @@ fn addresses(line: &Timeline, names: &[String], trial: &str, side: &str, scale: 
         inner.into_string(),
         numbers,
     );
-    finished(chart, trial, line, scale)
+    finished(chart, it, scale)
+}
+
+/// The addresses at both ends of a strip, in GiB, with as many places as tell them apart.
+fn ends((first, last): (u64, u64), top: f64, strip: f64) -> Markup {
+    let gib = |sector: u64| sector as f64 / f64::from(1 << 21);
+    let step = (gib(last) - gib(first)).max(1e-4) / 10.0;
+    html! {
+        text x=(LEFT + DRAWN + 6.0) y=(number(top + 10.0)) { (short(gib(last), step)) }
+        text x=(LEFT + DRAWN + 6.0) y=(number(top + strip - 1.0)) { (short(gib(first), step)) }
+    }
 }
 
 /// 1, 2 or 5 times a power of ten, of which four to eight fit.
@@ -217,7 +276,7 @@ mod tests {
 
     use super::*;
 
-    fn line() -> Timeline {
+    fn watched() -> Watched {
         let read = |at: u64| {
             let (submitted, ended) = (at * 10_000_000, at * 10_000_000 + 5_000_000);
             let served = Served {
@@ -233,16 +292,31 @@ mod tests {
             Ok(Entry::Served(served))
         };
         let entries = || (0..100).map(read);
-        let survey = Survey::of(entries()).unwrap();
-        let phase = Phase { name: "measure".to_owned(), begin: 0, end: 1_000_000_000 };
-        Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 }).unwrap()
+        let survey = Survey::of(entries());
+        let entries_of = 0..u64::MAX;
+        let phase = Phase {
+            name: "measure".to_owned(),
+            begin: 0,
+            end: 1_000_000_000,
+            ramp: 1,
+            entries: entries_of,
+            cut: false,
+        };
+        let line = Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 }).unwrap();
+        Watched {
+            label: "a trial".to_owned(),
+            names: vec!["<b>vda".to_owned()],
+            line,
+            reach: vec![(1 << 20, 5 << 20)],
+            cut: false,
+            seconds: 1.0,
+        }
     }
 
     #[test]
     fn pictures_have_their_numbers_in_tables_and_names_as_text() {
-        let line = line();
-        let scale = Scale::of([&line].into_iter());
-        let charts = pictures(&line, &["<b>vda".to_owned()], "a trial", "a", &scale);
+        let it = watched();
+        let charts = pictures(&it, "a", &Scale::of([&it].into_iter()));
         let kinds: Vec<_> = charts.iter().map(|chart| chart.kind.as_str()).collect();
         assert_eq!(kinds, ["a-throughput", "a-seeks", "a-depth", "a-utilisation", "a-addresses"]);
         // 100 reads of 1 MiB in a second, half of the time at the disk, none where the one before ended.
@@ -253,5 +327,25 @@ mod tests {
         let drawn: String = charts.iter().map(|chart| chart.figure(&chart.kind).into_string()).collect();
         assert!(drawn.contains("&lt;b&gt;vda") && !drawn.contains("<b>vda"));
         assert!(drawn.contains("data:image/png;base64,iVBORw0KGgo"));
+        assert!(drawn.contains(">2.5</text>") && drawn.contains(">0.5</text>"), "{drawn}");
+    }
+
+    #[test]
+    fn what_a_cut_trace_does_not_tell_is_said_in_its_place() {
+        let whole = watched();
+        let cut = Watched { cut: true, seconds: 4.0, ..watched() };
+        let scale = Scale::of([&whole, &cut].into_iter());
+        for (it, is_cut) in [(&whole, false), (&cut, true)] {
+            for chart in pictures(it, "a", &scale) {
+                let drawn = chart.figure("a").into_string();
+                assert_eq!(drawn.contains(">not in the trace</text>"), is_cut, "{drawn}");
+                assert_eq!(
+                    chart.about.ends_with("cut off: its trace ends after 1.00 s"),
+                    is_cut,
+                    "{}",
+                    chart.about
+                );
+            }
+        }
     }
 }

@@ -35,6 +35,7 @@ pub fn html(source: &Source) -> String {
                     ul { @for panel in &panels { li { a href={"#" (panel.name)} { (panel.title) } } } }
                 }
                 main id="content" {
+                    @for sentence in source.unfinished() { section.unfinished aria-label="Unfinished" { p { (sentence) } } }
                     (lost(source))
                     @for panel in &panels { (drawn(panel, source)) }
                 }

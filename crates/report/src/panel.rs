@@ -15,6 +15,8 @@ pub struct Panel {
     pub name: &'static str,
     /// Its heading.
     pub title: &'static str,
+    /// Kinds of its pictures, for who asks for one of them. Empty where it has none.
+    pub pictures: &'static str,
     /// What it shows; or, where it has nothing to show, why, as a sentence.
     pub draw: fn(&Source) -> Result<Vec<Piece>, String>,
 }

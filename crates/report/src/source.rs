@@ -134,6 +134,26 @@ impl<'a> Source<'a> {
         self.records.iter().map(|record| name_of(record.folder())).collect()
     }
 
+    /// A sentence on each record that is not complete.
+    pub fn unfinished(&self) -> Vec<String> {
+        let several = self.records.len() > 1;
+        let sentence = |report: &Report| {
+            let (all, missing) = (report.trials.all(), report.trials.missing());
+            let run = if several { format!("The run {}", report.record) } else { "This run".to_owned() };
+            let ended = format!("{run} is unfinished: {} of {all} trials have ended", all - missing);
+            let rest = if report.goes_on {
+                "; it went on while this was made. Verdicts are of what there was".to_owned()
+            } else {
+                format!(
+                    ", and nobody ran it on while this was made; disklab run --resume {} does",
+                    report.record
+                )
+            };
+            (missing > 0).then(|| format!("{ended}{rest}."))
+        };
+        self.merged.iter().filter_map(sentence).collect()
+    }
+
     /// The last part of the first record's path.
     pub fn short_name(&self) -> String {
         let folder = self.records.first().and_then(|record| record.folder().file_name());
@@ -144,6 +164,11 @@ impl<'a> Source<'a> {
     pub fn sentences(&self) -> Vec<String> {
         let first: Vec<Judgement> = self.of_first_metric().cloned().collect();
         answer::sentences(&first)
+    }
+
+    /// How many seeds would decide what the first metric leaves undecided, in words.
+    pub fn seeds_to_decide(&self) -> Option<String> {
+        answer::seeds_to_decide(&self.of_first_metric().cloned().collect::<Vec<_>>())
     }
 
     /// The judgements of the matrix.
@@ -158,18 +183,25 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The place of the group to begin with: where the change that is certain is greatest, else the first.
+    /// The place of the group to begin with: where the change that is certain is greatest, else any; without one the first that
+    /// has a result.
     pub fn striking(&self) -> usize {
-        let size = |it: &Judgement| {
+        let rank = |it: &Judgement| {
+            let size = answer::size(it.change?.percent);
             let certain = matches!(it.verdict, Verdict::Better | Verdict::Worse);
-            let size = it.change.map_or(0.0, |change| answer::size(change.percent));
-            (certain, if size.is_finite() { size } else { 0.0 })
+            Some((certain, if size.is_finite() { size } else { 0.0 }))
         };
-        let greatest = self.of_first_metric().max_by(|a, b| {
-            let (one, other) = (size(a), size(b));
-            one.0.cmp(&other.0).then(one.1.total_cmp(&other.1))
+        let ranked = self.of_first_metric().filter_map(|it| Some((rank(it)?, it)));
+        let greatest = ranked.max_by(|((certain, size), _), ((other, another), _)| {
+            certain.cmp(other).then(size.total_cmp(another))
         });
-        greatest.and_then(|it| self.groups.iter().position(|group| group.cell == it.cell)).unwrap_or(0)
+        let place = |it: &Judgement| self.groups.iter().position(|group| group.cell == it.cell);
+        let with_result =
+            |group: &Group| group.choices.iter().any(|choice| choice.results().next().is_some());
+        greatest
+            .and_then(|(_, it)| place(it))
+            .or_else(|| self.groups.iter().position(with_result))
+            .unwrap_or(0)
     }
 }
 

@@ -23,6 +23,11 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
+/// `plain`, or, where that is empty or taken, the same behind `word` and a number: values that differ in signs only have one slug.
+pub fn distinct(plain: String, word: &str, number: usize, taken: impl Fn(&str) -> bool) -> String {
+    if plain.is_empty() || taken(&plain) { format!("{word}{number}-{plain}") } else { plain }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +38,17 @@ mod tests {
         for (word, expected) in quoted {
             assert_eq!(in_shell(word), expected);
         }
+    }
+
+    #[test]
+    fn values_that_differ_in_signs_have_ids_of_their_own() {
+        let mut names: Vec<String> = Vec::new();
+        for value in ["a.b", "a-b", "a:b", "§", "%"] {
+            let name =
+                distinct(slug(value), "choice", names.len() + 1, |name| names.iter().any(|it| it == name));
+            names.push(name);
+        }
+        assert_eq!(names, ["a-b", "choice2-a-b", "choice3-a-b", "choice4-", "choice5-"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 //! | Does one tend to be larger? | [`mann_whitney`], [`signed_rank`]; [`censored_rank_test`] where runs were given up |
 //! | Is the difference too small to matter? | [`equivalence`()] |
 //! | How many seeds? What can be found with these? | [`trials_needed`], [`power`()], [`detectable_effect`] |
+//! | How many seeds would decide what is undecided? | [`Rule::trials_to_decide`] |
 //! | How certain is a p99 of all trials together? | [`MergedHistograms`] in [`Bootstrap`] |
 //! | How long does it take, where some took too long? | [`median_time`] |
 //! | When did the level change? From where on is it steady? | [`change_points`], [`first_steady`] |
@@ -42,6 +43,7 @@ mod multiplicity;
 mod permutation;
 pub mod power;
 mod rank_null;
+mod seeds;
 pub mod sequential;
 mod signed_rank;
 mod steady_state;
@@ -64,6 +66,7 @@ pub use log_ratio::{geometric_mean, log_ratios, logarithms, percent};
 pub use mann_whitney::{RankTest, mann_whitney, mann_whitney_asymptotic, mann_whitney_exact};
 pub use multiplicity::Correction;
 pub use power::{Design, detectable_effect, power, trials_needed};
+pub use seeds::CHANCE;
 pub use sequential::Looks;
 pub use signed_rank::{SignedRankTest, signed_rank, signed_rank_asymptotic, signed_rank_exact};
 pub use steady_state::{Criterion, Limit, first_steady};

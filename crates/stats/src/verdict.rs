@@ -27,7 +27,7 @@ pub enum Verdict {
     /// larger, the chance of this word is at most alpha / 2. A difference may still be certain; it is then certainly
     /// too small.
     Same,
-    /// None of these. More seeds may tell; [`crate::trials_needed`] says how many.
+    /// None of these. More seeds may tell; [`Rule::trials_to_decide`] says how many.
     Undecided,
 }
 

@@ -6,17 +6,49 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::entry::{Entry, Served};
 use crate::reader::Error;
 
-/// How long what has already happened may still be told of: the longest time from the arrival of a request to the end
-/// of the entry that tells of it, ns. [`ByTime`] has to wait for so long; it takes a pass over the trace to know it.
-pub fn delay(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<u64, Error> {
-    let (mut last, mut delay) = (0, 0);
-    for entry in entries {
-        let (begin, end) = match entry? {
+/// A request that waits through more entries than this is remembered by itself: a thousand others are 100 KiB, and ten million
+/// are not to be kept for its sake.
+const LONG: usize = 1 << 16;
+/// So many of those are remembered; a guest's queues do not hold more.
+const MOST_LONG: usize = 100_000;
+
+/// What [`ByTime`] has to know of a trace beforehand; it takes a pass over the trace.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Delay {
+    /// The longest time from the arrival of a request to the end of the entry that tells of it, but for those in `long`, ns:
+    /// for so long what has happened may still be told of.
+    ns: u64,
+    /// Requests that wait through many others, with their places in the trace, in the order of these.
+    long: Vec<(u64, Served)>,
+}
+
+/// Passes over a trace.
+pub fn delay(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Delay, Error> {
+    delay_with(entries, LONG)
+}
+
+fn delay_with(entries: impl Iterator<Item = Result<Entry, Error>>, long: usize) -> Result<Delay, Error> {
+    let (mut last, mut delay) = (0, Delay::default());
+    // Of the last so many entries: the latest end until there.
+    let mut ends: VecDeque<u64> = VecDeque::new();
+    for (place, entry) in (0..).zip(entries) {
+        let entry = entry?;
+        let (begin, end) = match &entry {
             Entry::Served(served) => (served.submitted, served.ended),
-            Entry::Mark { at, .. } => (at, at),
+            Entry::Mark { at, .. } => (*at, *at),
         };
         last = end.max(last);
-        delay = delay.max(last - begin);
+        let is_long = ends.len() == long && ends.front().is_some_and(|before| begin < *before);
+        match entry {
+            Entry::Served(served) if is_long && delay.long.len() < MOST_LONG => {
+                delay.long.push((place, served));
+            }
+            _ => delay.ns = delay.ns.max(last - begin),
+        }
+        if ends.len() == long {
+            ends.pop_front();
+        }
+        ends.push_back(last);
     }
     Ok(delay)
 }
@@ -48,13 +80,16 @@ const SUBMITTED: u8 = 2;
 const STARTED: u8 = 3;
 const ENDED_AT_ONCE: u8 = 4;
 
-/// The events of a trace in the order of time. It holds the requests of the last [`delay`] ns, and no more.
+/// The events of a trace in the order of time. It holds the requests of the last ns that its [`Delay`] says, those that wait
+/// through many others, and no more.
 ///
 /// What can be read of a damaged trace comes before the error, which is the last item.
 #[derive(Debug)]
 pub struct ByTime<I> {
     entries: I,
     delay: u64,
+    /// Places in the trace of requests that were known beforehand.
+    long: VecDeque<u64>,
     read: u64,
     /// The latest end so far.
     last: u64,
@@ -88,13 +123,17 @@ impl Ord for Waiting {
 
 impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
     /// `delay` is what [`delay`] says of the same entries.
-    pub fn new(entries: I, delay: u64) -> Self {
+    pub fn new(entries: I, delay: &Delay) -> Self {
+        let event = |(place, served): &(u64, Served)| {
+            Reverse(((served.submitted, SUBMITTED, *place), Waiting(Some(*served))))
+        };
         Self {
             entries,
-            delay,
+            delay: delay.ns,
+            long: delay.long.iter().map(|(place, _)| *place).collect(),
             read: 0,
             last: 0,
-            next: BinaryHeap::new(),
+            next: delay.long.iter().map(event).collect(),
             marks: VecDeque::new(),
             ended: false,
             error: None,
@@ -116,6 +155,10 @@ impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
                 Some(Err(error)) => (self.ended, self.error) = (true, Some(error)),
                 Some(Ok(Entry::Served(served))) => {
                     self.last = self.last.max(served.ended);
+                    if self.long.front() == Some(&number) {
+                        self.long.pop_front();
+                        continue;
+                    }
                     self.next.push(Reverse(((served.submitted, SUBMITTED, number), Waiting(Some(served)))));
                 }
                 Some(Ok(Entry::Mark { at, text })) => {
@@ -155,5 +198,48 @@ impl<I: Iterator<Item = Result<Entry, Error>>> Iterator for ByTime<I> {
             (Some(served), _) => What::Ended(served),
         };
         Some(Ok(Event { at, entry, what }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_disks::Op;
+
+    use super::*;
+
+    /// One request waits through all others, another through half of them.
+    fn entries(count: u64) -> Vec<Entry> {
+        let served = |submitted, ended| {
+            let (op, sector, sectors) = (Op::Read, 0, 8);
+            let started = submitted;
+            Entry::Served(Served { disk: 0, op, fua: false, sector, sectors, submitted, started, ended })
+        };
+        let mut all: Vec<Entry> = (0..count).map(|at| served(at * 10, at * 10 + 15)).collect();
+        all.insert(all.len() / 2, served(3, count * 5 + 15));
+        all.push(served(count * 5 + 2, count * 10 + 20));
+        all.push(served(1, count * 10 + 20));
+        all
+    }
+
+    fn read(all: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
+        all.iter().cloned().map(Ok)
+    }
+
+    #[test]
+    fn who_waits_through_many_others_is_told_in_the_same_order_and_holds_none_of_them() {
+        let all = entries(20_000);
+        let most = |delay: &Delay| {
+            let mut by_time = ByTime::new(read(&all), delay);
+            let (mut events, mut most) = (Vec::new(), 0);
+            while let Some(event) = by_time.next() {
+                events.push(event.unwrap());
+                most = most.max(by_time.next.len());
+            }
+            (events, most)
+        };
+        let (expected, all_held) = most(&delay_with(read(&all), usize::MAX).unwrap());
+        let (events, held) = most(&delay_with(read(&all), 100).unwrap());
+        assert!(events == expected && events.len() == 3 * all.len());
+        assert!(all_held > 9_000 && held < 10, "{all_held} and {held} requests were held");
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use crate::by_time::{ByTime, What};
+use crate::by_time::{ByTime, Delay, What};
 use crate::entry::{Entry, MOST_DISKS, Served};
 use crate::reader::Error;
 
 /// The entries of a trace, in its order, each request with its depth: requests that its disk had right after its
 /// arrival, itself and others of the same moment included. `None` for a mark.
 ///
-/// It holds the requests of the last [`delay`](crate::delay) ns, and no more.
+/// It holds what [`ByTime`] does, and entries whose turn has not come.
 #[derive(Debug)]
 pub struct WithDepth<I> {
     events: ByTime<I>,
@@ -25,7 +25,7 @@ pub struct WithDepth<I> {
 
 impl<I: Iterator<Item = Result<Entry, Error>>> WithDepth<I> {
     /// `delay` is what [`delay`](crate::delay) says of the same entries.
-    pub fn new(entries: I, delay: u64) -> Self {
+    pub fn new(entries: I, delay: &Delay) -> Self {
         Self {
             events: ByTime::new(entries, delay),
             present: [0; MOST_DISKS],

@@ -40,7 +40,7 @@ pub mod timeline;
 mod writer;
 
 pub use bins::Bins;
-pub use by_time::{ByTime, Event, What, delay};
+pub use by_time::{ByTime, Delay, Event, What, delay};
 pub use depth::WithDepth;
 pub use entry::{Entry, MOST_DISKS, Served};
 pub use packed::{PACKED, PLAIN, find, open, pack};

@@ -1,5 +1,7 @@
 //! What has to be known of a trace before it can be drawn: its phases, its disks, how far they reach.
 
+use std::ops::Range;
+
 use disklab_disks::Op;
 
 use crate::entry::{Entry, Served};
@@ -27,12 +29,19 @@ pub struct Phase {
     /// Virtual ns.
     pub begin: u64,
     pub end: u64,
+    /// From its first request to `begin`. Where that is nothing, `begin` is the arrival of a request, and what ends in that
+    /// moment has ended before: it is not of the phase.
+    pub ramp: u64,
+    /// The places in the trace, counted from 0, of the entries between its two announcements. What ended in the very moment
+    /// of its end, but was told of later, is not of it; nor is it for the closing record.
+    pub entries: Range<u64>,
+    /// The trace ends within it: `end` is the last that it tells of.
+    pub cut: bool,
 }
 
 /// One disk, over the whole trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reach {
-    pub requests: u64,
     /// The first sector that reads and writes touched and one after the last, while it was measured: a filesystem that is
     /// mounted touches places far apart. Of the whole trace where nothing was measured; `None`: none.
     pub touched: Option<(u64, u64)>,
@@ -44,22 +53,31 @@ pub struct Reach {
 /// A trace at a glance.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// Those that have begun and ended, in that order.
+    /// In the order in which they were announced; of the last one the trace may lack the end.
     pub phases: Vec<Phase>,
     /// By disk, up to the last one that has a request.
     pub disks: Vec<Reach>,
+    /// Why it could not be read to its end: it is of what comes before that.
+    pub error: Option<String>,
 }
 
 impl Survey {
-    /// Passes over a trace.
-    pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Self, Error> {
+    /// Passes over a trace, as far as it can be read.
+    pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Self {
         let mut survey = Self::default();
         let mut announced: Vec<Announced> = Vec::new();
         let mut measuring = Measuring::NotYet;
         // The last request's end, of all disks.
         let mut last = 0;
-        for entry in entries {
-            match entry? {
+        for (place, entry) in (0..).zip(entries) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    survey.error = Some(error.to_string());
+                    break;
+                }
+            };
+            match entry {
                 Entry::Served(served) => {
                     last = served.ended;
                     for phase in &mut announced {
@@ -74,11 +92,18 @@ impl Survey {
                             measuring = Measuring::Now;
                             survey.disks.iter_mut().for_each(|disk| disk.touched = None);
                         }
-                        announced.push(Announced { name: name.to_owned(), at, ramp, first: None, end: None });
+                        announced.push(Announced {
+                            name: name.to_owned(),
+                            at,
+                            ramp,
+                            place,
+                            first: None,
+                            end: None,
+                        });
                     }
                     ["end"] => {
                         if let Some(phase) = announced.last_mut() {
-                            phase.end.get_or_insert(last);
+                            phase.end.get_or_insert((last, place));
                         }
                         if measuring == Measuring::Now {
                             measuring = Measuring::Over;
@@ -88,8 +113,8 @@ impl Survey {
                 },
             }
         }
-        survey.phases = announced.into_iter().filter_map(Announced::phase).collect();
-        Ok(survey)
+        survey.phases = announced.into_iter().filter_map(|it| it.phase(last)).collect();
+        survey
     }
 
     /// The phase that results are of.
@@ -102,7 +127,6 @@ impl Survey {
             self.disks.resize(served.disk + 1, Reach::default());
         }
         let disk = &mut self.disks[served.disk];
-        disk.requests += 1;
         disk.last = disk.last.max(served.ended);
         disk.delay = disk.delay.max(disk.last - served.submitted);
         if counts && moves_data(served.op) {
@@ -122,9 +146,12 @@ struct Announced {
     name: String,
     at: u64,
     ramp: u64,
+    /// Of the announcement, in the trace.
+    place: u64,
     /// When the first request after it arrived.
     first: Option<u64>,
-    end: Option<u64>,
+    /// When it ended, and where in the trace that was announced.
+    end: Option<(u64, u64)>,
 }
 
 impl Announced {
@@ -134,9 +161,12 @@ impl Announced {
         }
     }
 
-    fn phase(self) -> Option<Phase> {
+    /// `last` is the end of the last request of the trace.
+    fn phase(self, last: u64) -> Option<Phase> {
         let begin = self.first?.checked_add(self.ramp)?;
-        let end = self.end.filter(|&end| end > begin)?;
-        Some(Phase { name: self.name, begin, end })
+        let (end, place) = self.end.unwrap_or((last, u64::MAX));
+        let entries = self.place..place;
+        let (ramp, cut) = (self.ramp, self.end.is_none());
+        (end > begin).then_some(Phase { name: self.name, begin, end, ramp, entries, cut })
     }
 }

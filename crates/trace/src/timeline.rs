@@ -31,8 +31,6 @@ pub struct Timeline {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Disk {
     pub bins: Vec<Bin>,
-    /// Addresses of the rasters: from the first sector to before the second; what is beyond is at their edges.
-    pub touched: Option<(u64, u64)>,
     pub reads: Raster,
     pub writes: Raster,
 }
@@ -48,8 +46,6 @@ pub struct Bin {
     pub write_bytes: u64,
     /// Reads and writes that did not begin where the one of this disk that ended before them had ended.
     pub seeks: u64,
-    /// Sum over requests: from arrival to end, ns.
-    pub latency: u128,
     /// Sum over requests: how long each was at the disk within this stretch, wherever it began and ended, ns.
     pub depth: u128,
     /// At least one request was at the disk, ns.
@@ -65,7 +61,6 @@ impl Bin {
             read_bytes: sum.read_bytes + bin.read_bytes,
             write_bytes: sum.write_bytes + bin.write_bytes,
             seeks: sum.seeks + bin.seeks,
-            latency: sum.latency + bin.latency,
             depth: sum.depth + bin.depth,
             busy: sum.busy + bin.busy,
         })
@@ -79,11 +74,6 @@ impl Bin {
     /// Requests at the disk on average over time.
     pub fn mean_depth(&self) -> f64 {
         self.depth as f64 / self.length as f64
-    }
-
-    /// Of the requests that ended here, ns. `None`: there were none.
-    pub fn mean_latency(&self) -> Option<f64> {
-        (self.requests > 0).then(|| self.latency as f64 / self.requests as f64)
     }
 
     /// So many of `count` in a second.
@@ -115,7 +105,9 @@ impl Raster {
 }
 
 impl Timeline {
-    /// Passes over the trace that `survey` is of. `phase` is one of its phases, or any stretch of time.
+    /// Passes over the trace that `survey` is of, as far as that could be read. `phase` is one of its phases, or any stretch of
+    /// time. The rows of a disk's rasters are from the first sector that its [`Reach`] has touched to the last; what is beyond is
+    /// at their edges.
     pub fn of(
         entries: impl Iterator<Item = Result<Entry, Error>>,
         survey: &Survey,
@@ -126,12 +118,18 @@ impl Timeline {
         let columns = Bins::new(phase.begin, phase.end, shape.columns);
         let watched = |reach: &Reach| Watched::new(*reach, bins, columns, shape.rows.max(1));
         let mut disks: Vec<_> = survey.disks.iter().map(watched).collect();
-        for entry in entries {
+        for (place, entry) in (0..).zip(entries) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(_) if survey.error.is_some() => break,
+                Err(error) => return Err(error),
+            };
             // The survey has seen every disk, unless it was of another trace.
-            if let Entry::Served(served) = entry?
+            if let Entry::Served(served) = entry
                 && let Some(disk) = disks.get_mut(served.disk)
             {
-                disk.request(&served);
+                let has_begun = served.ended > phase.begin || phase.ramp > 0;
+                disk.request(&served, has_begun && phase.entries.contains(&place));
             }
         }
         Ok(Self { bins, disks: disks.into_iter().map(Watched::finish).collect() })
@@ -173,14 +171,15 @@ impl Watched {
         }
     }
 
-    fn request(&mut self, served: &Served) {
+    /// `counts`: it ended while the phase was announced; else it was only there.
+    fn request(&mut self, served: &Served, counts: bool) {
         let seeks = moves_data(served.op) && self.place.is_some_and(|place| place != served.sector);
         if moves_data(served.op) {
             self.place = Some(served.sector.wrapping_add(u64::from(served.sectors)));
         }
         self.depth.add(served.submitted, served.ended);
         self.occupy(served.submitted, served.ended);
-        if let Some(bin) = self.bins.of(served.ended) {
+        if let Some(bin) = self.bins.of(served.ended).filter(|_| counts) {
             self.count(served, bin, seeks);
         }
     }
@@ -190,7 +189,6 @@ impl Watched {
         let bin = &mut self.counts[bin];
         bin.requests += 1;
         bin.seeks += u64::from(seeks);
-        bin.latency += u128::from(served.ended - served.submitted);
         let raster = match served.op {
             Op::Read => &mut self.reads,
             Op::Write | Op::WriteZeroes => &mut self.writes,
@@ -254,6 +252,6 @@ impl Watched {
             // Stretches do not overlap, so it is at most the length.
             bin.busy = busy as u64;
         }
-        Disk { bins: self.counts, touched: self.reach.touched, reads: self.reads, writes: self.writes }
+        Disk { bins: self.counts, reads: self.reads, writes: self.writes }
     }
 }

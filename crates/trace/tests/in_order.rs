@@ -15,12 +15,12 @@ fn ok(entries: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
 
 fn events(entries: &[Entry]) -> Vec<Event> {
     let delay = delay(ok(entries)).unwrap();
-    ByTime::new(ok(entries), delay).map(Result::unwrap).collect()
+    ByTime::new(ok(entries), &delay).map(Result::unwrap).collect()
 }
 
 fn depths(entries: &[Entry]) -> Vec<Option<u32>> {
     let delay = delay(ok(entries)).unwrap();
-    let all: Vec<_> = WithDepth::new(ok(entries), delay).map(Result::unwrap).collect();
+    let all: Vec<_> = WithDepth::new(ok(entries), &delay).map(Result::unwrap).collect();
     assert!(all.iter().map(|(entry, _)| entry).eq(entries));
     all.into_iter().map(|(_, depth)| depth).collect()
 }
@@ -63,9 +63,10 @@ fn what_can_be_read_comes_before_the_error() {
         let error = Error::Damaged { at: 7, what: "cut off" };
         ok(&[served(0, 0, 1, 2)]).chain([Err(error)]).collect::<Vec<_>>().into_iter()
     };
-    let all: Vec<_> = ByTime::new(damaged(), 2).collect();
+    let known = || delay(ok(&[served(0, 0, 1, 2)])).unwrap();
+    let all: Vec<_> = ByTime::new(damaged(), &known()).collect();
     assert!(all.len() == 4 && all[..3].iter().all(Result::is_ok) && all[3].is_err());
-    let all: Vec<_> = WithDepth::new(damaged(), 2).collect();
+    let all: Vec<_> = WithDepth::new(damaged(), &known()).collect();
     assert!(all.len() == 2 && all[0].is_ok() && all[1].is_err());
     assert!(delay(damaged()).is_err());
 }

@@ -12,14 +12,13 @@ fn entries(data: &[u8]) -> impl Iterator<Item = Result<Entry, Error>> {
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Ok(delay) = delay(entries(data)) {
-        let read = WithDepth::new(entries(data), delay).map(Result::unwrap);
+        let read = WithDepth::new(entries(data), &delay).map(Result::unwrap);
         assert!(read.map(|(entry, _)| entry).eq(entries(data).map(Result::unwrap)));
     }
-    if let Ok(survey) = Survey::of(entries(data)) {
-        let whole = Phase { name: String::new(), begin: 0, end: u64::MAX };
-        for phase in survey.phases.iter().chain([&whole]) {
-            let shape = Shape { bins: 7, columns: 3, rows: 5 };
-            let _ = Timeline::of(entries(data), &survey, phase, shape);
-        }
+    let survey = Survey::of(entries(data));
+    let whole = Phase { name: String::new(), begin: 0, end: u64::MAX, ramp: 1, entries: 0..u64::MAX, cut: false };
+    for phase in survey.phases.iter().chain([&whole]) {
+        let shape = Shape { bins: 7, columns: 3, rows: 5 };
+        Timeline::of(entries(data), &survey, phase, shape).expect("as far as the survey goes");
     }
 });

@@ -1,10 +1,11 @@
-//! How long `disklab report` takes for 1,000 trials, each with a histogram of 300 bins: 50 groups of five policies, four
-//! seeds; and how large the page is.
+//! How long `disklab report` takes for 1,000 trials, each with a histogram of 300 bins and a trace of 2,000 requests: 50 groups
+//! of five policies, four seeds; how large the page is, and how long chromium takes to open it.
 
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 
 use super::{Figure, median};
 
@@ -45,9 +46,40 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     }
     let seconds = median(turns);
     let megabytes = std::fs::metadata(&page)?.len() as f64 / 1e6;
+    let opening = "its page opened in chromium, s";
+    let opened = match opened(&page) {
+        Ok(seconds) => Figure::new(opening, format!("{seconds:.2}")).at_most(seconds, 2.0, None, " s"),
+        Err(why) => Figure::new(opening, format!("not measured: {why:#}")),
+    };
     Ok(vec![
         Figure::new("report of 1000 trials in 50 groups, s", format!("{seconds:.2}"))
             .at_most(seconds, 3.0, None, " s"),
-        Figure::new("its page, MB", format!("{megabytes:.2}")),
+        Figure::new("its page, MB", format!("{megabytes:.2}")).at_most(megabytes, 3.0, None, " MB"),
+        opened,
     ])
+}
+
+/// Until the page is loaded and drawn, by the clock of the script that opens it.
+fn opened(page: &Path) -> anyhow::Result<f64> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("crates/report/tests/browser");
+    let target = std::env::current_exe()?;
+    let modules = target.ancestors().nth(2).context("no target folder")?.join("browser-tests/node_modules");
+    ensure!(
+        modules.is_dir(),
+        "run the tests in a browser once: cargo test -p disklab --test cli in_a_browser"
+    );
+    let turn = || -> anyhow::Result<f64> {
+        let done = Command::new("node")
+            .arg(home.join("opening.js"))
+            .arg(page)
+            .env("NODE_PATH", &modules)
+            .stdin(Stdio::null())
+            .output()
+            .context("node does not start")?;
+        let said = String::from_utf8_lossy(&done.stdout);
+        ensure!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr).trim());
+        said.trim().parse().context("no number of seconds")
+    };
+    let turns = (0..TURNS).map(|_| turn()).collect::<Result<Vec<_>, _>>()?;
+    Ok(median(turns))
 }

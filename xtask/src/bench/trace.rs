@@ -36,7 +36,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     std::fs::write("/proc/self/clear_refs", "5")?;
     let before = memory("VmRSS:")?;
     let start = Instant::now();
-    let survey = Survey::of(open(&path)?)?;
+    let survey = Survey::of(open(&path)?);
     let reading = start.elapsed().as_secs_f64();
     let phase: &Phase = survey.measure().context("no phase")?;
     let line = Timeline::of(open(&path)?, &survey, phase, SHAPE)?;

@@ -104,6 +104,7 @@ mod tests {
             baseline_median: Some(100.0),
             change: Some(Change { percent, low: percent, high: percent }),
             verdict,
+            seeds_to_decide: None,
             remarks: Vec::new(),
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use disklab_collect::digest::sha256_hex;
 use disklab_exec::facts;
 use disklab_exec::run::Run;
+use disklab_report::panels::repeat::COMMIT;
 use disklab_store::Manifest;
 use disklab_store::manifest::{Fact, Kernel, Suite};
 
@@ -43,6 +44,7 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
     manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
     manifest.inputs = inputs(home, question)?;
     manifest.host = facts::host();
+    manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
 }
 

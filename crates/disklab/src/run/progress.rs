@@ -259,13 +259,16 @@ impl<'a> Progress<'a> {
 impl State {
     fn end(&mut self, outcome: &Outcome) {
         let work = self.running.remove(&outcome.trial).map(|running| running.work);
-        if let Some(work) = work.or_else(|| self.waiting.remove(&outcome.trial)) {
+        let work = work.or_else(|| self.waiting.remove(&outcome.trial));
+        // What was interrupted is begun again: nothing of it is done.
+        if outcome.status == Status::Interrupted {
+            return;
+        }
+        if let Some(work) = work {
             self.virtual_time += work.virtual_time;
             self.behind += work.wall;
         }
-        if outcome.status != Status::Interrupted {
-            self.ended.push(outcome.trial.clone());
-        }
+        self.ended.push(outcome.trial.clone());
         self.failed += usize::from(matches!(outcome.status, Status::Failed | Status::Skipped));
     }
 
@@ -328,6 +331,36 @@ mod tests {
         // Half is done, in twice the time that was expected.
         let seen = left(&state(1000, 500), 500);
         assert!((480..500).contains(&seen), "{seen}");
+    }
+
+    #[test]
+    fn what_was_interrupted_is_not_done() {
+        let work =
+            Work { virtual_time: Nanos::from_secs(20), ramp: Nanos::ZERO, wall: Duration::from_secs(10) };
+        let mut state = state(20, 0);
+        let mut end = |id: &str, status| {
+            state.running.insert(id.to_owned(), Running { work, begun: None, moved: Nanos::ZERO });
+            state.end(&Outcome {
+                trial: id.to_owned(),
+                cell: disklab_store::outcome::Cell::default(),
+                seed_index: 1,
+                seed: disklab_units::Seed(1),
+                status,
+                reason: None,
+                virtual_ns: None,
+                wall_ms: 1,
+                sample: None,
+                remarks: Vec::new(),
+                raw: None,
+                files: BTreeMap::new(),
+                disks: Vec::new(),
+                measures: BTreeMap::new(),
+                found: None,
+            });
+            (state.virtual_time, state.behind, state.running.len(), state.ended.len())
+        };
+        assert_eq!(end("a", Status::Interrupted), (Nanos::ZERO, Duration::ZERO, 0, 0));
+        assert_eq!(end("b", Status::Failed), (work.virtual_time, work.wall, 0, 1));
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         rows(group, source.as_ref(), screen).print(screen, "  ", out)?;
         writeln!(out)?;
     }
-    let verdicts = source.iter().flat_map(Source::sentences).map(|sentence| format!("{sentence}."));
+    let said = |source: &Source| source.sentences().into_iter().chain(source.seeds_to_decide());
+    let verdicts = source.iter().flat_map(said).map(|sentence| format!("{sentence}."));
     let medians = "Numbers are medians over seeds; the bars are disks, reads of the busiest reader and busy of all the time.";
     for text in verdicts.chain([medians.to_owned(), report.validity.to_owned()]) {
         for line in words::wrapped(&text, screen.width, "  ") {
@@ -104,7 +105,7 @@ fn time(spread: Option<Spread>) -> String {
     spread.map_or_else(|| "-".to_owned(), |spread| answer::value(spread.median, "ns"))
 }
 
-/// `▲ +12 % better`, `baseline`.
+/// `+12 % better`, `baseline`.
 fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> String {
     let axes = group.head.0.iter().map(|(axis, value)| (axis, value));
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
@@ -117,9 +118,7 @@ fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> S
         let is_baseline = value(&source.compared) == source.baseline.as_deref();
         return if is_baseline { "baseline".to_owned() } else { String::new() };
     };
-    let arrow = answer::arrow(judgement.verdict);
-    let (change, _) = answer::change_and_interval(judgement.change);
-    screen.paint(&format!("{arrow} {change} {}", judgement.verdict), judgement.verdict.into())
+    screen.paint(&answer::told(judgement.change, judgement.verdict), judgement.verdict.into())
 }
 
 #[cfg(test)]

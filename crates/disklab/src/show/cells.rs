@@ -3,13 +3,13 @@
 mod layout;
 
 use std::io::Write;
-use std::mem::discriminant;
 
-use disklab_collect::Remark;
+use disklab_report::fates::{Fate, fates};
 use disklab_report::measures::has_only;
-use disklab_report::merge::{CellRow, Group, Report, TrialRow};
+use disklab_report::merge::{CellRow, Group, Report, TrialRow, made_with};
+use disklab_report::notes::Notes;
 use disklab_store::Status;
-use disklab_units::prose::{count, listed};
+use disklab_units::prose::count;
 
 use super::measures;
 use crate::exit::Failure;
@@ -23,7 +23,8 @@ const MEDIANS: &str = "Each number is the median over its row's seeds; below it 
 pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     head(report, screen, out)?;
     let mut notes = Notes::default();
-    let groups: Vec<_> = report.groups.iter().map(|group| (group, rows(group, &mut notes))).collect();
+    let rows = |group| rows(group, report.goes_on, &mut notes);
+    let groups: Vec<_> = report.groups.iter().zip(report.groups.iter().map(rows)).collect();
     for (group, rows) in &groups {
         writeln!(out)?;
         let title = title(group);
@@ -42,7 +43,12 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         }
     }
     writeln!(out)?;
-    notes.print(screen, out)?;
+    if report.groups.iter().any(|group| best(group).is_some()) {
+        lines("* more IOPS in its worst seed than any other row in its best", "", screen, out)?;
+    }
+    for (at, sentence) in notes.sentences().iter().enumerate() {
+        lines(&format!("[{}] {sentence}", at + 1), "", screen, out)?;
+    }
     let cells = || report.groups.iter().flat_map(|group| &group.cells);
     if cells().any(several_seeds) {
         lines(MEDIANS, "", screen, out)?;
@@ -59,11 +65,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
 fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let question = report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
     lines(&format!("{}{question}", report.suite), "", screen, out)?;
-    let mut facts: Vec<String> = Vec::new();
-    facts.extend(report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version)));
-    // A tool's version comes first in its fact.
-    let fio = report.tools.get("fio").and_then(|fio| fio.split(',').next());
-    facts.extend(fio.map(str::to_owned));
+    let mut facts = made_with(report);
     facts.push(report.trials.to_string());
     if !report.set.is_empty() {
         facts.push(format!("with {}", report.set.join(" ")));
@@ -96,24 +98,23 @@ fn disks(group: &Group) -> String {
     told.collect::<Vec<_>>().join(", ")
 }
 
-fn rows<'a>(group: &Group<'a>, notes: &mut Notes<'a>) -> Vec<Row> {
+fn rows<'a>(group: &Group<'a>, goes_on: bool, notes: &mut Notes<'a>) -> Vec<Row> {
     let best = best(group);
     let mut rows = Vec::new();
     for (index, cell) in group.cells.iter().enumerate() {
         let mut label = cell.values.join(", ");
         if best == Some(index) {
             label.push_str(" *");
-            notes.best = true;
         }
         for trial in cell.trials.iter().filter(|trial| trial.status == Some(Status::Ok)) {
-            for remark in trial.remarks {
-                let mark = format!(" [{}]", notes.number(remark, trial.trial));
+            for number in notes.numbers(trial.remarks, trial.trial) {
+                let mark = format!(" [{number}]");
                 if !label.contains(&mark) {
                     label.push_str(&mark);
                 }
             }
         }
-        rows.push(Row { label, below: not_ok(&cell.trials) });
+        rows.push(Row { label, below: not_ok(&cell.trials, goes_on) });
     }
     rows
 }
@@ -137,67 +138,12 @@ fn best(group: &Group) -> Option<usize> {
     candidates.into_iter().find(|&candidate| clear(candidate)).map(|(at, _)| at)
 }
 
-/// What became of the trials that have no result, those with the same fate together.
-fn not_ok(trials: &[TrialRow]) -> Vec<(String, Paint)> {
-    let mut fates: Vec<(String, Paint, Vec<String>)> = Vec::new();
-    for trial in trials {
-        let (fate, paint) = match (trial.status, trial.reason) {
-            (Some(Status::Ok | Status::Spared), _) => continue,
-            (None, _) => ("not run".to_owned(), Paint::Faint),
-            (Some(Status::Interrupted), _) => ("interrupted".to_owned(), Paint::Faint),
-            (Some(status), reason) => {
-                (format!("{status}: {}", reason.unwrap_or("no reason given")), Paint::Bad)
-            }
-        };
-        let seed = trial.seed_index.map_or_else(|| "?".to_owned(), |index| index.to_string());
-        match fates.iter_mut().find(|(known, ..)| *known == fate) {
-            Some((.., seeds)) => seeds.push(seed),
-            None => fates.push((fate, paint, vec![seed])),
-        }
-    }
-    let told = |(fate, paint, seeds): (String, Paint, Vec<String>)| {
-        let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
-        (format!("{noun} {} {fate}", listed(&seeds)), paint)
-    };
+/// What became of the trials that have no result.
+fn not_ok(trials: &[TrialRow], goes_on: bool) -> Vec<(String, Paint)> {
+    let told = |Fate { text, failed }| (text, if failed { Paint::Bad } else { Paint::Faint });
     let spared = trials.iter().filter(|trial| trial.status == Some(Status::Spared)).count();
     let spared = (spared > 0).then(|| (format!("{} not needed", count(spared, "seed")), Paint::Faint));
-    fates.into_iter().map(told).chain(spared).collect()
-}
-
-/// What is said below the tables: each kind of remark once, with the first trial that it is about.
-#[derive(Debug, Default)]
-struct Notes<'a> {
-    remarks: Vec<(&'a Remark, &'a str, usize)>,
-    /// Some row is marked as the best.
-    best: bool,
-}
-
-impl<'a> Notes<'a> {
-    /// From 1.
-    fn number(&mut self, remark: &'a Remark, trial: &'a str) -> usize {
-        let kind = discriminant(remark);
-        let known = self.remarks.iter().position(|(known, ..)| discriminant(*known) == kind);
-        let at = known.unwrap_or(self.remarks.len());
-        if known.is_none() {
-            self.remarks.push((remark, trial, 0));
-        }
-        self.remarks[at].2 += 1;
-        at + 1
-    }
-
-    fn print(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-        if self.best {
-            lines("* more IOPS in its worst seed than any other row in its best", "", screen, out)?;
-        }
-        for (index, (remark, trial, trials)) in self.remarks.iter().enumerate() {
-            let others = match trials - 1 {
-                0 => String::new(),
-                others => format!(", and the like of {} more", words::count(others, "trial")),
-            };
-            lines(&format!("[{}] {trial}: {remark}{others}", index + 1), "", screen, out)?;
-        }
-        Ok(())
-    }
+    fates(trials.iter().copied(), goes_on).into_iter().map(told).chain(spared).collect()
 }
 
 /// Prose, broken to the screen's width.

@@ -1,13 +1,10 @@
 //! A trial's latencies as a curve over percentiles, in text.
 
-use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-use disklab_collect::fio;
-use disklab_collect::sample::latency_of;
-use disklab_guest::names;
 use disklab_report::chart::terminal;
+use disklab_report::latency::histogram_in;
 
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
@@ -16,11 +13,9 @@ const ROWS: usize = 14;
 /// Wider than this a curve says no more.
 const WIDEST: usize = 100;
 
-/// Nothing where fio's report in `raw` has no histogram.
+/// Nothing where fio's report in `raw` has no histogram, or cannot be read.
 pub fn print(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let report = fs::read(raw.join(names::FIO)).ok().and_then(|bytes| fio::parse(&bytes).ok());
-    let jobs: Vec<_> = report.iter().flat_map(|report| &report.jobs).collect();
-    let histogram = latency_of(&jobs).and_then(|(_, latency)| latency.histogram);
+    let histogram = histogram_in(raw).ok().flatten();
     let points: Vec<(f64, f64)> = histogram
         .iter()
         .flat_map(|histogram| {

@@ -246,7 +246,9 @@ impl Left {
             }
             for (disk, counts) in phase.devices.iter().map(|disk| (&disk.name, model_counts(&disk.model))) {
                 if !counts.is_empty() {
-                    writeln!(out, "{disk}: {}", counts.join(", "))?;
+                    let text = format!("{disk}: {}", counts.join(", "));
+                    let lines = words::wrapped(&text, screen.width, "  ");
+                    lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
                 }
             }
         }

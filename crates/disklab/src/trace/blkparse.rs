@@ -4,7 +4,7 @@
 use std::io::{self, Write};
 
 use disklab_disks::Op;
-use disklab_trace::{ByTime, Entry, Error, MOST_DISKS, Served, What};
+use disklab_trace::{ByTime, Delay, Entry, Error, MOST_DISKS, Served, What};
 
 /// Linux keeps 240 to 254 for local use.
 const MAJOR: u32 = 254;
@@ -12,7 +12,7 @@ const MAJOR: u32 = 254;
 /// What could be written; then what of the trace could not be read.
 pub fn write(
     entries: impl Iterator<Item = Result<Entry, Error>>,
-    delay: u64,
+    delay: &Delay,
     out: &mut impl Write,
 ) -> io::Result<Result<(), Error>> {
     let mut lines = [0_u64; MOST_DISKS];
@@ -79,7 +79,8 @@ mod tests {
         let mark = Entry::Mark { at: 5, text: "begin \u{1b}[31m 0".to_owned() };
         let entries = [Entry::Served(read), Entry::Served(flush), Entry::Served(write_fua), mark];
         let mut text = Vec::new();
-        super::write(entries.into_iter().map(Ok), u64::MAX, &mut text).unwrap().unwrap();
+        let delay = disklab_trace::delay(entries.iter().cloned().map(Ok)).unwrap();
+        super::write(entries.into_iter().map(Ok), &delay, &mut text).unwrap().unwrap();
         let expected = "\
 254,0    0        0     0.000000005     0  m   N begin \\u{1b}[31m 0
 254,1    0        1     1.000000001     0  Q   R 223490 + 8 [0]

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use disklab_guest::machine::disk_name;
-use disklab_trace::{Entry, Error, Served, WithDepth};
+use disklab_trace::{Delay, Entry, Error, Served, WithDepth};
 use disklab_units::prose::visible;
 
 /// The names of the fields. A mark is a row without a disk.
@@ -12,7 +12,7 @@ const HEAD: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,
 /// What could be written; then what of the trace could not be read.
 pub fn write(
     entries: impl Iterator<Item = Result<Entry, Error>>,
-    delay: u64,
+    delay: &Delay,
     out: &mut impl Write,
 ) -> io::Result<Result<(), Error>> {
     writeln!(out, "{HEAD}")?;
@@ -66,7 +66,7 @@ mod tests {
     fn every_row_has_all_fields() {
         let mark = Entry::Mark { at: 1, text: "end".to_owned() };
         let mut text = Vec::new();
-        write([Ok(mark)].into_iter(), 0, &mut text).unwrap().unwrap();
+        write([Ok(mark)].into_iter(), &Delay::default(), &mut text).unwrap().unwrap();
         for row in String::from_utf8(text).unwrap().lines() {
             assert_eq!(row.matches(',').count(), 9, "{row}");
         }

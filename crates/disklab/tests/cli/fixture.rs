@@ -79,6 +79,17 @@ pub fn small_record(here: &Path, name: &str, sector: u64) -> PathBuf {
     writer.folder().to_owned()
 }
 
+/// A record that is being written, with nothing in it yet.
+pub fn begun(here: &Path, name: &str) -> Writer {
+    begin(here, name, 2)
+}
+
+/// Records the next good trial of a record that [`begun`] has made.
+pub fn go_on(writer: &Writer, number: usize) {
+    let (cell, seed) = (CELLS[number % CELLS.len()], (number / CELLS.len()) as u32 + 1);
+    finish(writer, &id(cell, seed), outcome(cell, seed), 0);
+}
+
 /// Every trial of so many seeds is good; latencies are `factor` times those of [`record`].
 pub fn seeds_record(here: &Path, name: &str, seeds: u32, factor: f64) -> PathBuf {
     let writer = begin(here, name, seeds);

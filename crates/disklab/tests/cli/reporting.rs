@@ -71,6 +71,10 @@ fn a_text_and_a_picture() {
     ];
     let picture = run(here.path(), &arguments);
     assert_eq!((picture.status, picture.err.as_str()), (Some(0), ""));
+    let unsaid = run(here.path(), &[&arguments[..6], &["-o", "-"]].concat());
+    let said =
+        "the picture is of hdd-raid1, randread-4k-qd1; --cell chooses another: ssd-raid10, randread-4k-qd1\n";
+    assert!(unsaid.err == said || unsaid.err.contains("the picture is of ssd-raid10"), "{}", unsaid.err);
     assert!(picture.out.contains(">IOPS: ssd-raid10, randread-4k-qd1</title>"), "{}", picture.out);
     assert!(picture.out.trim_end().ends_with("</svg>"), "{}", picture.out);
 }
@@ -86,6 +90,15 @@ fn runs_against_a_run() {
 }
 
 #[test]
+fn the_help_names_panels_and_metrics() {
+    let here = tempfile::tempdir().expect("a folder");
+    let help = run(here.path(), &["report", "--help"]).out;
+    for word in ["p99.9", "question", "over-time", "range, tail"] {
+        assert!(help.contains(word), "no {word}: {help}");
+    }
+}
+
+#[test]
 fn what_is_not_there_is_refused() {
     let here = tempfile::tempdir().expect("a folder");
     fixture::record(here.path());
@@ -97,6 +110,13 @@ fn what_is_not_there_is_refused() {
         (&["report", fixture::NAME, "--format", "svg"], "--panel"),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "x"], "bars, latency"),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "bars/x"], "iops"),
+        (
+            &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "array=nope"],
+            "there are hdd-raid1, ssd-raid10",
+        ),
+        (&["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "foo=nope"], "array"),
+        (&["report", fixture::NAME, fixture::NAME], "is named twice"),
+        (&["report", fixture::NAME, "records/quick-20261121-210000/"], "is named twice"),
         (&["report", fixture::NAME, "--panel", "bars"], "--format svg"),
     ] {
         let said = refused(run(here.path(), arguments));

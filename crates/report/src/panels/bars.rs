@@ -7,19 +7,26 @@ use kuva::prelude::Plot;
 use maud::html;
 
 use crate::chart::{Chart, Table, ink};
+use crate::fates::Fate;
 use crate::panel::{Panel, Piece, Section};
 use crate::panels::matrix::summary;
 use crate::source::{Choice, Group, Source};
 use crate::text::slug;
 
-pub const PANEL: Panel = Panel { place: 30, name: "bars", title: "How each did", draw };
+pub const PANEL: Panel = Panel {
+    place: 30,
+    name: "bars",
+    title: "How each did",
+    pictures: "a metric each: iops, bandwidth, mean-latency, p50, p99",
+    draw,
+};
 
 /// Pixels at natural size: of a picture, right of the bars, of a row, and above and below the rows.
-const WIDTH: f64 = 510.0;
-const RIGHT: f64 = 172.0;
+const WIDTH: f64 = 530.0;
+const RIGHT: f64 = 200.0;
 /// The middles of the columns at the right.
 const MEDIANS: f64 = 44.0;
-const CHANGES: f64 = 126.0;
+const CHANGES: f64 = 132.0;
 const ROW: f64 = 30.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 42.0;
@@ -36,8 +43,21 @@ struct Bar<'s> {
     seeds: Option<(f64, f64, f64)>,
     /// The change and the verdict, where there is one.
     told: String,
-    failures: Vec<String>,
+    fates: Vec<Fate>,
+    /// In the place of a median.
+    without: &'static str,
     trials: (usize, usize),
+}
+
+impl Bar<'_> {
+    fn has_failed(&self) -> bool {
+        self.fates.iter().any(|fate| fate.failed)
+    }
+
+    /// Why trials have no result.
+    fn reasons(&self) -> String {
+        self.fates.iter().map(|fate| fate.text.as_str()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
@@ -66,14 +86,16 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
 fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         source.metrics.iter().map(|metric| Piece::Chart(chart(source, group, metric))).collect();
-    let failures: Vec<(&str, String)> = group
+    let fates: Vec<(&str, Fate)> = group
         .choices
         .iter()
-        .flat_map(|choice| choice.failures_in_words().into_iter().map(|why| (choice.value.as_str(), why)))
+        .flat_map(|choice| choice.fates().into_iter().map(|fate| (choice.value.as_str(), fate)))
         .collect();
-    if !failures.is_empty() {
+    if !fates.is_empty() {
         pieces.push(Piece::Words(html! {
-            ul.failures { @for (choice, why) in &failures { li { span.x aria-hidden="true" { "✕ " } (choice) ", " (why) } } }
+            ul.failures { @for (choice, fate) in &fates { li {
+                @if fate.failed { span.x aria-hidden="true" { "✕ " } } (choice) ", " (fate.text)
+            } } }
         }));
     }
     pieces
@@ -83,17 +105,14 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
     let all = source.choices();
     let bar = |choice: &'s Choice| {
         let judgement = source.judgement(group, &choice.value, metric);
-        let told = judgement.map_or_else(String::new, |it| {
-            let change =
-                it.change.map_or_else(String::new, |change| format!("{} ", answer::change(change.percent)));
-            format!("{change}{}", answer::arrow(it.verdict))
-        });
+        let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
         Bar {
             choice: &choice.value,
             series: all.iter().position(|known| *known == choice.value).unwrap_or(0),
             seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
             told,
-            failures: choice.failures_in_words(),
+            fates: choice.fates(),
+            without: choice.without_result().0,
             trials: (choice.results().count(), choice.trials.len()),
         }
     };
@@ -160,12 +179,12 @@ fn plots(
         errors.push(((median - min) / scale, (max - median) / scale));
         tips.push(said(bar, value));
         let x_of = |pixels: f64| most * pixels / room;
-        if !bar.failures.is_empty() {
+        if bar.has_failed() {
             // In the place of the bar; at the margin where there is one.
             crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(RIGHT - 8.0) }, place));
-            reasons.push(format!("{}: {}", bar.choice, bar.failures.join("; ")));
+            reasons.push(format!("{}: {}", bar.choice, bar.reasons()));
         }
-        let median = bar.seeds.map_or_else(|| "no result".to_owned(), |(_, median, _)| value(median));
+        let median = bar.seeds.map_or_else(|| bar.without.to_owned(), |(_, median, _)| value(median));
         for (text, beside) in [(&median, MEDIANS), (&bar.told, CHANGES)] {
             // Annotations stand six pixels above their place; half of a letter's height more is the middle of the row.
             let (x, y) = (most + x_of(beside), place - 10.0 / ROW);
@@ -187,7 +206,7 @@ fn plots(
 }
 
 fn said(bar: &Bar, value: &dyn Fn(f64) -> String) -> String {
-    let Some((min, median, max)) = bar.seeds else { return format!("{}: no result", bar.choice) };
+    let Some((min, median, max)) = bar.seeds else { return format!("{}: {}", bar.choice, bar.without) };
     let told = if bar.told.is_empty() { String::new() } else { format!(", {}", bar.told) };
     format!("{}: {}, seeds {} to {}{told}", bar.choice, value(median), value(min), value(max))
 }
@@ -199,7 +218,8 @@ fn says(bars: &[Bar], value: &dyn Fn(f64) -> String) -> String {
 fn table(bars: &[Bar], value: &dyn Fn(f64) -> String) -> Table {
     let mut table = Table::new(["", "median", "least", "greatest", "change", "trials", "without a result"]);
     for bar in bars {
-        let number = |number: Option<f64>| number.map_or_else(|| "✕".to_owned(), value);
+        let none = if bar.has_failed() { "✕" } else { "-" };
+        let number = |number: Option<f64>| number.map_or_else(|| none.to_owned(), value);
         table.row([
             bar.choice.to_owned(),
             number(bar.seeds.map(|(_, median, _)| median)),
@@ -207,7 +227,7 @@ fn table(bars: &[Bar], value: &dyn Fn(f64) -> String) -> Table {
             number(bar.seeds.map(|(.., max)| max)),
             bar.told.clone(),
             format!("{} of {}", bar.trials.0, bar.trials.1),
-            bar.failures.join("; "),
+            bar.reasons(),
         ]);
     }
     table

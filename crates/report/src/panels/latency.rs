@@ -10,13 +10,17 @@ use crate::latency::{self, Curve, Origin};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::Source;
 
-pub const PANEL: Panel = Panel { place: 40, name: "latency", title: "Latency, all of it", draw };
+pub const PANEL: Panel =
+    Panel { place: 40, name: "latency", title: "Latency, all of it", pictures: "range, tail", draw };
 
 const WIDTH: f64 = 560.0;
 const HEIGHT: f64 = 380.0;
 /// Pixels beside what is drawn.
 const LEFT: f64 = 76.0;
 const RIGHT: f64 = 26.0;
+/// The percentile from which on the axis has room for latencies.
+const FASTEST: f64 = 1.0;
+
 /// One of the two views of the same latencies.
 struct View {
     kind: &'static str,
@@ -62,7 +66,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let mut pieces = vec![Piece::Words(html! {
         p.says { "A line is all seeds of a choice together; the band around it reaches from the least to the greatest seed. Left: \
                   every request, the fastest first. Right: the slowest, where each step is a tenth of the requests of the one \
-                  before, to where one request is left." }
+                  before, to where one request is left. What is faster than the axis goes stands at its lower edge; the numbers have it." }
     })];
     for (at, group) in source.groups.iter().enumerate() {
         let (curves, missing) = latency::curves(source, group);
@@ -105,11 +109,13 @@ fn charts(curves: &[Curve]) -> Vec<Piece> {
 fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point>) -> Chart {
     let mut plots: Vec<Plot> = Vec::new();
     let all: Vec<latency::Point> = curves.iter().flat_map(points).collect();
-    let positive = all.iter().flat_map(|point| [point.least, point.of_all]).filter(|ns| *ns > 0.0);
+    // A single fastest request would stretch the axis: it goes down to the fastest hundredth.
+    let usual = all.iter().filter(|point| point.percent >= FASTEST);
+    let positive = usual.flat_map(|point| [point.least, point.of_all]).filter(|ns| *ns > 0.0);
     let floor = positive.fold(f64::INFINITY, f64::min);
     let most = all.iter().map(|point| point.greatest).fold(1.0, f64::max);
     let floor = if floor.is_finite() { floor * 0.9 } else { most / 10.0 };
-    // What took no time (it was in memory) is at the lower edge of the logarithmic scale.
+    // What is below that, or took no time (it was in memory), is at the lower edge of the logarithmic scale.
     let drawn = |ns: f64| ns.max(floor);
     for curve in curves {
         let series = ink::Series::of(curve.series);

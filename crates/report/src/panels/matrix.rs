@@ -1,18 +1,15 @@
 //! Every cell: how it did, against its baseline, and what went wrong in it.
 
-use std::mem::discriminant;
-
-use disklab_collect::Remark;
 use disklab_compare::{Judgement, Metric, answer};
 use disklab_stats::Verdict;
-use disklab_units::prose::count;
 use maud::{Markup, html};
 
+use crate::fates::Fate;
+use crate::notes::Notes;
 use crate::panel::{Panel, Piece};
 use crate::source::{Choice, Group, Source};
-use crate::text::slug;
 
-pub const PANEL: Panel = Panel { place: 20, name: "matrix", title: "All cells", draw };
+pub const PANEL: Panel = Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let metric = source.metrics.first().ok_or("No number was asked for.")?;
@@ -49,7 +46,11 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     };
     Ok(vec![Piece::Words(html! {
         @if judged { (glance(source, &axes, metric)) }
-        (table) (notes.markup())
+        (table)
+        @let sentences = notes.sentences();
+        @if !sentences.is_empty() {
+            ol.notes { @for (at, sentence) in sentences.iter().enumerate() { li id={"matrix-note-" (at + 1)} { (sentence) } } }
+        }
     })])
 }
 
@@ -95,11 +96,9 @@ fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric)
         td data-verdict=[judgement.map(|it| it.verdict)] {
             a href={"#bars-" (group.name)} {
                 @match (choice.spread(metric), judgement) {
-                    (None, _) => { span.x { "✕ no result" } },
-                    (Some(_), Some(it)) => {
-                        (answer::arrow(it.verdict)) " " (it.change.map_or_else(|| it.verdict.to_string(), |change| answer::change(change.percent)))
-                    },
-                    (Some(_), None) => { @if is_baseline { "baseline" } @else { "-" } },
+                    (None, _) => { (nothing(choice)) },
+                    (Some(_), Some(it)) if it.change.is_some() => { (answer::told(it.change, it.verdict)) },
+                    (Some(_), _) => { @if is_baseline { "baseline" } @else { "-" } },
                 }
             }
         }
@@ -123,9 +122,9 @@ fn row<'a>(
     let median = judgement.and_then(|it| it.treatment_median).or(spread.map(|spread| spread.median));
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let trials = choice.results().count();
-    let (failures, marks) = (choice.failures_in_words(), notes.marks(choice));
+    let (fates, marks) = (choice.fates(), marks(notes, choice));
     html! {
-        tr id={"matrix-" (group.name) "-" (slug(&choice.value))} data-verdict=[judgement.map(|it| it.verdict)] {
+        tr id={"matrix-" (group.name) "--" (choice.name)} data-verdict=[judgement.map(|it| it.verdict)] {
             @for axis in axes { td { (group.cell.value(axis).unwrap_or_default()) } }
             th scope="row" { a href={"#bars-" (group.name)} { (choice.value) } }
             @if source.baseline.is_some() {
@@ -133,15 +132,35 @@ fn row<'a>(
                 td.number data-value=[number(change.map(|change| change.percent))] { (told) }
                 td.number data-value=[number(change.map(|change| change.low))] { (interval) }
             }
-            td.number data-value=[number(median)] { @if let Some(median) = median { (answer::value(median, &unit)) } @else { span.x title="no result" { "✕" } } }
+            td.number data-value=[number(median)] { @if let Some(median) = median { (answer::value(median, &unit)) } @else { (nothing(choice)) } }
             td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of " (choice.trials.len()) } }
             td.remarks {
-                @for failure in &failures { div.failure { span.x aria-hidden="true" { "✕ " } (failure) } }
-                @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &failures)) { div { (why) } }
+                @for fate in &fates {
+                    @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " } (fate.text) } } @else { div { (fate.text) } }
+                }
+                @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &fates)) { div { (why) } }
+                @if let Some(seeds) = judgement.and_then(|it| it.seeds_to_decide) { div { (answer::seeds(seeds)) " would decide" } }
                 @for (at, number) in &marks { a.note href={"#matrix-note-" (number)} { "[" (number) "]" @if at + 1 < marks.len() { " " } } }
             }
         }
     }
+}
+
+/// In the place of a number.
+fn nothing(choice: &Choice) -> Markup {
+    let (words, failed) = choice.without_result();
+    html! { @if failed { span.x { "✕ " (words) } } @else { span.to-come { (words) } } }
+}
+
+/// Numbers of notes on a choice, each with its place among them.
+fn marks<'a>(notes: &mut Notes<'a>, choice: &Choice<'a>) -> Vec<(usize, usize)> {
+    let mut marks: Vec<usize> = Vec::new();
+    for (tried, outcome) in choice.results() {
+        marks.extend(notes.numbers(&outcome.remarks, tried.id));
+    }
+    marks.sort_unstable();
+    marks.dedup();
+    marks.into_iter().enumerate().collect()
 }
 
 /// What a column is sorted by, as JavaScript reads numbers.
@@ -154,70 +173,33 @@ fn number(value: Option<f64>) -> Option<String> {
 }
 
 /// `seed 3 of queue: reason` says what `seed 3: failed: reason` says already.
-fn repeats(remark: &str, failures: &[String]) -> bool {
+fn repeats(remark: &str, fates: &[Fate]) -> bool {
     let reason = remark.split_once(": ").map_or(remark, |(_, reason)| reason);
-    failures.iter().any(|failure| failure.ends_with(reason))
+    fates.iter().any(|fate| fate.text.ends_with(reason))
 }
 
-/// A verdict by a sign and a word.
+/// A verdict in a word.
 pub fn verdict(judgement: Option<&Judgement>, is_baseline: bool) -> Markup {
     html! {
-        @match judgement.map(|it| it.verdict) {
-            Some(verdict) => span class={"verdict-" (verdict)} { span aria-hidden="true" { (answer::arrow(verdict)) " " } (verdict) },
+        @match judgement.filter(|it| it.change.is_some()).map(|it| it.verdict) {
+            Some(verdict) => span class={"verdict-" (verdict)} { (verdict) },
             None if is_baseline => span.verdict-baseline { "baseline" },
             None => span.verdict-none { "none" },
         }
     }
 }
 
-/// In a word or two for each choice of a group: `queue ▲ +12 %`.
+/// In a word or two for each choice of a group: `queue +12 % better`.
 pub fn summary(source: &Source, group: &Group, metric: &Metric) -> String {
     let told = |choice: &Choice| {
         let judgement = source.judgement(group, &choice.value, metric)?;
-        let change = judgement.change.filter(|_| judgement.verdict != Verdict::Undecided);
-        let change = change.map_or_else(String::new, |change| format!(" {}", answer::change(change.percent)));
-        Some(format!("{} {}{change}", choice.value, answer::arrow(judgement.verdict)))
+        let change = judgement.change?;
+        let told = match judgement.verdict {
+            Verdict::Undecided => Verdict::Undecided.to_string(),
+            verdict => answer::told(Some(change), verdict),
+        };
+        // A line ends between choices, not within one.
+        Some(format!("{} {told}", choice.value).replace(' ', "\u{a0}"))
     };
     group.choices.iter().filter_map(told).collect::<Vec<_>>().join(" · ")
-}
-
-/// Remarks that do not keep a trial out of verdicts: each kind once below the table, with the first trial that it is on.
-#[derive(Debug, Default)]
-struct Notes<'a> {
-    /// The remark, its trial and on how many trials the like is.
-    all: Vec<(&'a Remark, &'a str, usize)>,
-}
-
-impl<'a> Notes<'a> {
-    /// Numbers from 1, each with its place among them.
-    fn marks(&mut self, choice: &Choice<'a>) -> Vec<(usize, usize)> {
-        let mut numbers: Vec<usize> = Vec::new();
-        for (tried, outcome) in choice.results() {
-            for remark in &outcome.remarks {
-                let known = self.all.iter().position(|(it, ..)| discriminant(*it) == discriminant(remark));
-                let at = known.unwrap_or(self.all.len());
-                if known.is_none() {
-                    self.all.push((remark, tried.id, 0));
-                }
-                self.all[at].2 += 1;
-                if !numbers.contains(&(at + 1)) {
-                    numbers.push(at + 1);
-                }
-            }
-        }
-        numbers.into_iter().enumerate().collect()
-    }
-
-    fn markup(&self) -> Markup {
-        html! {
-            @if !self.all.is_empty() {
-                ol.notes {
-                    @for (at, (remark, trial, trials)) in self.all.iter().enumerate() {
-                        li id={"matrix-note-" (at + 1)} { (trial) ": " (remark)
-                            @if *trials > 1 { ", and the like of " (count(trials - 1, "trial")) " more" } }
-                    }
-                }
-            }
-        }
-    }
 }

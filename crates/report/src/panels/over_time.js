@@ -10,9 +10,14 @@
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   };
   const scales = { a: packed[0].dataset.scale, b: packed[0].dataset.scale };
+  const wanted = {};
   const show = async (side, script) => {
+    wanted[side] = script;
+    const unpacked = await unpack(script);
+    // Something else was chosen meanwhile.
+    if (wanted[side] !== script) return;
     const template = document.createElement("template");
-    template.innerHTML = (await unpack(script)).replaceAll("over-time-pair-side-", `over-time-pair-${side}-`);
+    template.innerHTML = unpacked.replaceAll("over-time-pair-side-", `over-time-pair-${side}-`);
     for (const figure of template.content.querySelectorAll("figure")) document.getElementById(figure.id)?.replaceWith(figure);
     scales[side] = script.dataset.scale;
     panel.querySelector("[data-apart]").hidden = scales.a === scales.b;

@@ -3,49 +3,48 @@
 use disklab_compare::answer;
 use disklab_store::record::name_of;
 use disklab_store::{Outcome, Record};
-use disklab_trace::timeline::Shape;
-use disklab_trace::{Survey, Timeline};
 use disklab_units::prose::count;
 use maud::{PreEscaped, html};
 
 use crate::embedded;
-use crate::over_time::{Scale, pictures};
+use crate::over_time::{Scale, Watched, pictures};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::{Choice, Group, Source};
+use crate::traces::{Surveyed, share_addresses};
 
-pub const PANEL: Panel = Panel { place: 50, name: "over-time", title: "Over time", draw };
+pub const PANEL: Panel = Panel {
+    place: 50,
+    name: "over-time",
+    title: "Over time",
+    pictures: "a-throughput, a-seeks, a-depth, a-utilisation, a-addresses; b-... of the other trial",
+    draw,
+};
 
-/// Of time; and pixels of all disks' addresses together, and of each one's at least and at most.
-const BINS: usize = 180;
-const COLUMNS: usize = 320;
-const ROWS: (usize, usize, usize) = (240, 24, 120);
 /// Letters that pictures of trials to choose from may take.
 const BUDGET: usize = 400_000;
 /// Requests of their traces that are read for that.
 const REQUESTS: u64 = 2_000_000;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
-    let chosen = chosen(source)?;
-    let mut lost = Vec::new();
-    let mut pair = Vec::new();
-    for trial in &chosen {
-        match watched(trial) {
-            Ok(watched) => pair.push(watched),
-            Err(why) => lost.push(format!("{}: {why}", trial.label)),
+    let (mut lost, mut pair) = (Vec::new(), Vec::new());
+    for trial in chosen(source)? {
+        match trial.surveyed() {
+            Ok(surveyed) => pair.push(surveyed),
+            Err(why) => lost.push(why),
         }
     }
     if pair.is_empty() {
         return Err(format!("No trace can be shown. {}.", lost.join("; ")));
     }
     let home = home(source, &pair);
-    let mut rest = Rest { room: REQUESTS, lost: Vec::new() };
-    let beside = home.map_or_else(Vec::new, |group| line_up(source, group, &pair, &mut rest));
-    let scale = Scale::of(pair.iter().chain(&beside).map(|it| &it.line));
-    let sides: Vec<_> = pair
-        .iter()
-        .zip(["a", "b"])
-        .map(|(it, side)| pictures(&it.line, &it.names, &it.label, side, &scale))
-        .collect();
+    let labels: Vec<String> = pair.iter().map(|it| it.label.clone()).collect();
+    let mut rest = Rest { room: REQUESTS, lost: Vec::new(), cut: Vec::new() };
+    let beside = home.map_or_else(Vec::new, |group| line_up(source, group, &labels, &mut rest));
+    let (pair, beside): (Vec<_>, Vec<_>) = drawn(pair.into_iter().chain(beside).collect(), &mut rest)
+        .into_iter()
+        .partition(|it| labels.contains(&it.label));
+    let scale = Scale::of(pair.iter().chain(&beside));
+    let sides: Vec<_> = pair.iter().zip(["a", "b"]).map(|(it, side)| pictures(it, side, &scale)).collect();
     let mut charts: Vec<Piece> = Vec::new();
     let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
     let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();
@@ -54,11 +53,12 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     }
     let (scripts, left) = to_choose_from(source, home, &pair, &beside, &scale, &mut rest);
     let damaged = rest.lost.len();
-    let labels: Vec<&str> = pair.iter().map(|it| it.label.as_str()).collect();
     let words = html! {
         p { "The measured phase, disk by disk. A seek is a read or write that does not begin where the one that ended before \
              it on its disk had ended." }
         @for why in &lost { p.missing { "Not shown: " (why) "." } }
+        @if let Some(first) = rest.cut.first() { p.missing { (first)
+            @if rest.cut.len() > 1 { "; the like of " (count(rest.cut.len() - 1, "trial")) " more" } "." } }
         @if let Some(first) = rest.lost.first() { p.missing { (count(damaged, "trial")) " cannot be chosen: " (first)
             @if damaged > 1 { "; the like of the others" } "." } }
         div.filters hidden data-choose data-a=[labels.first()] data-b=[labels.get(1)] role="group" aria-label="Trials" {}
@@ -136,35 +136,15 @@ fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Out
     Trial { label, record, outcome }
 }
 
-struct Watched {
-    label: String,
-    /// The disks' names, with what they are models of.
-    names: Vec<String>,
-    line: Timeline,
-}
-
-/// Two passes over the trace.
-fn watched(trial: &Trial) -> Result<Watched, String> {
-    let raw = trial.record.raw(trial.outcome).ok_or("it left no raw output")?;
-    let path =
-        disklab_trace::find(&raw).ok_or("it has no trace of its requests (run --no-trace, or imported)")?;
-    let open = || disklab_trace::open(&path).map_err(|error| error.to_string());
-    let survey = Survey::of(open()?).map_err(|error| error.to_string())?;
-    let phase = survey.measure().ok_or("its trace has no measured phase")?;
-    let (all, least, most) = ROWS;
-    let rows = (all / survey.disks.len().max(1)).clamp(least, most);
-    let shape = Shape { bins: BINS, columns: COLUMNS, rows };
-    let line = Timeline::of(open()?, &survey, phase, shape).map_err(|error| error.to_string())?;
-    let devices = trial.outcome.sample.as_ref().map_or(&[][..], |sample| &sample.devices);
-    let name = |index: usize| {
-        let device = devices.get(index);
-        device.map_or_else(|| format!("disk {}", index + 1), |device| device.name.clone())
-    };
-    Ok(Watched { label: trial.label.clone(), names: (0..line.disks.len()).map(name).collect(), line })
+impl Trial<'_> {
+    fn surveyed(&self) -> Result<Surveyed, String> {
+        let surveyed = Surveyed::of(&self.label, self.record, self.outcome);
+        surveyed.map_err(|why| format!("{}: {why}", self.label))
+    }
 }
 
 /// The group that all of a pair are of: its trials are drawn so that any two can be held against each other.
-fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Watched]) -> Option<&'s Group<'a>> {
+fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
     let labels = |group: &'s Group<'a>| -> Vec<String> {
         let all = group.choices.iter().flat_map(Choice::results);
         all.map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome).label).collect()
@@ -179,23 +159,42 @@ fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Watched]) -> Option<&'s Group<'a
 struct Rest {
     /// Requests in traces.
     room: u64,
+    /// Trials that are not shown, with the reason.
     lost: Vec<String>,
+    /// Trials that are shown in part, likewise.
+    cut: Vec<String>,
 }
 
-/// The first seed of each choice of a group, without those of the pair, as long as there is room.
-fn line_up(source: &Source, group: &Group, pair: &[Watched], rest: &mut Rest) -> Vec<Watched> {
+/// Trials that are held against each other.
+fn drawn(mut all: Vec<Surveyed>, rest: &mut Rest) -> Vec<Watched> {
+    share_addresses(&mut all);
+    let mut found = Vec::new();
+    for it in &all {
+        match it.drawn() {
+            Ok(watched) => {
+                found.push(watched);
+                rest.cut.extend(it.cut());
+            }
+            Err(why) => rest.lost.push(format!("{}: {why}", it.label)),
+        }
+    }
+    found
+}
+
+/// The first seed of each choice of a group, without those that are there already, as long as there is room.
+fn line_up(source: &Source, group: &Group, without: &[String], rest: &mut Rest) -> Vec<Surveyed> {
     let mut found = Vec::new();
     for trial in group.choices.iter().filter_map(|choice| first(source, choice)) {
-        if pair.iter().any(|it| it.label == trial.label) {
+        if without.contains(&trial.label) {
             continue;
         }
         let devices = trial.outcome.sample.as_ref().map_or(&[][..], |sample| &sample.devices);
         let requests = devices.iter().map(|it| it.reads + it.writes).sum();
         let Some(room) = rest.room.checked_sub(requests) else { break };
         rest.room = room;
-        match watched(&trial) {
-            Ok(watched) => found.push(watched),
-            Err(why) => rest.lost.push(format!("{}: {why}", trial.label)),
+        match trial.surveyed() {
+            Ok(surveyed) => found.push(surveyed),
+            Err(why) => rest.lost.push(why),
         }
     }
     found
@@ -211,7 +210,7 @@ struct Packed {
 
 impl Packed {
     fn of(it: &Watched, scale: &Scale, name: &str) -> Self {
-        let charts = pictures(&it.line, &it.names, &it.label, "side", scale);
+        let charts = pictures(it, "side", scale);
         let figures =
             charts.iter().map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
         let pictures = embedded::packed(&figures.collect::<String>());
@@ -231,11 +230,12 @@ fn to_choose_from(
 ) -> (Vec<Packed>, usize) {
     let mut packed: Vec<Packed> =
         pair.iter().chain(beside).map(|it| Packed::of(it, scale, "of-the-pair")).collect();
+    let labels: Vec<String> = pair.iter().map(|it| it.label.clone()).collect();
     let mut room = BUDGET.saturating_sub(packed.iter().map(|it| it.pictures.len()).sum());
     let others = source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
     'all: for group in others {
-        let own = line_up(source, group, pair, rest);
-        let scale = Scale::of(own.iter().map(|it| &it.line));
+        let own = drawn(line_up(source, group, &labels, rest), rest);
+        let scale = Scale::of(own.iter());
         for it in &own {
             let one = Packed::of(it, &scale, &group.name);
             if one.pictures.len() > room {

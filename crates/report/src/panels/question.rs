@@ -8,11 +8,12 @@ use disklab_store::Record;
 use disklab_store::record::name_of;
 use disklab_units::prose::count;
 
-use crate::merge::Report;
+use crate::merge::made_with;
 use crate::panel::{Panel, Piece};
 use crate::source::{RECORD, Source};
 
-pub const PANEL: Panel = Panel { place: 10, name: "question", title: "Question and answer", draw };
+pub const PANEL: Panel =
+    Panel { place: 10, name: "question", title: "Question and answer", pictures: "", draw };
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
@@ -31,6 +32,7 @@ fn answer(source: &Source) -> Markup {
         @if let Some(why) = &source.no_judgements { p.missing { "No verdicts: " (why) "." } }
         @if !sentences.is_empty() {
             ul.answer { @for sentence in &sentences { li { (told(sentence)) "." } } }
+            @if let Some(seeds) = source.seeds_to_decide() { p { (seeds) "." } }
             p.terms { (source.terms.in_words(&source.contests, source.until)) ". "
                 (count(source.judgements.len(), "verdict")) " in all, on "
                 (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
@@ -80,7 +82,10 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
         facts.push((format!("trials{of}"), report.trials.to_string()));
         facts.extend(disks(record).map(|disks| (format!("disks{of}"), disks)));
         facts.extend(measured(record).map(|measured| (format!("measured{of}"), measured)));
-        facts.extend(made_with(report).map(|made| (format!("made with{of}"), made)));
+        let made = made_with(report);
+        if !made.is_empty() {
+            facts.push((format!("made with{of}"), made.join(", ")));
+        }
         if !report.created.is_empty() {
             facts.push((format!("begun{of}"), report.created.clone()));
         }
@@ -127,14 +132,6 @@ fn measured(record: &Record) -> Option<String> {
     let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok()?;
     let Span { rotational, solid_state } = suite.runtime;
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in virtual time"))
-}
-
-fn made_with(report: &Report) -> Option<String> {
-    let mut parts: Vec<String> =
-        report.kernels.iter().map(|kernel| format!("Linux {}", kernel.version)).collect();
-    // A tool's version comes first in its fact.
-    parts.extend(report.tools.get("fio").and_then(|fio| fio.split(',').next()).map(str::to_owned));
-    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 fn conditions(source: &Source) -> Markup {

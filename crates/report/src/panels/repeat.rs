@@ -1,6 +1,7 @@
 //! How to make it again: the command, what it was made with, and where the raw output of each trial is.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use disklab_compare::Metric;
 use disklab_store::outcome::Outcome;
@@ -13,7 +14,10 @@ use crate::panel::{Panel, Piece};
 use crate::source::{Source, families};
 use crate::text::in_shell;
 
-pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", draw };
+pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
+
+/// What a record calls the commit that its disklab was built from, among the facts that a resume does not ask for.
+pub const COMMIT: &str = "commit";
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
@@ -55,7 +59,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
     html! {
         @if words.is_empty() { p.missing { "The record does not say by which command it was made." } } @else { pre { (words) } }
         dl.facts {
-            @if !manifest.disklab.is_empty() { (fact("disklab", &manifest.disklab)) }
+            @if !manifest.disklab.is_empty() { (fact("disklab", &disklab(record))) }
             (fact("seeds", &seeds(record)))
             @for kernel in &manifest.kernels {
                 (fact(&format!("kernel {}", kernel.name), &format!("Linux {}", kernel.version)))
@@ -65,7 +69,7 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
                 @if !kernel.compiler.is_empty() { (fact("its compiler", &kernel.compiler)) }
             }
             @for Fact { name, value } in &manifest.tools { (fact(name, value)) }
-            @for Fact { name, value } in &manifest.host { (fact(&format!("host: {name}"), value)) }
+            @for Fact { name, value } in manifest.host.iter().filter(|fact| fact.name != COMMIT) { (fact(&format!("host: {name}"), value)) }
         }
         @if !manifest.suite.text().is_empty() {
             details { summary { "The suite " (manifest.suite.name) ", SHA-256 " (manifest.suite.sha256()) } pre { (manifest.suite.text()) } }
@@ -80,12 +84,27 @@ fn of_record(record: &Record, link: Option<&str>) -> Markup {
     }
 }
 
+/// Its version, and its commit where that is known.
+fn disklab(record: &Record) -> String {
+    let manifest = record.manifest();
+    let commit = manifest.host.iter().find(|fact| fact.name == COMMIT);
+    commit.map_or_else(
+        || manifest.disklab.clone(),
+        |commit| format!("{}, commit {}", manifest.disklab, commit.value),
+    )
+}
+
 fn fact(name: &str, value: &str) -> Markup {
     html! { div { dt { (name) } dd { (value) } } }
 }
 
+/// The program by its name: where it was installed is nothing to repeat.
 fn words(command: &[String]) -> String {
-    command.iter().map(|word| in_shell(word)).collect::<Vec<_>>().join(" ")
+    let name = |(at, word): (usize, &String)| {
+        let file = Path::new(word).file_name().filter(|_| at == 0);
+        in_shell(&file.map_or_else(|| word.clone(), |file| file.to_string_lossy().into_owned()))
+    };
+    command.iter().enumerate().map(name).collect::<Vec<_>>().join(" ")
 }
 
 fn seeds(record: &Record) -> String {
@@ -137,6 +156,13 @@ fn href(path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_program_is_named_and_not_its_path() {
+        let typed = ["/home/a b/disklab", "run", "lab/x y.toml"].map(str::to_owned);
+        assert_eq!(words(&typed), "disklab run 'lab/x y.toml'");
+        assert_eq!(words(&[]), "");
+    }
 
     #[test]
     fn a_link_leads_to_files_only() {

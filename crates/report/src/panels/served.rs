@@ -11,7 +11,8 @@ use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::{Choice, Group, Source};
 
-pub const PANEL: Panel = Panel { place: 60, name: "served", title: "Who served what", draw };
+pub const PANEL: Panel =
+    Panel { place: 60, name: "served", title: "Who served what", pictures: "shares", draw };
 
 /// Bars of a choice at most: its first seeds.
 const SEEDS: usize = 8;

@@ -11,7 +11,7 @@ use crate::panels::matrix::verdict;
 use crate::panels::served::told;
 use crate::source::{Choice, Group, Source};
 
-pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", draw };
+pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let baseline =

@@ -4,11 +4,12 @@ use disklab_collect::Spread;
 use disklab_compare::{Metric, answer};
 use disklab_store::outcome::{Cell, seed_of_id};
 use disklab_store::record::name_of;
-use disklab_store::{Outcome, Record, Status};
-use disklab_units::prose::listed;
+use disklab_store::{Outcome, Record};
 
 use super::RECORD;
-use crate::text::slug;
+use crate::fates::{Fate, NOT_RUN, NOT_YET, fates};
+use crate::merge::{TrialRow, goes_on};
+use crate::text::{distinct, slug};
 
 /// Choices with all else equal.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Group<'a> {
 /// One cell: a value of the axis that is compared.
 #[derive(Debug)]
 pub struct Choice<'a> {
+    /// A slug, each once in its group.
+    pub name: String,
     pub value: String,
     pub trials: Vec<Tried<'a>>,
 }
@@ -35,6 +38,8 @@ pub struct Tried<'a> {
     pub seed_index: Option<u32>,
     /// `None`: it has not run.
     pub outcome: Option<&'a Outcome>,
+    /// Somebody runs the trials of its record now.
+    pub goes_on: bool,
 }
 
 impl Group<'_> {
@@ -55,38 +60,25 @@ impl<'a> Choice<'a> {
         Spread::of(self.results().filter_map(|(_, outcome)| metric.of(outcome)))
     }
 
-    /// Those that ought to have given such a result and did not, each with the reason.
-    pub fn failures(&self) -> Vec<(&Tried<'a>, String)> {
-        let failed = |tried: &Tried<'a>| match tried.outcome {
-            None => Some("not run".to_owned()),
-            Some(outcome) if outcome.status == Status::Ok => {
-                let doubt = outcome.remarks.iter().find(|remark| remark.doubts())?;
-                Some(format!("its numbers cannot be true together: {doubt}"))
-            }
-            Some(outcome) if outcome.status == Status::Spared => None,
-            Some(outcome) => {
-                let reason = outcome.reason.as_deref().unwrap_or("no reason given");
-                Some(format!("{}: {reason}", outcome.status))
-            }
-        };
-        self.trials.iter().filter_map(|tried| Some((tried, failed(tried)?))).collect()
+    /// What became of the others, in words.
+    pub fn fates(&self) -> Vec<Fate> {
+        let goes_on = self.trials.iter().any(|tried| tried.goes_on);
+        fates(self.trials.iter().map(|tried| TrialRow::of(tried.id, tried.outcome)), goes_on)
     }
 
-    /// The failures in words, those of one fate together: `seeds 1 and 3: failed: no answer within 60 s`.
-    pub fn failures_in_words(&self) -> Vec<String> {
-        let mut fates: Vec<(String, Vec<String>)> = Vec::new();
-        for (tried, reason) in self.failures() {
-            let seed = tried.seed_index.map_or_else(|| tried.id.to_owned(), |seed| seed.to_string());
-            match fates.iter_mut().find(|(known, _)| *known == reason) {
-                Some((_, seeds)) => seeds.push(seed),
-                None => fates.push((reason, vec![seed])),
-            }
+    /// What stands in the place of a number that there is none of; and whether that is so because something went wrong.
+    pub fn without_result(&self) -> (&'static str, bool) {
+        let to_come = self.fates().iter().any(|fate| !fate.failed);
+        match self.trials.iter().any(|tried| tried.goes_on) {
+            _ if self.has_failed() || !to_come => ("no result", true),
+            true => (NOT_YET, false),
+            false => (NOT_RUN, false),
         }
-        let told = |(reason, seeds): (String, Vec<String>)| {
-            let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
-            format!("{noun} {}: {reason}", listed(&seeds))
-        };
-        fates.into_iter().map(told).collect()
+    }
+
+    /// Some trial ought to have given a result, and did not.
+    pub fn has_failed(&self) -> bool {
+        self.fates().iter().any(|fate| fate.failed)
     }
 }
 
@@ -101,6 +93,7 @@ impl Tried<'_> {
 pub fn of<'a>(records: &'a [Record], axes: &[Vec<String>], compared: &str) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
     for (record, axes) in records.iter().zip(axes) {
+        let goes_on = goes_on(record);
         for (id, outcome) in record.outcomes() {
             let cell = outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone());
             let (value, rest) = if compared == RECORD && records.len() > 1 {
@@ -110,7 +103,7 @@ pub fn of<'a>(records: &'a [Record], axes: &[Vec<String>], compared: &str) -> Ve
                 (value, Cell(cell.0.into_iter().filter(|(axis, _)| axis != compared).collect()))
             };
             let seed_index = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(id));
-            add(&mut groups, rest, value, Tried { record, id, seed_index, outcome });
+            add(&mut groups, rest, value, Tried { record, id, seed_index, outcome, goes_on });
         }
     }
     groups
@@ -118,20 +111,17 @@ pub fn of<'a>(records: &'a [Record], axes: &[Vec<String>], compared: &str) -> Ve
 
 fn add<'a>(groups: &mut Vec<Group<'a>>, cell: Cell, value: String, tried: Tried<'a>) {
     let at = groups.iter().position(|group| group.cell == cell).unwrap_or_else(|| {
-        let plain = slug(&answer::values(&cell));
         let taken = |name: &str| groups.iter().any(|group| group.name == name);
-        // Values that differ in signs only have one slug.
-        let name = if plain.is_empty() || taken(&plain) {
-            format!("cell{}-{plain}", groups.len() + 1)
-        } else {
-            plain
-        };
+        let name = distinct(slug(&answer::values(&cell)), "cell", groups.len() + 1, taken);
         groups.push(Group { name, cell, choices: Vec::new() });
         groups.len() - 1
     });
     let choices = &mut groups[at].choices;
-    match choices.iter_mut().find(|choice| choice.value == value) {
-        Some(choice) => choice.trials.push(tried),
-        None => choices.push(Choice { value, trials: vec![tried] }),
+    if let Some(choice) = choices.iter_mut().find(|choice| choice.value == value) {
+        choice.trials.push(tried);
+        return;
     }
+    let taken = |name: &str| choices.iter().any(|choice| choice.name == name);
+    let name = distinct(slug(&value), "choice", choices.len() + 1, taken);
+    choices.push(Choice { name, value, trials: vec![tried] });
 }

@@ -84,3 +84,47 @@ fn no_line_yet() {
     assert!(latency(&page).contains("No trial has latencies"));
     markdown(record.path());
 }
+
+/// What has not run yet is no failure, and the page says that there is more to come.
+#[test]
+fn a_run_that_goes_on() {
+    let record = copy();
+    let lines = record.path().join("trials.jsonl");
+    change(&lines, |text| text.lines().take(5).fold(String::new(), |all, line| all + line + "\n"));
+    let left = html(record.path());
+    assert!(left.contains("unfinished: 5 of 18 trials have ended, and nobody"), "{left}");
+    assert!(left.contains("disklab run --resume "));
+    assert!(between(&left, "id=\"matrix\"", "</section>").contains(">not run</span>"));
+    let lock = fs::File::create(record.path().join("lock")).expect("a file");
+    lock.lock().expect("nobody has it");
+    let (page, text) = (html(record.path()), markdown(record.path()));
+    for made in [&page, &text] {
+        assert!(made.contains("unfinished: 5 of 18 trials have ended; it went on"), "{made}");
+    }
+    let matrix = between(&page, "id=\"matrix\"", "</section>");
+    assert!(matrix.contains(">not yet</span>") && !matrix.contains("✕"), "{matrix}");
+    assert!(!between(&page, "id=\"bars\"", "</section>").contains("✕ </span>"));
+    assert!(text.contains("not yet") && !text.contains("✕"), "{text}");
+    let open = between(&page, "class=\"group\" id=\"bars-", "\"");
+    assert!(page.contains(&format!("id=\"bars-{open}\" open")), "the first group is open, as it has results");
+}
+
+/// It is drawn as far as it goes, beside a whole one, and that is said there.
+#[test]
+fn a_trace_that_was_cut_off() {
+    let record = copy();
+    let path = record.path().join(TRIAL).join("requests.trace");
+    let bytes = fs::read(&path).expect("the fixture has this trace");
+    fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
+    let page = html(record.path());
+    let said = between(&page, "id=\"over-time\"", "</section>");
+    assert!(said.contains("+pid+s1: its trace is drawn as far as it goes, "), "{said}");
+    assert_eq!(said.matches(">not in the trace</text>").count(), 5, "one in each picture of that trial");
+    let captions = said.split("<figcaption>").skip(1).filter_map(|it| it.split("</figcaption>").next());
+    assert_eq!(captions.filter(|it| it.contains("pid+s1, cut off: its trace ends after ")).count(), 5);
+    // Not even its beginning is left.
+    fs::write(&path, &bytes[..40]).expect("written");
+    let page = html(record.path());
+    let said = between(&page, "id=\"over-time\"", "</section>");
+    assert!(said.contains("its trace is cut off before the measured phase: "), "{said}");
+}

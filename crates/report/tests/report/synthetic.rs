@@ -1,4 +1,5 @@
-//! A record that nobody ran, as large as is wanted: each trial with a histogram of its own. Of tests, and of the bench.
+//! A record that nobody ran, as large as is wanted: each trial with a histogram and a trace of its own. Of tests, and of the
+//! bench.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -6,9 +7,11 @@ use std::{fs, io};
 
 use disklab_collect::Sample;
 use disklab_collect::sample::LatencyKind;
+use disklab_disks::Op;
 use disklab_store::manifest::Suite;
 use disklab_store::outcome::Cell;
 use disklab_store::{Manifest, Outcome, Status};
+use disklab_trace::{Served, Writer};
 use disklab_units::{Nanos, Seed};
 
 /// Writes into `place` a record of all cells of these axes (name, values), with so many seeds. Policies are held against
@@ -29,6 +32,7 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32) -> io::R
             fs::create_dir_all(place.join(&raw))?;
             let shift = 1.0 + number as f64 / 50.0 + f64::from(seed) / 20.0;
             fs::write(place.join(&raw).join("fio.json"), report(shift))?;
+            fs::write(place.join(&raw).join(disklab_trace::PLAIN), trace(number as u64 + u64::from(seed)))?;
             let pairs =
                 axes.iter().zip(cell).map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
             let outcome = Outcome {
@@ -88,6 +92,36 @@ fn sample(shift: f64) -> Sample {
         p99_9_ns: Some(Nanos((9e6 * shift) as u64)),
         ..Sample::default()
     }
+}
+
+/// Disks of a trial, and requests of its trace.
+const DISKS: u64 = 4;
+const REQUESTS: u64 = 2000;
+
+/// Reads all over disks of 1 TiB, one after the other.
+fn trace(seed: u64) -> Vec<u8> {
+    let mut writer = Writer::new(DISKS as usize);
+    writer.mark(0, "begin measure 0");
+    let (mut now, mut place) = (0, seed);
+    for at in 0..REQUESTS {
+        place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let service = 3_000_000 + (place >> 40) % 6_000_000;
+        let served = Served {
+            disk: ((place >> 33) % DISKS) as usize,
+            op: if at % 8 == 0 { Op::Write } else { Op::Read },
+            fua: false,
+            sector: (place >> 33) & !7,
+            sectors: 8,
+            submitted: now,
+            started: now,
+            ended: now + service,
+        };
+        let arrived = writer.arrived();
+        now = served.ended;
+        writer.served(&served, arrived);
+    }
+    writer.mark(now, "end");
+    writer.pending().to_vec()
 }
 
 /// Latencies over three decades with as many turns as bins, so that no curve is a line.

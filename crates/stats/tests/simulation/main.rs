@@ -4,6 +4,7 @@
 
 mod intervals;
 mod many;
+mod seeds;
 mod sequential;
 mod series;
 mod source;

@@ -1,0 +1,51 @@
+//! Remarks that keep no trial out of verdicts: each kind once, below the table of the cells, with where else it is.
+
+use std::mem::discriminant;
+
+use disklab_collect::Remark;
+use disklab_units::prose::{count, listed};
+
+/// So many other trials are named by their ids.
+const NAMED: usize = 3;
+
+/// Kinds of remarks in the order in which they came, with all trials that they are on.
+#[derive(Debug, Default)]
+pub struct Notes<'a> {
+    all: Vec<(&'a Remark, Vec<&'a str>)>,
+}
+
+impl<'a> Notes<'a> {
+    /// The number of each kind that is among the remarks on a trial, counted from 1.
+    pub fn numbers(&mut self, remarks: &'a [Remark], trial: &'a str) -> Vec<usize> {
+        let mut numbers = Vec::new();
+        for remark in remarks.iter().filter(|remark| !remark.doubts()) {
+            let known = self.all.iter().position(|(it, _)| discriminant(*it) == discriminant(remark));
+            let at = known.unwrap_or(self.all.len());
+            if known.is_none() {
+                self.all.push((remark, Vec::new()));
+            }
+            if self.all[at].1.last() != Some(&trial) {
+                self.all[at].1.push(trial);
+            }
+            if !numbers.contains(&(at + 1)) {
+                numbers.push(at + 1);
+            }
+        }
+        numbers
+    }
+
+    /// In the order of their numbers: the first of its kind in full.
+    pub fn sentences(&self) -> Vec<String> {
+        let sentence = |(remark, trials): &(&Remark, Vec<&str>)| {
+            let (first, others) =
+                trials.split_first().map_or(("", &[][..]), |(first, others)| (*first, others));
+            let others = match others {
+                [] => String::new(),
+                few if few.len() <= NAMED => format!("; the like of {}", listed(few)),
+                many => format!("; the like of {} more", count(many.len(), "trial")),
+            };
+            format!("{first}: {remark}{others}")
+        };
+        self.all.iter().map(sentence).collect()
+    }
+}
