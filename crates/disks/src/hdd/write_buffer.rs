@@ -15,8 +15,8 @@ pub(crate) struct WriteBuffer {
     /// Waiting ones by slot; the slots of others are in `free`.
     extents: Vec<Extent>,
     free: Vec<u32>,
-    /// First sector and slot, in order of address.
-    by_place: Vec<(u64, u32)>,
+    /// Slots in order of address. Only these, so that little is moved when one comes in between.
+    by_place: Vec<u32>,
     /// Slots, oldest first.
     by_age: VecDeque<u32>,
     /// The extent on its way to the medium.
@@ -65,9 +65,9 @@ impl WriteBuffer {
     /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the medium.
     pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> Target) {
         // The first extent that could touch the new one is the last to start before it, or what follows that.
-        let mut at = self.by_place.partition_point(|&(other, _)| other < start).saturating_sub(1);
+        let mut at = self.starting_before(start).saturating_sub(1);
         let mut joined: Option<u32> = None;
-        while let Some(&(_, slot)) = self.by_place.get(at) {
+        while let Some(&slot) = self.by_place.get(at) {
             let other = self.extents[slot as usize];
             if other.start > end {
                 break;
@@ -88,9 +88,13 @@ impl WriteBuffer {
         let extent = Extent { start, end, target: target(start) };
         let slot = joined.unwrap_or_else(|| self.new_slot(extent));
         self.extents[slot as usize] = extent;
-        let at = self.by_place.partition_point(|&(other, _)| other < start);
-        self.by_place.insert(at, (start, slot));
+        self.by_place.insert(self.starting_before(start), slot);
         self.used += end - start;
+    }
+
+    /// How many extents start before `sector`.
+    fn starting_before(&self, sector: u64) -> usize {
+        self.by_place.partition_point(|&slot| self.extents[slot as usize].start < sector)
     }
 
     fn new_slot(&mut self, extent: Extent) -> u32 {
@@ -115,8 +119,8 @@ impl WriteBuffer {
         let mut from = start;
         while from < end {
             let leaving = self.leaving.clone().filter(|leaving| leaving.contains(&from));
-            let before = self.by_place.partition_point(|&(other, _)| other <= from).checked_sub(1);
-            let waiting = before.map(|at| self.extents[self.by_place[at].1 as usize].end);
+            let before = self.starting_before(from + 1).checked_sub(1);
+            let waiting = before.map(|at| self.extents[self.by_place[at] as usize].end);
             match waiting.filter(|&end| end > from).or(leaving.map(|leaving| leaving.end)) {
                 Some(end) => from = end,
                 None => return false,
@@ -135,7 +139,7 @@ impl WriteBuffer {
     pub fn begin(&mut self, age: usize) -> Option<(Range<u64>, Target)> {
         let slot = self.by_age.remove(age)?;
         let Extent { start, end, target } = self.extents[slot as usize];
-        self.by_place.remove(self.by_place.partition_point(|&(other, _)| other < start));
+        self.by_place.remove(self.starting_before(start));
         self.free.push(slot);
         self.leaving = Some(start..end);
         Some((start..end, target))
@@ -238,9 +242,9 @@ mod tests {
                 let all = (start..start + length).all(|s| waiting.contains(&s) || leaving.contains(&s));
                 prop_assert_eq!(buffer.holds(start, start + length), all);
                 let mut last = None;
-                for &(start, slot) in &buffer.by_place {
+                for &slot in &buffer.by_place {
                     let extent = buffer.extents[slot as usize];
-                    prop_assert!(extent.start == start && last <= Some(start) && start < extent.end);
+                    prop_assert!(last <= Some(extent.start) && extent.start < extent.end);
                     last = Some(extent.end);
                 }
                 prop_assert_eq!(buffer.by_place.len(), buffer.by_age.len());
