@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use disklab_kernels::Cache;
-use disklab_spec::{Lab, Model};
+use disklab_spec::Lab;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
