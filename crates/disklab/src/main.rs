@@ -1,6 +1,7 @@
 //! The command line: one file a verb. Nothing but this crate prints.
 
 mod audit;
+mod calibrate;
 mod clean;
 mod cli;
 mod compare;

@@ -35,7 +35,7 @@ pub use bank::Bank;
 pub use counters::Counters;
 pub use hdd::{
     After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd, ScatteredWrite,
-    SurfaceOrder, ZoneLayout,
+    SurfaceOrder, Travel, ZoneLayout,
 };
 
 /// What a request asks for.
