@@ -9,8 +9,9 @@ use crate::bench::{BLOCK, Bench};
 /// are not always in the same place when it is over.
 const CALM: f64 = 150.0;
 const MORE: f64 = 30.0;
-/// Tries that must agree: a read from the medium may by luck be as quick as a hit.
-const AGREED: u32 = 2;
+/// Tries that must agree: a read from the medium may by luck be as quick as a hit, and a hit late for a reason of its own.
+const HITS: u32 = 3;
+const MISSES: u32 = 2;
 /// The furthest that is looked for, in sectors: 64 MiB.
 const FURTHEST: u64 = 131_072;
 /// The most places that are looked for.
@@ -96,10 +97,10 @@ fn border(
 ) -> Result<Option<Bounds>, Error> {
     let mut mostly = |bench: &mut Bench<'_>, number: u64| {
         let (mut hits, mut misses) = (0, 0);
-        while hits.max(misses) < AGREED {
+        while hits < HITS && misses < MISSES {
             if hit(bench, number)? { hits += 1 } else { misses += 1 }
         }
-        Ok::<bool, Error>(hits > misses)
+        Ok::<bool, Error>(hits == HITS)
     };
     let (mut low, mut high) = (0, least);
     while mostly(bench, high)? {

@@ -56,6 +56,9 @@ const SPEEDS: [u32; 8] = [3_600, 4_200, 5_400, 5_700, 5_900, 7_200, 10_000, 15_0
 /// How far a disk may be from what its motor is made for, as a part.
 const TOLERANCE: f64 = 0.001_01;
 
+/// A hit is not later than others by more than this part of a turn. As seldom is a read of the medium as quick.
+const HIT: f64 = 0.02;
+
 const NO_TIME: &str = "no time was left (--time)";
 const READ_ONLY: &str = "it was only read (--write)";
 
@@ -137,7 +140,7 @@ impl Work<'_, '_> {
         if let Some(Port { overhead, rate: link, beside }) = port::measure(self.bench, self.turn)? {
             self.hdd.command_overhead = Nanos(overhead as u64);
             self.hdd.link = Rate(link as u64);
-            self.hit = 1.5 * (overhead + 4096e9 / link) + 20e3;
+            self.hit = overhead + 4096e9 / link + HIT * self.turn;
             let how = "reading again what was just read, 4 KiB to 256 KiB";
             self.sheet.measured("command_overhead", time(overhead), beside, how);
             self.sheet.measured("link", rate(link), beside, how);

@@ -56,8 +56,9 @@ pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> u32 {
 
 /// 160 MiB, in sectors: some ten cylinders of a disk with few heads, two of one with many.
 const LENGTH: u64 = 327_680;
-/// 8 MiB at the very beginning tell roughly how fast the disk is; the stream begins behind what of it may be remembered.
-const ROUGH: u64 = 16_384;
+/// 16 MiB at the very beginning, by requests of 1 MiB, which no host is too slow for, tell roughly how fast the disk is; the
+/// stream begins behind what of it may be remembered.
+const ROUGH: u64 = 32_768;
 const BEGIN: u64 = 2 * ROUGH;
 /// A skew is more than this part of a turn; what a request takes more or less by chance is less.
 const SKEW: f64 = 0.008;
@@ -82,7 +83,7 @@ pub(crate) struct Cylinder {
 
 /// At the beginning of the disk; times in nanoseconds.
 pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64, overhead: f64) -> Result<(Tracks, Stream), Error> {
-    let rough = Stream::read(bench, 0, ROUGH, 256)?;
+    let rough = Stream::read(bench, 0, ROUGH, 2048)?;
     let stream = Stream::read(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
     Ok((tracks(&stream, turn), stream))
 }

@@ -98,10 +98,12 @@ fn the_labs_disks_are_found_again() {
         let (model, found) = (hdd(&original), hdd(&found.1));
         assert_eq!(found.rpm, model.rpm, "{name}: what its motor is made for");
         assert_eq!(
-            (found.zones, found.cache, found.cache_segments, found.write_cache, found.write_buffer),
-            (model.zones, model.cache, model.cache_segments, model.write_cache, model.write_buffer),
+            (found.zones, found.cache, found.cache_segments, found.write_cache),
+            (model.zones, model.cache, model.cache_segments, model.write_cache),
             "{name}"
         );
+        let (buffer, wanted) = (found.write_buffer, model.write_buffer);
+        assert!(off(buffer.0 as f64, wanted.0 as f64) < 0.05, "{name}: {buffer} instead of {wanted}");
     }
 }
 
