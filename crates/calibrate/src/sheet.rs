@@ -60,7 +60,8 @@ impl Sheet {
         for line in head {
             let _ = writeln!(out, "# {}", visible(line));
         }
-        let _ = writeln!(out, "summary = {}\nsize = \"{size}\"\n\n[{family}]", quoted(summary));
+        let _ = writeln!(out, "summary = {}", quoted(summary));
+        let _ = writeln!(out, "size = \"{size}\" # [meas] as many as can be read\n\n[{family}]");
         let width = self.lines.iter().map(|line| line.key.len() + line.value.len()).max().unwrap_or(0);
         for Line { key, value, mark } in &self.lines {
             let space = " ".repeat(width - key.len() - value.len() + 2);

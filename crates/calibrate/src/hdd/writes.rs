@@ -71,8 +71,8 @@ pub(crate) fn flush(bench: &mut Bench<'_>) -> Result<f64, Error> {
         let mut probes: Vec<Probe> =
             bench.places(FLUSHED, u64::from(BLOCK)).iter().map(|&place| Probe::write(place, BLOCK)).collect();
         probes.push(Probe::flush());
-        let timed = bench.serve(1, &probes)?;
-        times.push(timed.last().map_or(0.0, |flush| flush.latency().0 as f64) / FLUSHED as f64);
+        let served = bench.serve(1, &probes)?;
+        times.push(served.last().map_or(0.0, |flush| flush.latency().0 as f64) / FLUSHED as f64);
     }
     Ok(median(&times))
 }

@@ -133,7 +133,7 @@ fn overhead(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Resu
 fn flash(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Result<(), Error> {
     match known.sizes.page {
         Some(page) => {
-            sheet.found("page", size(page), "where a longer read stops taking the channel's time too")
+            sheet.found("page", size(page), "where a longer read stops taking the channel's time too");
         }
         None => sheet.not_visible("page", size(known.page), "longer reads take longer evenly"),
     }
@@ -199,6 +199,13 @@ fn queue(hints: &Hints, sheet: &mut Sheet) {
     sheet.not_visible("queued_flush", queued.to_string(), why);
 }
 
+/// What only writing shows, or why it was not seen.
+struct Written {
+    program: Result<f64, &'static str>,
+    flush: Result<f64, &'static str>,
+    buffer: Result<u64, &'static str>,
+}
+
 fn write(
     bench: &mut Bench<'_>,
     known: &Known,
@@ -208,35 +215,11 @@ fn write(
     let collection = "collecting garbage is not seen from outside; not used by the model yet";
     sheet.not_visible("erase_block", time(3.5e6), collection);
     sheet.not_visible("pages_per_block", "768".to_owned(), collection);
-    let (mut program, mut flush, mut buffer) = (Err(READ_ONLY), Err(READ_ONLY), Err(READ_ONLY));
-    if bench.may_write {
-        bench.step("programs and flushes");
-        let stripe = (u64::from(known.dies) * known.page / 512).min(1024) as u32;
-        let found = writes::measure(bench, stripe)?;
-        // The command goes on meanwhile, and half of the pages come over their channel as the second.
-        let takes = found.programs + known.overhead - 1.5 * known.page_time();
-        program = if takes > 10e3 { Ok(takes) } else { Err("a read behind writes waits for none") };
-        let takes = program.unwrap_or(usual::PROGRAM);
-        flush = Ok((found.flush - known.overhead - known.link_command - takes - known.page_time()).max(0.0));
-        remarks.push(format!("a write of 4 KiB into the buffer takes {}", plain(&time(found.buffered))));
-        buffer = Err(NO_TIME);
-        if bench.has_time_for("write buffer and collection") {
-            let found = writes::sustained(bench)?;
-            buffer = found.buffer.ok_or("the dies take writes as fast as the link brings them");
-            remarks.push(match found.falls {
-                None => format!(
-                    "1 GiB of random writes did not become slower than {} (garbage collection)",
-                    plain(&rate(found.rate))
-                ),
-                Some((bytes, slow)) => format!(
-                    "garbage collection: after {} of random writes they fall from {} to {}",
-                    plain(&size(bytes)),
-                    plain(&rate(found.rate)),
-                    plain(&rate(slow))
-                ),
-            });
-        }
-    }
+    let Written { program, flush, buffer } = if bench.may_write {
+        written(bench, known, remarks)?
+    } else {
+        Written { program: Err(READ_ONLY), flush: Err(READ_ONLY), buffer: Err(READ_ONLY) }
+    };
     match program {
         Ok(takes) => {
             let error = known.page_time() / 2.0 / takes;
@@ -256,4 +239,35 @@ fn write(
         Err(why) => sheet.not_visible("write_buffer", size(usual::BUFFER), why),
     }
     Ok(())
+}
+
+fn written(bench: &mut Bench<'_>, known: &Known, remarks: &mut Vec<String>) -> Result<Written, Error> {
+    bench.step("programs and flushes");
+    let stripe = (u64::from(known.dies) * known.page / 512).min(1024) as u32;
+    let found = writes::measure(bench, stripe)?;
+    // The command goes on meanwhile, and half of the pages come over their channel as the second.
+    let takes = found.programs + known.overhead - 1.5 * known.page_time();
+    let program = if takes > 10e3 { Ok(takes) } else { Err("a read behind writes waits for none") };
+    let takes = program.unwrap_or(usual::PROGRAM) + known.page_time();
+    let flush = (found.flush - known.overhead - known.link_command - takes).clamp(0.0, 1e9);
+    remarks.push(format!("a write of 4 KiB into the buffer takes {}", plain(&time(found.buffered))));
+    if !bench.has_time_for("write buffer and collection") {
+        return Ok(Written { program, flush: Ok(flush), buffer: Err(NO_TIME) });
+    }
+    let found = writes::sustained(bench)?;
+    let before = rate(found.rate);
+    remarks.push(match found.falls {
+        None => format!(
+            "1 GiB of random writes did not become slower than {} (garbage collection)",
+            plain(&before)
+        ),
+        Some((bytes, slow)) => format!(
+            "garbage collection: after {} of random writes they fall from {} to {}",
+            plain(&size(bytes)),
+            plain(&before),
+            plain(&rate(slow))
+        ),
+    });
+    let buffer = found.buffer.ok_or("the dies take writes as fast as the link brings them");
+    Ok(Written { program, flush: Ok(flush), buffer })
 }

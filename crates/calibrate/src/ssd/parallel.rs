@@ -90,8 +90,7 @@ fn slowest(rates: &[f64]) -> Option<u32> {
     let stride = rates.iter().position(slow)? + 1;
     let multiples = || rates.iter().skip(stride - 1).step_by(stride);
     let others = rates.iter().filter(|rate| slow(rate)).count();
-    (usual > 1.8 * least && multiples().all(|rate| slow(rate)) && others == multiples().count())
-        .then_some(stride as u32)
+    (usual > 1.8 * least && multiples().all(slow) && others == multiples().count()).then_some(stride as u32)
 }
 
 #[cfg(test)]

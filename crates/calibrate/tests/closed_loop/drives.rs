@@ -34,7 +34,7 @@ fn sustained(device: &Device, sector: u64) -> f64 {
 /// The bars of the project: rotation 0.1 %, seek curve 5 %, zone rates 3 %, latencies 5 %. Returns what is beyond.
 fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64) -> Vec<String> {
     let (model, found) = (hdd(original), hdd(copy));
-    let seen = |key| measured.unseen().all(|unseen| unseen.0 != key);
+    let told = |key| measured.unseen().all(|unseen| unseen.0 != key);
     let mut beyond = Vec::new();
     let mut hold = |what: &str, found: f64, wanted: f64, bar: f64, least: f64| {
         if (found - wanted).abs() > (bar * wanted).max(least) {
@@ -69,7 +69,7 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
     hold("rate_outer", found.rate_outer.0 as f64, model.rate_outer.0 as f64, 0.03, 0.0);
     hold("rate_inner", found.rate_inner.0 as f64, model.rate_inner.0 as f64, 0.03, 0.0);
     hold("command_overhead", found.command_overhead.0 as f64, model.command_overhead.0 as f64, 0.05, 0.0);
-    if seen("head_switch") {
+    if told("head_switch") {
         hold("head_switch", found.head_switch.0 as f64, model.head_switch.0 as f64, 0.05, 50e3);
     }
     hold("link", found.link.0 as f64, model.link.0 as f64, 0.05, 0.0);

@@ -21,7 +21,7 @@ pub struct Known {
 
 pub fn of(path: &Path) -> Known {
     let plain = Known {
-        model: visible(&path.display().to_string()).to_string(),
+        model: visible(&path.display().to_string()),
         hints: Hints::default(),
         rotational: None,
         part: true,
@@ -43,7 +43,7 @@ pub fn of(path: &Path) -> Known {
     let nvme = disk.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme"));
     let depth = word("device/queue_depth").or_else(|| word("queue/nr_requests").filter(|_| nvme));
     Known {
-        model: if names.is_empty() { plain.model } else { visible(&names.join(" ")).to_string() },
+        model: if names.is_empty() { plain.model } else { visible(&names.join(" ")) },
         hints: Hints {
             queue_depth: depth.and_then(|depth| depth.parse().ok()),
             write_cache: word("queue/write_cache").map(|cache| cache == "write back"),
