@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    audit, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report,
-    run, same, show, trace, validate, watch,
+    array, audit, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man, plan,
+    report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -61,6 +61,7 @@ enum Verb {
     Same(same::Args),
     Validate(validate::Args),
     Calibrate(calibrate::Args),
+    Array(array::Args),
     Clean(clean::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -85,6 +86,7 @@ impl Verb {
             Self::Same(args) => same::same(&args, screen),
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),
+            Self::Array(args) => array::array(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
             Self::Completions(args) => completions::completions(&args, screen),
             Self::Man(args) => man::man(&args, screen),

@@ -1,5 +1,6 @@
 //! The command line: one file a verb. Nothing but this crate prints.
 
+mod array;
 mod audit;
 mod calibrate;
 mod clean;

@@ -189,14 +189,14 @@ impl Work<'_, '_> {
             let why = "all changes of track take the same";
             self.sheet.not_visible("surfaces", self.hdd.surfaces.to_string(), why);
         }
-        let mut said = format!("tracks at the beginning: {:.0} sectors", tracks.sectors);
+        let mut said = vec![format!("tracks at the beginning: {:.0} sectors", tracks.sectors)];
         if tracks.gap > 0.0 {
-            said += &format!(", {} to the next", plain(&time(tracks.gap)));
+            said.push(format!("{} to the next", plain(&time(tracks.gap))));
         }
         if let Some(cylinder) = tracks.cylinder {
-            said += &format!(", {} to the next cylinder", plain(&time(cylinder.gap)));
+            said.push(format!("{} to the next cylinder", plain(&time(cylinder.gap))));
         }
-        self.remarks.push(said);
+        self.remarks.push(said.join(", "));
         Ok((tracks, zones))
     }
 

@@ -120,7 +120,7 @@ mod tests {
 
     /// Ends of requests that take `early` until so many went in beyond what goes on, `late` each.
     fn drawn(room: usize, early: f64, late: f64) -> Vec<f64> {
-        (0..4000).map(|at| (at as f64 * early).max((at as f64 - room as f64) * late)).collect()
+        (0..4000).map(f64::from).map(|at| (at * early).max((at - room as f64) * late)).collect()
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! `disklab calibrate` on files, and what it does not do to them.
+//! `disklab calibrate` on files and what it does not do to them; `disklab array new`.
 
 use std::fs::{self, File};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, PermissionsExt};
 use std::path::Path;
 use std::time::Duration;
 
@@ -104,4 +104,43 @@ fn an_interrupted_one_leaves_nothing() {
     assert_eq!(done.status, Some(130), "{}", done.err);
     assert!(done.err.contains("interrupted; no file was written"), "{}", done.err);
     assert_eq!(fs::read_dir(here).unwrap().count(), 1, "the disk alone");
+}
+
+/// A machine whose lsblk and btrfs say what they are told to, and that has no other tool.
+fn with_tools(here: &Path) -> std::process::Command {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/src/array/draft");
+    for (tool, said) in [("lsblk", "lsblk.json"), ("btrfs", "btrfs.txt")] {
+        let path = here.join(tool);
+        fs::write(&path, format!("#!/bin/sh\nexec /bin/cat '{fixtures}/{said}'\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = disklab(here);
+    command.env("PATH", here).args(["array", "new", "--from-machine"]);
+    command
+}
+
+#[test]
+fn an_array_is_drafted_from_what_the_machine_has() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    let drafted = done(with_tools(here).output().unwrap());
+    assert_eq!((drafted.status, drafted.err.as_str()), (Some(0), ""));
+    for said in [
+        "# Drafted by `disklab array new --from-machine`: btrfs pool; its profile is not known here",
+        "# not asked: mdadm is not here\n# not asked: zpool is not here\n",
+        "join = \"btrfs-raid1\"\ndevices = [\n    \"nas-12tb\", # /dev/sdc: ST12000VN0008",
+    ] {
+        assert!(drafted.out.contains(said), "{}", drafted.out);
+    }
+    let written = done(with_tools(here).args(["-o", "mine.toml"]).output().unwrap());
+    assert_eq!((written.status, written.out.as_str()), (Some(0), ""), "{}", written.err);
+    assert_eq!(fs::read_to_string(here.join("mine.toml")).unwrap(), drafted.out);
+    let again = done(with_tools(here).args(["-o", "mine.toml"]).output().unwrap());
+    assert_eq!(again.status, Some(2));
+    assert!(again.err.contains("mine.toml is there already; name a new file with -o"), "{}", again.err);
+    fs::remove_file(here.join("lsblk")).unwrap();
+    let none =
+        done(disklab(here).env("PATH", here).args(["array", "new", "--from-machine"]).output().unwrap());
+    assert_eq!(none.status, Some(5));
+    assert!(none.err.contains("lsblk, which lists disks, is not here; it is in util-linux"), "{}", none.err);
 }
