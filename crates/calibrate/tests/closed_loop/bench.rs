@@ -9,6 +9,8 @@ use disklab_disks::build;
 use disklab_spec::device::{Device, Model};
 use disklab_units::{Bytes, Seed};
 
+use crate::noise::Noisy;
+
 pub fn lab(name: &str) -> Device {
     let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
@@ -17,11 +19,19 @@ pub fn lab(name: &str) -> Device {
 
 /// What measuring finds of a disk of this model, and the device that its file describes.
 pub fn measured(model: &Model, bytes: Bytes, seed: u64, may_write: bool) -> (Calibration, Device) {
+    found(&mut Modelled::new(build(model, bytes, Seed(seed)), bytes), may_write)
+}
+
+/// The same, on a machine that is so many nanoseconds late in the mean.
+pub fn measured_in_noise(device: &Device, late: f64) -> (Calibration, Device) {
+    let disk = build(&device.model, device.bytes, Seed(1));
+    found(&mut Noisy::new(Modelled::new(disk, device.bytes), late), true)
+}
+
+fn found(target: &mut dyn Target, may_write: bool) -> (Calibration, Device) {
     let stop = AtomicBool::new(false);
-    let mut target = Modelled::new(build(model, bytes, Seed(seed)), bytes);
     let plan = Plan { time: USUAL_TIME, may_write, hints: Hints::default() };
-    let found =
-        calibrate(&mut target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
+    let found = calibrate(target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
     let file = found.file(&["made by a test".to_owned()]);
     let device = read_back("measured", &file).unwrap_or_else(|mistakes| panic!("{mistakes}\n{file}"));
     (found, device)

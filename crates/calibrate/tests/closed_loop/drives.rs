@@ -8,7 +8,7 @@ use disklab_spec::device::{Device, Hdd, Model};
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 use proptest::prelude::*;
 
-use crate::bench::{LOADS, lab, measured, off, rate};
+use crate::bench::{LOADS, lab, measured, measured_in_noise, off, rate};
 
 fn hdd(device: &Device) -> &Hdd {
     match &device.model {
@@ -104,6 +104,17 @@ fn the_labs_disks_are_found_again() {
         );
         let (buffer, wanted) = (found.write_buffer, model.write_buffer);
         assert!(off(buffer.0 as f64, wanted.0 as f64) < 0.05, "{name}: {buffer} instead of {wanted}");
+    }
+}
+
+/// A host is late by some ten microseconds, and sometimes by more: the bars hold all the same.
+#[test]
+fn noise_does_not_hide_a_disk() {
+    for name in ["nas-4tb", "desktop-2tb"] {
+        let original = lab(name);
+        let found = measured_in_noise(&original, 10e3);
+        assert_eq!(beyond(&original, &found, 1), Vec::<String>::new(), "{name}");
+        assert_eq!(mispredicted(&original, &found.1), Vec::<String>::new(), "{name}");
     }
 }
 

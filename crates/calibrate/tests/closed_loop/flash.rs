@@ -2,7 +2,7 @@
 
 use disklab_spec::device::{Device, Model, Ssd};
 
-use crate::bench::{LOADS, lab, measured, off, rate};
+use crate::bench::{LOADS, lab, measured, measured_in_noise, off, rate};
 
 fn ssd(device: &Device) -> &Ssd {
     match &device.model {
@@ -49,4 +49,17 @@ fn kinds_of_pages_are_told_apart() {
     ssd.read_page = vec![60, 90, 140].into_iter().map(disklab_units::Nanos::from_micros).collect();
     let (_, copy) = measured(&original.model, original.bytes, 1, true);
     held(&original, &copy);
+}
+
+/// What the host is late by is taken for the disk's, but loads are predicted all the same.
+#[test]
+fn noise_does_not_hide_an_ssd() {
+    let original = lab("sata-ssd-1tb");
+    let (_, copy) = measured_in_noise(&original, 2e3);
+    let (model, found) = (ssd(&original), ssd(&copy));
+    assert_eq!((found.page, found.read_page.len()), (model.page, model.read_page.len()));
+    for load in LOADS {
+        let (wanted, found) = (rate(&original, load, 3), rate(&copy, load, 3));
+        assert!(off(found, wanted) < 0.1, "{load:?}: {found:.1} instead of {wanted:.1} a second");
+    }
 }

@@ -3,3 +3,4 @@
 mod bench;
 mod drives;
 mod flash;
+mod noise;
