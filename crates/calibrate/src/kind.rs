@@ -4,6 +4,7 @@ use crate::Error;
 use crate::bench::{BLOCK, Bench};
 use crate::hdd::rotation::{self, Rotation};
 use crate::numbers::median;
+use crate::sheet::{plain, time};
 use crate::target::Probe;
 
 pub(crate) enum Kind {
@@ -13,6 +14,8 @@ pub(crate) enum Kind {
 
 /// No arm comes to random places faster than this in the median, in nanoseconds.
 const ARM: f64 = 1.5e6;
+/// And no disk without an arm is slower.
+const ONLY_ARMS: f64 = 4e6;
 const READS: usize = 60;
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Kind, Error> {
@@ -25,5 +28,13 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Kind, Error> {
         return Ok(Kind::Still);
     }
     bench.step("rotation");
-    Ok(rotation::measure(bench)?.map_or(Kind::Still, Kind::Turns))
+    match rotation::measure(bench)? {
+        Some(rotation) => Ok(Kind::Turns(rotation)),
+        None if usual < ONLY_ARMS => Ok(Kind::Still),
+        None => Err(Error::Unclear(format!(
+            "random reads take {} in the median, as only an arm does, but no rotation shows in them; is something else \
+             using the disk?",
+            plain(&time(usual))
+        ))),
+    }
 }

@@ -151,7 +151,8 @@ fn write(args: &Args, screen: &Screen, known: &Known, found: &Calibration) -> Re
 /// What was measured, when, how and on what.
 fn head(args: &Args, known: &Known) -> Vec<String> {
     let system = rustix::system::uname();
-    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let mut head = vec![
         format!(
             "{}, measured {} by `disklab {}`",

@@ -115,8 +115,9 @@ pub(crate) fn measure(
     work.port()?;
     let (tracks, zones) = work.surface()?;
     work.seeks(&tracks, &zones)?;
-    work.cache()?;
+    // What loads hang on most comes first: time may run out.
     work.queue(hints)?;
+    work.cache()?;
     work.writes(hints)?;
     let Work { mut sheet, remarks, hdd, .. } = work;
     sheet.not_visible("age_limit", time(hdd.age_limit.0 as f64), "no request was left waiting so long");

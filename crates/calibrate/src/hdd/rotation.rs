@@ -2,8 +2,8 @@
 //!
 //! A sector that comes from the medium is there when the head has passed its end, whatever the arm did before: reads of one
 //! sector end a whole number of turns apart. So many sectors are read in turn, several times, and the turn is the
-//! longest time that divides all intervals between two reads of one sector. There are more sectors than a cache has
-//! segments; where it still had one, the read was too quick to be counted.
+//! longest time that divides all intervals between two reads of one sector. There are more sectors than most caches have
+//! segments; where one still had a sector, the read was too quick to be counted, and where it had most, more are tried.
 
 use disklab_units::Nanos;
 
@@ -12,12 +12,14 @@ use crate::bench::{BLOCK, Bench};
 use crate::numbers::{median, rms};
 use crate::target::{Probe, Timed};
 
-const PLACES: usize = 150;
+const PLACES: [usize; 2] = [150, 1200];
 const VISITS: usize = 4;
 
 /// Turns that a disk could have: 20000 to 3000 rpm.
 const SHORTEST: f64 = 3e6;
 const LONGEST: f64 = 20e6;
+
+const SEARCHED: usize = 400;
 
 /// Reads of what was just read: how quick the cache is.
 const AGAIN: usize = 9;
@@ -31,7 +33,16 @@ pub(crate) struct Rotation {
 }
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Option<Rotation>, Error> {
-    let places = bench.places(PLACES, u64::from(BLOCK));
+    for places in PLACES {
+        if let Some(rotation) = turn(&visited(bench, places)?) {
+            return Ok(Some(rotation));
+        }
+    }
+    Ok(None)
+}
+
+fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
+    let places = bench.places(places, u64::from(BLOCK));
     let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
     let again: Vec<f64> =
         bench.serve(1, &[probes[0]; AGAIN])?.iter().skip(1).map(|timed| timed.latency().0 as f64).collect();
@@ -48,15 +59,16 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Option<Rotation>, Error> 
         }
         visits.push(visit);
     }
-    Ok(turn(&intervals(&visits, hit)))
+    Ok(intervals(&visits, hit))
 }
 
 /// Between one visit of a place and the next, in nanoseconds, in the order of the places; the intervals of a place are
-/// in one list. A read within `hit` nanoseconds came from the cache, unless all do: then there is none.
+/// in one list. A read within `hit` nanoseconds came from the cache, unless the first reads of all places do: then there
+/// is none.
 fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
     let places = visits.first().map_or(0, Vec::len);
-    let all: Vec<f64> = visits.iter().flatten().map(|timed| timed.latency().0 as f64).collect();
-    let hit = if hit < 0.7 * median(&all) { hit } else { 0.0 };
+    let first: Vec<f64> = visits.iter().take(1).flatten().map(|timed| timed.latency().0 as f64).collect();
+    let hit = if hit < 0.7 * median(&first) { hit } else { 0.0 };
     let from_medium = |timed: &&Timed| timed.latency().0 as f64 > hit;
     let of = |place: usize| {
         let done: Vec<f64> = visits
@@ -72,12 +84,13 @@ fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
 
 /// The longest time that divides all of them, if there is one.
 pub(crate) fn turn(intervals: &[Vec<f64>]) -> Option<Rotation> {
-    let single: Vec<f64> = intervals.iter().flatten().copied().collect();
-    let longest = single.iter().copied().fold(0.0, f64::max);
+    let mut single: Vec<f64> = intervals.iter().flatten().copied().collect();
     if single.len() < 30 {
         return None;
     }
-    let coarse = longest_period(&single, longest)?;
+    single.sort_unstable_by(f64::total_cmp);
+    // The shorter ones are enough to tell turns apart, and quicker to search.
+    let coarse = longest_period(&single[..single.len().min(SEARCHED)])?;
     // Over the longest span that is sure to be counted right, then over all of it.
     let spans: Vec<f64> =
         intervals.iter().map(|of_place| of_place.iter().sum()).filter(|&span| span > 0.0).collect();
@@ -91,7 +104,8 @@ pub(crate) fn turn(intervals: &[Vec<f64>]) -> Option<Rotation> {
 }
 
 /// By how well all intervals come round on a circle of one turn: 1 where each is whole turns.
-fn longest_period(intervals: &[f64], longest: f64) -> Option<f64> {
+fn longest_period(intervals: &[f64]) -> Option<f64> {
+    let longest = intervals.iter().copied().fold(0.0, f64::max);
     let agreement = |period: f64| {
         let round = |interval: &f64| ((interval / period).fract() * std::f64::consts::TAU).cos();
         intervals.iter().map(round).sum::<f64>() / intervals.len() as f64
@@ -149,7 +163,7 @@ mod tests {
             let turns = 1 + random.below((4e9 / period) as u64);
             (turns as f64 + noise * (random.next_f64() - 0.5)) * period
         };
-        (0..PLACES).map(|_| (1..VISITS).map(&mut one).collect()).collect()
+        (0..PLACES[0]).map(|_| (1..VISITS).map(&mut one).collect()).collect()
     }
 
     proptest! {

@@ -98,7 +98,7 @@ fn an_interrupted_one_leaves_nothing() {
     command.args(["calibrate", "disk", "-o", "new.toml", "--time", "10min"]);
     let child =
         command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(150));
+    std::thread::sleep(Duration::from_secs(1));
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let done = done(child.wait_with_output().unwrap());
     assert_eq!(done.status, Some(130), "{}", done.err);
