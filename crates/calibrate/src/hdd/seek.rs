@@ -148,8 +148,10 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
         let parts = if sorted { parts(times) } else { vec![f64::MAX] };
         parts.iter().map(|part| part.abs().min(MOST).powi(2)).sum::<f64>() + f64::from(!sorted) * 1e9
     };
-    // Which curve comes nearest is found downhill, from more than one place: there are hollows on the way.
-    let starts = [0.45, 0.55, 0.62].map(|part| downhill([shortest, part * longest, longest], &wrong));
+    // Which curve comes nearest is found downhill, from several places and in small steps: a curve bends in one of two ways,
+    // and between them is a hollow.
+    let starts =
+        [0.45, 0.5, 0.55, 0.6, 0.65].map(|part| downhill([shortest, part * longest, longest], &wrong));
     let (times, _) = starts.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let beside = rms(parts(times).into_iter().filter(|part| part.abs() < MOST));
     let [track, average, full] = times.map(|time| Nanos(time as u64));
@@ -170,7 +172,7 @@ fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3],
         [1, 0, -1],
     ];
     let mut least = wrong(times);
-    let mut step: f64 = 0.2;
+    let mut step: f64 = 0.05;
     while step > 1e-4 {
         let before = least;
         for direction in DIRECTIONS {
