@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    audit, clean, compare, completions, doctor, gate, import, kernel, list, man, plan, report, run, same,
-    show, trace, validate, watch,
+    array, audit, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man, plan,
+    report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -60,6 +60,8 @@ enum Verb {
     Audit(audit::Args),
     Same(same::Args),
     Validate(validate::Args),
+    Calibrate(calibrate::Args),
+    Array(array::Args),
     Clean(clean::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -83,6 +85,8 @@ impl Verb {
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
             Self::Validate(args) => validate::validate(&args, screen),
+            Self::Calibrate(args) => calibrate::calibrate(&args, screen),
+            Self::Array(args) => array::array(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
             Self::Completions(args) => completions::completions(&args, screen),
             Self::Man(args) => man::man(&args, screen),

@@ -1,6 +1,8 @@
 //! The command line: one file a verb. Nothing but this crate prints.
 
+mod array;
 mod audit;
+mod calibrate;
 mod clean;
 mod cli;
 mod compare;

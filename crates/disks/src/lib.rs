@@ -41,7 +41,7 @@ pub use counters::Counters;
 pub use diary::{DieWork, Happening};
 pub use hdd::{
     After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd, ScatteredWrite,
-    SurfaceOrder, ZoneLayout,
+    SurfaceOrder, Travel, ZoneLayout,
 };
 
 /// What a request asks for.

@@ -19,6 +19,7 @@ mod segments;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod travel;
 mod write_buffer;
 
 use std::collections::VecDeque;
@@ -37,6 +38,7 @@ use self::mechanics::{Arm, Mechanics};
 use self::mechanism::Activity;
 use self::queue::{Command, Queue};
 use self::segments::Segments;
+pub use self::travel::Travel;
 use self::write_buffer::WriteBuffer;
 #[cfg(test)]
 use crate::plant::Bug;

@@ -4,6 +4,7 @@
 
 mod background;
 mod cache;
+mod calibrate;
 mod clock;
 mod controller;
 mod decisions;
@@ -31,6 +32,7 @@ fn main() {
     let tests = [
         background::tests(),
         cache::tests(),
+        calibrate::tests(),
         clock::tests(),
         controller::tests(),
         decisions::tests(),

@@ -1,0 +1,111 @@
+//! A disk under test with all that measuring needs around it: places to read, a limit of time, somebody who watches.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use disklab_des::Random;
+use disklab_units::{Nanos, Seed};
+
+use crate::Error;
+use crate::target::{Probe, Target, Timed};
+
+/// The smallest read: a block of 4 KiB.
+pub(crate) const BLOCK: u32 = 8;
+
+/// Somebody who watches: told what is being measured, and how much of all is done, from 0 to 1.
+pub type Watch<'a> = &'a mut dyn FnMut(&str, f64);
+
+pub(crate) struct Bench<'a> {
+    target: &'a mut dyn Target,
+    random: Random,
+    watch: Watch<'a>,
+    stop: &'a AtomicBool,
+    begun: Nanos,
+    time: Nanos,
+    steps: u32,
+    of: u32,
+    pub may_write: bool,
+}
+
+impl<'a> Bench<'a> {
+    pub fn new(
+        target: &'a mut dyn Target,
+        time: Nanos,
+        may_write: bool,
+        watch: Watch<'a>,
+        stop: &'a AtomicBool,
+    ) -> Self {
+        let begun = target.now();
+        // Places are drawn anew each time a disk is measured, but the same ones: nothing hangs on which.
+        let random = Random::new(Seed(1).derive("calibrate"));
+        Self { target, random, watch, stop, begun, time, steps: 0, of: 1, may_write }
+    }
+
+    /// How many steps there are, once it is known.
+    pub fn plan(&mut self, steps: u32) {
+        (self.steps, self.of) = (0, steps.max(1));
+    }
+
+    /// The next part of the plan begins.
+    pub fn step(&mut self, what: &str) {
+        (self.watch)(what, f64::from(self.steps) / f64::from(self.of));
+        self.steps += 1;
+    }
+
+    /// As [`Bench::step`], for what can be left out: `false` when the time is up.
+    pub fn has_time_for(&mut self, what: &str) -> bool {
+        self.step(what);
+        self.target.now().saturating_sub(self.begun) < self.time
+    }
+
+    /// In sectors.
+    pub fn size(&self) -> u64 {
+        self.target.bytes().sectors().0
+    }
+
+    pub fn idle(&mut self, time: Nanos) {
+        self.target.idle(time);
+    }
+
+    pub fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        self.target.serve(depth, probes)
+    }
+
+    pub fn one(&mut self, probe: Probe) -> Result<Timed, Error> {
+        let timed = self.serve(1, &[probe])?;
+        timed.first().copied().ok_or(Error::Interrupted)
+    }
+
+    pub fn read(&mut self, sector: u64, sectors: u32) -> Result<Timed, Error> {
+        self.one(Probe::read(sector, sectors))
+    }
+
+    /// Side by side, from `sector` on, two under way: the disk need never wait for the host.
+    pub fn stream(&mut self, sector: u64, sectors: u32, count: u64) -> Result<Vec<Timed>, Error> {
+        let probes: Vec<Probe> =
+            (0..count).map(|i| Probe::read(sector + i * u64::from(sectors), sectors)).collect();
+        self.serve(2, &probes)
+    }
+
+    /// Anywhere, with so many sectors behind it.
+    pub fn place(&mut self, room: u64) -> u64 {
+        self.place_in(0, self.size(), room)
+    }
+
+    /// Within `from..to`, with so many sectors behind it.
+    pub fn place_in(&mut self, from: u64, to: u64, room: u64) -> u64 {
+        let block = u64::from(BLOCK);
+        let blocks = to.min(self.size()).saturating_sub(from + room) / block;
+        from / block * block + self.random.below(blocks.max(1)) * block
+    }
+
+    pub fn places(&mut self, count: usize, room: u64) -> Vec<u64> {
+        (0..count).map(|_| self.place(room)).collect()
+    }
+
+    pub fn chance(&mut self) -> f64 {
+        self.random.next_f64()
+    }
+}

@@ -1,0 +1,132 @@
+//! The read cache: how far the disk reads on behind a read, how many places it remembers, and how much of each.
+
+use disklab_units::Nanos;
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+
+/// The disk gets so long to read ahead as far as it likes, in milliseconds; and some more, by chance, so that the platters
+/// are not always in the same place when it is over.
+const CALM: f64 = 150.0;
+const MORE: f64 = 30.0;
+/// Tries that must agree: a read from the medium may by luck be as quick as a hit, and a hit late for a reason of its own.
+const HITS: u32 = 3;
+const MISSES: u32 = 2;
+/// The furthest that is looked for, in sectors: 64 MiB.
+const FURTHEST: u64 = 131_072;
+/// The most places that are looked for.
+const MOST_PLACES: u64 = 512;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Still a hit.
+    pub low: u64,
+    /// No longer.
+    pub high: u64,
+}
+
+impl Bounds {
+    /// The roundest number from `low` to below `high`: what somebody will have chosen.
+    pub fn round(self) -> u64 {
+        let roundest = (0..64).rev().find_map(|bits| {
+            let step = 1_u64 << bits;
+            Some(self.low.checked_next_multiple_of(step)?).filter(|&number| number > 0 && number < self.high)
+        });
+        roundest.unwrap_or(self.low)
+    }
+
+    /// As a part.
+    pub fn error(self) -> f64 {
+        (self.high - self.low) as f64 / (self.low + self.high).max(1) as f64
+    }
+}
+
+fn calm(bench: &mut Bench<'_>) {
+    let more = bench.chance() * MORE;
+    bench.idle(Nanos(((CALM + more) * 1e6) as u64));
+}
+
+/// How far behind a read the disk reads on, in sectors; `None` if that is nothing, or further than is looked for. A read
+/// within `hit` nanoseconds came from the cache.
+pub(crate) fn look_ahead(bench: &mut Bench<'_>, hit: f64) -> Result<Option<Bounds>, Error> {
+    let ahead = |bench: &mut Bench<'_>, distance: u64| {
+        let place = bench.place(distance + u64::from(2 * BLOCK));
+        bench.read(place, BLOCK)?;
+        calm(bench);
+        // The block that ends so far behind the first.
+        Ok((bench.read(place + distance, BLOCK)?.latency().0 as f64) < hit)
+    };
+    border(bench, u64::from(BLOCK), u64::from(BLOCK), FURTHEST, ahead)
+}
+
+/// How many places the disk remembers that were read one after the other.
+pub(crate) fn segments(bench: &mut Bench<'_>, hit: f64) -> Result<Option<Bounds>, Error> {
+    let remembered = |bench: &mut Bench<'_>, count: u64| {
+        let places = bench.places(count as usize, 4096);
+        for &place in &places {
+            bench.read(place, BLOCK)?;
+        }
+        let first = places.first().copied().unwrap_or_default();
+        Ok((bench.read(first, BLOCK)?.latency().0 as f64) < hit)
+    };
+    border(bench, 1, 1, MOST_PLACES, remembered)
+}
+
+/// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it included.
+pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Result<Option<Bounds>, Error> {
+    const REQUEST: u32 = 256;
+    let remembered = |bench: &mut Bench<'_>, length: u64| {
+        let length = length.next_multiple_of(u64::from(REQUEST));
+        let place = bench.place(length + look_ahead);
+        bench.stream(place, REQUEST, length / u64::from(REQUEST))?;
+        calm(bench);
+        Ok((bench.read(place, BLOCK)?.latency().0 as f64) < hit)
+    };
+    let found = border(bench, u64::from(REQUEST), u64::from(REQUEST), FURTHEST, remembered)?;
+    Ok(found.map(|Bounds { low, high }| Bounds { low: low + look_ahead, high: high + look_ahead }))
+}
+
+/// The largest number that is a hit: doubled from `least` on, then halved down to `step` or a hundredth. `None` if the least
+/// is none, or `most` is one too, or the disk is too small.
+fn border(
+    bench: &mut Bench<'_>,
+    least: u64,
+    step: u64,
+    most: u64,
+    mut hit: impl FnMut(&mut Bench<'_>, u64) -> Result<bool, Error>,
+) -> Result<Option<Bounds>, Error> {
+    let mut mostly = |bench: &mut Bench<'_>, number: u64| {
+        let (mut hits, mut misses) = (0, 0);
+        while hits < HITS && misses < MISSES {
+            if hit(bench, number)? { hits += 1 } else { misses += 1 }
+        }
+        Ok::<bool, Error>(hits == HITS)
+    };
+    let (mut low, mut high) = (0, least);
+    while mostly(bench, high)? {
+        (low, high) = (high, high * 2);
+        if high > most {
+            return Ok(None);
+        }
+    }
+    if low == 0 {
+        return Ok(None);
+    }
+    while high - low > step.max(low / 128) {
+        let middle = (low.midpoint(high) / step * step).max(low + step);
+        if mostly(bench, middle)? { low = middle } else { high = middle }
+    }
+    Ok(Some(Bounds { low, high }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn round_numbers_are_chosen_within_the_bounds() {
+        assert_eq!(Bounds { low: 2040, high: 2056 }.round(), 2048);
+        assert_eq!(Bounds { low: 2049, high: 2050 }.round(), 2049);
+        assert_eq!(Bounds { low: 7, high: 9 }.round(), 8);
+    }
+}

@@ -1,0 +1,65 @@
+//! What a command costs and how fast the link is, by reading again what has just been read: the medium has no part in it.
+
+use crate::Error;
+use crate::bench::Bench;
+use crate::numbers::{line, quantile};
+
+/// In sectors.
+const SIZES: [u32; 6] = [8, 32, 64, 128, 256, 512];
+const PLACES: usize = 6;
+const AGAIN: usize = 3;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Port {
+    /// For each command, in nanoseconds.
+    pub overhead: f64,
+    /// Bytes a second.
+    pub rate: f64,
+    /// How far the times are from the line through them, as a part of the shortest.
+    pub beside: f64,
+}
+
+/// `turn` in nanoseconds. `None` where reading again comes from the medium again.
+pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Port>, Error> {
+    let mut times = Vec::new();
+    for sectors in SIZES {
+        let mut of_size = Vec::new();
+        for _ in 0..PLACES {
+            let place = bench.place(u64::from(sectors));
+            bench.read(place, sectors)?;
+            for _ in 0..AGAIN {
+                of_size.push(bench.read(place, sectors)?.latency().0 as f64);
+            }
+        }
+        // The quick ones: what is later is late for reasons of the host's.
+        times.push((f64::from(sectors) * 512.0, quantile(&of_size, 0.1)));
+    }
+    Ok(port(&times, turn))
+}
+
+/// From pairs of bytes and nanoseconds. The medium comes round to the same sectors after most of a turn.
+fn port(times: &[(f64, f64)], turn: f64) -> Option<Port> {
+    let hits: Vec<(f64, f64)> = times.iter().copied().filter(|&(_, time)| time < 0.5 * turn).collect();
+    if hits.len() < 3 {
+        return None;
+    }
+    let (overhead, slope, beside) = line(&hits);
+    let shortest = hits.iter().map(|hit| hit.1).fold(f64::MAX, f64::min);
+    (slope > 0.0).then(|| Port { overhead: overhead.max(0.0), rate: 1e9 / slope, beside: beside / shortest })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_from_the_medium_does_not_count() {
+        let time = |bytes: f64| 100e3 + bytes / 0.55;
+        let mut times: Vec<(f64, f64)> =
+            [4096.0, 16384.0, 65536.0, 131_072.0].map(|bytes| (bytes, time(bytes))).to_vec();
+        times.push((262_144.0, 8e6));
+        let found = port(&times, 8.33e6).unwrap();
+        assert!((found.overhead - 100e3).abs() < 1.0 && (found.rate - 550e6).abs() < 1e3, "{found:?}");
+        assert!(port(&[(4096.0, 8e6), (8192.0, 8e6), (16384.0, 8e6)], 8.33e6).is_none());
+    }
+}

@@ -1,0 +1,73 @@
+//! How many queued commands the disk weighs against each other, reads and buffered writes: by how much faster it serves
+//! many at once than one at a time. What it would take with each number is tried on the model that is known by now, with
+//! the very requests that were measured.
+
+use disklab_disks::build;
+use disklab_spec::device::{Hdd, Model};
+use disklab_units::{Bytes, Seed};
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+use crate::modelled::Modelled;
+use crate::target::{Probe, Target, Timed};
+
+const DEPTH: usize = 32;
+const READS: usize = 2_000;
+/// Beyond the buffer's fill.
+const WRITES: usize = 1_200;
+const WINDOWS: [u32; 19] = [1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 16, 20, 24, 32, 48, 64, 96, 128];
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Window {
+    pub commands: u32,
+    /// By how much the model with this window is off in requests a second, as a part.
+    pub beside: f64,
+}
+
+/// Random reads at depth 32.
+pub(crate) fn reads(bench: &mut Bench<'_>, model: &Hdd, bytes: Bytes) -> Result<Option<Window>, Error> {
+    let places = bench.places(READS, u64::from(BLOCK));
+    let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
+    let measured = span(&bench.serve(DEPTH, &probes)?);
+    let with = |window| Hdd { queue_window: window, ..model.clone() };
+    nearest(DEPTH, model.queue_depth, measured, (&probes, bytes), with)
+}
+
+/// Random writes that fill the buffer and go on, and a flush.
+pub(crate) fn writes(bench: &mut Bench<'_>, model: &Hdd, bytes: Bytes) -> Result<Option<Window>, Error> {
+    let count = (model.write_buffer.0 / 4096) as usize + WRITES;
+    let places = bench.places(count, u64::from(BLOCK));
+    let mut probes: Vec<Probe> = places.iter().map(|&place| Probe::write(place, BLOCK)).collect();
+    probes.push(Probe::flush());
+    let measured = span(&bench.serve(1, &probes)?);
+    let with = |window| Hdd { write_window: window, ..model.clone() };
+    nearest(1, u32::MAX, measured, (&probes, bytes), with)
+}
+
+/// The window, up to `most`, with which the model takes most nearly as long as was measured for the same requests on a disk
+/// of this size.
+fn nearest(
+    depth: usize,
+    most: u32,
+    measured: f64,
+    (probes, bytes): (&[Probe], Bytes),
+    with: impl Fn(u32) -> Hdd,
+) -> Result<Option<Window>, Error> {
+    let mut best: Option<Window> = None;
+    for commands in WINDOWS.into_iter().filter(|&window| window <= most.max(1)) {
+        let disk = build(&Model::Hdd(with(commands)), bytes, Seed(1));
+        let predicted = span(&Modelled::new(disk, bytes).serve(depth, probes)?);
+        let beside = (measured / predicted - 1.0).abs();
+        if best.is_none_or(|best| beside < best.beside) {
+            best = Some(Window { commands, beside });
+        }
+    }
+    Ok(best)
+}
+
+/// From the first request to the last completion, in nanoseconds.
+fn span(timed: &[Timed]) -> f64 {
+    let first = timed.iter().map(|timed| timed.submitted.0).min().unwrap_or_default();
+    let last = timed.iter().map(|timed| timed.done.0).max().unwrap_or_default();
+    last.saturating_sub(first) as f64
+}

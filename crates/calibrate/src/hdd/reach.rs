@@ -1,0 +1,177 @@
+//! What the arm takes from one sector to another, the wait for the platters taken away.
+//!
+//! A read of the second sector, begun some time after one of the first, ends when the platters bring it round; that moment
+//! is the same, modulo a turn, whatever the arm took. So each read tells that the arm took no longer than until then
+//! and more than until a turn before. Waiting a chosen time before the second read moves these bounds: halving them
+//! again and again finds the time itself. All pairs are halved in turn, so that none is in the cache when it is read
+//! again.
+//!
+//! While the disk waits it reads ahead, and the arm may go on to the next track. Where a track or a cylinder makes a
+//! difference the second read is moved along its track instead, which comes to the same.
+
+use disklab_units::Nanos;
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+
+/// A turn is halved so often: 8 ms to 4 us.
+const ROUNDS: usize = 11;
+
+pub(crate) struct Pair {
+    pub from: u64,
+    pub to: u64,
+    /// Where else `to` may be.
+    track: Option<Track>,
+    /// The second read takes longer than this and no longer than that if the platters wait for it, in nanoseconds.
+    low: f64,
+    high: f64,
+    /// From the end of the first read to the end of the second, modulo a turn.
+    apart: Option<f64>,
+}
+
+/// The blocks of a track.
+#[derive(Debug, Clone, Copy)]
+struct Track {
+    first: u64,
+    blocks: u64,
+    /// On all of it.
+    sectors: f64,
+}
+
+impl Pair {
+    pub fn new(from: u64, to: u64) -> Self {
+        Self { from, to, track: None, low: 0.0, high: f64::MAX, apart: None }
+    }
+
+    /// To anywhere on the track of so many sectors that begins at `start`.
+    pub fn to_track(from: u64, start: f64, sectors: f64) -> Self {
+        let block = u64::from(BLOCK);
+        let first = (start.ceil().max(0.0) as u64).next_multiple_of(block);
+        let blocks = ((start + sectors - first as f64).max(0.0) as u64 / block).max(1);
+        let to = first + blocks / 2 * block;
+        Self { track: Some(Track { first, blocks, sectors }), ..Self::new(from, to) }
+    }
+
+    /// The second read's time without the wait, in nanoseconds, if it was found to within a hundredth of a turn.
+    pub fn time(&self, turn: f64) -> Option<f64> {
+        (self.high - self.low < turn / 100.0).then(|| f64::midpoint(self.low, self.high))
+    }
+
+    /// What to read second and how long to wait before, so that its end tells on which side of the middle its time is.
+    fn aim(&self, turn: f64) -> (u64, f64) {
+        let Some(apart) = self.apart else { return (self.to, 0.0) };
+        let middle = f64::midpoint(self.low, self.high);
+        let wait = (apart - middle).rem_euclid(turn);
+        let Some(Track { first, blocks, sectors }) = self.track else { return (self.to, wait) };
+        // Sectors further on come later; the first block whose turn it is in time, and a short wait for the rest.
+        let place = ((self.to - first) as f64 - wait / turn * sectors).rem_euclid(sectors);
+        let index = (place / f64::from(BLOCK)).ceil() as u64;
+        let to = first + if index < blocks { index } else { 0 } * u64::from(BLOCK);
+        (to, (apart + self.later(to, turn) - middle).rem_euclid(turn))
+    }
+
+    /// By how much the platters bring another sector of the same track later than `to`, in nanoseconds.
+    fn later(&self, other: u64, turn: f64) -> f64 {
+        let sectors = self.track.map_or(f64::INFINITY, |track| track.sectors);
+        (other as f64 - self.to as f64) / sectors * turn
+    }
+
+    fn learn(&mut self, latency: f64, apart: f64, turn: f64) {
+        self.apart = Some(apart);
+        if (self.low..self.high).contains(&latency) {
+            self.high = latency;
+        }
+        let before = latency - turn;
+        if before > self.low && before < self.high {
+            self.low = before;
+        }
+    }
+}
+
+/// More places than this are not read to make a cache forget.
+const MOST_BETWEEN: usize = 1024;
+
+/// Narrows all pairs. `turn` in nanoseconds; a read within `hit` nanoseconds came from the cache and tells nothing.
+pub(crate) fn measure(bench: &mut Bench<'_>, pairs: &mut [Pair], turn: f64, hit: f64) -> Result<(), Error> {
+    let (mut rounds, mut between) = (ROUNDS, 0);
+    while rounds > 0 {
+        for place in bench.places(between, u64::from(BLOCK)) {
+            bench.read(place, BLOCK)?;
+        }
+        let mut hits = 0;
+        for pair in &mut *pairs {
+            let (to, wait) = pair.aim(turn);
+            let first = bench.read(pair.from, BLOCK)?;
+            bench.idle(Nanos(wait as u64));
+            let second = bench.read(to, BLOCK)?;
+            let (before, latency) = (first.latency().0 as f64, second.latency().0 as f64);
+            if before > hit && latency > hit {
+                let apart = (second.done.0 - first.done.0) as f64 - pair.later(to, turn);
+                pair.learn(latency, apart, turn);
+            } else {
+                hits += 1;
+            }
+        }
+        // A cache that remembers all pairs must be given something else to remember.
+        if hits * 5 > pairs.len() && between < MOST_BETWEEN {
+            between = (between * 2).max(256);
+        } else {
+            rounds -= 1;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Platters that turn exactly: the second read's latency and the time between the two ends.
+    fn read(pair: &Pair, time: f64, angle: f64, turn: f64) -> (f64, f64) {
+        let (to, wait) = pair.aim(turn);
+        let place = (angle * turn + pair.later(to, turn)).rem_euclid(turn);
+        let apart = (place..).step(turn).find(|end| *end >= wait + time).unwrap();
+        (apart - wait, apart - pair.later(to, turn))
+    }
+
+    proptest! {
+        #[test]
+        fn halving_finds_the_time(
+            time in 0.3e6..30e6_f64, angle in 0.0..1.0_f64, track in prop::option::of(900.0..4000.0_f64),
+        ) {
+            let turn = 8.3e6;
+            let mut pair = track.map_or(Pair::new(0, 0), |sectors| Pair::to_track(0, 1001.5, sectors));
+            for _ in 0..ROUNDS {
+                let (latency, apart) = read(&pair, time, angle, turn);
+                pair.learn(latency, apart, turn);
+            }
+            let found = pair.time(turn).unwrap();
+            prop_assert!((found - time).abs() < turn / 1000.0, "{found} instead of {time}");
+        }
+
+        /// So short that nothing is read ahead meanwhile.
+        #[test]
+        fn on_a_track_there_is_hardly_a_wait(angle in 0.0..1.0_f64, sectors in 900.0..4000.0_f64) {
+            let turn = 8.3e6;
+            let mut pair = Pair::to_track(0, 5e6, sectors);
+            for _ in 0..ROUNDS {
+                let (latency, apart) = read(&pair, 1.3e6, angle, turn);
+                pair.learn(latency, apart, turn);
+                prop_assert!(pair.aim(turn).1 <= 17.0 / sectors * turn, "{:?}", pair.aim(turn));
+            }
+        }
+    }
+
+    /// Floats have no steps of their own.
+    trait Step {
+        fn step(self, by: f64) -> impl Iterator<Item = f64>;
+    }
+
+    impl Step for std::ops::RangeFrom<f64> {
+        fn step(self, by: f64) -> impl Iterator<Item = f64> {
+            (0..).map(move |i| self.start + f64::from(i) * by)
+        }
+    }
+}

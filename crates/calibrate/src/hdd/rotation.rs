@@ -1,0 +1,183 @@
+//! How long a turn takes.
+//!
+//! A sector that comes from the medium is there when the head has passed its end, whatever the arm did before: reads of one
+//! sector end a whole number of turns apart. So many sectors are read in turn, several times, and the turn is the
+//! longest time that divides all intervals between two reads of one sector. There are more sectors than most caches have
+//! segments; where one still had a sector, the read was too quick to be counted, and where it had most, more are tried.
+
+use disklab_units::Nanos;
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+use crate::numbers::{median, rms};
+use crate::target::{Probe, Timed};
+
+const PLACES: [usize; 2] = [150, 1200];
+const VISITS: usize = 4;
+
+/// Turns that a disk could have: 20000 to 3000 rpm.
+const SHORTEST: f64 = 3e6;
+const LONGEST: f64 = 20e6;
+
+const SEARCHED: usize = 400;
+
+/// Reads of what was just read: how quick the cache is.
+const AGAIN: usize = 9;
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rotation {
+    /// Of one turn, in nanoseconds.
+    pub turn: f64,
+    /// Standard error of it, as a part of it.
+    pub error: f64,
+}
+
+pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Option<Rotation>, Error> {
+    for places in PLACES {
+        if let Some(rotation) = turn(&visited(bench, places)?) {
+            return Ok(Some(rotation));
+        }
+    }
+    Ok(None)
+}
+
+fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
+    let places = bench.places(places, u64::from(BLOCK));
+    let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
+    let again: Vec<f64> =
+        bench.serve(1, &[probes[0]; AGAIN])?.iter().skip(1).map(|timed| timed.latency().0 as f64).collect();
+    let hit = 1.5 * median(&again);
+    let mut visits = Vec::new();
+    for _ in 0..VISITS {
+        // In another order each time: intervals that were all about the same could be whole turns of many lengths.
+        let mut order: Vec<usize> = (0..places.len()).collect();
+        order.sort_by_cached_key(|_| (bench.chance() * 1e9) as u64);
+        let shuffled: Vec<Probe> = order.iter().map(|&place| probes[place]).collect();
+        let mut visit = vec![Timed { submitted: Nanos::ZERO, done: Nanos::ZERO }; places.len()];
+        for (place, timed) in order.into_iter().zip(bench.serve(1, &shuffled)?) {
+            visit[place] = timed;
+        }
+        visits.push(visit);
+    }
+    Ok(intervals(&visits, hit))
+}
+
+/// Between one visit of a place and the next, in nanoseconds, in the order of the places; the intervals of a place are
+/// in one list. A read within `hit` nanoseconds came from the cache, unless the first reads of all places do: then there
+/// is none.
+fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
+    let places = visits.first().map_or(0, Vec::len);
+    let first: Vec<f64> = visits.iter().take(1).flatten().map(|timed| timed.latency().0 as f64).collect();
+    let hit = if hit < 0.7 * median(&first) { hit } else { 0.0 };
+    let from_medium = |timed: &&Timed| timed.latency().0 as f64 > hit;
+    let of = |place: usize| {
+        let done: Vec<f64> = visits
+            .iter()
+            .filter_map(|visit| visit.get(place))
+            .filter(from_medium)
+            .map(|timed| timed.done.0 as f64)
+            .collect();
+        done.windows(2).map(|pair| pair[1] - pair[0]).collect()
+    };
+    (0..places).map(of).collect()
+}
+
+/// The longest time that divides all of them, if there is one.
+pub(crate) fn turn(intervals: &[Vec<f64>]) -> Option<Rotation> {
+    let mut single: Vec<f64> = intervals.iter().flatten().copied().collect();
+    if single.len() < 30 {
+        return None;
+    }
+    single.sort_unstable_by(f64::total_cmp);
+    // The shorter ones are enough to tell turns apart, and quicker to search.
+    let coarse = longest_period(&single[..single.len().min(SEARCHED)])?;
+    // Over the longest span that is sure to be counted right, then over all of it.
+    let spans: Vec<f64> =
+        intervals.iter().map(|of_place| of_place.iter().sum()).filter(|&span| span > 0.0).collect();
+    let turn = refined(&spans, refined(&single, coarse));
+    let beside = |span: &f64| span - (span / turn).round() * turn;
+    let jitter = rms(single.iter().map(beside)) / turn;
+    let weight: f64 = spans.iter().map(|span| (span / turn).round().powi(2)).sum();
+    let error = rms(spans.iter().map(beside)) / weight.sqrt() / turn;
+    // Intervals that are anything at all are 0.29 of a turn from whole turns.
+    (jitter < 0.1).then_some(Rotation { turn, error })
+}
+
+/// By how well all intervals come round on a circle of one turn: 1 where each is whole turns.
+fn longest_period(intervals: &[f64]) -> Option<f64> {
+    let longest = intervals.iter().copied().fold(0.0, f64::max);
+    let agreement = |period: f64| {
+        let round = |interval: &f64| ((interval / period).fract() * std::f64::consts::TAU).cos();
+        intervals.iter().map(round).sum::<f64>() / intervals.len() as f64
+    };
+    // Frequencies in steps so small that the longest interval is a twelfth of a turn further.
+    let step = 1.0 / (12.0 * longest);
+    let count = ((1.0 / SHORTEST - 1.0 / LONGEST) / step) as u32;
+    let found: Vec<(f64, f64)> = (0..=count)
+        .map(|i| {
+            let period = 1.0 / (1.0 / LONGEST + f64::from(i) * step);
+            (period, agreement(period))
+        })
+        .collect();
+    let best = found.iter().map(|&(_, score)| score).fold(0.0, f64::max);
+    if best < 0.5 {
+        return None;
+    }
+    // Between two steps of the search a peak may be higher than it was found.
+    let exact = |period: f64| {
+        let period = refined(intervals, period);
+        (period, agreement(period))
+    };
+    let candidates = found.iter().filter(|&&(_, score)| score > 0.8 * best).map(|&(period, _)| exact(period));
+    let (period, score) = candidates.max_by(|a, b| a.1.total_cmp(&b.1))?;
+    // A half and a third of a turn divide all intervals too.
+    let multiples = (1..=6).rev().map(|times| exact(period * f64::from(times)));
+    multiples.into_iter().find(|multiple| multiple.1 > 0.85 * score).map(|multiple| multiple.0)
+}
+
+/// Least squares over the number of turns in each span, which `turn` is good enough to count.
+fn refined(spans: &[f64], turn: f64) -> f64 {
+    let (mut product, mut square) = (0.0, 0.0);
+    for span in spans {
+        let turns = (span / turn).round();
+        if (span / turn - turns).abs() < 0.25 {
+            product += span * turns;
+            square += turns * turns;
+        }
+    }
+    if square > 0.0 { product / square } else { turn }
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_des::Random;
+    use disklab_units::Seed;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Intervals up to four seconds, whole turns but for noise of some part of a turn.
+    fn drawn(period: f64, noise: f64, seed: u64) -> Vec<Vec<f64>> {
+        let mut random = Random::new(Seed(seed));
+        let mut one = |_| {
+            let turns = 1 + random.below((4e9 / period) as u64);
+            (turns as f64 + noise * (random.next_f64() - 0.5)) * period
+        };
+        (0..PLACES[0]).map(|_| (1..VISITS).map(&mut one).collect()).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(16))]
+
+        #[test]
+        fn finds_the_turn_and_not_a_part_of_it(period in 3.1e6..19.9e6_f64, noise in 0.0..0.1_f64, seed in 0..1000_u64) {
+            let found = turn(&drawn(period, noise, seed)).unwrap();
+            prop_assert!((found.turn / period - 1.0).abs() < 1e-4, "{} instead of {period}", found.turn);
+        }
+
+        #[test]
+        fn finds_none_where_there_is_none(seed in 0..1000_u64) {
+            prop_assert!(turn(&drawn(8.3e6, 1.0, seed)).is_none());
+        }
+    }
+}

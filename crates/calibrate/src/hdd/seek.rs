@@ -1,0 +1,193 @@
+//! The seek curve: what the arm takes over all distances, from one cylinder to the whole stroke, and the three times of a
+//! data sheet whose curve comes nearest to that.
+
+use disklab_disks::Travel;
+use disklab_spec::device::Hdd;
+use disklab_units::{Bytes, Nanos};
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+use crate::hdd::reach::{self, Pair};
+use crate::hdd::tracks::Tracks;
+use crate::numbers::{median, rms};
+
+/// What is known of the disk before its seeks are.
+pub(crate) struct Known<'a> {
+    /// In nanoseconds.
+    pub turn: f64,
+    pub tracks: &'a Tracks,
+    pub heads: u32,
+    /// What a read takes besides arm and platters, in nanoseconds, at a sector.
+    pub overhead: &'a dyn Fn(u64) -> f64,
+    /// A read that takes no longer came from the cache, in nanoseconds.
+    pub hit: f64,
+}
+
+pub(crate) struct Seeks {
+    /// From sector to sector, in nanoseconds.
+    pub moves: Vec<(u64, u64, f64)>,
+    /// A change of head, in nanoseconds, and how far single ones are from it.
+    pub switch: Option<(f64, f64)>,
+}
+
+pub(crate) fn measure(bench: &mut Bench<'_>, known: &Known<'_>) -> Result<Seeks, Error> {
+    let mut switches = neighbours(bench, known);
+    let mut moves = short(bench, known);
+    moves.extend(long(bench));
+    let first = moves.len();
+    moves.append(&mut switches);
+    reach::measure(bench, &mut moves, known.turn, known.hit)?;
+    let time = |pair: &Pair| Some((pair.time(known.turn)? - (known.overhead)(pair.to)).max(0.0));
+    let switches: Vec<f64> = moves[first..].iter().filter_map(time).collect();
+    let switch = median(&switches);
+    let away: Vec<f64> = switches.iter().map(|other| (other - switch).abs()).collect();
+    Ok(Seeks {
+        moves: moves[..first].iter().filter_map(|pair| Some((pair.from, pair.to, time(pair)?))).collect(),
+        switch: (switches.len() > 3).then(|| (switch, median(&away))),
+    })
+}
+
+/// The first block that begins at or behind a place.
+fn block(sector: f64) -> u64 {
+    (sector.max(0.0) as u64).next_multiple_of(u64::from(BLOCK)) + u64::from(BLOCK)
+}
+
+/// Where all tracks have as many sectors as those at the beginning, in cylinders.
+fn room(bench: &Bench<'_>, cylinder: f64) -> f64 {
+    (bench.size() as f64 / 100.0 / cylinder).max(1.0)
+}
+
+/// From the second track of a cylinder to the first, at the disk's beginning: a change of head.
+fn neighbours(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
+    let track = known.tracks.sectors.round();
+    let cylinder = track * f64::from(known.heads);
+    let room = room(bench, cylinder);
+    let mut pair = || {
+        let start = (bench.chance() * room).floor() * cylinder;
+        Pair::to_track(block(start + track), start, track)
+    };
+    (0..12).map(|_| pair()).collect()
+}
+
+/// Over whole cylinders at the disk's beginning. Backwards: what the first read reads ahead is not in the way.
+fn short(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
+    let cylinder = known.tracks.sectors.round() * f64::from(known.heads);
+    let room = room(bench, cylinder);
+    let mut pairs = Vec::new();
+    for distance in [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 89.0, 144.0, 233.0, 377.0, 610.0] {
+        if distance + 1.0 > room {
+            break;
+        }
+        for _ in 0..3 {
+            let number = (distance + bench.chance() * (room - distance)).floor();
+            let to = (number - distance) * cylinder;
+            pairs.push(Pair::to_track(block(number * cylinder), to, known.tracks.sectors.round()));
+        }
+    }
+    pairs
+}
+
+/// From a five-hundredth of the disk to all of it.
+fn long(bench: &mut Bench<'_>) -> Vec<Pair> {
+    let last = bench.size().saturating_sub(u64::from(BLOCK));
+    let mut pairs = Vec::new();
+    let mut part = 0.002;
+    while part < 1.0 {
+        for index in 0..3 {
+            let distance = (last as f64 * part) as u64;
+            let low = bench.place_in(0, last - distance, 0);
+            let high = (low + distance) / u64::from(BLOCK) * u64::from(BLOCK);
+            pairs.push(if index % 2 == 0 { Pair::new(low, high) } else { Pair::new(high, low) });
+        }
+        part *= 1.5;
+    }
+    let last = last / u64::from(BLOCK) * u64::from(BLOCK);
+    for index in 0..4 {
+        let (low, high) = (index * 4096, last - index * 4096);
+        pairs.push(if index % 2 == 0 { Pair::new(low, high) } else { Pair::new(high, low) });
+    }
+    pairs
+}
+
+/// Three times of a data sheet, and how far measured moves are from their curve.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fit {
+    pub track: Nanos,
+    pub average: Nanos,
+    pub full: Nanos,
+    /// Root of the mean square of the parts by which moves differ.
+    pub beside: f64,
+}
+
+/// Moves shorter than this are wrong by what everything else is wrong by, so their parts count for less.
+const LEAST: f64 = 0.5e6;
+/// A move that is off by more than this part is somebody else's doing.
+const MOST: f64 = 0.3;
+
+/// The times with which `model`, all else of which is known, comes nearest to the moves.
+pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Option<Fit> {
+    let longest = moves.iter().map(|it| it.2).fold(0.0, f64::max);
+    let shortest = moves.iter().map(|it| it.2).fold(f64::MAX, f64::min).max(0.05e6);
+    if moves.len() < 20 || longest < shortest * 1.5 {
+        return None;
+    }
+    let with = |times: [f64; 3]| Hdd {
+        seek_track_to_track: Nanos(times[0] as u64),
+        seek_average: Nanos(times[1] as u64),
+        seek_full: Nanos(times[2] as u64),
+        ..model.clone()
+    };
+    let parts = |times: [f64; 3]| {
+        let travel = Travel::new(&with(times), bytes);
+        let part =
+            |&(from, to, time): &(u64, u64, f64)| (travel.time(from, to).0 as f64 - time) / time.max(LEAST);
+        moves.iter().map(part).collect::<Vec<f64>>()
+    };
+    let wrong = |times: [f64; 3]| {
+        let sorted = times[0] <= times[1] && times[1] <= times[2];
+        let parts = if sorted { parts(times) } else { vec![f64::MAX] };
+        parts.iter().map(|part| part.abs().min(MOST).powi(2)).sum::<f64>() + f64::from(!sorted) * 1e9
+    };
+    // Which curve comes nearest is found downhill, from several places and in small steps: a curve bends in one of two ways,
+    // and between them is a hollow.
+    let starts =
+        [0.45, 0.5, 0.55, 0.6, 0.65].map(|part| downhill([shortest, part * longest, longest], &wrong));
+    let (times, _) = starts.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
+    let beside = rms(parts(times).into_iter().filter(|part| part.abs() < MOST));
+    let [track, average, full] = times.map(|time| Nanos(time as u64));
+    Some(Fit { track, average, full, beside })
+}
+
+/// Changes each time and each two together by ever smaller parts, as long as that makes `wrong` less.
+fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3], f64) {
+    const DIRECTIONS: [[i32; 3]; 9] = [
+        [1, 0, 0],
+        [0, 1, 0],
+        [0, 0, 1],
+        [1, 1, 0],
+        [1, -1, 0],
+        [0, 1, 1],
+        [0, 1, -1],
+        [1, 0, 1],
+        [1, 0, -1],
+    ];
+    let mut least = wrong(times);
+    let mut step: f64 = 0.05;
+    while step > 1e-4 {
+        let before = least;
+        for direction in DIRECTIONS {
+            for sign in [1, -1] {
+                let moved = |index: usize| times[index] * (1.0 + step).powi(sign * direction[index]);
+                let other = [0, 1, 2].map(moved);
+                let its = wrong(other);
+                if its < least {
+                    (times, least) = (other, its);
+                }
+            }
+        }
+        if least >= before {
+            step /= 2.0;
+        }
+    }
+    (times, least)
+}

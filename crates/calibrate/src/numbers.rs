@@ -1,0 +1,55 @@
+//! A few statistics of samples.
+
+/// The middle one; 0 of none.
+pub(crate) fn median(values: &[f64]) -> f64 {
+    quantile(values, 0.5)
+}
+
+/// The value below which a part of the others is; 0 of none.
+pub(crate) fn quantile(values: &[f64], part: f64) -> f64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let last = sorted.len().saturating_sub(1) as f64;
+    sorted.get((part * last).round() as usize).copied().unwrap_or_default()
+}
+
+pub(crate) fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len().max(1) as f64
+}
+
+/// Root of the mean square.
+pub(crate) fn rms(values: impl IntoIterator<Item = f64>) -> f64 {
+    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), x| (sum + x * x, count + 1));
+    (sum / f64::from(count.max(1))).sqrt()
+}
+
+/// The straight line of least squares through points: height at 0, slope, and the root of the mean square beside it.
+pub(crate) fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
+    let xs: Vec<f64> = points.iter().map(|point| point.0).collect();
+    let ys: Vec<f64> = points.iter().map(|point| point.1).collect();
+    let (x, y) = (mean(&xs), mean(&ys));
+    let across: f64 = points.iter().map(|(px, py)| (px - x) * (py - y)).sum();
+    let along: f64 = points.iter().map(|(px, _)| (px - x).powi(2)).sum();
+    let slope = if along > 0.0 { across / along } else { 0.0 };
+    let start = y - slope * x;
+    (start, slope, rms(points.iter().map(|(px, py)| py - start - slope * px)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_through_points_on_a_line() {
+        let (start, slope, beside) = line(&[(1.0, 5.0), (2.0, 7.0), (4.0, 11.0)]);
+        assert!((start - 3.0).abs() < 1e-9 && (slope - 2.0).abs() < 1e-9 && beside < 1e-9);
+    }
+
+    #[test]
+    fn quantiles_are_values() {
+        let values = [4.0, 1.0, 3.0, 2.0, 5.0];
+        let found = [0.0, 0.5, 1.0].map(|part| quantile(&values, part) as u32);
+        assert_eq!(found, [1, 3, 5]);
+        assert!(median(&[]).abs() < f64::EPSILON);
+    }
+}

@@ -1,0 +1,143 @@
+//! How long a lone read takes: one time for each type of page, as often as pages of that type are met.
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+use crate::numbers::median;
+use crate::target::Probe;
+
+const READS: usize = 2_000;
+/// Types of pages that a model has at most.
+const MOST: usize = 4;
+/// Width of a bin, as a part of the latency in it.
+const BIN: f64 = 0.02;
+/// Fewer than this part of all are no type of page.
+const RARE: f64 = 0.1;
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Modes {
+    /// In nanoseconds, rising; a type that is met twice as often is there twice.
+    pub times: Vec<f64>,
+    /// How far single reads are from their mode, as a part.
+    pub spread: f64,
+    /// Of all reads, in nanoseconds.
+    pub mean: f64,
+}
+
+pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Modes, Error> {
+    let probes: Vec<Probe> =
+        bench.places(READS, u64::from(BLOCK)).iter().map(|&place| Probe::read(place, BLOCK)).collect();
+    let timed = bench.serve(1, &probes)?;
+    Ok(modes(&timed.iter().map(|timed| timed.latency().0 as f64).collect::<Vec<_>>()))
+}
+
+fn modes(latencies: &[f64]) -> Modes {
+    let bin = |latency: f64| (latency.max(1.0).ln() / BIN) as i64;
+    let first = latencies.iter().map(|&latency| bin(latency)).min().unwrap_or(0);
+    let last = latencies.iter().map(|&latency| bin(latency)).max().unwrap_or(0);
+    let mut counts = vec![0.0; (last - first + 3) as usize];
+    for &latency in latencies {
+        // A bin's reads count half for its neighbours, so that one peak is not two because a border parts it.
+        let at = (bin(latency) - first + 1) as usize;
+        counts[at] += 1.0;
+        counts[at - 1] += 0.5;
+        counts[at + 1] += 0.5;
+    }
+    let mut groups: Vec<Vec<f64>> = Vec::new();
+    for (from, to) in hills(&counts) {
+        let within = |latency: &f64| (from..to).contains(&((bin(*latency) - first + 1) as usize));
+        let group: Vec<f64> = latencies.iter().copied().filter(within).collect();
+        if group.len() as f64 > RARE * latencies.len() as f64 {
+            groups.push(group);
+        }
+    }
+    let centres: Vec<f64> = groups.iter().map(|group| median(group)).collect();
+    let away: Vec<f64> = groups
+        .iter()
+        .zip(&centres)
+        .flat_map(|(group, centre)| group.iter().map(move |latency| (latency / centre - 1.0).abs()))
+        .collect();
+    let shares: Vec<usize> = groups.iter().map(Vec::len).collect();
+    Modes { times: repeated(&centres, &shares), spread: median(&away), mean: crate::numbers::mean(latencies) }
+}
+
+/// Ranges of bins with one peak each: a valley parts two where it is less than half of the lower one.
+fn hills(counts: &[f64]) -> Vec<(usize, usize)> {
+    let mut hills = Vec::new();
+    let (mut from, mut peak, mut valley, mut lowest) = (0, 0.0_f64, f64::MAX, 0);
+    for (at, &count) in counts.iter().enumerate() {
+        if count > peak && valley >= peak / 2.0 {
+            (peak, valley) = (count, f64::MAX);
+        } else if valley < f64::MAX && count > 2.0 * valley && valley < peak / 2.0 && count > 2.0 {
+            hills.push((from, lowest));
+            (from, peak, valley) = (lowest, count, f64::MAX);
+        } else if count < valley {
+            (valley, lowest) = (count, at);
+        }
+    }
+    hills.push((from, counts.len()));
+    hills
+}
+
+/// At most [`MOST`] times, each as often as comes nearest to its share.
+fn repeated(centres: &[f64], counts: &[usize]) -> Vec<f64> {
+    let mut types: Vec<(f64, f64)> =
+        centres.iter().zip(counts).map(|(&centre, &count)| (centre, count as f64)).collect();
+    types.sort_unstable_by(|a, b| b.1.total_cmp(&a.1));
+    types.truncate(MOST);
+    let all: f64 = types.iter().map(|it| it.1).sum();
+    let times = |length: usize| {
+        let wanted = |share: f64| ((share / all * length as f64).round() as usize).max(1);
+        types.iter().map(|&(_, share)| wanted(share)).collect::<Vec<usize>>()
+    };
+    let wrong = |length: usize| {
+        let each = times(length);
+        let given: usize = each.iter().sum();
+        let parts =
+            each.iter().zip(&types).map(|(&each, it)| (each as f64 / given as f64 - it.1 / all).abs());
+        (given > MOST, parts.fold(0.0, f64::max))
+    };
+    let lengths = types.len()..=MOST;
+    let best = lengths.min_by(|&a, &b| wrong(a).0.cmp(&wrong(b).0).then(wrong(a).1.total_cmp(&wrong(b).1)));
+    let mut list: Vec<f64> = times(best.unwrap_or(1))
+        .into_iter()
+        .zip(&types)
+        .flat_map(|(each, it)| std::iter::repeat_n(it.0, each))
+        .take(MOST)
+        .collect();
+    list.sort_unstable_by(f64::total_cmp);
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many reads about each of these times, within a part of it.
+    fn drawn(types: &[(f64, u32)], noise: f64) -> Vec<f64> {
+        let some = |&(time, count): &(f64, u32)| {
+            (0..count).map(move |i| time * (1.0 + noise * (f64::from(i * 37 % 101) / 50.0 - 1.0)))
+        };
+        types.iter().flat_map(some).collect()
+    }
+
+    fn found(types: &[(f64, u32)], noise: f64) -> Vec<u32> {
+        modes(&drawn(types, noise)).times.iter().map(|time| (time / 1e3).round() as u32).collect()
+    }
+
+    #[test]
+    fn each_type_of_page_is_a_time() {
+        assert_eq!(found(&[(88e3, 600), (116e3, 600), (165e3, 600)], 0.0), [88, 116, 165]);
+        assert_eq!(found(&[(77e3, 900)], 0.0), [77]);
+        assert_eq!(found(&[(60e3, 900), (100e3, 300)], 0.0), [60, 60, 60, 100]);
+    }
+
+    #[test]
+    fn noise_is_no_type() {
+        let near = |found: Vec<u32>, wanted: &[u32]| {
+            found.len() == wanted.len() && found.iter().zip(wanted).all(|(a, b)| a.abs_diff(*b) <= 2)
+        };
+        assert!(near(found(&[(77e3, 900)], 0.1), &[77]));
+        assert!(near(found(&[(88e3, 600), (116e3, 600), (165e3, 600)], 0.05), &[88, 116, 165]));
+        assert!(near(found(&[(77e3, 900), (900e3, 20)], 0.05), &[77]), "a few slow ones");
+    }
+}

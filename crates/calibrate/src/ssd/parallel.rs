@@ -1,0 +1,133 @@
+//! What the disk does at once: how its rate grows with the depth, and how many dies there are, by reads that are so far
+//! apart that all meet the same one.
+
+use crate::Error;
+use crate::bench::{BLOCK, Bench};
+use crate::target::{Probe, Timed};
+
+pub(crate) const DEPTHS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+const READS: usize = 3_000;
+/// Reads of each stride.
+const APART: u64 = 300;
+/// The widest stride that is tried, in pages.
+const WIDEST: u64 = 256;
+const LARGE: u32 = 256;
+
+pub(crate) struct Parallel {
+    /// Random reads of 4 KiB a second, at each of [`DEPTHS`].
+    pub iops: Vec<f64>,
+    /// Nanoseconds for each of many reads of 128 KiB under way.
+    pub large: f64,
+    /// By how much the pace of a run's halves differs, as a part of it: of the fastest small reads and of the large ones.
+    drift: (f64, f64),
+}
+
+impl Parallel {
+    pub fn most(&self) -> f64 {
+        self.iops.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// The first depth that comes within a tenth of the most.
+    pub fn knee(&self) -> usize {
+        let near = self.iops.iter().position(|&iops| iops > 0.9 * self.most());
+        near.map_or(1, |at| DEPTHS[at])
+    }
+
+    /// Bytes a second of the link, and the nanoseconds that each command takes of it besides, if both are what limits small
+    /// reads and large ones.
+    pub fn link(&self) -> (f64, f64) {
+        let small = 1e9 / self.most();
+        let bytes = f64::from(LARGE - BLOCK) * 512.0;
+        // No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s.
+        let slope = ((self.large - small) / bytes).clamp(1.0 / 64.0, 100.0);
+        (1e9 / slope, (small - f64::from(BLOCK) * 512.0 * slope).clamp(0.0, 1e6))
+    }
+
+    /// The errors of both, as parts of them, by what the runs that they come from differ in themselves.
+    pub fn link_errors(&self) -> (f64, f64) {
+        let small = 1e9 / self.most();
+        let (beside_small, beside_large) = (self.drift.0 * small, self.drift.1 * self.large);
+        let rate = (beside_small + beside_large) / (self.large - small).max(1.0);
+        let (_, command) = self.link();
+        (rate, (beside_small + rate * (small - command)) / command.max(1.0))
+    }
+}
+
+pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Parallel, Error> {
+    let (mut iops, mut drifts) = (Vec::new(), Vec::new());
+    for depth in DEPTHS {
+        let places = bench.places(READS, u64::from(BLOCK));
+        let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
+        let timed = bench.serve(depth, &probes)?;
+        iops.push(1e9 / each(&timed));
+        drifts.push(drift(&timed));
+    }
+    let places = bench.place(u64::from(LARGE) * 1024);
+    let probes: Vec<Probe> = (0..1024).map(|i| Probe::read(places + i * u64::from(LARGE), LARGE)).collect();
+    let timed = bench.serve(DEPTHS[DEPTHS.len() - 1], &probes)?;
+    let fastest = iops.iter().zip(&drifts).max_by(|a, b| a.0.total_cmp(b.0)).map_or(0.0, |(_, &drift)| drift);
+    Ok(Parallel { large: each(&timed), drift: (fastest, drift(&timed)), iops })
+}
+
+/// Nanoseconds from one completion to the next, in the middle of a run.
+fn each(timed: &[Timed]) -> f64 {
+    let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
+    done.sort_unstable();
+    let skip = done.len() / 10;
+    let (first, last) = (done[skip], done[done.len() - 1 - skip]);
+    ((last - first) as f64 / (done.len() - 1 - 2 * skip).max(1) as f64).max(1.0)
+}
+
+/// By how much the pace of the two halves differs, as a part of it.
+fn drift(timed: &[Timed]) -> f64 {
+    let (first, second) = timed.split_at(timed.len() / 2);
+    let (first, second) = (each(first), each(second));
+    (first - second).abs() / (first + second)
+}
+
+/// How many dies there are: the least stride in pages of `page` bytes at which many reads go no faster than one die serves
+/// them. `None` if no stride is that slow.
+pub(crate) fn dies(bench: &mut Bench<'_>, page: u64) -> Result<Option<u32>, Error> {
+    let page = page / 512;
+    let mut rates = Vec::new();
+    for stride in 1..=WIDEST {
+        let length = stride * page * APART;
+        if length >= bench.size() {
+            break;
+        }
+        let start = bench.place(length) / page * page;
+        let probes: Vec<Probe> = (0..APART).map(|i| Probe::read(start + i * stride * page, BLOCK)).collect();
+        rates.push(1e9 / each(&bench.serve(16, &probes)?));
+    }
+    Ok(slowest(&rates))
+}
+
+/// The least stride, counted from 1, that is about as slow as any, where that is much slower than most and its multiples are
+/// as slow.
+fn slowest(rates: &[f64]) -> Option<u32> {
+    let least = rates.iter().copied().fold(f64::MAX, f64::min);
+    let usual = crate::numbers::median(rates);
+    let slow = |rate: &f64| *rate < 1.3 * least;
+    let stride = rates.iter().position(slow)? + 1;
+    let multiples = || rates.iter().skip(stride - 1).step_by(stride);
+    let others = rates.iter().filter(|rate| slow(rate)).count();
+    (usual > 1.8 * least && multiples().all(slow) && others == multiples().count()).then_some(stride as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dies_show_where_strides_meet_one() {
+        let dies =
+            |count: u64| (1..=WIDEST).map(move |stride| (count / gcd(count, stride)).min(5) as f64 * 20e3);
+        assert_eq!(slowest(&dies(16).collect::<Vec<_>>()), Some(16));
+        assert_eq!(slowest(&dies(12).collect::<Vec<_>>()), Some(12));
+        assert_eq!(slowest(&vec![90e3; 256]), None);
+    }
+
+    fn gcd(a: u64, b: u64) -> u64 {
+        if b == 0 { a } else { gcd(b, a % b) }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the size of a lone read makes of its time: up to a page it grows by channel and link, beyond by the link alone, as
+//! further pages come over other channels meanwhile.
+
+use crate::Error;
+use crate::bench::Bench;
+use crate::numbers::quantile;
+use crate::target::Probe;
+
+/// 4 KiB to 512 KiB, in sectors.
+const SIZES: [u32; 8] = [8, 16, 32, 64, 128, 256, 512, 1024];
+const READS: usize = 150;
+/// 4 KiB to 64 KiB.
+const PAGES: [f64; 5] = [4096.0, 8192.0, 16384.0, 32768.0, 65536.0];
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Sizes {
+    /// In bytes, where it shows.
+    pub page: Option<u64>,
+    /// Bytes a second, where it shows.
+    pub channel: Option<f64>,
+    /// How far the times are from the lines, as a part.
+    pub beside: f64,
+}
+
+pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Sizes, Error> {
+    let mut times = Vec::new();
+    for sectors in SIZES {
+        let align = u64::from(sectors);
+        let probes: Vec<Probe> = bench
+            .places(READS, align)
+            .iter()
+            .map(|&place| Probe::read(place / align * align, sectors))
+            .collect();
+        let served = bench.serve(1, &probes)?;
+        let latencies: Vec<f64> = served.iter().map(|timed| timed.latency().0 as f64).collect();
+        // The quick ones: of pages that take different times, those of one kind.
+        times.push((f64::from(sectors) * 512.0, quantile(&latencies, 0.05)));
+    }
+    Ok(sizes(&times))
+}
+
+/// From pairs of bytes and nanoseconds.
+fn sizes(times: &[(f64, f64)]) -> Sizes {
+    let fits: Vec<(f64, Vec<f64>, f64)> = PAGES
+        .into_iter()
+        .map(|page| {
+            let rows: Vec<([f64; 3], f64)> = times
+                .iter()
+                .map(|&(bytes, time)| ([1.0 / time, bytes.min(page) / time, bytes / time], 1.0))
+                .collect();
+            let found = least_squares(&rows);
+            let wrong: f64 = rows
+                .iter()
+                .map(|(row, one)| (row.iter().zip(&found).map(|(a, b)| a * b).sum::<f64>() - one).powi(2))
+                .sum();
+            (page, found, (wrong / rows.len() as f64).sqrt())
+        })
+        .collect();
+    let Some((page, found, beside)) = fits.iter().min_by(|a, b| a.2.total_cmp(&b.2)).cloned() else {
+        return Sizes { page: None, channel: None, beside: 1.0 };
+    };
+    // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is smaller, and what its channel
+    // takes is the same in all times.
+    let clear = fits.iter().filter(|fit| fit.2 <= 1.5 * beside).count() == 1;
+    let shows = page > PAGES[0] && clear && found[1] > 0.0 && found[2] > 0.0;
+    Sizes { page: shows.then_some(page as u64), channel: shows.then(|| 1e9 / found[1]), beside }
+}
+
+/// Three unknowns, by normal equations and elimination.
+fn least_squares(rows: &[([f64; 3], f64)]) -> Vec<f64> {
+    let mut table = [[0.0_f64; 4]; 3];
+    for (row, value) in rows {
+        for i in 0..3 {
+            for j in 0..3 {
+                table[i][j] += row[i] * row[j];
+            }
+            table[i][3] += row[i] * value;
+        }
+    }
+    for column in 0..3 {
+        let pivot = (column..3).max_by(|&a, &b| table[a][column].abs().total_cmp(&table[b][column].abs()));
+        table.swap(column, pivot.unwrap_or(column));
+        let head = table[column];
+        if head[column].abs() < 1e-30 {
+            continue;
+        }
+        for (_, row) in table.iter_mut().enumerate().filter(|(index, _)| *index != column) {
+            let factor = row[column] / head[column];
+            row.iter_mut().zip(head).for_each(|(value, other)| *value -= factor * other);
+        }
+    }
+    (0..3).map(|i| if table[i][i].abs() < 1e-30 { 0.0 } else { table[i][3] / table[i][i] }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_page_is_where_the_line_bends() {
+        let time = |bytes: f64| 70e3 + bytes.min(16384.0) / 1.2 + bytes / 0.56;
+        let found =
+            sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
+        assert_eq!(found.page, Some(16384), "{found:?}");
+        assert!((found.channel.unwrap() / 1.2e9 - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn a_line_that_does_not_bend_shows_no_page() {
+        let time = |bytes: f64| 70e3 + bytes / 0.56;
+        let found =
+            sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
+        assert_eq!(found.page, None, "{found:?}");
+    }
+}

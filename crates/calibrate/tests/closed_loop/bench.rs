@@ -1,0 +1,86 @@
+//! Modelled disks to measure, and loads to hold two disks against each other.
+
+use std::sync::atomic::AtomicBool;
+
+use disklab_calibrate::modelled::Modelled;
+use disklab_calibrate::{Calibration, Hints, Plan, Probe, Target, Timed, USUAL_TIME, calibrate, read_back};
+use disklab_des::Random;
+use disklab_disks::build;
+use disklab_spec::device::{Device, Model};
+use disklab_units::{Bytes, Seed};
+
+use crate::noise::Noisy;
+
+pub fn lab(name: &str) -> Device {
+    let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
+    read_back(name, &text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
+}
+
+/// What measuring finds of a disk of this model, and the device that its file describes.
+pub fn measured(model: &Model, bytes: Bytes, seed: u64, may_write: bool) -> (Calibration, Device) {
+    found(&mut Modelled::new(build(model, bytes, Seed(seed)), bytes), may_write)
+}
+
+/// The same, on a machine that is so many nanoseconds late in the mean.
+pub fn measured_in_noise(device: &Device, late: f64) -> (Calibration, Device) {
+    let disk = build(&device.model, device.bytes, Seed(1));
+    found(&mut Noisy::new(Modelled::new(disk, device.bytes), late), true)
+}
+
+fn found(target: &mut dyn Target, may_write: bool) -> (Calibration, Device) {
+    let stop = AtomicBool::new(false);
+    let plan = Plan { time: USUAL_TIME, may_write, hints: Hints::default() };
+    let found = calibrate(target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
+    let file = found.file(&["made by a test".to_owned()]);
+    let device = read_back("measured", &file).unwrap_or_else(|mistakes| panic!("{mistakes}\n{file}"));
+    (found, device)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Order {
+    Random,
+    Sequential,
+    /// Random, of ten requests three writes.
+    Mixed,
+}
+
+pub const LOADS: [(Order, usize); 9] = [
+    (Order::Random, 1),
+    (Order::Random, 8),
+    (Order::Random, 32),
+    (Order::Sequential, 1),
+    (Order::Sequential, 8),
+    (Order::Sequential, 32),
+    (Order::Mixed, 1),
+    (Order::Mixed, 8),
+    (Order::Mixed, 32),
+];
+
+/// Requests a second that a disk serves: 4 KiB at random places, 128 KiB in sequence. Not the places that measuring uses.
+pub fn rate(device: &Device, (order, depth): (Order, usize), seed: u64) -> f64 {
+    let count = if device.model.rotational() { 4_000 } else { 20_000 };
+    let mut random = Random::new(Seed(seed).derive("load"));
+    let sectors = device.bytes.sectors().0;
+    let probes: Vec<Probe> = (0..count)
+        .map(|index| {
+            let place = random.below(sectors / 8 - 1) * 8;
+            match order {
+                Order::Sequential => Probe::read(sectors / 5 / 8 * 8 + index * 256, 256),
+                Order::Mixed if random.below(10) < 3 => Probe::write(place, 8),
+                _ => Probe::read(place, 8),
+            }
+        })
+        .collect();
+    let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(seed)), device.bytes);
+    let timed: Vec<Timed> = disk.serve(depth, &probes).unwrap();
+    // From the first tenth on: a buffer fills at the beginning.
+    let mut done: Vec<u64> = timed.iter().map(|it| it.done.0).collect();
+    done.sort_unstable();
+    let from = done.len() / 10;
+    (done.len() - 1 - from) as f64 * 1e9 / (done[done.len() - 1] - done[from]) as f64
+}
+
+pub fn off(found: f64, wanted: f64) -> f64 {
+    (found / wanted - 1.0).abs()
+}

@@ -1,0 +1,129 @@
+//! `disklab array new --from-machine`: an array file from the disks of this machine. Looks only.
+
+mod draft;
+mod groups;
+mod lsblk;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use clap::Subcommand;
+use disklab_spec::Lab;
+use disklab_spec::array::Array;
+use disklab_spec::read::Reader;
+
+use self::draft::Draft;
+use self::groups::Group;
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::screen::Screen;
+use crate::whole_file;
+
+/// Draft an array of the lab.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Debug, Subcommand)]
+enum Verb {
+    New(NewArgs),
+}
+
+/// Draft an array file.
+///
+/// Asks lsblk for the disks, and btrfs, mdadm and zpool how they are joined, where these are there; run it as root for all of
+/// it. The group with most disks is drafted, others are named. Each disk becomes the device of the lab that is nearest in
+/// kind and size: a stand-in until `disklab calibrate` has measured it. Nothing is written to any disk.
+#[derive(Debug, clap::Args)]
+struct NewArgs {
+    /// From the disks of this machine.
+    #[arg(long, required = true)]
+    from_machine: bool,
+
+    /// A new file instead of standard output; in lab/arrays, its name is the array's.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+pub fn array(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let Verb::New(args) = &args.verb;
+    let output = args.output.as_ref().filter(|output| *output != Path::new("-"));
+    if let Some(output) = output.filter(|output| output.symlink_metadata().is_ok()) {
+        return Err(Failure::mistaken(format!(
+            "{} is there already; name a new file with -o",
+            output.display()
+        )));
+    }
+    let lab = Home::open()?.lab;
+    let draft = look(&lab)?;
+    let file = draft.file();
+    check(&lab, &file)?;
+    if screen.json {
+        screen.json(&draft.json())?;
+    }
+    match output {
+        Some(output) => whole_file::write(output, |out| Ok(out.write_all(file.as_bytes())?))?,
+        None if screen.json => {}
+        None => {
+            let mut out = screen.out();
+            out.write_all(file.as_bytes())?;
+            out.flush()?;
+        }
+    }
+    Ok(Exit::Ok)
+}
+
+/// What this machine's tools say.
+fn look(lab: &Lab) -> Result<Draft, Failure> {
+    let columns = "PATH,TYPE,SIZE,ROTA,MODEL";
+    let listed = ask("lsblk", &["--json", "--bytes", "--output", columns]);
+    let listed = listed
+        .map_err(|why| Failure::cannot(format!("lsblk, which lists disks, {why}; it is in util-linux")))?;
+    let disks = lsblk::read(&listed)
+        .map_err(|error| Failure::cannot(format!("what lsblk --json said cannot be read: {error}")))?;
+    let mut unasked = Vec::new();
+    let mut groups: Vec<Group> = Vec::new();
+    let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<Group>| match ask(tool, arguments) {
+        Ok(said) => groups.extend(parse(&said)),
+        Err(why) => unasked.push(format!("{tool} {why}")),
+    };
+    add("btrfs", &["filesystem", "show"], groups::btrfs);
+    add("mdadm", &["--detail", "--scan", "--verbose"], groups::md);
+    add("zpool", &["status", "-P"], groups::zfs);
+    // Names below /dev/disk are links to those that lsblk has.
+    let real = |path: &str| {
+        fs::canonicalize(path).map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
+    };
+    for group in &mut groups {
+        group.paths = group.paths.iter().map(|path| real(path)).collect();
+    }
+    Draft::new(&lab.devices, &disks, &groups, unasked).map_err(Failure::cannot)
+}
+
+/// What a program says, or why it says nothing.
+fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
+    // In English, and with nothing to read.
+    let output =
+        Command::new(tool).args(arguments).env("LC_ALL", "C").stdin(std::process::Stdio::null()).output();
+    let output = output.map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => "is not here".to_owned(),
+        _ => format!("cannot be run: {error}"),
+    })?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let said = said.lines().next().unwrap_or("it said nothing").trim().to_owned();
+        return Err(format!("failed ({}): {said}", output.status));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// That the lab takes the file.
+fn check(lab: &Lab, file: &str) -> Result<(), Failure> {
+    let devices = lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
+    Reader::new("draft", file).read(|table| Array::read("draft", table, &devices))?;
+    Ok(())
+}

@@ -1,0 +1,150 @@
+//! An array file from what is known of a machine's disks.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use disklab_spec::device::{Device, Model};
+use disklab_spec::join::{Join, Profile};
+use disklab_units::Bytes;
+use disklab_units::prose::visible;
+
+use super::groups::Group;
+use super::lsblk::Disk;
+
+#[derive(Debug)]
+pub struct Draft {
+    join: Join,
+    /// Why this and no other.
+    ground: String,
+    /// With the lab's device for each.
+    disks: Vec<(Disk, String)>,
+    /// Other groups, tools that said nothing.
+    remarks: Vec<String>,
+}
+
+impl Draft {
+    /// Of the group with most disks, or of all disks where none has two.
+    pub fn new(
+        devices: &BTreeMap<String, Device>,
+        disks: &[Disk],
+        groups: &[Group],
+        unasked: Vec<String>,
+    ) -> Result<Self, String> {
+        if disks.is_empty() {
+            return Err("lsblk lists no disk on this machine".to_owned());
+        }
+        let joined: Vec<(&Group, Vec<Disk>)> = groups
+            .iter()
+            .map(|group| (group, members(group, disks)))
+            .filter(|(_, members)| members.len() > 1)
+            .collect();
+        // The first of equals.
+        let chosen = joined.iter().rev().max_by_key(|(_, members)| members.len());
+        let guess = Join::Btrfs(Profile::Raid1);
+        let (wanted, ground, chosen_disks) = if let Some((group, members)) = chosen {
+            let ground = match group.join {
+                Some(_) => group.name.clone(),
+                None => format!("{}; its profile is not known here: change `join` to it", group.name),
+            };
+            (group.join.unwrap_or(guess), ground, members.clone())
+        } else {
+            let ground = "no two disks of this machine are joined: all of them, as they could be".to_owned();
+            (guess, ground, disks.to_vec())
+        };
+        let join = if chosen_disks.len() < wanted.devices_min() { Join::Single } else { wanted };
+        let others = joined.iter().filter(|other| chosen.is_none_or(|chosen| !std::ptr::eq(*other, chosen)));
+        let mut remarks: Vec<String> = others
+            .map(|(group, members)| {
+                let paths: Vec<&str> = members.iter().map(|disk| disk.path.as_str()).collect();
+                format!("also there: {} on {}", group.name, paths.join(", "))
+            })
+            .collect();
+        remarks.extend(unasked.into_iter().map(|tool| format!("not asked: {tool}")));
+        let with_device = |disk: Disk| {
+            let device = nearest(devices, &disk)?;
+            Ok((disk, device))
+        };
+        let disks = chosen_disks.into_iter().map(with_device).collect::<Result<_, String>>()?;
+        Ok(Self { join, ground, disks, remarks })
+    }
+
+    pub fn file(&self) -> String {
+        let mut out = String::new();
+        // Writing to a string cannot fail.
+        let _ = writeln!(out, "# Drafted by `disklab array new --from-machine`: {}.", visible(&self.ground));
+        for remark in &self.remarks {
+            let _ = writeln!(out, "# {}", visible(remark));
+        }
+        let _ = writeln!(
+            out,
+            "# Each device is a stand-in of the lab, nearest in kind and size. Measure your own:"
+        );
+        let _ = writeln!(out, "# disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here.");
+        let count = disklab_units::prose::count(self.disks.len(), "disk");
+        let _ = writeln!(
+            out,
+            "summary = \"{count} of this machine, {}\"\njoin = \"{}\"",
+            self.join.as_str(),
+            self.join.as_str()
+        );
+        let _ = writeln!(out, "devices = [");
+        for (disk, device) in &self.disks {
+            let _ = writeln!(out, "    \"{device}\", # {}", visible(&words(disk)));
+        }
+        out + "]\n"
+    }
+
+    pub fn json(&self) -> serde_json::Value {
+        let disk = |(disk, device): &(Disk, String)| {
+            serde_json::json!({
+                "path": disk.path, "bytes": disk.bytes.0, "rotational": disk.rotational, "model": disk.model,
+                "stand_in": device,
+            })
+        };
+        serde_json::json!({
+            "join": self.join.as_str(),
+            "ground": self.ground,
+            "disks": self.disks.iter().map(disk).collect::<Vec<_>>(),
+            "remarks": self.remarks,
+        })
+    }
+}
+
+/// The disks that a group's paths are on, each once, in the group's order.
+fn members(group: &Group, disks: &[Disk]) -> Vec<Disk> {
+    let mut found: Vec<Disk> = Vec::new();
+    for path in &group.paths {
+        for disk in disks.iter().filter(|disk| disk.paths.contains(path)) {
+            if !found.contains(disk) {
+                found.push(disk.clone());
+            }
+        }
+    }
+    found
+}
+
+fn words(disk: &Disk) -> String {
+    let kind = if disk.rotational { "turns" } else { "does not turn" };
+    let model = disk.model.as_deref().unwrap_or("of no name");
+    format!("{}: {model}, {}, {kind}", disk.path, disk.bytes)
+}
+
+/// The lab's device of the same kind whose size is nearest by its ratio.
+fn nearest(devices: &BTreeMap<String, Device>, disk: &Disk) -> Result<String, String> {
+    // What serves everything in one time is for theory.
+    let alike = devices.values().filter(|device| {
+        device.model.rotational() == disk.rotational && !matches!(device.model, Model::Constant(_))
+    });
+    let apart = |bytes: Bytes| (bytes.0.max(1) as f64 / disk.bytes.0.max(1) as f64).ln().abs();
+    let found = alike.min_by(|a, b| apart(a.bytes).total_cmp(&apart(b.bytes)));
+    found.map(|device| device.name.clone()).ok_or_else(|| {
+        let kind = if disk.rotational { "turns" } else { "does not turn" };
+        format!(
+            "the lab has no device that could stand in for {}, which {kind}; calibrate it first",
+            disk.path
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,225 @@
+//! `disklab calibrate`: a disk of this machine, measured, as a device of the lab.
+
+mod guard;
+mod known;
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use disklab_calibrate::block::Block;
+use disklab_calibrate::sheet::{Line, Mark};
+use disklab_calibrate::{Calibration, Error, Plan, read_back};
+use disklab_units::Nanos;
+use indicatif::{ProgressBar, ProgressStyle};
+use jiff::Zoned;
+
+use self::known::Known;
+use crate::exit::{Exit, Failure};
+use crate::screen::Screen;
+use crate::{signals, whole_file};
+
+/// Measure a disk, and describe it as a device of the lab.
+///
+/// Finds out whether the disk turns; then, of a hard disk, its rotation, seek curve, zones, tracks, heads, cache, link and
+/// how it chooses among queued commands; of an SSD the latency of its pages, dies, channels and link. Each number comes with its error and how
+/// it was found; what cannot be seen from outside is named with the reason, and a default stands in its place.
+///
+/// Reads only. What shows by writing only (write buffer, programs, flushes) is measured where DEVICE is named twice, which
+/// destroys everything on it: see --write. Let nothing else use the disk meanwhile.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A block device such as /dev/sdb, or a file of some GB on it.
+    device: PathBuf,
+
+    /// What the file calls the disk. Without it, what the kernel does.
+    #[arg(long)]
+    name: Option<String>,
+
+    /// A new file instead of standard output; it is there once it is whole. In lab/devices, its name is the device's.
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+
+    /// DEVICE again: it is written to all over, and everything on it is lost. Refused where it is mounted, used by
+    /// something, or has partitions, a filesystem or anything else of the kind.
+    #[arg(long, value_name = "DEVICE")]
+    write: Option<PathBuf>,
+
+    /// After so long, what can be left out is.
+    #[arg(long, default_value = "5min", value_parser = time, value_name = "TIME")]
+    time: Nanos,
+}
+
+/// As the lab has times, and minutes.
+fn time(text: &str) -> Result<Nanos, String> {
+    let minutes = text.strip_suffix("min").map(|number| number.trim().parse::<u32>());
+    let time = match minutes {
+        Some(Ok(minutes)) => Nanos::from_secs(u64::from(minutes) * 60),
+        _ => text.parse::<Nanos>().map_err(|_| "write `90s` or `5min`".to_owned())?,
+    };
+    let sensible = Nanos::from_secs(10)..=Nanos::from_secs(24 * 3600);
+    if sensible.contains(&time) { Ok(time) } else { Err("from 10s to 1440min is sensible".to_owned()) }
+}
+
+pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    if let Some(output) = args.output.as_ref().filter(|output| output.symlink_metadata().is_ok()) {
+        return Err(Failure::mistaken(format!(
+            "{} is there already; name a new file with -o",
+            output.display()
+        )));
+    }
+    let known = known::of(&args.device);
+    if let Some(again) = &args.write {
+        guard::check(&args.device, again, &known)?;
+        screen.remark(&format!(
+            "everything on {} ({}) is being destroyed: it was named twice",
+            args.device.display(),
+            known.model
+        ));
+    }
+    let stop = signals::watch()?;
+    let mut block = Block::open(&args.device, args.write.is_some(), stop).map_err(failure)?;
+    let plan = Plan { time: args.time, may_write: args.write.is_some(), hints: known.hints };
+    let bar = progress(screen);
+    let mut watch = |what: &str, part: f64| {
+        bar.set_position((part * 100.0) as u64);
+        bar.set_message(what.to_owned());
+    };
+    let found = disklab_calibrate::calibrate(&mut block, &plan, &mut watch, stop);
+    bar.finish_and_clear();
+    let mut found = found.map_err(failure)?;
+    found.remarks.extend(contradictions(&known, &found));
+    if let Some(name) = &args.name {
+        found.summary = format!("{name} ({})", found.summary);
+    }
+    write(args, screen, &known, &found)
+}
+
+fn failure(error: Error) -> Failure {
+    match error {
+        Error::Interrupted => {
+            Failure::Said { exit: Exit::Interrupted, message: "interrupted; no file was written".to_owned() }
+        }
+        Error::TooSmall { .. } => Failure::mistaken(error),
+        Error::Io { .. } | Error::Unclear(_) => Failure::cannot(error),
+    }
+}
+
+fn progress(screen: &Screen) -> ProgressBar {
+    if !screen.progress {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::new(100);
+    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(500));
+    bar
+}
+
+/// What the kernel says and measuring does not confirm.
+fn contradictions(known: &Known, found: &Calibration) -> Option<String> {
+    let turns = found.family == "hdd";
+    let said = known.rotational.filter(|&said| said != turns)?;
+    let word = |turns: bool| if turns { "turns" } else { "does not turn" };
+    Some(format!("the kernel says that it {}; by its latencies it {}", word(said), word(turns)))
+}
+
+fn write(args: &Args, screen: &Screen, known: &Known, found: &Calibration) -> Result<Exit, Failure> {
+    let file = found.file(&head(args, known));
+    // What the lab would refuse helps nobody: this is a mistake of measuring, and its numbers are told.
+    if let Err(mistakes) = read_back("measured", &file) {
+        let message = format!("what was measured makes no device:\n{mistakes}\nof:\n{file}");
+        return Err(Failure::cannot(message));
+    }
+    match args.output.as_ref().filter(|output| *output != Path::new("-")) {
+        Some(output) => {
+            whole_file::write(output, |out| Ok(std::io::Write::write_all(out, file.as_bytes())?))?;
+            if screen.json {
+                return screen.json(&json(found)).map(|()| Exit::Ok);
+            }
+            report(screen, output, found)
+        }
+        None if screen.json => screen.json(&json(found)).map(|()| Exit::Ok),
+        None => {
+            let mut out = screen.out();
+            std::io::Write::write_all(&mut out, file.as_bytes())?;
+            Ok(std::io::Write::flush(&mut out).map(|()| Exit::Ok)?)
+        }
+    }
+}
+
+/// What was measured, when, how and on what.
+fn head(args: &Args, known: &Known) -> Vec<String> {
+    let system = rustix::system::uname();
+    let words: Vec<String> =
+        std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut head = vec![
+        format!(
+            "{}, measured {} by `disklab {}`",
+            known.model,
+            Zoned::now().strftime("%Y-%m-%d"),
+            words.join(" ")
+        ),
+        format!("under Linux {}", system.release().to_string_lossy()),
+        "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a default."
+            .to_owned(),
+    ];
+    if known.part {
+        head.push(
+            "a part of a disk or a file on it: the full seek and the zones are those of this part".to_owned(),
+        );
+    }
+    if args.write.is_none() {
+        head.push(
+            "reads only: what shows by writing is a default, and mixed loads are predicted less well"
+                .to_owned(),
+        );
+    }
+    head
+}
+
+fn report(screen: &Screen, output: &Path, found: &Calibration) -> Result<Exit, Failure> {
+    use std::io::Write;
+    let mut out = screen.out();
+    writeln!(out, "{}: {}", output.display(), found.summary)?;
+    for (key, why) in found.unseen() {
+        writeln!(out, "  {key} was not seen: {why}")?;
+    }
+    for remark in &found.remarks {
+        writeln!(out, "  {remark}")?;
+    }
+    Ok(out.flush().map(|()| Exit::Ok)?)
+}
+
+fn json(found: &Calibration) -> serde_json::Value {
+    let line = |Line { key, value, mark }: &Line| {
+        let value = value.trim_matches('"');
+        match mark {
+            Mark::Measured { error, how } => {
+                serde_json::json!({ "key": key, "value": value, "seen": true, "error": error, "how": how })
+            }
+            Mark::NotVisible { why } => {
+                serde_json::json!({ "key": key, "value": value, "seen": false, "why": why })
+            }
+        }
+    };
+    serde_json::json!({
+        "summary": found.summary,
+        "bytes": found.bytes.0,
+        "family": found.family,
+        "numbers": found.sheet.lines.iter().map(line).collect::<Vec<_>>(),
+        "remarks": found.remarks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_minutes_too() {
+        assert_eq!(time("2min"), Ok(Nanos::from_secs(120)));
+        assert_eq!(time("90s"), Ok(Nanos::from_secs(90)));
+        assert!(time("1s").is_err() && time("soon").is_err());
+    }
+}

@@ -1,0 +1,146 @@
+//! `disklab calibrate` on files and what it does not do to them; `disklab array new`.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{FileExt, PermissionsExt};
+use std::path::Path;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::{disklab, done, run};
+
+/// Not in /tmp, which may be a tmpfs: that cannot be read past the page cache.
+fn place() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+}
+
+/// A hole of 1 GiB, with these bytes at a place.
+fn disk(here: &Path, bytes: &[u8], at: u64) {
+    let file = File::create(here.join("disk")).unwrap();
+    file.set_len(1 << 30).unwrap();
+    file.write_all_at(bytes, at).unwrap();
+}
+
+/// That the file is what [`disk`] made.
+fn assert_untouched(here: &Path, bytes: &[u8], at: u64) {
+    let held = fs::read(here.join("disk")).unwrap();
+    let (before, rest) = held.split_at(at as usize);
+    let (there, behind) = rest.split_at(bytes.len());
+    assert!(there == bytes && before.iter().chain(behind).all(|&byte| byte == 0), "it was written to");
+}
+
+#[test]
+fn a_file_is_measured_and_left_alone() {
+    let place = place();
+    let here = place.path();
+    disk(here, b"mine", 4096);
+    let done = run(here, &["calibrate", "disk", "--name", "a \"hole\"", "-o", "hole.toml", "--time", "10s"]);
+    assert_eq!((done.status, done.err.as_str()), (Some(0), ""), "{}", done.out);
+    assert_untouched(here, b"mine", 4096);
+    let text = fs::read_to_string(here.join("hole.toml")).unwrap();
+    assert!(text.contains("# reads only") && text.contains("by `disklab calibrate disk"), "{text}");
+    let device =
+        disklab_calibrate::read_back("hole", &text).unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
+    assert!(device.bytes.0 == 1 << 30 && device.summary.starts_with("a \"hole\" ("), "{device:?}");
+    // What is not seen is told, and a file that is there stays.
+    assert!(done.out.contains("write_buffer was not seen: it was only read (--write)"), "{}", done.out);
+    let again = run(here, &["calibrate", "disk", "-o", "hole.toml"]);
+    assert_eq!(again.status, Some(2));
+    assert!(again.err.contains("hole.toml is there already; name a new file with -o"), "{}", again.err);
+    assert_eq!(fs::read_to_string(here.join("hole.toml")).unwrap(), text);
+}
+
+#[test]
+fn what_is_not_named_twice_or_may_be_somebodys_is_not_written() {
+    let place = place();
+    let here = place.path();
+    disk(here, b"\x53\xef", 0x438);
+    fs::write(here.join("other"), "mine").unwrap();
+    for (again, said) in [
+        ("other", "disk is not written: --write names other, which is another; name the same twice"),
+        (
+            "./disk",
+            "disk is not written: it holds an ext filesystem; if that is not needed, wipefs --all disk",
+        ),
+        ("none", "--write none: cannot be looked at"),
+    ] {
+        let done = run(here, &["calibrate", "disk", "--write", again, "-o", "new.toml"]);
+        assert_eq!(done.status, Some(2), "{}", done.err);
+        assert!(done.err.contains(said), "{}", done.err);
+    }
+    assert_untouched(here, b"\x53\xef", 0x438);
+    assert!(!here.join("new.toml").exists());
+    assert_eq!(fs::read_to_string(here.join("other")).unwrap(), "mine");
+}
+
+#[test]
+fn what_is_no_disk_is_refused() {
+    let place = place();
+    let here = place.path();
+    fs::write(here.join("small"), vec![0; 8192]).unwrap();
+    for (device, status, said) in [
+        ("/dev/null", 5, "/dev/null: cannot measure it: it is neither a block device nor a file"),
+        ("missing", 5, "missing: cannot look at it: No such file"),
+        ("small", 2, "it has 8 KiB, and measuring needs 1 GiB at least"),
+    ] {
+        let done = run(here, &["calibrate", device]);
+        assert_eq!(done.status, Some(status), "{}", done.err);
+        assert!(done.err.contains(said), "{}", done.err);
+    }
+}
+
+#[test]
+fn an_interrupted_one_leaves_nothing() {
+    let place = place();
+    let here = place.path();
+    disk(here, b"", 0);
+    let mut command = disklab(here);
+    command.args(["calibrate", "disk", "-o", "new.toml", "--time", "10min"]);
+    let child =
+        command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let done = done(child.wait_with_output().unwrap());
+    assert_eq!(done.status, Some(130), "{}", done.err);
+    assert!(done.err.contains("interrupted; no file was written"), "{}", done.err);
+    assert_eq!(fs::read_dir(here).unwrap().count(), 1, "the disk alone");
+}
+
+/// A machine whose lsblk and btrfs say what they are told to, and that has no other tool.
+fn with_tools(here: &Path) -> std::process::Command {
+    let fixtures = concat!(env!("CARGO_MANIFEST_DIR"), "/src/array/draft");
+    for (tool, said) in [("lsblk", "lsblk.json"), ("btrfs", "btrfs.txt")] {
+        let path = here.join(tool);
+        fs::write(&path, format!("#!/bin/sh\nexec /bin/cat '{fixtures}/{said}'\n")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let mut command = disklab(here);
+    command.env("PATH", here).args(["array", "new", "--from-machine"]);
+    command
+}
+
+#[test]
+fn an_array_is_drafted_from_what_the_machine_has() {
+    let place = tempfile::tempdir().unwrap();
+    let here = place.path();
+    let drafted = done(with_tools(here).output().unwrap());
+    assert_eq!((drafted.status, drafted.err.as_str()), (Some(0), ""));
+    for said in [
+        "# Drafted by `disklab array new --from-machine`: btrfs pool; its profile is not known here",
+        "# not asked: mdadm is not here\n# not asked: zpool is not here\n",
+        "join = \"btrfs-raid1\"\ndevices = [\n    \"nas-12tb\", # /dev/sdc: ST12000VN0008",
+    ] {
+        assert!(drafted.out.contains(said), "{}", drafted.out);
+    }
+    let written = done(with_tools(here).args(["-o", "mine.toml"]).output().unwrap());
+    assert_eq!((written.status, written.out.as_str()), (Some(0), ""), "{}", written.err);
+    assert_eq!(fs::read_to_string(here.join("mine.toml")).unwrap(), drafted.out);
+    let again = done(with_tools(here).args(["-o", "mine.toml"]).output().unwrap());
+    assert_eq!(again.status, Some(2));
+    assert!(again.err.contains("mine.toml is there already; name a new file with -o"), "{}", again.err);
+    fs::remove_file(here.join("lsblk")).unwrap();
+    let none =
+        done(disklab(here).env("PATH", here).args(["array", "new", "--from-machine"]).output().unwrap());
+    assert_eq!(none.status, Some(5));
+    assert!(none.err.contains("lsblk, which lists disks, is not here; it is in util-linux"), "{}", none.err);
+}
