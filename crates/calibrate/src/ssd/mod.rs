@@ -234,7 +234,7 @@ fn write(
     }
     match flush {
         Ok((takes, error)) => {
-            sheet.measured("flush", time(takes), error, "a flush after one write, less its program")
+            sheet.measured("flush", time(takes), error, "a flush after one write, less its program");
         }
         Err(why) => sheet.not_visible("flush", time(usual::FLUSH), why),
     }
