@@ -83,7 +83,7 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     let listed = ask("lsblk", &["--json", "--bytes", "--output", columns]);
     let listed = listed
         .map_err(|why| Failure::cannot(format!("lsblk, which lists disks, {why}; it is in util-linux")))?;
-    let disks = lsblk::read(&listed)
+    let mut disks = lsblk::read(&listed)
         .map_err(|error| Failure::cannot(format!("what lsblk --json said cannot be read: {error}")))?;
     let mut unasked = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
@@ -94,12 +94,13 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     add("btrfs", &["filesystem", "show"], groups::btrfs);
     add("mdadm", &["--detail", "--scan", "--verbose"], groups::md);
     add("zpool", &["status", "-P"], groups::zfs);
-    // Names below /dev/disk are links to those that lsblk has.
+    // Names below /dev/disk and /dev/mapper are links.
     let real = |path: &str| {
         fs::canonicalize(path).map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
     };
-    for group in &mut groups {
-        group.paths = group.paths.iter().map(|path| real(path)).collect();
+    let lists = groups.iter_mut().map(|group| &mut group.paths);
+    for paths in lists.chain(disks.iter_mut().map(|disk| &mut disk.paths)) {
+        paths.iter_mut().for_each(|path| *path = real(path));
     }
     Draft::new(&lab.devices, &disks, &groups, unasked).map_err(Failure::cannot)
 }

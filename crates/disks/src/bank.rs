@@ -44,9 +44,10 @@ struct Link {
 }
 
 impl Link {
-    /// Data that comes in piecemeal, the last of it at `at`, and is passed on as it comes.
-    fn along(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
-        self.free = self.free.saturating_add(self.rate.time_for(bytes)).max(at);
+    /// Data that comes in piecemeal, from `started` at the earliest and the last of it at `at`, and is passed on as it
+    /// comes.
+    fn along(&mut self, started: Nanos, at: Nanos, bytes: Bytes) -> Nanos {
+        self.free = self.free.max(started).saturating_add(self.rate.time_for(bytes)).max(at);
         self.free
     }
 
@@ -159,7 +160,7 @@ impl Shared {
     /// A disk has done a request; of a read it has sent so many bytes.
     fn sent(&mut self, disk: usize, mut completion: Completion, bytes: Bytes) {
         if bytes > Bytes::ZERO {
-            completion.at = self.from_disks.along(completion.at, bytes);
+            completion.at = self.from_disks.along(completion.started, completion.at, bytes);
         }
         let later = self.ended.iter().rev().take_while(|(_, other)| other.at > completion.at).count();
         self.ended.insert(self.ended.len() - later, (disk, completion));
@@ -237,12 +238,16 @@ mod tests {
 
     #[test]
     fn reads_of_several_disks_share_what_it_moves() {
-        let mut bank = bank(4, Some((200, 100)));
-        for disk in 0..4 {
-            bank.submit(Nanos::ZERO, disk, request(3, Op::Read, MIB));
+        // Also after it had nothing to do for a second.
+        for start in [0.0, 1_000.0] {
+            let mut bank = bank(4, Some((200, 100)));
+            for disk in 0..4 {
+                bank.submit(Nanos::from_millis(start as u64), disk, request(3, Op::Read, MIB));
+            }
+            // 5 ms each, one after another, the first as it comes; together 200 MiB/s.
+            let wanted = [5.0, 10.0, 15.0, 20.0].map(|at| start + at);
+            assert_eq!(run(&mut bank), [0, 1, 2, 3].map(|disk| (disk, 3, wanted[disk])));
         }
-        // 5 ms each, one after another, the first as it comes; together 200 MiB/s.
-        assert_eq!(run(&mut bank), [(0, 3, 5.0), (1, 3, 10.0), (2, 3, 15.0), (3, 3, 20.0)]);
     }
 
     #[test]

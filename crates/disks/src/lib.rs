@@ -80,7 +80,7 @@ pub struct Completion {
 /// A disk in virtual time.
 ///
 /// The caller's time never runs backwards from one call to the next. Once as many requests have been under way
-/// as ever will be, no call allocates.
+/// as ever will be, no call allocates, but for what an SSD's map keeps of a block that is full.
 pub trait Disk: Send {
     fn submit(&mut self, now: Nanos, request: Request);
 

@@ -4,7 +4,7 @@ use std::cell::Cell;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bug {
-    /// A hard disk comes to a sector a turn before it comes round.
+    /// A hard disk comes to a sector half a turn before it comes round.
     SkippedRotation,
     /// The arm is wherever it is wanted.
     InstantSeek,

@@ -3,7 +3,7 @@
 mod drive;
 
 use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
-use disklab_spec::device::Model;
+use disklab_spec::device::{Model, Preconditioned, Slc};
 use disklab_units::{Bytes, Nanos, Seed};
 use drive::{device, flush};
 use proptest::prelude::*;
@@ -14,7 +14,7 @@ const DEVICES: [&str; 6] =
 const SMALL: Bytes = Bytes::mib(1_000);
 
 /// Small buffers and queues, so that short sequences reach their ends.
-fn cramped(name: &str) -> (Model, Bytes) {
+fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
     let mut device = device(name);
     match &mut device.model {
         Model::Hdd(hdd) => {
@@ -28,11 +28,19 @@ fn cramped(name: &str) -> (Model, Bytes) {
             ssd.write_buffer = Bytes::kib(64);
             // The allocator that counts for these tests fills a map with zeros, which takes its time.
             device.bytes = SMALL;
-            ssd.raw_size = SMALL + SMALL;
+            ssd.raw_size = Bytes(SMALL.0 / 4 * 5);
             ssd.pages_per_block = 64;
             ssd.suspend = Some(Nanos::from_micros(20));
             ssd.queue_depth = 6;
-            ssd.queued_flush = name.len().is_multiple_of(2);
+            ssd.queued_flush = kind & 1 > 0;
+            ssd.preconditioned =
+                if kind & 2 > 0 { Preconditioned::AtRandom } else { Preconditioned::InOrder };
+            ssd.slc = (kind & 4 > 0).then(|| Slc {
+                cache: Bytes::mib(1),
+                cell_bits: 3,
+                read_page: Nanos::from_micros(20),
+                program_page: Nanos::from_micros(100),
+            });
             ssd.read_page = [50, 80, 110].map(Nanos::from_micros).to_vec();
         }
         Model::Card(_) | Model::Constant(_) => {}
@@ -135,7 +143,7 @@ proptest! {
         seed in any::<u64>(),
     ) {
         for name in DEVICES {
-            let (model, bytes) = cramped(name);
+            let (model, bytes) = cramped(name, seed as u8);
             let new = || build(&model, bytes, Seed(seed));
             let (mut one, mut two, mut three) = (new(), new(), new());
             let quiet = run(one.as_mut(), &requests, &[])?;
@@ -155,9 +163,9 @@ proptest! {
 
     /// Before a flush completes, everything written before it is on the medium.
     #[test]
-    fn a_flush_leaves_nothing_behind(requests in prop::collection::vec(request(), 1..40)) {
+    fn a_flush_leaves_nothing_behind(requests in prop::collection::vec(request(), 1..40), queued: bool) {
         for name in ["nas-4tb", "sata-ssd-1tb"] {
-            let (model, bytes) = cramped(name);
+            let (model, bytes) = cramped(name, u8::from(queued));
             let mut disk = build(&model, bytes, Seed(1));
             let done = run(disk.as_mut(), &requests, &[])?;
             let now = done.last().map_or(Nanos(0), |last| last.at).max(Nanos(requests.iter().map(|r| r.0).sum()));

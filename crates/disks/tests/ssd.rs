@@ -225,3 +225,14 @@ fn busy_is_the_time_in_which_any_die_works() {
     let each = model().read_page[0] + model().channel.time_for(Bytes::kib(4));
     assert_eq!(disk.counters().busy_ns, each.0 * served.len() as u64);
 }
+
+/// Also where another flush is still under way.
+#[test]
+fn each_flush_pays_for_what_was_written_since_the_last() {
+    let mut disk = build_with(|model| model.queued_flush = true);
+    let requests = [write(0, 8), flush(), write(8_000, 8), flush()];
+    let at = [0, 100, 200, 300].map(Nanos::from_micros);
+    let served = open_loop(disk.as_mut(), at.into_iter().zip(requests));
+    let flushes = served.iter().filter(|served| served.request.op == Op::Flush);
+    assert!(flushes.clone().count() == 2 && flushes.into_iter().all(|flush| flush.latency() > model().flush));
+}

@@ -5,7 +5,8 @@ mod drive;
 
 use disklab_des::Random;
 use disklab_disks::{Counters, Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Model, Preconditioned, Slc, Ssd};
+use disklab_spec::device::{Device, Model, Preconditioned, Slc, Ssd};
+use disklab_spec::read::Reader;
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 use drive::{Served, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write};
 
@@ -245,4 +246,67 @@ fn a_protected_buffer_has_nothing_to_flush() {
     let overhead = small().command_overhead + small().link_command;
     assert_eq!(done - now, overhead);
     assert!(now < overhead * 2, "{now}");
+}
+
+/// Whatever is left of an older copy in the buffer.
+#[test]
+fn what_was_written_last_counts() {
+    let mut disk = build_with(|model| model.channels = 1);
+    serve(disk.as_mut(), Nanos(0), write(0, 32));
+    // The row of these goes to the medium; this stays in the buffer, a part of a row.
+    let now = serve(disk.as_mut(), Nanos::from_micros(100), write(0, 8)) + Nanos::from_millis(5);
+    let done = serve(disk.as_mut(), now, read(0, 8));
+    assert_eq!(disk.counters().cache_hits, 1, "{}", done - now);
+}
+
+/// A read that may not interrupt at once does as soon as it may.
+#[test]
+fn a_second_read_waits_until_a_program_has_got_on() {
+    let mut disk = build_with(|model| {
+        (model.channels, model.dies_per_channel) = (1, 1);
+        (model.program_page, model.suspend) = (Nanos::from_millis(2), Some(Nanos::from_micros(20)));
+    });
+    let now = serve(disk.as_mut(), Nanos(0), write(0, 32));
+    let first = serve(disk.as_mut(), now + Nanos::from_micros(300), read(8_000, 8));
+    let at = first + Nanos::from_micros(10);
+    let second = serve(disk.as_mut(), at, read(16_000, 8)) - at;
+    // The program goes on for as long as it stood still: what the first read and stopping took.
+    assert!(second < small().read_page[0] * 4, "{second}");
+}
+
+/// With the least room that a device may have, nothing ever stops.
+#[test]
+fn the_least_room_is_enough() {
+    let (block, dies) = (Bytes::mib(4), 1);
+    for (blocks, at_random) in [(300, false), (60, true)] {
+        let bytes = Bytes(block.0 * blocks * dies);
+        let source = |raw: u64| {
+            let text = std::fs::read_to_string(concat!(
+                env!("CARGO_MANIFEST_DIR"),
+                "/../../lab/devices/sata-ssd-1tb.toml"
+            ))
+            .unwrap();
+            let sizes = [
+                ("size = \"1 TB\"", format!("size = \"{} B\"", bytes.0)),
+                ("raw_size = \"1024 GiB\"", format!("planes = 4\nraw_size = \"{} MiB\"", raw * 4)),
+                ("pages_per_block = 2048", "pages_per_block = 64".into()),
+                ("channels = 8", "channels = 1".into()),
+                ("dies_per_channel = 2", "dies_per_channel = 1".into()),
+            ];
+            sizes.iter().fold(text, |text, (old, new)| {
+                assert!(text.contains(old));
+                text.replacen(old, new, 1)
+            })
+        };
+        let read = |raw| Reader::new("d", &source(raw)).read(|table| Device::read("d", table));
+        let least = (blocks..blocks * 2).find(|&raw| read(raw).is_ok()).unwrap();
+        let Ok(Device { model: Model::Ssd(mut model), .. }) = read(least) else { panic!("an SSD") };
+        if at_random {
+            model.preconditioned = Preconditioned::AtRandom;
+        }
+        let mut disk = build(&Model::Ssd(model), bytes, Seed(1));
+        let mut random = Random::new(Seed(2));
+        let next = |_| write(random.below(bytes.0 / 4096) * 8, 8);
+        closed_loop(disk.as_mut(), Nanos(0), 32, 60_000, next);
+    }
 }

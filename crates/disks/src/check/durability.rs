@@ -54,7 +54,8 @@ impl Durability {
     /// The units that lie within the sectors as a whole.
     fn whole(&self, request: &Request) -> Range<u64> {
         let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
-        request.sector.div_ceil(UNIT)..end / UNIT
+        let first = request.sector.div_ceil(UNIT);
+        first..(end / UNIT).max(first)
     }
 
     /// What has reached the medium by now.
@@ -131,8 +132,9 @@ impl Check for Durability {
                 Ok(())
             }
             Op::Discard | Op::WriteZeroes => {
+                // What was on its way to the medium may be a write's that is still to be told of as done.
                 let range = self.whole(request);
-                self.units.retain(|unit, _| !range.contains(unit));
+                self.units.range_mut(range).for_each(|(_, unit)| unit.written = None);
                 Ok(())
             }
         }

@@ -1,7 +1,8 @@
 //! Watches that a disk keeps to what is physically possible, and to what it promised.
 //!
-//! The checkers know a disk by its description and by what it tells of its work, and share nothing with what decides
-//! about time: a rotation left out, a die used twice or a flush that ends too soon is seen, whatever the model believes.
+//! The checkers know a disk by its description and by what it tells of its work. With the model they share where sectors
+//! are and how long the arm takes for a distance; not what decides about time: a rotation left out, a die used twice or
+//! a flush that ends too soon is seen. Cards and constant disks tell nothing: of them only that each request ends once.
 
 mod conservation;
 mod dies;
@@ -58,6 +59,7 @@ impl Checked {
             Model::Hdd(hdd) => {
                 checks.push(Box::new(platters::Platters::new(hdd, bytes, seed)));
                 checks.push(Box::new(link::Link::new(hdd.link)));
+                checks.push(Box::new(conservation::Conservation::new(bytes)));
             }
             Model::Ssd(ssd) => {
                 checks.push(Box::new(dies::Dies::new(ssd)));

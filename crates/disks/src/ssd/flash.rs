@@ -108,6 +108,8 @@ struct Long {
     end: Nanos,
     /// It is not interrupted before: it goes on for as long as it stood still.
     firm_until: Nanos,
+    /// Reads came before that, and are seen to then.
+    asked: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -280,7 +282,15 @@ impl Flash {
         let suspend = if Bug::DieUsedTwice.is_planted() { Some(Nanos(1)) } else { suspend };
         let Some(time) = suspend else { return };
         let end = at.saturating_add(time);
-        if at < long.firm_until || end >= long.end || self.favour_programs {
+        if at < long.firm_until && long.firm_until < long.end {
+            if !long.asked {
+                self.dies[index].work = Work::Long(Long { asked: true, ..long });
+                calendar.schedule(long.firm_until, Event::Die(index as u32));
+            }
+            return;
+        }
+        if end >= long.end || self.favour_programs {
+            self.dies[index].work = Work::Long(Long { asked: false, ..long });
             return;
         }
         self.tell_work(index, long.what.into(), at, true);
@@ -326,7 +336,9 @@ impl Flash {
 
     /// Whether [`Flash::rest`] would be of use.
     pub fn could_rest(&self) -> bool {
-        self.times.program_fast.is_some() && self.dies.iter().any(|die| die.space.has_fast_blocks())
+        !self.resting
+            && self.times.program_fast.is_some()
+            && self.dies.iter().any(|die| die.space.has_fast_blocks())
     }
 
     /// Gives an idle die something to do.
@@ -367,6 +379,7 @@ impl Flash {
                     what: held.what,
                     end: at.saturating_add(left),
                     firm_until: at.saturating_add(stood),
+                    asked: false,
                 });
             }
         }
@@ -409,7 +422,7 @@ impl Flash {
             },
             Step::Erase => {
                 let end = at.saturating_add(self.times.erase);
-                Work::Long(Long { what: Change::Erase, end, firm_until: at })
+                Work::Long(Long { what: Change::Erase, end, firm_until: at, asked: false })
             }
         }
     }
@@ -443,6 +456,12 @@ impl Flash {
                 let outcome = self.finish_change(at, index, what);
                 self.end_work(at, index, calendar);
                 outcome
+            }
+            Work::Long(long) if long.asked && long.firm_until == at => {
+                let long = Long { asked: false, ..long };
+                self.dies[index].work = Work::Long(long);
+                self.suspend(at, index, long, calendar);
+                Outcome::Nothing
             }
             _ => Outcome::Nothing,
         }
@@ -521,7 +540,7 @@ impl Flash {
             Work::TakeIn(row, target) => {
                 let fast = self.times.program_fast.filter(|_| target.fast);
                 let end = at.saturating_add(fast.unwrap_or(self.times.program));
-                let long = Long { what: Change::Program(row, target), end, firm_until: at };
+                let long = Long { what: Change::Program(row, target), end, firm_until: at, asked: false };
                 let die = &mut self.dies[index];
                 (die.work, die.since) = (Work::Long(long), at);
                 calendar.schedule(end, Event::Die(index as u32));
@@ -538,7 +557,10 @@ impl Flash {
     pub fn earliest_out(&self) -> Option<Nanos> {
         let dies = self.dies.iter().filter_map(|die| match die.work {
             Work::Sense(sensed, end) => Some(end.saturating_add(self.channel_rate.time_for(sensed.bytes()))),
-            Work::Long(Long { end, .. }) | Work::Suspend(end) if !die.reads.is_empty() => Some(end),
+            Work::Long(long) if !die.reads.is_empty() => {
+                Some(if long.asked { long.firm_until } else { long.end })
+            }
+            Work::Suspend(end) if !die.reads.is_empty() => Some(end),
             _ => None,
         });
         let channels = self.channels.iter().filter_map(|channel| channel.current.map(|(_, end)| end));

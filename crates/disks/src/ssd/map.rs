@@ -8,7 +8,8 @@
 //!
 //! What was never written since the disk was made is at [`Home`], and takes no memory.
 
-use std::collections::VecDeque;
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, VecDeque};
 use std::ops::Range;
 
 use disklab_units::Bytes;
@@ -58,6 +59,8 @@ pub(crate) struct Map {
     valid: Vec<u32>,
     /// By block.
     contents: Vec<Contents>,
+    /// Of units whose data in the buffer was written anew there or trimmed: how many such copies are still to be programmed.
+    stale: BTreeMap<u32, u32>,
 }
 
 /// What was written to a block.
@@ -76,6 +79,7 @@ impl Map {
             places: vec![HOME; shape.units as usize],
             valid: vec![0; blocks],
             contents: Vec::with_capacity(blocks),
+            stale: BTreeMap::new(),
             shape,
             home,
         };
@@ -121,16 +125,23 @@ impl Map {
     }
 
     fn leave(&mut self, unit: u32, code: u16) {
-        if let Place::Block(block) = self.place(unit) {
-            self.valid[block as usize] -= 1;
+        match self.place(unit) {
+            Place::Block(block) => self.valid[block as usize] -= 1,
+            Place::Buffer => *self.stale.entry(unit).or_default() += 1,
+            Place::Nowhere => {}
         }
         self.places[unit as usize] = code;
     }
 
     /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed meanwhile, what is on the
-    /// medium now is of no use.
+    /// medium now is of no use. (Of two copies that two dies program at once, the one that is done last counts.)
     pub fn settle(&mut self, unit: u32, block: BlockId) {
-        if self.places[unit as usize] == BUFFER {
+        if let Entry::Occupied(mut stale) = self.stale.entry(unit) {
+            *stale.get_mut() -= 1;
+            if *stale.get() == 0 {
+                stale.remove();
+            }
+        } else if self.places[unit as usize] == BUFFER {
             self.enter(unit, block);
         }
     }

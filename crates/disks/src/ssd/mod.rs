@@ -37,8 +37,8 @@ pub(crate) enum Event {
     Channel(u32),
     /// A write's data, by its slot, is in the buffer.
     Written(u32),
-    /// There has been nothing to do since this was scheduled, if so many commands have come as there had then.
-    Rest(u64),
+    /// There may have been nothing to do for a while.
+    Rest,
 }
 
 /// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing of it.
@@ -61,9 +61,9 @@ pub(crate) struct SsdDisk {
     unflushed: bool,
     /// What is in the buffer survives a power cut, so nothing needs to wait for the medium.
     power_loss_protection: bool,
-    /// Commands so far.
-    commands: u64,
-    /// A rest is in the calendar, or has begun.
+    /// Since when nobody has waited for anything.
+    quiet_since: Option<Nanos>,
+    /// A rest is in the calendar.
     rest_planned: bool,
     sectors: u64,
     clock: Nanos,
@@ -85,6 +85,8 @@ struct Durable {
     place: u64,
     request: Request,
     started: Nanos,
+    /// Of a flush that had something to flush.
+    pays: bool,
 }
 
 impl Moving {
@@ -116,7 +118,7 @@ impl SsdDisk {
             flush: model.flush,
             unflushed: false,
             power_loss_protection: model.power_loss_protection,
-            commands: 0,
+            quiet_since: None,
             rest_planned: false,
             sectors: bytes.sectors().0,
             clock: Nanos::ZERO,
@@ -143,9 +145,15 @@ impl SsdDisk {
 
     /// Nobody waits for anything: what was put off comes up after a while of that.
     fn plan_rest(&mut self, at: Nanos) {
-        if self.port.is_quiet() && !self.rest_planned && self.flash.could_rest() {
+        // What has arrived by now may have come later than this: the drive is caught up with by the next command.
+        if self.port.in_service() > 0 {
+            self.quiet_since = None;
+            return;
+        }
+        let since = *self.quiet_since.get_or_insert(at);
+        if !self.rest_planned && self.flash.could_rest() {
             self.rest_planned = true;
-            self.calendar.schedule(at.saturating_add(REST_AFTER), Event::Rest(self.commands));
+            self.calendar.schedule(since.saturating_add(REST_AFTER), Event::Rest);
         }
     }
 
@@ -159,9 +167,8 @@ impl SsdDisk {
     }
 
     fn accept(&mut self, at: Nanos, request: Request) {
-        self.commands += 1;
-        self.rest_planned = false;
         self.flash.stop_resting();
+        self.quiet_since = None;
         let from = request.sector.min(self.sectors);
         let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
         let bytes = Sectors(end - from).bytes();
@@ -248,27 +255,14 @@ impl SsdDisk {
     }
 
     fn accept_flush(&mut self, at: Nanos, request: Request) {
-        if self.power_loss_protection {
-            self.finish_flush(at, request, at);
-            return;
-        }
+        let pays = std::mem::take(&mut self.unflushed);
+        let waits = !self.power_loss_protection;
         #[cfg(test)]
-        if Bug::LostFlush.is_planted() {
-            return self.finish_flush(at, request, at);
-        }
-        let place = self.flash.log.force();
-        self.durable.push_back(Durable { place, request, started: at });
+        let waits = waits && !Bug::LostFlush.is_planted();
+        let place = if waits { self.flash.log.force() } else { 0 };
+        self.durable.push_back(Durable { place, request, started: at, pays });
         self.flash.program(at, &mut self.calendar);
         self.finish_durable(at);
-    }
-
-    fn finish_flush(&mut self, at: Nanos, request: Request, started: Nanos) {
-        self.counters.flushes += 1;
-        let mut done = self.port.last_transfer(at, Bytes::ZERO);
-        if std::mem::take(&mut self.unflushed) {
-            done = done.saturating_add(self.flush);
-        }
-        self.port.finish(Completion { id: request.id, at: done, started });
     }
 
     fn handle(&mut self, at: Nanos, event: Event) {
@@ -279,8 +273,9 @@ impl SsdDisk {
                 self.finish_write(at, slot);
                 Outcome::Nothing
             }
-            Event::Rest(commands) => {
-                if commands == self.commands {
+            Event::Rest => {
+                self.rest_planned = false;
+                if self.quiet_since.is_some_and(|since| since.saturating_add(REST_AFTER) <= at) {
                     self.flash.rest(at, &mut self.calendar);
                 }
                 Outcome::Nothing
@@ -320,7 +315,7 @@ impl SsdDisk {
         self.flash.log.arrive(write.units().len() as u64);
         if write.request.fua && !self.power_loss_protection {
             let Moving { request, started, .. } = write;
-            self.durable.push_back(Durable { place: self.flash.log.force(), request, started });
+            self.durable.push_back(Durable { place: self.flash.log.force(), request, started, pays: false });
         }
         self.flash.program(at, &mut self.calendar);
         self.keep_moving(at);
@@ -348,17 +343,15 @@ impl SsdDisk {
 
     /// Completes what waited for data that is on the medium by now.
     fn finish_durable(&mut self, at: Nanos) {
-        while let Some(&Durable { place, request, started }) = self.durable.front() {
+        while let Some(&Durable { place, request, started, pays }) = self.durable.front() {
             if place > self.flash.log.safe() {
                 break;
             }
             self.durable.pop_front();
-            if request.op == Op::Flush {
-                self.finish_flush(at, request, started);
-            } else {
-                let done = self.port.last_transfer(at, Bytes::ZERO);
-                self.port.finish(Completion { id: request.id, at: done, started });
-            }
+            self.counters.flushes += u64::from(request.op == Op::Flush);
+            let done = self.port.last_transfer(at, Bytes::ZERO);
+            let done = done.saturating_add(if pays { self.flush } else { Nanos::ZERO });
+            self.port.finish(Completion { id: request.id, at: done, started });
         }
     }
 

@@ -78,8 +78,11 @@ const LARGEST: Bytes = Bytes(16_000_000_000_000);
 /// As many blocks as the model's map counts, all dies together.
 pub const MOST_BLOCKS: u64 = 65_532;
 
-/// Blocks beyond the disk's size that each die needs, for collection to have room.
+/// Blocks beyond the disk's size that each die needs at least, for collection to have room.
 const SPARE_BLOCKS: u64 = 8;
+
+/// Blocks of a die that are empty or being written while it collects.
+const IN_HAND: u64 = 5;
 
 impl Ssd {
     pub fn dies(&self) -> u32 {
@@ -146,6 +149,15 @@ impl Ssd {
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
 
+    /// Blocks that each die needs for a disk of this size, so that some block always gives at least one row when it is
+    /// collected: if all were full of valid units but for less than a row each, they would hold more than the disk has.
+    fn blocks_needed(&self, bytes: Bytes) -> u64 {
+        const UNIT: u64 = 4096;
+        let units = bytes.0.div_ceil(UNIT * u64::from(self.dies()));
+        let (row, block) = (self.row().0 / UNIT, self.block().0 / UNIT);
+        (units / (block - row + 1) + IN_HAND + 1).max(units.div_ceil(block) + SPARE_BLOCKS)
+    }
+
     /// Whether the flash is enough, and not in more blocks than the map counts.
     fn has_room(&self, table: &Table<'_, '_>, bytes: Bytes) -> bool {
         if bytes > LARGEST {
@@ -166,13 +178,13 @@ impl Ssd {
             );
             return false;
         }
-        let needed = bytes.0.div_ceil(block.0 * dies) + SPARE_BLOCKS;
+        let needed = self.blocks_needed(bytes);
         if blocks < needed {
             let least = Bytes(needed * block.0 * dies);
             table.wrong(
                 "raw_size",
                 format!(
-                    "{} are not enough for {bytes}: collection needs {SPARE_BLOCKS} blocks more on each die, {least} in all",
+                    "{} are not enough for {bytes}: collection needs {needed} blocks of {block} on each die, {least} in all",
                     self.raw_size
                 ),
             );

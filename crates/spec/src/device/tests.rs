@@ -160,7 +160,7 @@ fn ssd_numbers_that_cannot_be() {
     for (value, message) in [
         (
             "\"1 TB\"",
-            "d:19:12: ssd.raw_size: 931 GiB are not enough for 931 GiB: collection needs 8 blocks more on each die, \
+            "d:19:12: ssd.raw_size: 931 GiB are not enough for 931 GiB: collection needs 1250 blocks of 24 MiB on each die, \
              938 GiB in all",
         ),
         (
