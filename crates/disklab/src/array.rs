@@ -100,7 +100,9 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     };
     let lists = groups.iter_mut().map(|group| &mut group.paths);
     for paths in lists.chain(disks.iter_mut().map(|disk| &mut disk.paths)) {
-        paths.iter_mut().for_each(|path| *path = real(path));
+        for path in paths {
+            *path = real(path);
+        }
     }
     Draft::new(&lab.devices, &disks, &groups, unasked).map_err(Failure::cannot)
 }
