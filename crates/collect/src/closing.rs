@@ -29,6 +29,24 @@ pub struct Closing {
     /// Of `requests.trace`, when it was written.
     #[serde(default)]
     pub trace_sha256: Option<String>,
+    /// In their order; of those that were wanted, the ones whose moment came.
+    #[serde(default)]
+    pub power_cuts: Vec<PowerCut>,
+}
+
+/// What the disks would have been left with if the power had gone.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct PowerCut {
+    #[serde(rename = "at_ns")]
+    pub at: Nanos,
+    /// The number of the witness's last record that had been fsynced.
+    pub acknowledged: u64,
+    /// Blocks of all disks that the media might have held otherwise.
+    pub unsure: u64,
+    /// Of those, the ones that are not as they were last written.
+    pub lost: u64,
+    /// Writes that were on their way to the disks.
+    pub on_the_way: u64,
 }
 
 impl Closing {

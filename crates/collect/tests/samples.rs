@@ -50,6 +50,7 @@ fn closing(devices: Vec<Device>) -> Closing {
         devices: vec!["hdd-8tb".into()],
         phases,
         trace_sha256: None,
+        power_cuts: Vec::new(),
     }
 }
 

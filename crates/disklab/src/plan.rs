@@ -127,7 +127,7 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let key = |trial: &&Trial| {
         (trial.kernel.clone(), trial.array.name.clone(), trial.workload.file_size, trees(trial))
     };
-    let joined = trials.iter().filter(|trial| trial.array.join != Join::Single);
+    let joined = trials.iter().filter(|trial| trial.array.join != Join::SINGLE);
     joined.filter(|trial| seen.insert(key(trial))).collect()
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING, Seeds};
-use disklab_spec::{Join, Lab, Suite, Trial};
+use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::manifest;
 
 use crate::exit::Failure;
@@ -98,12 +98,13 @@ impl Question {
 impl Question {
     /// What the suite says and some of its trials cannot do; they run without it.
     pub fn remarks(&self) -> Vec<String> {
-        let bare = |trial: &&Trial| trial.metadata == Metadata::Warm && trial.array.join == Join::Single;
+        let bare =
+            |trial: &&Trial| trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none();
         let bare: BTreeSet<&str> =
             self.trials.iter().filter(bare).map(|trial| trial.array.name.as_str()).collect();
         let remark = |array| {
             format!(
-                "metadata = \"warm\" does nothing on {array}: a bare disk has no filesystem and no metadata"
+                "metadata = \"warm\" does nothing on {array}: a bare device has no filesystem and no metadata"
             )
         };
         bare.into_iter().map(remark).collect()

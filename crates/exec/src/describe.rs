@@ -1,13 +1,12 @@
 //! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
 
+use crate::{power_cut, stack};
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
-use disklab_guest::plan::{
-    Background, Cache, Gate, Measure, Mount, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
-};
+use disklab_guest::plan::{Background, Gate, Measure, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile};
 use disklab_spec::cache::Mode;
 use disklab_spec::device::{Constant, Model};
 use disklab_spec::suite::Metadata;
-use disklab_spec::{Join, Trial};
+use disklab_spec::{Filesystem, Join, Trial};
 use disklab_units::{Bytes, Nanos, Seed};
 
 /// The one test file of a filesystem.
@@ -37,6 +36,7 @@ pub fn machine(trial: &Trial, trace: bool) -> Machine {
         disks: disks.collect(),
         controller: trial.array.controller.map(|controller| (controller, trial.array.devices.len())),
         trace,
+        power_cuts: trial.power_cut.map(|cut| power_cut::wanted(trial, cut)),
     }
 }
 
@@ -45,6 +45,7 @@ pub fn preparing_machine(trial: &Trial) -> Machine {
     let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");
     machine.controller = None;
+    machine.power_cuts = None;
     for disk in &mut machine.disks {
         disk.model = Model::Constant(Constant {
             latency: Nanos(1000),
@@ -66,17 +67,19 @@ fn whole_blocks(bytes: Bytes) -> Bytes {
 
 /// What prepares the trial's disks; none for bare disks, which are zeroes to begin with.
 pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
-    let Join::Btrfs(profile) = trial.array.join else { return None };
-    let mut mkfs: Vec<String> =
-        ["mkfs.btrfs", "-q", "-f", "-d", profile.as_str(), "-m", profile.as_str()].map(str::to_owned).into();
-    mkfs.extend(pool_paths(trial));
+    if trial.array.join == Join::SINGLE {
+        return None;
+    }
+    let file = ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size };
+    let mount = stack::mount(trial);
     Some(Plan {
-        cache: cache(trial, true),
+        cache: stack::cache(trial, true),
         // Clean, whatever it is to be in the trial.
-        cache_settings: cache_mode(trial, Mode::Writethrough),
-        mkfs: Some(mkfs),
-        mount: Some(mount(trial)),
-        files: vec![ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size }],
+        cache_settings: stack::cache_mode(trial, Mode::Writethrough),
+        raid: stack::raid(trial, true),
+        mkfs: stack::mkfs(trial),
+        files: mount.iter().map(|_| file.clone()).collect(),
+        mount,
         trees: trial.background.as_ref().and_then(|background| background.trees),
         unmount: true,
         ..Plan::default()
@@ -85,30 +88,47 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
 
 /// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
 pub fn plan(trial: &Trial) -> Plan {
-    let bare = trial.array.join == Join::Single;
     let policy = trial.policy.as_ref().map(|policy| Setting {
         path: "/sys/fs/btrfs/*/read_policy".to_owned(),
         value: policy.setting(),
         choice: true,
     });
+    let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
     Plan {
         burn_pids: luck(trial).0,
-        device_settings: (0..trial.devices.len()).map(|i| scheduler(trial, i)).collect(),
-        cache: cache(trial, false),
-        cache_settings: trial.array.cache.iter().flat_map(|cache| cache_mode(trial, cache.mode)).collect(),
-        mount: (!bare).then(|| mount(trial)),
+        device_settings: device_settings(trial),
+        cache: stack::cache(trial, false),
+        cache_settings: trial
+            .array
+            .cache
+            .iter()
+            .flat_map(|cache| stack::cache_mode(trial, cache.mode))
+            .collect(),
+        raid: stack::raid(trial, false),
+        mount: stack::mount(trial),
         mount_settings: policy.into_iter().collect(),
         touch: touch(trial),
+        witness: trial.power_cut.map(|_| power_cut::lay_out()),
         background: background(trial),
-        keep: if bare { Vec::new() } else { vec![READ_STATS.to_owned()] },
+        keep: if is_btrfs { vec![READ_STATS.to_owned()] } else { Vec::new() },
         measure: Some(Measure {
             command: fio(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
-            gate: trial.background.as_ref().map(|_| gate(trial)),
+            gate: is_accompanied(trial).then(|| gate(trial)),
         }),
         ..Plan::default()
     }
+}
+
+/// Whether the workload's requests are not the only ones.
+pub fn is_accompanied(trial: &Trial) -> bool {
+    trial.background.is_some() || trial.power_cut.is_some()
+}
+
+/// Of the disks themselves, whatever is above them.
+pub fn device_settings(trial: &Trial) -> Vec<Setting> {
+    (0..trial.devices.len()).map(|i| scheduler(trial, i)).collect()
 }
 
 /// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio gets the same. Of so few
@@ -124,22 +144,23 @@ fn gate(trial: &Trial) -> Gate {
 }
 
 fn background(trial: &Trial) -> Option<Background> {
-    let background = trial.background.as_ref()?;
-    let trees = background.trees.map(|trees| trees.count);
+    let trees = trial.background.as_ref().and_then(|background| background.trees).map(|trees| trees.count);
     let process = |process: &disklab_spec::background::Process| Process {
         command: process.command.clone(),
         trees: trees.filter(|_| process.uses_trees()),
     };
-    Some(Background {
+    let processes = trial.background.iter().flat_map(|background| &background.processes).map(process);
+    let witness = trial.power_cut.map(|_| Process { command: power_cut::rewrite(trial), trees: None });
+    is_accompanied(trial).then(|| Background {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
-        processes: background.processes.iter().map(process).collect(),
+        processes: processes.chain(witness).collect(),
     })
 }
 
 /// What brings the filesystem's metadata into memory, if that is wanted.
 pub fn touch(trial: &Trial) -> Option<Touch> {
-    let wanted = trial.array.join != Join::Single && trial.metadata == Metadata::Warm;
+    let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
     wanted.then(|| Touch { name: TEST_FILE.to_owned(), every: CHECKSUM_LEAF })
 }
 
@@ -151,63 +172,13 @@ fn scheduler(trial: &Trial, index: usize) -> Setting {
     }
 }
 
-/// The block devices that the filesystem is made of.
-fn pool_paths(trial: &Trial) -> Vec<String> {
-    let path = |i| match trial.array.cache {
-        Some(_) => format!("/dev/bcache{i}"),
-        None => disk_path(i),
-    };
-    (0..trial.array.devices.len()).map(path).collect()
-}
-
-fn disk_path(index: usize) -> String {
-    format!("/dev/{}", disk_name(index))
-}
-
-/// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
-fn cache(trial: &Trial, make: bool) -> Option<Cache> {
-    trial.array.cache.as_ref()?;
-    let disks: Vec<_> = (0..trial.array.devices.len()).map(disk_path).collect();
-    let cache = disk_path(disks.len());
-    let words = || {
-        let words = ["make-bcache", "--block", "4k", "--cache", &cache, "--bdev"].into_iter();
-        words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
-    };
-    Some(Cache { make: make.then(words), disks, cache })
-}
-
-/// Of each disk that is cached.
-fn cache_mode(trial: &Trial, mode: Mode) -> Vec<Setting> {
-    let of = |i| Setting {
-        path: format!("/sys/block/bcache{i}/bcache/cache_mode"),
-        value: mode.to_string(),
-        choice: true,
-    };
-    let disks = if trial.array.cache.is_some() { trial.array.devices.len() } else { 0 };
-    (0..disks).map(of).collect()
-}
-
-fn mount(trial: &Trial) -> Mount {
-    let (noatime, others): (Vec<&String>, Vec<&String>) =
-        trial.mount_options.iter().partition(|option| *option == "noatime");
-    let paths = pool_paths(trial);
-    let devices = paths.iter().map(|path| format!("device={path}"));
-    let data: Vec<String> = devices.chain(others.into_iter().cloned()).collect();
-    Mount {
-        source: paths.first().cloned().unwrap_or_default(),
-        filesystem: "btrfs".to_owned(),
-        data: data.join(","),
-        noatime: !noatime.is_empty(),
-    }
-}
-
 /// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
 /// `clock_gettime` is virtual where the processor's own counter would be real.
 fn fio(trial: &Trial) -> Vec<String> {
     let w = &trial.workload;
-    let file = match trial.array.join {
-        Join::Single => "/dev/vda".to_owned(),
-        Join::Btrfs(_) => format!("{POOL}/{TEST_FILE}"),
+    let file = match trial.array.join.filesystem() {
+        None => stack::device(trial),
+        Some(_) => format!("{POOL}/{TEST_FILE}"),
     };
     let flag = |name: &str, on: bool| format!("--{name}={}", u8::from(on));
     let mut arguments = vec![

@@ -12,6 +12,8 @@ const START: Duration = Duration::from_millis(400);
 /// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine with 2 cores.
 const REQUEST: Duration = Duration::from_micros(20);
 const MEBIBYTE: Duration = Duration::from_micros(300);
+/// Wall time to look at a GiB of what a power cut left.
+const LOOK: Duration = Duration::from_millis(800);
 /// Wall time to write a GiB of a test file, which is zeroes.
 const PREPARE_GIBIBYTE: Duration = Duration::from_millis(700);
 /// Wall time to write one piece of a fragmented file.
@@ -28,13 +30,22 @@ pub fn wall(trial: &Trial) -> Duration {
     let depth = f64::from(trial.workload.iodepth * trial.workload.numjobs) + beside as f64;
     let requests = seconds * trial.devices.iter().map(|d| rate(&d.model, block, depth)).sum::<f64>();
     let moved = MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20));
-    START + REQUEST.mul_f64(requests + touched(trial) as f64) + moved
+    let cuts = trial.power_cut.map_or(0, |cut| cut.cuts);
+    START * (1 + cuts)
+        + LOOK.mul_f64(f64::from(cuts) * scanned(trial))
+        + REQUEST.mul_f64(requests + touched(trial) as f64)
+        + moved
 }
 
 /// The guest's clock at the end of a trial.
 pub fn virtual_time(trial: &Trial) -> Nanos {
     let slowest = trial.devices.iter().map(|d| 1.0 / rate(&d.model, 4096.0, 1.0)).fold(0.0, f64::max);
     trial.lead() + trial.ramp + trial.runtime + Nanos::from_secs_f64(slowest * touched(trial) as f64)
+}
+
+/// What is read after each power cut: GiB.
+fn scanned(trial: &Trial) -> f64 {
+    (trial.workload.file_size + disklab_spec::power_cut::WITNESS).0 as f64 / f64::from(1 << 30)
 }
 
 /// What preparing the disks of a trial takes at most on the host.

@@ -94,6 +94,13 @@ pub fn virtual_time(folder: &Path) -> Option<Nanos> {
     disklab_guest::heartbeat::Beat::read(folder).ok().filter(|beat| beat.now > 0).map(|beat| Nanos(beat.now))
 }
 
+/// How long mounting took, where the guest did.
+pub fn mount_time(folder: &Path) -> Option<Nanos> {
+    let steps = tail(&folder.join(names::STEPS));
+    let mut steps = steps.lines().filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok());
+    steps.find(|step| step["step"] == "mounted")?["took_ns"].as_u64().map(Nanos)
+}
+
 fn explained(folder: &Path, what: &str) -> String {
     let steps = tail(&folder.join(names::STEPS));
     let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());

@@ -1,9 +1,11 @@
 //! What of the host could show in a result, or helps to read one.
 
 use crate::error::{Error, Result};
+use crate::{power_cut, stack};
 use disklab_collect::digest::sha256_hex;
 use disklab_spec::Trial;
 use disklab_store::manifest::Fact;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,34 +13,38 @@ use std::process::Command;
 /// Where the guest looks for programs: the host's folders, in the order of its first process.
 const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
-const MKFS: &str = "mkfs.btrfs";
-/// Makes a cache; only arrays with one want it.
-pub const MAKE_BCACHE: &str = "make-bcache";
-
-/// The programs that run in guests, and the C library that they share: `fio`, `mkfs.btrfs`, `libc`.
+/// What every trial runs in its guest, and the C library that all programs there share: `fio`, `libc`.
 pub fn tools() -> Result<Vec<Fact>> {
     let libc = Command::new("ldd").arg("--version").output();
     let libc = libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
-    Ok(vec![Fact::new("fio", program("fio")?), Fact::new(MKFS, program(MKFS)?), Fact::new("libc", libc)])
+    Ok(vec![Fact::new("fio", program("fio")?), Fact::new("libc", libc)])
 }
 
-/// A program that runs in guests besides those of [`tools`].
+/// The programs that a trial runs besides fio: of its background, and what makes its disks and looks at them.
+pub fn programs(trial: &Trial) -> Vec<String> {
+    let processes = trial.background.iter().flat_map(|background| &background.processes);
+    let commands = processes.filter_map(|process| process.command.first().cloned());
+    commands.chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
+}
+
+/// One of [`programs`].
 pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
 /// What makes the contents of disks: for [`crate::prepared::key`].
-pub struct Makers {
-    pub mkfs: String,
-    /// None where no trial has a cache.
-    pub make_bcache: Option<String>,
-}
+pub struct Makers(BTreeMap<String, String>);
 
 impl Makers {
     pub fn of(trials: &[&Trial]) -> Result<Self> {
-        let cached = trials.iter().any(|trial| trial.array.cache.is_some());
-        let make_bcache = cached.then(|| program(MAKE_BCACHE)).transpose()?;
-        Ok(Self { mkfs: program(MKFS)?, make_bcache })
+        let names: BTreeSet<String> = trials.iter().flat_map(|trial| stack::makers(trial)).collect();
+        let known = |name: String| program(&name).map(|version| (name, version));
+        names.into_iter().map(known).collect::<Result<_>>().map(Self)
+    }
+
+    /// Those of one of the trials, in the order in which they are used.
+    pub fn of_one(&self, trial: &Trial) -> Vec<&str> {
+        stack::makers(trial).iter().filter_map(|name| self.0.get(name)).map(String::as_str).collect()
     }
 }
 

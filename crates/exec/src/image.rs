@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use disklab_collect::digest::hex;
+use disklab_guest::data;
 use disklab_units::Bytes;
-use rustix::fs::{SeekFrom, copy_file_range, ioctl_ficlone, seek, statvfs};
+use rustix::fs::{SeekFrom, seek, statvfs};
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 use std::fs::File;
@@ -15,30 +16,7 @@ use std::path::Path;
 pub fn copy(from: &Path, to: &Path) -> Result<()> {
     let source = File::open(from).map_err(Error::io("open", from))?;
     let target = File::create_new(to).map_err(Error::io("create", to))?;
-    if ioctl_ficlone(&target, &source).is_ok() {
-        return Ok(());
-    }
-    copy_sparse(&source, &target).map_err(Error::io("copy a disk to", to))
-}
-
-fn copy_sparse(source: &File, target: &File) -> io::Result<()> {
-    target.set_len(source.metadata()?.len())?;
-    let mut end = 0;
-    loop {
-        let start = match seek(source, SeekFrom::Data(end)) {
-            Ok(start) => start,
-            Err(Errno::NXIO) => return Ok(()),
-            Err(error) => return Err(error.into()),
-        };
-        end = seek(source, SeekFrom::Hole(start))?;
-        let (mut read, mut written) = (start, start);
-        while read < end {
-            let length = usize::try_from(end - read).unwrap_or(usize::MAX);
-            if copy_file_range(source, Some(&mut read), target, Some(&mut written), length)? == 0 {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-    }
+    data::copy(&source, &target).map_err(Error::io("copy a disk to", to))
 }
 
 /// A digest of what a sparse file holds: of each part of [`GRAIN`] bytes that is not all zeroes, with its place.

@@ -11,9 +11,11 @@ pub mod evidence;
 pub mod facts;
 pub mod guest;
 mod image;
+mod power_cut;
 mod prepared;
 pub mod run;
 mod scratch;
+mod stack;
 mod trial;
 
 pub use describe::plan;

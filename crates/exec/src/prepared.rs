@@ -39,8 +39,7 @@ const METADATA_PER_FRAGMENT: u64 = 512;
 struct Ingredients<'a> {
     format: u32,
     kernel: &'a str,
-    mkfs: &'a str,
-    make_bcache: Option<&'a str>,
+    makers: &'a [&'a str],
     disks: &'a [MachineDisk],
     plan: &'a Plan,
 }
@@ -76,12 +75,10 @@ impl Prepared {
 pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<String>> {
     let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
     let machine = describe::preparing_machine(trial);
-    let make_bcache = trial.array.cache.as_ref().and(makers.make_bcache.as_deref());
     let all = Ingredients {
         format: FORMAT,
         kernel: &kernel.key,
-        mkfs: &makers.mkfs,
-        make_bcache,
+        makers: &makers.of_one(trial),
         disks: &machine.disks,
         plan: &plan,
     };
@@ -168,8 +165,10 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
 
 /// What preparing takes at most on the host.
 pub fn room(trial: &Trial) -> Bytes {
-    let copies = u64::from(trial.array.join.mirrors());
-    let Join::Btrfs(_) = trial.array.join else { return Bytes(0) };
+    if trial.array.join == Join::SINGLE {
+        return Bytes(0);
+    }
+    let copies = u64::from(trial.array.copies());
     let trees = trial.background.as_ref().and_then(|background| background.trees);
     let fragments = trees.map_or(0, |trees| trees.fragments());
     let metadata =

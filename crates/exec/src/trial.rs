@@ -6,7 +6,8 @@ use crate::guest::{End, Guest};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::{estimate, evidence, image};
+use crate::{estimate, evidence, image, power_cut};
+use disklab_collect::closing::Closing;
 use disklab_collect::sample::{self, Asked};
 use disklab_collect::{Remark, Sample, fio, read_stats};
 use disklab_guest::heartbeat::Beat;
@@ -60,6 +61,12 @@ pub fn carry_out(
     };
     let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
     let virtual_ns = evidence::virtual_time(folder);
+    let results = results(trial, folder, &end);
+    // While their disks are there.
+    let survived = match &results {
+        Ok((_, closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
+        Err(_) => Ok(Vec::new()),
+    };
     for clutter in [DISKS, names::HEARTBEAT] {
         // A guest that ended at once has made no heartbeat.
         let _ = fs::remove_file(folder.join(clutter));
@@ -67,11 +74,15 @@ pub fn carry_out(
     let mut outcome = blank(trial);
     outcome.virtual_ns = virtual_ns;
     outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();
-    let results = results(trial, folder, &end);
     // Of a guest that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
-    match results.and_then(|results| packed.map(|()| results)) {
+    let results =
+        results.and_then(|results| packed.map(|()| results)).and_then(|((sample, remarks), closing)| {
+            outcome.measures = power_cut::measures(trial, &closing, &survived?)?;
+            Ok((sample, remarks))
+        });
+    match results {
         Ok((sample, remarks)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
             outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
@@ -116,7 +127,9 @@ fn blank(trial: &Trial) -> Outcome {
 /// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of 16 KiB each.
 const COLD: u64 = 4 * (16 << 10);
 
-fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Sample, Vec<Remark>), String> {
+type Results = ((Sample, Vec<Remark>), Closing);
+
+fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Results, String> {
     let closing = evidence::judge(folder, end)?;
     let path = folder.join(names::FIO);
     let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
@@ -126,7 +139,7 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Samp
     let asked = Asked {
         in_flight: w.direct.then_some(each * w.numjobs),
         direct: w.direct,
-        alone: trial.background.is_none(),
+        alone: !describe::is_accompanied(trial),
         runtime: trial.runtime,
         block: w.bs.0,
         besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
@@ -134,5 +147,5 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<(Samp
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     remarks.extend(read_stats::add(&steps, &mut sample));
-    Ok((sample, remarks))
+    Ok(((sample, remarks), closing))
 }

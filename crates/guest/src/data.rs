@@ -3,7 +3,8 @@
 //! A test file of 50 GiB is zeroes, and zeroes are holes: reading one is a `memset`, writing zeroes over one is
 //! nothing at all. The host's page cache never sees them.
 
-use rustix::fs::{FallocateFlags, SeekFrom, fallocate, seek};
+use crate::volatile::Content;
+use rustix::fs::{FallocateFlags, SeekFrom, copy_file_range, fallocate, ioctl_ficlone, seek};
 use rustix::io::Errno;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -145,6 +146,68 @@ impl Data {
         fallocate(&self.file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, at, length)?;
         self.written.remove(at.next_multiple_of(GRAIN), (at + length) / GRAIN * GRAIN);
         Ok(())
+    }
+}
+
+/// Looking at data, and copies of it: for power cuts.
+impl Data {
+    /// What it holds from `at` on; none if that is zeroes.
+    pub fn content(&self, at: u64, length: u64) -> io::Result<Content> {
+        if !self.written.overlaps(at, at + length) {
+            return Ok(None);
+        }
+        let mut bytes = vec![0; length as usize];
+        self.read(at, &mut [IoSliceMut::new(&mut bytes)])?;
+        Ok((!is_zero(&bytes)).then(|| bytes.into()))
+    }
+
+    pub fn set_content(&mut self, at: u64, length: u64, content: &Content) -> io::Result<()> {
+        match content {
+            None => self.zero(at, length),
+            Some(bytes) => self.write(at, &mut [IoSlice::new(bytes)]),
+        }
+    }
+
+    /// Of the blocks of so many bytes that have a part from `start` to `end`, those that may hold other than zeroes.
+    pub fn written_blocks(&self, start: u64, end: u64, block: u64) -> Vec<u64> {
+        let mut blocks = Vec::new();
+        for at in (start / GRAIN..end.div_ceil(GRAIN)).map(|grain| grain * GRAIN) {
+            if self.written.overlaps(at, at + GRAIN) {
+                blocks.extend(at.max(start) / block..(at + GRAIN).min(end).div_ceil(block));
+            }
+        }
+        blocks
+    }
+
+    /// A copy in a file that must not exist.
+    pub fn copy(&self, path: &Path) -> io::Result<Self> {
+        let file = File::create_new(path)?;
+        copy(&self.file, &file)?;
+        Self::open(path, file.metadata()?.len())
+    }
+}
+
+/// Copies a sparse file to an empty one: a reflink where the filesystem can, else the parts that are not holes.
+pub fn copy(source: &File, target: &File) -> io::Result<()> {
+    if ioctl_ficlone(target, source).is_ok() {
+        return Ok(());
+    }
+    target.set_len(source.metadata()?.len())?;
+    let mut end = 0;
+    loop {
+        let start = match seek(source, SeekFrom::Data(end)) {
+            Ok(start) => start,
+            Err(Errno::NXIO) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        end = seek(source, SeekFrom::Hole(start))?;
+        let (mut read, mut written) = (start, start);
+        while read < end {
+            let length = usize::try_from(end - read).unwrap_or(usize::MAX);
+            if copy_file_range(source, Some(&mut read), target, Some(&mut written), length)? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+        }
     }
 }
 

@@ -175,9 +175,10 @@ extern "C" fn submit(
 
 extern "C" fn advance(now: c_ulonglong, done: *mut CDone, room: c_uint, count: &mut c_uint) -> c_ulonglong {
     let library = library();
+    library.advance(Nanos(now));
     *count = 0;
     while *count < room {
-        let Some(one) = library.advance(Nanos(now)) else { break };
+        let Some(one) = library.ended() else { break };
         let one = CDone { disk: one.disk, tag: one.tag, error: one.error };
         // The kernel's array has `room` elements.
         unsafe { done.add(*count as usize).write(one) };

@@ -14,6 +14,8 @@ pub mod machine;
 pub mod meter;
 pub mod order;
 pub mod plan;
+pub mod power_cut;
+pub mod volatile;
 
 /// Which sources this was built from; a program and the disk library it uses must agree.
 pub const BUILD: &str = env!("DISKLAB_BUILD");

@@ -5,6 +5,8 @@ use crate::heartbeat::Heartbeat;
 use crate::machine::{Machine, MachineDisk};
 use crate::meter::{Meter, Phase};
 use crate::names;
+use crate::power_cut::{Cut, OnTheWay, PowerCuts};
+use crate::volatile::BLOCK;
 use disklab_des::Random;
 use disklab_disks::{Bank, Completion, Op, Request};
 use disklab_trace::{Arrived, MOST_DISKS, Served, Writer};
@@ -76,6 +78,7 @@ pub struct Library {
     meter: Meter,
     heartbeat: Heartbeat,
     random: Random,
+    power_cuts: Option<PowerCuts>,
     requests: u64,
     /// The first thing that went wrong on the host's side; such a trial is not complete.
     fault: Option<String>,
@@ -94,6 +97,8 @@ struct Closing<'a> {
     devices: Vec<&'a str>,
     phases: &'a [Phase],
     trace_sha256: Option<String>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    power_cuts: &'a [Cut],
 }
 
 /// Why the disks could not be set up.
@@ -139,7 +144,12 @@ impl Library {
         } else {
             None
         };
+        let power_cuts = machine.power_cuts.clone().map(|wanted| {
+            let caches = machine.disks.iter().map(|disk| disk.model.volatile());
+            PowerCuts::new(wanted, caches, Random::new(machine.seed.derive("power cuts")))
+        });
         Ok(Self {
+            power_cuts,
             heartbeat: Heartbeat::create(folder).map_err(|e| OpenError::File(at(names::HEARTBEAT), e))?,
             random: Random::new(machine.seed.derive("kernel randomness")),
             folder: folder.to_owned(),
@@ -185,6 +195,11 @@ impl Library {
             ));
         }
         let Arrival { tag: id, op, fua, sector, sectors, .. } = arrival;
+        if op == Op::Flush
+            && let Some(power_cuts) = &mut self.power_cuts
+        {
+            power_cuts.flush_came(arrival.disk, arrival.tag);
+        }
         self.bank.submit(now, arrival.disk, Request { id, op, sector, sectors, fua });
         let bank = &self.bank;
         self.meter.arrived(&arrival, now.0, || counters(bank));
@@ -194,20 +209,45 @@ impl Library {
         Ok(())
     }
 
-    /// Lets time pass in the disks, and gives the kernel the next request that has ended.
-    pub fn advance(&mut self, now: Nanos) -> Option<Done> {
+    /// Lets time pass in the disks. The kernel comes again until [`Library::ended`] has nothing to say at once.
+    pub fn advance(&mut self, now: Nanos) {
+        // Else the data of what has ended is not here yet.
+        if self.done.is_empty() {
+            self.cut_power_if_due(now);
+        }
         let mut completions = std::mem::take(&mut self.completions);
         self.bank.advance(now, &mut completions);
         for (disk, completion) in completions.drain(..) {
             self.served(disk, completion);
         }
         self.completions = completions;
+    }
+
+    /// The next request that has ended; the kernel moves its data then.
+    pub fn ended(&mut self) -> Option<Done> {
         self.done.pop_front()
     }
 
     /// When there will be something to say.
     pub fn next_event(&self) -> Option<Nanos> {
-        self.bank.next_event()
+        let power = self.power_cuts.as_ref().and_then(PowerCuts::next_event);
+        self.bank.next_event().into_iter().chain(power).min()
+    }
+
+    fn cut_power_if_due(&mut self, now: Nanos) {
+        let Some(power_cuts) = &mut self.power_cuts else { return };
+        let data: Vec<&Data> = self.disks.iter().map(|running| &running.data).collect();
+        let present = |(disk, running): (usize, &Running)| {
+            let arrivals = running.present.iter().flatten().map(|present| present.arrival);
+            let changes = arrivals.filter(|arrival| !matches!(arrival.op, Op::Read | Op::Flush));
+            let on_the_way =
+                |it: Arrival| OnTheWay { disk, tag: it.tag, blocks: blocks(it.sector, it.sectors.into()) };
+            changes.map(on_the_way).collect::<Vec<_>>()
+        };
+        let present = self.disks.iter().enumerate().flat_map(present);
+        if let Err(error) = power_cuts.advance(now, present, &data) {
+            self.fault(&format!("what a power cut would leave could not be written: {error}"));
+        }
     }
 
     fn served(&mut self, disk: usize, completion: Completion) {
@@ -225,6 +265,9 @@ impl Library {
         self.meter.ended(&served, || counters(bank));
         if let Some(trace) = &mut self.trace {
             trace.writer.served(&served, arrived);
+        }
+        if let Some(power_cuts) = &mut self.power_cuts {
+            power_cuts.ended(disk, completion.id, op == Op::Flush);
         }
         self.write_trace(TRACE_BUFFER);
         self.requests += 1;
@@ -245,14 +288,33 @@ impl Library {
     }
 
     pub fn write(&mut self, disk: usize, sector: u64, pieces: &mut [IoSlice]) -> i32 {
-        let result = self.disks[disk].data.write(sector * 512, pieces);
+        let bytes: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+        let blocks = || blocks(sector, bytes.div_ceil(512)).collect();
+        let result = self.change(disk, blocks, |data| data.write(sector * 512, pieces));
         self.transferred(disk, "write", result)
     }
 
     /// Discard and write-zeroes.
     pub fn zero(&mut self, disk: usize, sector: u64, sectors: u32) -> i32 {
-        let result = self.disks[disk].data.zero(sector * 512, u64::from(sectors) * 512);
+        let (start, bytes) = (sector * 512, u64::from(sectors) * 512);
+        let written = self.disks[disk].data.written_blocks(start, start + bytes, BLOCK);
+        let result = self.change(disk, || written, |data| data.zero(start, bytes));
         self.transferred(disk, "discard", result)
+    }
+
+    /// Changes `blocks` of a disk's data, of which a power cut may want to know.
+    fn change(
+        &mut self,
+        disk: usize,
+        blocks: impl FnOnce() -> Vec<u64>,
+        change: impl FnOnce(&mut Data) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let data = &mut self.disks[disk].data;
+        let Some(power_cuts) = &mut self.power_cuts else { return change(data) };
+        let blocks = blocks();
+        power_cuts.before_change(disk, &blocks, data)?;
+        change(data)?;
+        power_cuts.after_change(disk, &blocks, data)
     }
 
     fn transferred(&mut self, disk: usize, what: &str, result: io::Result<()>) -> i32 {
@@ -262,15 +324,24 @@ impl Library {
         -error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
     }
 
-    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`. False if it is neither.
+    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `fsynced RECORD`. False if it is neither.
     pub fn mark(&mut self, now: Nanos, text: &str) -> bool {
+        let words: Vec<_> = text.split_whitespace().collect();
+        // Often, and of no use in a trace.
+        if let ["fsynced", record] = words[..] {
+            let record = record.parse();
+            return record
+                .is_ok_and(|record| self.power_cuts.as_mut().map(|it| it.acknowledged(record)).is_some());
+        }
         if let Some(trace) = &mut self.trace {
             trace.writer.mark(now.0, text);
         }
-        let words: Vec<_> = text.split_whitespace().collect();
         match words[..] {
             ["begin", name, after] => after.parse().is_ok_and(|after| {
                 self.meter.announce(name, after);
+                if let Some(power_cuts) = &mut self.power_cuts {
+                    power_cuts.announced(now, after);
+                }
                 true
             }),
             ["end"] => {
@@ -305,6 +376,12 @@ impl Library {
         if let Some(violation) = violation {
             self.fault(&violation);
         }
+        let data: Vec<&Data> = self.disks.iter().map(|running| &running.data).collect();
+        let cuts = self.power_cuts.as_mut().map_or(Ok(Vec::new()), |it| it.close(&data).map(<[Cut]>::to_vec));
+        let cuts = cuts.unwrap_or_else(|error| {
+            self.fault(&format!("what a power cut would leave could not be written: {error}"));
+            Vec::new()
+        });
         let closing = Closing {
             schema: 1,
             complete: self.fault.is_none(),
@@ -314,6 +391,7 @@ impl Library {
             devices: self.disks.iter().map(|d| d.device.as_str()).collect(),
             phases: self.meter.phases(),
             trace_sha256: self.trace.as_ref().map(|t| hex(&t.digest.clone().finalize())),
+            power_cuts: &cuts,
         };
         let mut text = serde_json::to_vec(&closing)?;
         let sum = hex(&Sha256::digest(&text));
@@ -357,6 +435,11 @@ impl Running {
         let depth = disk.model.queue_depth() as usize;
         Ok(Self { device: disk.device.clone(), data, bytes, present: vec![None; depth] })
     }
+}
+
+/// What so many sectors from there on are a part of.
+fn blocks(sector: u64, sectors: u64) -> std::ops::Range<u64> {
+    sector * 512 / BLOCK..((sector + sectors) * 512).div_ceil(BLOCK)
 }
 
 fn counters(bank: &Bank) -> Vec<Value> {

@@ -1,5 +1,6 @@
 //! The description of a guest's disks: what the one who starts the guest tells the library.
 
+use crate::power_cut;
 use disklab_spec::controller::Controller;
 use disklab_spec::device::Model;
 use disklab_units::{Bytes, Seed};
@@ -19,6 +20,8 @@ pub struct Machine {
     pub controller: Option<(Controller, usize)>,
     /// Write every request to [`crate::names::REQUESTS`].
     pub trace: bool,
+    /// What would be left if the power went.
+    pub power_cuts: Option<power_cut::Wanted>,
 }
 
 /// One disk of a guest.

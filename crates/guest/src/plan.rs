@@ -28,6 +28,8 @@ pub struct Plan {
     pub cache: Option<Cache>,
     /// Settings of what that makes.
     pub cache_settings: Vec<Setting>,
+    /// Joins disks to one device.
+    pub raid: Option<Raid>,
     /// Makes the filesystem: a program and its arguments.
     pub mkfs: Option<Vec<String>>,
     /// Mounts it on [`POOL`].
@@ -40,6 +42,10 @@ pub struct Plan {
     pub trees: Option<Trees>,
     /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
     pub touch: Option<Touch>,
+    /// What was promised before a power cut: looked for once the filesystem is mounted.
+    pub look: Option<Look>,
+    /// Prepares what a power cut is to be seen by: a program and its arguments. The witness runs beside what is measured.
+    pub witness: Option<Vec<String>>,
     /// What runs beside what is measured.
     pub background: Option<Background>,
     /// Files of sysfs that are read just before what is measured starts and just after it has ended, where the kernel
@@ -49,6 +55,27 @@ pub struct Plan {
     pub measure: Option<Measure>,
     /// Unmount in the end, and end the cache: the disks are to be used again.
     pub unmount: bool,
+    /// Looks at the filesystem once it is unmounted: a program and its arguments.
+    pub fsck: Option<Vec<String>>,
+}
+
+/// Software RAID.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Raid {
+    /// Makes it of empty disks, or of disks where it was: a program and its arguments.
+    pub start: Vec<String>,
+    pub stop: Vec<String>,
+}
+
+/// What must be there after a power cut.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Look {
+    /// The witness's records, from 1 to this one.
+    pub promised: u64,
+    /// Programs that look at the mounted filesystem, each with its arguments.
+    pub programs: Vec<Vec<String>>,
 }
 
 /// Disks and what caches them; `/dev/bcache0` and so on are then in place of the disks, in their order.

@@ -104,6 +104,9 @@ impl Compilation<'_> {
         for name in ["PATH", "HOME", "TMPDIR"] {
             make.envs(std::env::var_os(name).map(|value| (name, value)));
         }
+        // For whoever has ccache's gcc in the path: each build has a folder of its own, which is not to be a difference.
+        make.envs(std::env::var_os("CCACHE_DIR").map(|folder| ("CCACHE_DIR", folder)));
+        make.envs(self.tree.parent().map(|folder| ("CCACHE_BASEDIR", folder)));
         make.env("LC_ALL", "C");
         make.env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970");
         make.env("KBUILD_BUILD_VERSION", "1");

@@ -226,22 +226,18 @@ fn contests<'a>(all: &'a [Record], wanted: &Wanted) -> Result<(String, Vec<Conte
     }
 }
 
-/// What the run decided by; else the usual ones that any trial has; else the numbers that it calls its own.
+/// What the run decided by; else the usual ones that any trial has, and the numbers that it calls its own.
 fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
     if let Some(until) = until {
         return until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     }
     let outcomes = || records.iter().flat_map(Record::lines);
     let has = |metric: &Metric| outcomes().any(|outcome| metric.of(outcome).is_some());
-    let known: Vec<Metric> = USUAL.into_iter().filter(has).collect();
-    if !known.is_empty() {
-        return known;
-    }
+    let mut known: Vec<Metric> = USUAL.into_iter().filter(has).collect();
     let mut names: Vec<&str> = outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
     names.sort_unstable();
     names.dedup();
-    if names.is_empty() {
-        return vec![Metric::Iops];
-    }
-    names.into_iter().take(MOST_OTHERS).map(Metric::of_name).collect()
+    known.extend(names.into_iter().take(MOST_OTHERS).map(Metric::of_name));
+    known.dedup();
+    if known.is_empty() { vec![Metric::Iops] } else { known }
 }

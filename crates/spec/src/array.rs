@@ -2,7 +2,7 @@
 //!
 //! ```toml
 //! summary = "two equal disks in btrfs raid1"
-//! join = "btrfs-raid1"               # or single, btrfs-single, -raid0, -raid1c3, -raid1c4, -raid10
+//! join = "btrfs-raid1"               # see join.rs for all: xfs-on-md-raid10, ext4, single, ...
 //! part = "900 GiB"                   # may be left out: use only so much of each disk, from its outer edge
 //! devices = ["nas-4tb", "nas-4tb"]   # in the order of btrfs's device ids, which begin at 1
 //!
@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::cache::Cache;
 use crate::controller::Controller;
 use crate::device::{BLOCK, Device};
-use crate::join::Join;
+use crate::join::{Filesystem, Join};
 use crate::read::{Located, Table, unknown};
 
 /// Disks and how they are joined.
@@ -45,8 +45,10 @@ pub type Devices = BTreeMap<String, Option<Device>>;
 
 /// As many as the guest's driver takes (`disklab_trace::MOST_DISKS`).
 const DEVICES_MAX: usize = 128;
-/// mkfs.btrfs refuses smaller devices (its own limit is 109 MiB or more, by profile).
-const SMALLEST_FOR_BTRFS: Bytes = Bytes::mib(128);
+/// Of each array, for superblocks and bitmaps.
+const MD_KEEPS: Bytes = Bytes::mib(300);
+/// Its superblock and bitmap, and something to hold.
+const SMALLEST_FOR_MD: Bytes = Bytes::mib(16);
 
 impl Array {
     /// Reads a file's top table; `name` is the file's.
@@ -55,9 +57,10 @@ impl Array {
         let join = table.required::<Join>("join");
         let part = table.optional::<Bytes>("part");
         let devices = table.required_list::<String>("devices");
-        let purpose = match join {
-            Some(Join::Btrfs(_)) => ("btrfs", SMALLEST_FOR_BTRFS),
-            Some(Join::Single) | None => ("a disk", Bytes(BLOCK)),
+        let purpose = match join.map(|join| (join.filesystem(), join.raid())) {
+            Some((Some(filesystem), _)) => (filesystem.as_str(), filesystem.smallest()),
+            Some((None, Some(_))) => ("md", SMALLEST_FOR_MD),
+            Some((None, None)) | None => ("a disk", Bytes(BLOCK)),
         };
         for device in &devices {
             check_device(table, catalogue, device, part, purpose);
@@ -71,8 +74,8 @@ impl Array {
         if disks > DEVICES_MAX {
             table.wrong("devices", format!("{disks} are more than a guest can have: {DEVICES_MAX}"));
         }
-        if let (Some(Join::Single), Some((_, cache))) = (join, &cache) {
-            cache.wrong("", "single is a bare disk, for tests; with a cache it has to be btrfs-single");
+        if let (Some(join @ Join::On { .. }), Some((_, cache))) = (join, &cache) {
+            cache.wrong("", format!("a cache is in front of the disks of one btrfs; `{join}` has none"));
         }
         let array = Self {
             name: name.to_owned(),
@@ -86,9 +89,9 @@ impl Array {
         Some(array)
     }
 
-    /// Copies of each block that a read can be served from. With 1, a read policy has no choice.
-    pub fn mirrors(&self) -> u32 {
-        self.join.mirrors()
+    /// Copies of each block of data.
+    pub fn copies(&self) -> u32 {
+        self.join.copies(self.devices.len())
     }
 
     /// What the array holds in data, before metadata. `devices` are its own, already cut to what is used of them.
@@ -101,10 +104,16 @@ impl Array {
     /// The largest file that fits beside the metadata that it needs.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
         let usable = self.usable_bytes(devices);
-        match self.join {
-            Join::Single => usable,
+        match self.join.filesystem() {
+            None => usable.saturating_sub(if self.join.raid().is_some() { MD_KEEPS } else { Bytes(0) }),
             // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents; twice that is left.
-            Join::Btrfs(_) => usable.saturating_sub(Bytes::mib(300) + usable / 250).min(usable / 10 * 9),
+            Some(Filesystem::Btrfs) => {
+                usable.saturating_sub(Bytes::mib(300) + usable / 250).min(usable / 10 * 9)
+            }
+            // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is kept back from nobody.
+            Some(Filesystem::Ext4 | Filesystem::Xfs) => {
+                usable.saturating_sub(Bytes::mib(64)).min(usable / 10 * 9)
+            }
         }
     }
 }
@@ -143,10 +152,12 @@ fn check_count(table: &Table<'_, '_>, join: Join, devices: usize) {
     if devices < min {
         table.wrong("devices", format!("{join} needs at least {min} devices, here are {devices}"));
     }
-    if join == Join::Single && devices > 1 {
+    if join.is_for_one() && devices > 1 {
         table.wrong(
             "devices",
-            format!("single takes one device, here are {devices}; for several there is btrfs-single"),
+            format!(
+                "{join} takes one device, here are {devices}; for several there are btrfs-single and md-raid0"
+            ),
         );
     }
 }

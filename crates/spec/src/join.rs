@@ -9,14 +9,31 @@ use toml::de::DeValue;
 
 use crate::read::{FromToml, from_string, unknown};
 
-/// How the disks of an array are joined. Written `single`, `btrfs-raid1` and so on.
+/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `xfs-on-md-raid10`, `ext4`,
+/// `md-raid1`, `single` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Join {
-    /// One bare disk: no filesystem, fio opens the block device itself.
-    Single,
-    /// One btrfs over all disks.
+    /// One btrfs over all disks, which joins them itself.
     Btrfs(Profile),
+    /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one disk.
+    On { filesystem: Option<Filesystem>, raid: Option<Md> },
+}
+
+/// A filesystem that knows one block device.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Filesystem {
+    Btrfs,
+    Ext4,
+    Xfs,
+}
+
+/// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with two near copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Md {
+    Raid0,
+    Raid1,
+    Raid10,
 }
 
 /// A btrfs profile, for data and metadata both.
@@ -38,57 +55,141 @@ struct Layout {
     devices_max: Option<usize>,
 }
 
-impl Join {
-    pub const ALL: [Self; 7] = [
-        Self::Single,
-        Self::Btrfs(Profile::Single),
-        Self::Btrfs(Profile::Raid0),
-        Self::Btrfs(Profile::Raid1),
-        Self::Btrfs(Profile::Raid1c3),
-        Self::Btrfs(Profile::Raid1c4),
-        Self::Btrfs(Profile::Raid10),
-    ];
+/// Between a filesystem and what it is on.
+const ON: &str = "-on-";
+/// One disk without anything.
+const SINGLE: &str = "single";
 
-    pub const fn as_str(self) -> &'static str {
+impl Join {
+    /// One bare disk, for tests.
+    pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
+
+    /// All that there are. A btrfs on one disk is `btrfs-single`.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let filesystems = [None].into_iter().chain(Filesystem::ALL.map(Some));
+        let under = |raid| filesystems.clone().map(move |filesystem| Self::On { filesystem, raid });
+        let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
+        let on =
+            on.into_iter().filter(|&it| it != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None });
+        Profile::ALL.into_iter().map(Self::Btrfs).chain(on)
+    }
+
+    /// The filesystem that is mounted; none where fio opens a block device.
+    pub fn filesystem(self) -> Option<Filesystem> {
         match self {
-            Self::Single => "single",
-            Self::Btrfs(Profile::Single) => "btrfs-single",
-            Self::Btrfs(Profile::Raid0) => "btrfs-raid0",
-            Self::Btrfs(Profile::Raid1) => "btrfs-raid1",
-            Self::Btrfs(Profile::Raid1c3) => "btrfs-raid1c3",
-            Self::Btrfs(Profile::Raid1c4) => "btrfs-raid1c4",
-            Self::Btrfs(Profile::Raid10) => "btrfs-raid10",
+            Self::Btrfs(_) => Some(Filesystem::Btrfs),
+            Self::On { filesystem, .. } => filesystem,
         }
     }
 
-    /// Copies of each block that a read can be served from. With 1, a read policy has no choice.
-    pub fn mirrors(self) -> u32 {
+    /// The software RAID below it.
+    pub fn raid(self) -> Option<Md> {
         match self {
-            Self::Single => 1,
-            Self::Btrfs(profile) => profile.layout().copies,
+            Self::Btrfs(_) => None,
+            Self::On { raid, .. } => raid,
         }
+    }
+
+    /// Copies of each block of data, on `disks` disks.
+    pub fn copies(self, disks: usize) -> u32 {
+        match self {
+            Self::Btrfs(profile) => profile.layout().copies,
+            Self::On { raid: Some(Md::Raid1), .. } => disks.try_into().unwrap_or(u32::MAX),
+            Self::On { raid: Some(Md::Raid10), .. } => 2,
+            Self::On { .. } => 1,
+        }
+    }
+
+    /// Whether btrfs chooses which copy a read is served from: whether a read policy has anything to do.
+    pub fn has_read_policy(self) -> bool {
+        matches!(self, Self::Btrfs(profile) if profile.layout().copies > 1)
+    }
+
+    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has.
+    pub fn needs(self) -> impl Iterator<Item = &'static str> {
+        let filesystem = match self.filesystem() {
+            Some(Filesystem::Ext4) => Some("EXT4_FS"),
+            Some(Filesystem::Xfs) => Some("XFS_FS"),
+            Some(Filesystem::Btrfs) | None => None,
+        };
+        let raid = self.raid().map(|raid| match raid {
+            Md::Raid0 => "MD_RAID0",
+            Md::Raid1 => "MD_RAID1",
+            Md::Raid10 => "MD_RAID10",
+        });
+        filesystem.into_iter().chain(raid)
     }
 
     /// The fewest disks it works with.
     pub fn devices_min(self) -> usize {
         match self {
-            Self::Single => 1,
             Self::Btrfs(profile) => profile.layout().devices_min,
+            Self::On { raid: Some(_), .. } => 2,
+            Self::On { raid: None, .. } => 1,
         }
+    }
+
+    /// Whether it takes one disk and no more.
+    pub fn is_for_one(self) -> bool {
+        matches!(self, Self::On { raid: None, .. })
     }
 
     /// What disks of these sizes can hold in data, before metadata.
     ///
     /// For btrfs this is its chunk allocator in small steps: each chunk goes to the disks with most room left.
     pub fn usable(self, disks: &[Bytes]) -> Bytes {
+        let smallest = disks.iter().copied().min().unwrap_or_default();
         match self {
-            Self::Single => disks.first().copied().unwrap_or_default(),
             Self::Btrfs(profile) => profile.usable(disks),
+            Self::On { raid: None, .. } => disks.first().copied().unwrap_or_default(),
+            // Where the smaller disks end, md goes on with stripes over the larger ones.
+            Self::On { raid: Some(Md::Raid0), .. } => disks.iter().copied().sum(),
+            Self::On { raid: Some(Md::Raid1), .. } => smallest,
+            Self::On { raid: Some(Md::Raid10), .. } => Bytes(smallest.0 * disks.len() as u64 / 2),
+        }
+    }
+}
+
+impl Filesystem {
+    pub const ALL: [Self; 3] = [Self::Btrfs, Self::Ext4, Self::Xfs];
+
+    /// As mount(8) spells it after `-t`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Btrfs => "btrfs",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+
+    /// The smallest disk that its mkfs takes, or a little more.
+    pub const fn smallest(self) -> Bytes {
+        match self {
+            // Its own limit is 109 MiB or more, by profile.
+            Self::Btrfs => Bytes::mib(128),
+            Self::Ext4 => Bytes::mib(64),
+            Self::Xfs => Bytes::mib(320),
+        }
+    }
+}
+
+impl Md {
+    pub const ALL: [Self; 3] = [Self::Raid0, Self::Raid1, Self::Raid10];
+
+    /// As mdadm spells it after `--level`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Raid0 => "raid0",
+            Self::Raid1 => "raid1",
+            Self::Raid10 => "raid10",
         }
     }
 }
 
 impl Profile {
+    pub const ALL: [Self; 6] =
+        [Self::Single, Self::Raid0, Self::Raid1, Self::Raid1c3, Self::Raid1c4, Self::Raid10];
+
     /// As mkfs.btrfs spells it after `-d` and `-m`.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -137,7 +238,16 @@ impl Profile {
 
 impl fmt::Display for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.as_str())
+        let md = |raid: Md| format!("md-{}", raid.as_str());
+        f.pad(&match self {
+            Self::Btrfs(profile) => format!("btrfs-{}", profile.as_str()),
+            Self::On { filesystem: None, raid: None } => SINGLE.to_owned(),
+            Self::On { filesystem: None, raid: Some(raid) } => md(*raid),
+            Self::On { filesystem: Some(filesystem), raid: None } => filesystem.as_str().to_owned(),
+            Self::On { filesystem: Some(filesystem), raid: Some(raid) } => {
+                format!("{}{ON}{}", filesystem.as_str(), md(*raid))
+            }
+        })
     }
 }
 
@@ -145,8 +255,10 @@ impl FromStr for Join {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let found = Self::ALL.into_iter().find(|join| join.as_str() == text);
-        found.ok_or_else(|| unknown("join", text, Self::ALL.map(Self::as_str)))
+        Self::all().find(|join| join.to_string() == text).ok_or_else(|| {
+            let names: Vec<_> = Self::all().map(|join| join.to_string()).collect();
+            unknown("join", text, names.iter().map(String::as_str))
+        })
     }
 }
 
@@ -160,7 +272,7 @@ impl FromToml for Join {
 
 impl From<Join> for String {
     fn from(join: Join) -> Self {
-        join.as_str().to_owned()
+        join.to_string()
     }
 }
 
@@ -196,6 +308,20 @@ mod tests {
         near(usable("btrfs-raid1c3", &[10, 10, 10, 10]), 40.0 / 3.0);
         near(usable("btrfs-raid1c4", &[10, 10, 10, 10]), 10.0);
         near(usable("btrfs-raid10", &[10, 10, 10, 10]), 20.0);
+        near(usable("ext4", &[10]), 10.0);
+        near(usable("md-raid0", &[10, 10, 10]), 30.0);
+        near(usable("xfs-on-md-raid1", &[10, 10, 10]), 10.0);
+        near(usable("ext4-on-md-raid10", &[10, 10, 10, 10]), 20.0);
+    }
+
+    #[test]
+    fn who_chooses_the_copy() {
+        let join = |text: &str| text.parse::<Join>().unwrap();
+        assert!(join("btrfs-raid1").has_read_policy());
+        assert!(!join("btrfs-on-md-raid1").has_read_policy(), "md does");
+        assert!(!join("btrfs-raid0").has_read_policy(), "there is one");
+        assert_eq!(join("btrfs-on-md-raid1").copies(3), 3);
+        assert_eq!(Join::all().count(), 21);
     }
 
     #[test]
@@ -209,6 +335,9 @@ mod tests {
         near(usable("btrfs-raid10", &[10, 1, 1, 1]), 2.0);
         near(usable("btrfs-raid1", &[10]), 0.0);
         near(usable("btrfs-raid1", &[]), 0.0);
+        near(usable("md-raid0", &[12, 4]), 16.0);
+        near(usable("md-raid1", &[12, 4]), 4.0);
+        near(usable("md-raid10", &[12, 4, 4]), 6.0);
     }
 
     proptest! {
@@ -222,7 +351,7 @@ mod tests {
         }
 
         #[test]
-        fn words_come_back(join in prop::sample::select(Join::ALL.to_vec())) {
+        fn words_come_back(join in prop::sample::select(Join::all().collect::<Vec<_>>())) {
             prop_assert_eq!(join.to_string().parse(), Ok(join));
             let json = serde_json::to_string(&join).unwrap();
             prop_assert_eq!(serde_json::from_str::<Join>(&json).unwrap(), join);

@@ -5,6 +5,7 @@ use crate::array::Array;
 use crate::background::Background;
 use crate::device::Device;
 use crate::policy::PolicyChoice;
+use crate::power_cut::PowerCut;
 use crate::scheduler::Scheduler;
 use crate::suite::{Axis, Metadata};
 use crate::workload::Workload;
@@ -46,6 +47,8 @@ pub struct Trial {
     pub mount_options: Vec<String>,
     /// What of the filesystem is in memory when measuring begins.
     pub metadata: Metadata,
+    /// Whether the power goes while it is measured, and how often.
+    pub power_cut: Option<PowerCut>,
 }
 
 impl Trial {

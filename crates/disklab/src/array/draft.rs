@@ -51,7 +51,7 @@ impl Draft {
             let ground = "no two disks of this machine are joined: all of them, as they could be".to_owned();
             (guess, ground, disks.to_vec())
         };
-        let join = if chosen_disks.len() < wanted.devices_min() { Join::Single } else { wanted };
+        let join = if chosen_disks.len() < wanted.devices_min() { Join::SINGLE } else { wanted };
         let others = joined.iter().filter(|other| chosen.is_none_or(|chosen| !std::ptr::eq(*other, chosen)));
         let mut remarks: Vec<String> = others
             .map(|(group, members)| {
@@ -81,12 +81,8 @@ impl Draft {
         );
         let _ = writeln!(out, "# disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here.");
         let count = disklab_units::prose::count(self.disks.len(), "disk");
-        let _ = writeln!(
-            out,
-            "summary = \"{count} of this machine, {}\"\njoin = \"{}\"",
-            self.join.as_str(),
-            self.join.as_str()
-        );
+        let _ =
+            writeln!(out, "summary = \"{count} of this machine, {}\"\njoin = \"{}\"", self.join, self.join);
         let _ = writeln!(out, "devices = [");
         for (disk, device) in &self.disks {
             let _ = writeln!(out, "    \"{device}\", # {}", visible(&words(disk)));
@@ -102,7 +98,7 @@ impl Draft {
             })
         };
         serde_json::json!({
-            "join": self.join.as_str(),
+            "join": self.join.to_string(),
             "ground": self.ground,
             "disks": self.disks.iter().map(disk).collect::<Vec<_>>(),
             "remarks": self.remarks,

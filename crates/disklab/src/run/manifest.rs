@@ -35,9 +35,10 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
         })
         .collect();
     manifest.tools = facts::tools()?;
-    for program in programs(question) {
+    let programs: BTreeSet<String> = question.trials.iter().flat_map(facts::programs).collect();
+    for program in programs {
         if manifest.tools.iter().all(|tool| tool.name != program) {
-            manifest.tools.push(facts::tool(program)?);
+            manifest.tools.push(facts::tool(&program)?);
         }
     }
     // The disk models are in there: other models, other results.
@@ -46,15 +47,6 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
     manifest.host = facts::host();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
-}
-
-/// Of the backgrounds, and what makes caches.
-fn programs(question: &Question) -> BTreeSet<&str> {
-    let backgrounds = question.trials.iter().filter_map(|trial| trial.background.as_ref());
-    let processes = backgrounds.flat_map(|background| &background.processes);
-    let cached = question.trials.iter().filter(|trial| trial.array.cache.is_some());
-    let makers = cached.map(|_| facts::MAKE_BCACHE);
-    processes.filter_map(|process| process.command.first()).map(String::as_str).chain(makers).collect()
 }
 
 /// The files of the lab that the trials were made of.

@@ -35,11 +35,12 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         if !disks.is_empty() {
             lines(&format!("disks: {disks}"), "  ", screen, out)?;
         }
-        if has_only(group) {
+        if !has_only(group) {
+            Layout::fitting(group, rows, screen).print(rows, screen, out)?;
+        }
+        if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
             let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
             measures::print(group, &labels, screen, out)?;
-        } else {
-            Layout::fitting(group, rows, screen).print(rows, screen, out)?;
         }
     }
     writeln!(out)?;

@@ -11,6 +11,7 @@ mod decisions;
 mod faults;
 mod no_room;
 mod place;
+mod power_cut;
 mod read_policies;
 mod repeatable;
 mod seeds;
@@ -38,6 +39,7 @@ fn main() {
         decisions::tests(),
         faults::tests(),
         no_room::tests(),
+        power_cut::tests(),
         read_policies::tests(),
         repeatable::tests(),
         seeds::tests(),

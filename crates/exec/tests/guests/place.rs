@@ -116,6 +116,7 @@ impl Place {
                 disks: vec![constant(Bytes::mib(64), 50)],
                 controller: None,
                 trace: true,
+                power_cuts: None,
             },
             plan,
             kernel: kernel(),

@@ -9,8 +9,10 @@ mod direct;
 mod gate;
 mod keep;
 mod program;
+mod raid;
 mod setting;
 mod trees;
+mod witness;
 mod work;
 
 use crate::names;

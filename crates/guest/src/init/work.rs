@@ -4,15 +4,16 @@ use super::direct::{self, BLOCK, Buffer};
 use super::gate::Closed;
 use super::program::{Program, run};
 use super::trees::{Made, Scatter};
-use super::{Failure, Steps, background, bcache, keep, setting};
-use crate::plan::{Measure, Mount, POOL, Plan, Setting, Touch, ZeroFile};
+use super::witness::{self, Witness};
+use super::{Failure, Steps, background, bcache, keep, raid, setting};
+use crate::plan::{Look, Measure, Mount, POOL, Plan, Setting, Touch, ZeroFile};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The kernel's parameter that tells the disk library of phases.
 const MARK: &str = "/sys/module/disklab/parameters/mark";
@@ -26,12 +27,17 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         bcache::start(cache, steps)?;
     }
     apply(&plan.cache_settings, steps)?;
+    if let Some(raid) = &plan.raid {
+        raid::start(raid, steps)?;
+    }
     if let Some(command) = &plan.mkfs {
         run(command, "mkfs", steps)?;
     }
     if let Some(m) = &plan.mount {
+        let begun = Instant::now();
         mount_pool(m)?;
-        steps.say(&json!({"step": "mounted", "filesystem": m.filesystem}));
+        let took = begun.elapsed().as_nanos() as u64;
+        steps.say(&json!({"step": "mounted", "filesystem": m.filesystem, "took_ns": took}));
     }
     apply(&plan.mount_settings, steps)?;
     write_files(plan, steps)?;
@@ -39,10 +45,21 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         let blocks = touch(t)?;
         steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
     }
-    beside_background(plan, steps)?;
+    if let Some(look) = &plan.look {
+        look_for(look, steps)?;
+    }
+    beside_witness(plan, steps)?;
     if plan.unmount && plan.mount.is_some() {
         unmount(POOL, UnmountFlags::empty()).map_err(|e| format!("unmounting {POOL}: {e}"))?;
         steps.say(&json!({"step": "unmounted"}));
+    }
+    if let Some(command) = &plan.fsck {
+        run(command, "fsck", steps)?;
+    }
+    if plan.unmount
+        && let Some(raid) = &plan.raid
+    {
+        raid::stop(raid, steps)?;
     }
     if plan.unmount && plan.cache.is_some() {
         bcache::stop(steps)?;
@@ -117,6 +134,25 @@ fn touch(touch: &Touch) -> Result<u64, Failure> {
         file.read_exact_at(block.bytes_mut(), i * touch.every.0).map_err(failed)?;
     }
     Ok(blocks)
+}
+
+/// Everything that should have survived, each told by itself.
+fn look_for(look: &Look, steps: &mut Steps) -> Result<(), Failure> {
+    witness::look(look.promised)?;
+    steps.say(&json!({"step": "found", "records": look.promised}));
+    look.programs.iter().try_for_each(|command| run(command, "look", steps))
+}
+
+/// Measures, with a witness of power cuts from before that until after it.
+fn beside_witness(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
+    let Some(command) = &plan.witness else { return beside_background(plan, steps) };
+    run(command, "witness", steps)?;
+    let witness =
+        Witness::start(|record| mark(&format!("fsynced {record}")).map_err(|e| format!("witness: {e}")))?;
+    let measured = beside_background(plan, steps);
+    let records = witness.stop()?;
+    steps.say(&json!({"step": "witnessed", "records": records}));
+    measured
 }
 
 /// Measures, with the background running from before that until after it.

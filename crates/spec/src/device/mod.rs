@@ -69,6 +69,16 @@ impl Model {
         }
     }
 
+    /// How much of what was written a power cut can take back at most: what the cache holds that is not on the media.
+    pub fn volatile(&self) -> Bytes {
+        match self {
+            _ if !self.write_cache() => Bytes(0),
+            Self::Hdd(hdd) => hdd.write_buffer,
+            Self::Ssd(ssd) => ssd.write_buffer,
+            Self::Card(_) | Self::Constant(_) => Bytes(0),
+        }
+    }
+
     /// What the guest's kernel is told, and which run time of a suite applies.
     pub fn rotational(&self) -> bool {
         match self {

@@ -7,10 +7,10 @@ use crate::array::Array;
 use crate::background::{Background, NONE};
 use crate::cache::Cache;
 use crate::device::Device;
-use crate::join::Join;
 use crate::kernel::NEWEST;
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, Wanted};
+use crate::power_cut;
 use crate::read::{Located, Mistake, Mistakes, unknown};
 use crate::scheduler::Scheduler;
 use crate::trial::Trial;
@@ -43,6 +43,7 @@ impl Suite {
         resolved.check_sizes(&mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
+        resolved.check_power_cut(self.power_cut.is_some(), &mut mistakes);
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
@@ -66,11 +67,12 @@ impl Suite {
             .map(|it| it.thing);
         let named = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
         // Where a read has no choice, there is nothing to set and nothing to read back.
-        let policy = named.filter(|_| array.mirrors() > 1).map(|it| &it.thing);
+        let policy = named.filter(|_| array.join.has_read_policy()).map(|it| &it.thing);
         let scheduler: Scheduler =
             value(Axis::Scheduler).and_then(|word| word.parse().ok()).unwrap_or_default();
         let mut needs: Vec<_> = policy.map(|(_, policy)| policy.needs.clone()).unwrap_or_default();
         needs.extend(scheduler.needs().map(str::to_owned));
+        needs.extend(array.join.needs().map(str::to_owned));
         needs.extend(array.cache.as_ref().map(|_| Cache::NEEDS.to_owned()));
         needs.sort();
         needs.dedup();
@@ -94,6 +96,7 @@ impl Suite {
             memory: self.memory,
             mount_options: self.mount_options.clone(),
             metadata: self.metadata,
+            power_cut: self.power_cut,
         })
     }
 
@@ -234,8 +237,8 @@ impl<'a> Resolved<'a> {
         let file = self.workloads.iter().map(|it| it.thing.file_size).max().unwrap_or_default();
         for Named { name, thing: background } in &self.backgrounds {
             for Named { thing: (array, devices), .. } in &self.arrays {
-                if array.join == Join::Single {
-                    let message = format!("needs a filesystem; array `{}` is a bare disk", array.name);
+                if array.join.filesystem().is_none() {
+                    let message = format!("needs a filesystem; array `{}` is a bare device", array.name);
                     mistakes.push(name.place.mistake(message));
                     continue;
                 }
@@ -252,11 +255,41 @@ impl<'a> Resolved<'a> {
         }
     }
 
+    /// What survives a power cut is asked of a filesystem, which its witness has to fit into.
+    fn check_power_cut(&self, wanted: bool, mistakes: &mut Vec<Mistake>) {
+        let file = self.workloads.iter().map(|it| it.thing.file_size).max().unwrap_or_default();
+        for array in self.arrays.iter().filter(|_| wanted) {
+            let (known, devices) = &array.thing;
+            let largest = known.largest_file(devices);
+            let message = if known.join.filesystem().is_none() {
+                format!(
+                    "a power cut needs a filesystem to come back; array `{}` is a bare device",
+                    known.name
+                )
+            } else if known.cache.is_some() {
+                format!(
+                    "a power cut is not modelled with a cache in front of the disks, which `{}` has",
+                    known.name
+                )
+            } else if file + power_cut::WITNESS > largest {
+                format!(
+                    "the {} that tell what survived a power cut, and a file of {file}, are more than array `{}` holds: \
+                     {largest}",
+                    power_cut::WITNESS,
+                    known.name
+                )
+            } else {
+                continue;
+            };
+            mistakes.push(array.name.place.mistake(message));
+        }
+    }
+
     /// Policies are compared only where there is something to choose; a single one may meet arrays without mirrors,
     /// and is then not set there.
     fn check_mirrors(&self, mistakes: &mut Vec<Mistake>) {
         let Some(first) = self.policies.first() else { return };
-        let without: Vec<_> = self.arrays.iter().filter(|it| it.thing.0.mirrors() == 1).collect();
+        let without: Vec<_> = self.arrays.iter().filter(|it| !it.thing.0.join.has_read_policy()).collect();
         if without.is_empty() {
             return;
         }

@@ -8,6 +8,7 @@
 //! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
 //! mount_options = ["noatime"]        # may be left out
 //! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
+//! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: the power stays
 //! kernel = "newest"                  # a fixed value: the same for all trials
 //! baseline = { policy = "pid" }      # what the other values of an axis are compared with; may be left out
 //!
@@ -38,6 +39,7 @@ use serde::{Deserialize, Serialize};
 pub use axis::{Axis, JOBS, Values};
 pub use seeds::Seeds;
 
+use crate::power_cut::PowerCut;
 use crate::read::{Located, Mistakes, Place, Reader, Table, choices, unknown};
 
 /// A question and the trials that answer it.
@@ -62,6 +64,8 @@ pub struct Suite {
     pub mount_options: Vec<String>,
     /// What of the filesystem is in memory when measuring begins.
     pub metadata: Metadata,
+    /// Whether the power goes, and how often.
+    pub power_cut: Option<PowerCut>,
 }
 
 choices! {
@@ -124,6 +128,7 @@ impl Suite {
         let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
+        let power_cut = table.table("power_cut").map(|power_cut| PowerCut::read(&power_cut));
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
         Some(Self {
@@ -137,6 +142,7 @@ impl Suite {
             ramp: ramp.unwrap_or(Some(Span::default()))?,
             mount_options,
             metadata,
+            power_cut: power_cut.map_or(Some(None), |power_cut| power_cut.map(Some))?,
         })
     }
 

@@ -16,5 +16,5 @@ fn every_file_and_every_suite_is_good() {
     }
     let quick = lab.suite("read-policy-quick").unwrap().trials(&lab).unwrap();
     assert_eq!(quick.len(), 3 * 3 * 4 * 3);
-    assert!(quick.iter().all(|trial| trial.array.mirrors() == 2));
+    assert!(quick.iter().all(|trial| trial.array.copies() == 2));
 }

@@ -40,7 +40,7 @@ fn btrfs_is_drafted_in_the_order_of_its_devices() {
     assert_eq!(groups.len(), 2);
     let (array, file) = drafted(LSBLK, &groups, &["zpool is not here"]);
     assert_eq!(array.devices, ["nas-12tb", "nas-4tb", "nas-4tb"]);
-    assert_eq!(array.join.as_str(), "btrfs-raid1");
+    assert_eq!(array.join.to_string(), "btrfs-raid1");
     assert!(file.contains("btrfs pool; its profile is not known here"), "{file}");
     assert!(file.contains("# not asked: zpool is not here"), "{file}");
     assert!(file.contains("\"nas-12tb\", # /dev/sdc: ST12000VN0008, 10.9 TiB, turns"), "{file}");
@@ -51,7 +51,7 @@ fn md_says_its_level() {
     let groups = groups::md(MDADM);
     assert_eq!(groups[0].paths, ["/dev/nvme0n1p2", "/dev/nvme1n1p2"]);
     let (array, file) = drafted(LSBLK, &groups, &[]);
-    assert_eq!((array.join.as_str(), array.devices.len()), ("btrfs-raid1", 2), "{file}");
+    assert_eq!((array.join.to_string(), array.devices.len()), ("btrfs-raid1".to_owned(), 2), "{file}");
     assert!(array.devices.iter().all(|device| device == "sata-ssd-1tb"), "{file}");
 }
 
@@ -60,7 +60,7 @@ fn a_zfs_pool_of_mirrors_is_raid10_without_its_cache() {
     let groups = groups::zfs(ZPOOL);
     assert_eq!(groups[0].paths, ["/dev/sda1", "/dev/sdb1", "/dev/sdc1", "/dev/sdd1"]);
     let (array, file) = drafted(LSBLK, &groups, &[]);
-    assert_eq!((array.join.as_str(), array.devices.len()), ("btrfs-raid10", 4), "{file}");
+    assert_eq!((array.join.to_string(), array.devices.len()), ("btrfs-raid10".to_owned(), 4), "{file}");
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn disks_that_are_not_joined_are_all_drafted() {
     assert_eq!(array.devices.len(), 6, "{file}");
     let one = r#"{"blockdevices": [{"path": "/dev/vda", "type": "disk", "size": "256000000000", "rota": "1", "model": null}]}"#;
     let (array, file) = drafted(one, &[], &[]);
-    assert_eq!((array.join, array.devices.len()), (Join::Single, 1), "{file}");
+    assert_eq!((array.join, array.devices.len()), (Join::SINGLE, 1), "{file}");
 }
 
 #[test]

@@ -1,0 +1,177 @@
+//! After a trial with power cuts: for each, a guest on the disks as the cut left them. It mounts the filesystem, looks for
+//! all that the witness was promised, reads everything there is, and has the filesystem's own checker look at it.
+
+use crate::describe::{self, DISKS};
+use crate::error::{Error, Result};
+use crate::guest::{End, Guest};
+use crate::run::Run;
+use crate::{evidence, prepared, stack};
+use disklab_collect::closing::{Closing, PowerCut};
+use disklab_collect::found::{Measure, Measures};
+use disklab_guest::machine::Machine;
+use disklab_guest::names;
+use disklab_guest::plan::{Look, POOL, Plan};
+use disklab_guest::power_cut::{Wanted, images};
+use disklab_kernels::Kernel;
+use disklab_spec::power_cut::{Flushes, PowerCut as Asked};
+use disklab_spec::{Filesystem, Trial};
+use disklab_units::{Bytes, Nanos};
+use std::fs;
+use std::path::Path;
+
+/// A file that fio rewrites block by block, each with its checksum.
+const VERIFIED: &str = "verified";
+const VERIFIED_SIZE: Bytes = Bytes::mib(16);
+/// So many of its blocks a second: the disks are mostly the workload's.
+const REWRITES: u32 = 100;
+/// To read everything on a large, slow disk takes long.
+const LIMIT: Nanos = Nanos::from_secs(24 * 3600);
+
+/// What the disk library is to do.
+pub fn wanted(trial: &Trial, asked: Asked) -> Wanted {
+    Wanted {
+        cuts: asked.cuts,
+        length_ns: trial.runtime.0,
+        ignore_flushes: asked.flushes == Flushes::Ignored,
+        folder: DISKS.into(),
+    }
+}
+
+/// fio's options for the file that it verifies.
+fn verified(options: &[&str]) -> Vec<String> {
+    let fixed = [
+        "fio",
+        "--clocksource=clock_gettime",
+        "--thread",
+        "--disk_util=0",
+        "--eta=never",
+        "--name=verified",
+        "--bs=4k",
+        "--direct=1",
+        "--verify=crc32c",
+        "--verify_state_save=0",
+    ];
+    let place = [format!("--filename={POOL}/{VERIFIED}"), format!("--size={}", VERIFIED_SIZE.0)];
+    fixed.iter().chain(options).map(|&word| word.to_owned()).chain(place).collect()
+}
+
+/// Writes it once, before anything is measured.
+pub fn lay_out() -> Vec<String> {
+    verified(&["--rw=write", "--do_verify=0", "--end_fsync=1"])
+}
+
+/// Goes on writing it at random.
+pub fn rewrite(trial: &Trial) -> Vec<String> {
+    let seed = format!("--randseed={}", trial.seed.derive("verified").0 >> 1);
+    let rate = format!("--rate_iops={REWRITES}");
+    let options = ["--rw=randwrite", "--do_verify=0", "--norandommap", "--randrepeat=0", "--time_based"];
+    let until_ended = ["--runtime=30d", &seed, &rate];
+    verified(&[options.as_slice(), &until_ended].concat())
+}
+
+/// What the guest after a cut does.
+fn plan(trial: &Trial, promised: u64) -> Plan {
+    let verify = verified(&["--rw=read", "--verify_fatal=1"]);
+    let scrub = ["btrfs", "scrub", "start", "-B", "-r", POOL].map(str::to_owned).to_vec();
+    let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
+    Plan {
+        device_settings: describe::device_settings(trial),
+        raid: stack::raid(trial, false),
+        mount: stack::mount(trial),
+        look: Some(Look {
+            promised,
+            programs: is_btrfs.then_some(scrub).into_iter().chain([verify]).collect(),
+        }),
+        unmount: true,
+        fsck: stack::fsck(trial),
+        ..Plan::default()
+    }
+}
+
+/// The programs that look at what a trial's power cuts leave.
+pub fn programs(trial: &Trial) -> Vec<String> {
+    let Some(_) = trial.power_cut else { return Vec::new() };
+    let Plan { look, fsck, .. } = plan(trial, 0);
+    let commands = look.into_iter().flat_map(|look| look.programs).chain(fsck);
+    commands.filter_map(|words| words.into_iter().next()).collect()
+}
+
+/// How long mounting took after each cut; the inner error is what was lost.
+pub fn look(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    folder: &Path,
+    closing: &Closing,
+) -> Result<std::result::Result<Vec<Nanos>, String>> {
+    let mut mounted = Vec::new();
+    for (number, cut) in closing.power_cuts.iter().enumerate() {
+        match look_at(run, trial, kernel, folder, number, cut)? {
+            Ok(took) => mounted.extend(took),
+            Err(reason) => {
+                let which = format!("power cut {} of {}", number + 1, closing.power_cuts.len());
+                return Ok(Err(format!("after {which}, at {}: {reason}", cut.at)));
+            }
+        }
+    }
+    Ok(Ok(mounted))
+}
+
+/// What a trial's cuts add to its results. An error if there were none, of those that were asked for.
+pub fn measures(
+    trial: &Trial,
+    closing: &Closing,
+    mounted: &[Nanos],
+) -> std::result::Result<Measures, String> {
+    let Some(asked) = trial.power_cut else { return Ok(Measures::new()) };
+    let cuts = &closing.power_cuts;
+    if cuts.len() < asked.cuts as usize {
+        return Err(format!("of {} power cuts, only {} came before the guest's end", asked.cuts, cuts.len()));
+    }
+    let most = |of: fn(&PowerCut) -> u64| cuts.iter().map(of).max().unwrap_or_default() as f64;
+    let slowest = mounted.iter().max().map_or(0, |took| took.0);
+    let count = |value, unit: &str| Measure::rate(value, unit);
+    Ok([
+        ("slowest mount after a cut", Measure::time(slowest as f64)),
+        ("fsynced records found", count(most(|cut| cut.acknowledged), "records")),
+        ("blocks lost by a cut", count(most(|cut| cut.lost), "blocks")),
+    ]
+    .map(|(name, measure)| (name.to_owned(), measure))
+    .into())
+}
+
+fn look_at(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    folder: &Path,
+    number: usize,
+    cut: &PowerCut,
+) -> Result<std::result::Result<Option<Nanos>, String>> {
+    let place = images(folder, number);
+    fs::create_dir(&place).map_err(Error::io("create", &place))?;
+    let disks = fs::canonicalize(images(&folder.join(DISKS), number)).map_err(Error::io("find", folder))?;
+    let link = place.join(DISKS);
+    std::os::unix::fs::symlink(&disks, &link).map_err(Error::io("link", &link))?;
+    let machine = Machine { power_cuts: None, ..describe::machine(trial, false) };
+    prepared::write_json(&place.join(names::MACHINE), &machine)?;
+    prepared::write_json(&place.join(names::PLAN), &plan(trial, cut.acknowledged))?;
+    let guest = Guest {
+        kernel: &kernel.path,
+        installation: &run.installation,
+        folder: &place,
+        memory: trial.memory,
+        guests: run.jobs,
+        parameters: &[],
+    };
+    let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
+    for clutter in [&link, &place.join(names::HEARTBEAT)] {
+        // A guest that ended at once has made no heartbeat.
+        let _ = fs::remove_file(clutter);
+    }
+    fs::remove_dir_all(&disks).map_err(Error::io("remove", &disks))?;
+    if matches!(end, End::Stopped) {
+        return Ok(Err("interrupted".to_owned()));
+    }
+    Ok(evidence::judge(&place, &end).map(|_| evidence::mount_time(&place)))
+}

@@ -1,0 +1,131 @@
+//! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
+
+use disklab_guest::machine::disk_name;
+use disklab_guest::plan::{Cache, Mount, Raid, Setting};
+use disklab_spec::cache::Mode;
+use disklab_spec::{Filesystem, Join, Md, Trial};
+
+/// The device that md makes of the disks.
+const MD: &str = "/dev/md0";
+
+/// The block devices that the filesystem is made of.
+pub fn pool_paths(trial: &Trial) -> Vec<String> {
+    let path = |i| match trial.array.cache {
+        Some(_) => format!("/dev/bcache{i}"),
+        None => disk_path(i),
+    };
+    (0..trial.array.devices.len()).map(path).collect()
+}
+
+fn disk_path(index: usize) -> String {
+    format!("/dev/{}", disk_name(index))
+}
+
+/// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
+pub fn cache(trial: &Trial, make: bool) -> Option<Cache> {
+    trial.array.cache.as_ref()?;
+    let disks: Vec<_> = (0..trial.array.devices.len()).map(disk_path).collect();
+    let cache = disk_path(disks.len());
+    let words = || {
+        let words = ["make-bcache", "--block", "4k", "--cache", &cache, "--bdev"].into_iter();
+        words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
+    };
+    Some(Cache { make: make.then(words), disks, cache })
+}
+
+/// Of each disk that is cached.
+pub fn cache_mode(trial: &Trial, mode: Mode) -> Vec<Setting> {
+    let of = |i| Setting {
+        path: format!("/sys/block/bcache{i}/bcache/cache_mode"),
+        value: mode.to_string(),
+        choice: true,
+    };
+    let disks = if trial.array.cache.is_some() { trial.array.devices.len() } else { 0 };
+    (0..disks).map(of).collect()
+}
+
+/// What a filesystem on one device is on, or fio.
+pub fn device(trial: &Trial) -> String {
+    if trial.array.join.raid().is_some() { MD.to_owned() } else { disk_path(0) }
+}
+
+/// Software RAID; `make` where there is nothing on the disks yet. They are all zeroes then, so that copies are equal.
+pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
+    let level = trial.array.join.raid()?;
+    let disks = pool_paths(trial);
+    let count = format!("--raid-devices={}", disks.len());
+    let created = ["--create", MD, "--run", "--assume-clean", "--homehost=any", "--name=0"];
+    let found = ["--assemble", MD, "--run"];
+    let mut start = words(&["mdadm", "--quiet"]);
+    if make {
+        start.extend(words(&created));
+        start.extend([format!("--level={}", level.as_str()), count]);
+        // Where there are copies, as mdadm itself proposes: after a power cut only what was being written is copied.
+        start.extend((level != Md::Raid0).then(|| "--bitmap=internal".to_owned()));
+    } else {
+        start.extend(words(&found));
+    }
+    start.extend(disks);
+    Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", MD]) })
+}
+
+/// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
+pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
+    let (start, paths): (&[&str], _) = match trial.array.join {
+        Join::Btrfs(profile) => {
+            let profile = profile.as_str();
+            (&["mkfs.btrfs", "-q", "-f", "-d", profile, "-m", profile], pool_paths(trial))
+        }
+        Join::On { filesystem, .. } => {
+            let start: &[&str] = match filesystem? {
+                Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
+                Filesystem::Ext4 => {
+                    &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]
+                }
+                Filesystem::Xfs => &["mkfs.xfs", "-q", "-f"],
+            };
+            (start, vec![device(trial)])
+        }
+    };
+    Some(words(start).into_iter().chain(paths).collect())
+}
+
+/// The programs that make the contents of a trial's disks.
+pub fn makers(trial: &Trial) -> Vec<String> {
+    let cache = cache(trial, true).and_then(|cache| cache.make);
+    let raid = raid(trial, true).map(|raid| raid.start);
+    [cache, raid, mkfs(trial)].into_iter().flatten().filter_map(|words| words.into_iter().next()).collect()
+}
+
+/// Looks whether the unmounted filesystem is whole, and changes nothing.
+pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
+    let start: &[&str] = match trial.array.join.filesystem()? {
+        Filesystem::Btrfs => &["btrfs", "check", "--readonly", "--check-data-csum"],
+        Filesystem::Ext4 => &["e2fsck", "-f", "-n"],
+        Filesystem::Xfs => &["xfs_repair", "-n"],
+    };
+    let device = if matches!(trial.array.join, Join::Btrfs(_)) { disk_path(0) } else { device(trial) };
+    Some(words(start).into_iter().chain([device]).collect())
+}
+
+pub fn mount(trial: &Trial) -> Option<Mount> {
+    let filesystem = trial.array.join.filesystem()?;
+    let (noatime, others): (Vec<&String>, Vec<&String>) =
+        trial.mount_options.iter().partition(|option| *option == "noatime");
+    let (source, devices) = match trial.array.join {
+        Join::Btrfs(_) => (pool_paths(trial).swap_remove(0), pool_paths(trial)),
+        Join::On { .. } => (device(trial), Vec::new()),
+    };
+    let devices = devices.iter().map(|path| format!("device={path}"));
+    let data: Vec<String> = devices.chain(others.into_iter().cloned()).collect();
+    Some(Mount {
+        source,
+        filesystem: filesystem.as_str().to_owned(),
+        data: data.join(","),
+        noatime: !noatime.is_empty(),
+    })
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}

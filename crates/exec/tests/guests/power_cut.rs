@@ -1,0 +1,74 @@
+//! Power cuts: what a filesystem promised is there afterwards, on disks that keep their promises and on no others.
+
+use crate::repeatable;
+use disklab_store::{Outcome, Record, Status};
+use libtest_mimic::Trial as Test;
+
+pub fn tests() -> Vec<Test> {
+    vec![
+        crate::test("what_was_fsynced_survives_power_cuts", what_was_fsynced_survives),
+        crate::test("disks_that_lie_about_flushes_are_found", disks_that_lie_are_found),
+        crate::test("power_cuts_repeat", power_cuts_repeat),
+    ]
+}
+
+fn suite(arrays: &str, power_cut: &str) -> String {
+    format!(
+        r#"
+question = "What is left?"
+seeds = 1
+memory = "256 MiB"
+runtime = {{ rotational = "2s", solid_state = "300ms" }}
+kernel = "newest"
+workload = "randwrite-4k-qd8-small"
+power_cut = {power_cut}
+[axes]
+array = [{arrays}]
+"#
+    )
+}
+
+fn outcomes(suite: &str) -> Vec<Outcome> {
+    let place = tempfile::tempdir().unwrap();
+    let trials = repeatable::trials(suite);
+    let record = Record::open(&repeatable::run(&trials, place.path(), 2)).unwrap();
+    record.lines().to_vec()
+}
+
+fn what_was_fsynced_survives() {
+    let arrays = r#""hdd-raid1", "hdd-ext4", "hdd-md-raid1-ext4", "ssd-xfs""#;
+    let outcomes = outcomes(&suite(arrays, "{ cuts = 3 }"));
+    assert_eq!(outcomes.len(), 4);
+    for outcome in outcomes {
+        assert_eq!((outcome.status, &outcome.reason), (Status::Ok, &None), "{}", outcome.trial);
+        let measure = |name: &str| outcome.measures[name].value;
+        // Else it would be no test.
+        assert!(measure("blocks lost by a cut") > 0.0, "{}: nothing was lost", outcome.trial);
+        assert!(measure("fsynced records found") > 3.0, "{}: nothing was promised", outcome.trial);
+        assert!(measure("slowest mount after a cut") > 0.0, "{}", outcome.trial);
+        assert!(outcome.sample.is_some(), "the trial has its results as ever");
+    }
+}
+
+fn disks_that_lie_are_found() {
+    let arrays = r#""hdd-raid1", "hdd-ext4", "hdd-md-raid1-ext4", "ssd-xfs""#;
+    let outcomes = outcomes(&suite(arrays, r#"{ cuts = 3, flushes = "ignored" }"#));
+    assert_eq!(outcomes.len(), 4);
+    for outcome in outcomes {
+        assert_eq!(outcome.status, Status::Failed, "{}: nobody saw it", outcome.trial);
+        let reason = outcome.reason.unwrap_or_default();
+        assert!(reason.starts_with("after power cut "), "{reason}");
+    }
+}
+
+fn power_cuts_repeat() {
+    let suite = suite(r#""hdd-ext4", "ssd-raid1""#, "{ cuts = 2 }");
+    let comparable = |outcome: Outcome| (outcome.trial, outcome.measures, outcome.files);
+    let (mut one, mut other): (Vec<_>, Vec<_>) = (
+        outcomes(&suite).into_iter().map(comparable).collect(),
+        outcomes(&suite).into_iter().map(comparable).collect(),
+    );
+    one.sort_by(|a, b| a.0.cmp(&b.0));
+    other.sort_by(|a, b| a.0.cmp(&b.0));
+    assert!(one == other, "{one:#?}\n{other:#?}");
+}

@@ -1,0 +1,228 @@
+//! A witness of power cuts: it writes records, fsyncs each, and says which ones it was promised; after the cut it looks
+//! for them.
+//!
+//! Programs rely on three ways to keep something, and records take them in turn: appending to a file and fsyncing it; a
+//! new file, fsynced, and then its folder; a file that replaces another by rename, fsynced before, its folder after.
+
+use super::Failure;
+use crate::plan::POOL;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+/// In the pool.
+const FOLDER: &str = "witness";
+/// All records that are appended.
+const LOG: &str = "log";
+/// The newest of those that replace each other.
+const CURRENT: &str = "current";
+const NEXT: &str = "next";
+/// A record's size: not a block, so that an append changes one that is there.
+const RECORD: usize = 1000;
+/// Between two records, so that the disks are mostly the workload's.
+const PAUSE: Duration = Duration::from_millis(2);
+/// Of new files: as many as fit into [`disklab_spec::power_cut::WITNESS`] with room to spare.
+const MOST_RECORDS: u64 = 30_000;
+
+/// A witness under way.
+pub struct Witness {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<u64, Failure>>,
+}
+
+impl Witness {
+    /// Starts it in the pool; `promised` is told the number of each record, from 1, when it has been fsynced.
+    pub fn start(promised: impl Fn(u64) -> Result<(), Failure> + Send + 'static) -> Result<Self, Failure> {
+        let folder = Path::new(POOL).join(FOLDER);
+        let failed = |e: io::Error| format!("witness: {}: {e}", folder.display());
+        fs::create_dir(&folder).map_err(failed)?;
+        File::open(POOL).and_then(|pool| pool.sync_all()).map_err(failed)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&stop);
+        let thread = std::thread::Builder::new().spawn(move || testify(&folder, &seen, &promised));
+        Ok(Self { stop, thread: thread.map_err(|e| format!("witness: a thread: {e}"))? })
+    }
+
+    /// Ends it; how many records it wrote.
+    pub fn stop(self) -> Result<u64, Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        self.thread.join().map_err(|_| "witness: its thread failed".to_owned())?
+    }
+}
+
+fn testify(
+    folder: &Path,
+    stop: &AtomicBool,
+    promised: &impl Fn(u64) -> Result<(), Failure>,
+) -> Result<u64, Failure> {
+    let failed =
+        |number| move |e: io::Error| format!("witness: record {number} in {}: {e}", folder.display());
+    let mut log =
+        OpenOptions::new().append(true).create_new(true).open(folder.join(LOG)).map_err(failed(0))?;
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(0))?;
+    for number in 1..=MOST_RECORDS {
+        if stop.load(Ordering::Relaxed) {
+            return Ok(number - 1);
+        }
+        keep(folder, &mut log, number).map_err(failed(number))?;
+        promised(number)?;
+        std::thread::sleep(PAUSE);
+    }
+    Ok(MOST_RECORDS)
+}
+
+fn keep(folder: &Path, log: &mut File, number: u64) -> io::Result<()> {
+    let record = record(number);
+    let write = |path: &Path| {
+        let mut file = File::create(path)?;
+        file.write_all(&record)?;
+        file.sync_all()
+    };
+    match Way::of(number) {
+        Way::Append => {
+            log.write_all(&record)?;
+            log.sync_all()
+        }
+        Way::New => {
+            write(&new_file(folder, number))?;
+            File::open(folder)?.sync_all()
+        }
+        Way::Replace => {
+            write(&folder.join(NEXT))?;
+            fs::rename(folder.join(NEXT), folder.join(CURRENT))?;
+            File::open(folder)?.sync_all()
+        }
+    }
+}
+
+/// How a record is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Append,
+    New,
+    Replace,
+}
+
+impl Way {
+    const ALL: [Self; 3] = [Self::Append, Self::New, Self::Replace];
+
+    fn of(number: u64) -> Self {
+        Self::ALL[(number % 3) as usize]
+    }
+}
+
+fn new_file(folder: &Path, number: u64) -> PathBuf {
+    folder.join(number.to_string())
+}
+
+/// Its number, and what only that number has.
+fn record(number: u64) -> [u8; RECORD] {
+    let mut record = [0; RECORD];
+    let mut word = number;
+    for bytes in record.chunks_mut(8) {
+        bytes.copy_from_slice(&word.to_le_bytes());
+        word = word.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    }
+    record
+}
+
+/// Looks for all records up to `promised` in the pool; the error names those that are not as they were.
+pub fn look(promised: u64) -> Result<(), Failure> {
+    look_in(&Path::new(POOL).join(FOLDER), promised)
+}
+
+fn look_in(folder: &Path, promised: u64) -> Result<(), Failure> {
+    const NAMED: usize = 5;
+    // If nothing was promised, not even the folder was.
+    let missing: Vec<String> = (1..=promised).filter_map(|number| wrong(folder, number, promised)).collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let more = missing.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(", and {more} more") } else { String::new() };
+    Err(format!(
+        "of {promised} records that were fsynced, {} are lost or damaged: {}{more}",
+        missing.len(),
+        missing[..missing.len().min(NAMED)].join(", ")
+    ))
+}
+
+/// What is wrong with a record.
+fn wrong(folder: &Path, number: u64, promised: u64) -> Option<String> {
+    let found = match Way::of(number) {
+        Way::Append => in_log(folder, number),
+        Way::New => fs::read(new_file(folder, number)).map(|bytes| bytes == record(number)),
+        // Replaced by a later one, promised or about to be.
+        Way::Replace if number + 3 <= promised => return None,
+        Way::Replace => current(folder).map(|newest| newest.is_some_and(|newest| newest >= number)),
+    };
+    let way = format!("{:?}", Way::of(number)).to_lowercase();
+    match found {
+        Ok(true) => None,
+        Ok(false) => Some(format!("{number} ({way}: other bytes)")),
+        Err(error) => Some(format!("{number} ({way}: {error})")),
+    }
+}
+
+fn in_log(folder: &Path, number: u64) -> io::Result<bool> {
+    let log = File::open(folder.join(LOG))?;
+    let mut found = [0; RECORD];
+    // Records 3, 6, 9, ...
+    log.read_exact_at(&mut found, (number / 3 - 1) * RECORD as u64)?;
+    Ok(found == record(number))
+}
+
+/// The number of the record that has replaced all others, if it is one.
+fn current(folder: &Path) -> io::Result<Option<u64>> {
+    let bytes = fs::read(folder.join(CURRENT))?;
+    let number = bytes.first_chunk().map(|first| u64::from_le_bytes(*first));
+    Ok(number.filter(|&number| bytes == record(number)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A folder with the first `count` records.
+    fn folder(count: u64) -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let mut log = File::create(folder.path().join(LOG)).unwrap();
+        (1..=count).for_each(|number| keep(folder.path(), &mut log, number).unwrap());
+        folder
+    }
+
+    #[test]
+    fn what_is_there_is_found() {
+        let folder = folder(100);
+        for promised in [0, 1, 2, 3, 50, 99, 100] {
+            look_in(folder.path(), promised).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_is_lost_is_named() {
+        let error = look_in(folder(20).path(), 29).unwrap_err();
+        for word in ["of 29 records", "21 (append", "22 (new", "29 (replace", "and "] {
+            assert!(error.contains(word), "{word}: {error}");
+        }
+        assert!(!error.contains("20 ("), "{error}");
+        let empty = tempfile::tempdir().unwrap();
+        assert!(look_in(empty.path(), 3).unwrap_err().contains("of 3 records that were fsynced, 3 are"));
+        look_in(empty.path(), 0).unwrap();
+    }
+
+    #[test]
+    fn one_changed_byte_is_seen() {
+        for (file, at) in [(LOG, 2999u64), ("13", 500), (CURRENT, 999)] {
+            let folder = folder(20);
+            let file = OpenOptions::new().write(true).open(folder.path().join(file)).unwrap();
+            file.write_all_at(&[0x55], at).unwrap();
+            look_in(folder.path(), 20).unwrap_err();
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Power cuts: what the disks would hold if the power had gone at a moment, written aside while the guest goes on.
+//!
+//! Of what a disk had not promised to keep ([`crate::volatile`]), and of the writes that were on their way to it, each
+//! block is drawn by the seed from all that the medium may hold. The kernel's driver hands over a write's data when the
+//! write ends, so that what was on its way is known only then: a cut is complete when the last of these has ended.
+
+use crate::data::Data;
+use crate::volatile::{BLOCK, Content, Volatile};
+use disklab_des::Random;
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What cuts a guest is to have.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wanted {
+    pub cuts: u32,
+    /// They are drawn from so long a time, which begins when the first phase is announced, and its ramp is over.
+    pub length_ns: u64,
+    /// The disks answer flushes and do nothing.
+    pub ignore_flushes: bool,
+    /// The folder where each cut's disks go, in one of its own: [`images`]. Relative to the trial's folder or absolute.
+    pub folder: PathBuf,
+}
+
+/// A cut, as the closing record has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Cut {
+    pub at_ns: u64,
+    /// The number of the witness's last record that it was promised.
+    pub acknowledged: u64,
+    /// Blocks that the medium might have held otherwise, over all disks.
+    pub unsure: u64,
+    /// Of those, the ones that lost their newest content.
+    pub lost: u64,
+    /// Writes that were on their way to the disks.
+    pub on_the_way: usize,
+}
+
+/// Where cut `number`, from 0, has its disks.
+pub fn images(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("cut-{}", number + 1))
+}
+
+/// See the module.
+pub struct PowerCuts {
+    wanted: Wanted,
+    random: Random,
+    /// Virtual ns, the next one last. None before the first phase is announced.
+    moments: Option<Vec<u64>>,
+    disks: Vec<Volatile>,
+    acknowledged: u64,
+    under_way: Option<UnderWay>,
+    taken: Vec<Cut>,
+}
+
+/// A cut that writes on their way keep from being complete.
+struct UnderWay {
+    cut: Cut,
+    /// Disk and tag of what has not ended.
+    awaited: BTreeSet<(usize, u32)>,
+    /// Disk and blocks of those writes.
+    ranges: Vec<(usize, Range<u64>)>,
+    /// By disk, of each block that is unsure or was written since: what the medium may hold. At the cut, the last of them
+    /// was the newest.
+    may_hold: Vec<BTreeMap<u64, Vec<Content>>>,
+}
+
+/// A request that changes data, and that has not ended.
+pub struct OnTheWay {
+    pub disk: usize,
+    pub tag: u32,
+    pub blocks: Range<u64>,
+}
+
+impl PowerCuts {
+    /// `caches`: by disk, how much of what was written it may lose.
+    pub fn new(wanted: Wanted, caches: impl Iterator<Item = Bytes>, random: Random) -> Self {
+        let disks = caches.map(|cache| Volatile::new(cache, wanted.ignore_flushes)).collect();
+        Self { wanted, random, moments: None, disks, acknowledged: 0, under_way: None, taken: Vec::new() }
+    }
+
+    /// A phase is announced, which begins `after` ns from now at the earliest.
+    pub fn announced(&mut self, now: Nanos, after: u64) {
+        if self.moments.is_some() {
+            return;
+        }
+        let begin = now.0.saturating_add(after);
+        let mut drawn: Vec<u64> =
+            (0..self.wanted.cuts).map(|_| begin + self.random.below(self.wanted.length_ns.max(1))).collect();
+        drawn.sort_unstable_by(|one, other| other.cmp(one));
+        self.moments = Some(drawn);
+    }
+
+    pub fn acknowledged(&mut self, record: u64) {
+        self.acknowledged = self.acknowledged.max(record);
+    }
+
+    /// When something is to be done that no disk would say.
+    pub fn next_event(&self) -> Option<Nanos> {
+        let moment = self.moments.as_ref().and_then(|moments| moments.last().copied());
+        moment.filter(|_| self.under_way.is_none()).map(Nanos)
+    }
+
+    /// Cuts the power if it is time to; to be asked before the disks are, since nothing that ends now is known yet to
+    /// have ended. `present` are the writes at the disks.
+    pub fn advance(
+        &mut self,
+        now: Nanos,
+        present: impl Iterator<Item = OnTheWay>,
+        data: &[&Data],
+    ) -> io::Result<()> {
+        if self.under_way.as_ref().is_some_and(|under_way| under_way.awaited.is_empty()) {
+            self.complete(data)?;
+        }
+        if self.next_event().is_none_or(|moment| moment > now) {
+            return Ok(());
+        }
+        self.moments.as_mut().and_then(Vec::pop);
+        let mut may_hold: Vec<BTreeMap<u64, Vec<Content>>> = Vec::new();
+        for (disk, data) in self.disks.iter().zip(data) {
+            let mut blocks = BTreeMap::new();
+            for (number, older) in disk.unsure() {
+                let newest = data.content(number * BLOCK, BLOCK)?;
+                blocks.insert(number, older.cloned().chain([newest]).collect());
+            }
+            may_hold.push(blocks);
+        }
+        let present: Vec<_> = present.collect();
+        let range = |it: &OnTheWay| (it.disk, it.blocks.clone());
+        let cut = Cut {
+            at_ns: now.0,
+            acknowledged: self.acknowledged,
+            unsure: 0,
+            lost: 0,
+            on_the_way: present.len(),
+        };
+        self.under_way = Some(UnderWay {
+            cut,
+            awaited: present.iter().map(|it| (it.disk, it.tag)).collect(),
+            ranges: present.iter().map(range).collect(),
+            may_hold,
+        });
+        Ok(())
+    }
+
+    /// These blocks of a disk are about to be given other bytes.
+    pub fn before_change(&mut self, disk: usize, blocks: &[u64], data: &Data) -> io::Result<()> {
+        let content = |&number: &u64| Ok((number, data.content(number * BLOCK, BLOCK)?));
+        let before: Vec<_> = blocks.iter().map(content).collect::<io::Result<_>>()?;
+        if let Some(under_way) = &mut self.under_way {
+            let may_hold = &mut under_way.may_hold[disk];
+            for (number, content) in &before {
+                may_hold.entry(*number).or_insert_with(|| vec![content.clone()]);
+            }
+        }
+        self.disks[disk].write(before.into_iter());
+        Ok(())
+    }
+
+    /// They were given them.
+    pub fn after_change(&mut self, disk: usize, blocks: &[u64], data: &Data) -> io::Result<()> {
+        let Some(under_way) = &mut self.under_way else { return Ok(()) };
+        let on_the_way =
+            |number: &&u64| under_way.ranges.iter().any(|(on, range)| *on == disk && range.contains(number));
+        let may_hold = &mut under_way.may_hold[disk];
+        for &number in blocks.iter().filter(on_the_way) {
+            may_hold.entry(number).or_default().push(data.content(number * BLOCK, BLOCK)?);
+        }
+        Ok(())
+    }
+
+    pub fn flush_came(&mut self, disk: usize, tag: u32) {
+        self.disks[disk].flush_came(tag);
+    }
+
+    /// A request has ended, or a flush.
+    pub fn ended(&mut self, disk: usize, tag: u32, flush: bool) {
+        if flush {
+            self.disks[disk].flush_ended(tag);
+        }
+        if let Some(under_way) = &mut self.under_way {
+            under_way.awaited.remove(&(disk, tag));
+        }
+    }
+
+    /// All cuts that were made; writes what is left of the last one. Those whose moment never came are not among them.
+    pub fn close(&mut self, data: &[&Data]) -> io::Result<&[Cut]> {
+        self.complete(data)?;
+        Ok(&self.taken)
+    }
+
+    fn complete(&mut self, data: &[&Data]) -> io::Result<()> {
+        let Some(UnderWay { mut cut, may_hold, .. }) = self.under_way.take() else { return Ok(()) };
+        let folder = images(&self.wanted.folder, self.taken.len());
+        std::fs::create_dir(&folder)?;
+        for (disk, (data, blocks)) in data.iter().zip(may_hold).enumerate() {
+            let mut image = data.copy(&folder.join(format!("{disk}.img")))?;
+            for (number, contents) in blocks {
+                let last = contents.len() as u64 - 1;
+                let drawn = self.random.below(last + 1);
+                cut.unsure += u64::from(last > 0);
+                cut.lost += u64::from(drawn < last);
+                image.set_content(number * BLOCK, BLOCK, &contents[drawn as usize])?;
+            }
+        }
+        self.taken.push(cut);
+        Ok(())
+    }
+}

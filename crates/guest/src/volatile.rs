@@ -1,0 +1,219 @@
+//! What a disk was given and has not promised to keep: for a power cut.
+//!
+//! A disk with a write-back cache ends a write before it is on the medium. From then until a flush that came after it
+//! has ended, a power cut can take it back, block by block, and in any order: the medium may hold the newest content
+//! of a block, an older one, or what was there at the last flush. The cache holds only so much, so that the oldest are on
+//! the medium when there is no room for more.
+
+use disklab_units::Bytes;
+use std::collections::{BTreeMap, VecDeque};
+
+/// What a disk writes whole or not at all: the physical block that the guest's kernel is told of.
+pub const BLOCK: u64 = 4096;
+
+/// What a block holds; none is zeroes.
+pub type Content = Option<Box<[u8]>>;
+
+/// One disk's unkept writes.
+#[derive(Debug, Default)]
+pub struct Volatile {
+    /// Blocks that fit into the cache. 0: there is none, and what is written is kept.
+    room: usize,
+    /// Flushes are answered, and nothing is done.
+    deaf: bool,
+    /// Of each block that is not as it was at the last flush: the contents that the medium may hold, but for the newest.
+    blocks: BTreeMap<u64, Block>,
+    /// The writes of those contents, oldest first: number and block.
+    order: VecDeque<(u64, u64)>,
+    /// Writes that have ended; the number of the last one.
+    written: u64,
+    /// By tag: the number of the last write that had ended when a flush came.
+    flushes: BTreeMap<u32, u64>,
+}
+
+#[derive(Debug, Default)]
+struct Block {
+    /// The write that made the content which the disk answers with.
+    newest: u64,
+    /// Those before it, each with the number of its write. The first is on the medium, whatever write that was.
+    older: VecDeque<(u64, Content)>,
+}
+
+impl Volatile {
+    pub fn new(cache: Bytes, deaf: bool) -> Self {
+        Self { room: usize::try_from(cache.0 / BLOCK).unwrap_or(usize::MAX), deaf, ..Self::default() }
+    }
+
+    /// A write ends, of these blocks; with what each held until now.
+    pub fn write(&mut self, blocks: impl Iterator<Item = (u64, Content)>) {
+        self.written += 1;
+        for (number, before) in blocks {
+            let block = self.blocks.entry(number).or_default();
+            block.older.push_back((block.newest, before));
+            block.newest = self.written;
+            self.order.push_back((self.written, number));
+        }
+        while self.order.len() > self.room {
+            self.keep_oldest();
+        }
+    }
+
+    /// A flush comes.
+    pub fn flush_came(&mut self, tag: u32) {
+        self.flushes.insert(tag, self.written);
+    }
+
+    /// It ends: what had been written when it came is kept.
+    pub fn flush_ended(&mut self, tag: u32) {
+        let Some(last) = self.flushes.remove(&tag).filter(|_| !self.deaf) else { return };
+        while self.order.front().is_some_and(|&(write, _)| write <= last) {
+            self.keep_oldest();
+        }
+    }
+
+    /// The oldest write that could be taken back cannot be any more.
+    fn keep_oldest(&mut self) {
+        let Some((write, number)) = self.order.pop_front() else { return };
+        let Some(block) = self.blocks.get_mut(&number) else { return };
+        if block.newest == write {
+            self.blocks.remove(&number);
+        } else if let Some(at) = block.older.iter().position(|&(by, _)| by == write) {
+            block.older.drain(..at);
+        }
+    }
+
+    /// Each block that is not sure, and what the medium may hold besides its newest content.
+    pub fn unsure(&self) -> impl Iterator<Item = (u64, impl Iterator<Item = &Content>)> {
+        self.blocks.iter().map(|(&number, block)| (number, block.older.iter().map(|(_, content)| content)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn content(byte: u8) -> Content {
+        (byte > 0).then(|| vec![byte; 8].into())
+    }
+
+    /// A disk of a few blocks, each one byte, and what it said.
+    struct Disk {
+        volatile: Volatile,
+        data: [u8; 4],
+    }
+
+    impl Disk {
+        fn new(cache: u64, deaf: bool) -> Self {
+            Self { volatile: Volatile::new(Bytes(cache * BLOCK), deaf), data: [0; 4] }
+        }
+
+        fn write(&mut self, block: usize, byte: u8) {
+            let before = content(self.data[block]);
+            self.volatile.write([(block as u64, before)].into_iter());
+            self.data[block] = byte;
+        }
+
+        fn flush(&mut self) {
+            self.volatile.flush_came(0);
+            self.volatile.flush_ended(0);
+        }
+
+        /// What the medium may hold of a block, oldest first.
+        fn may_hold(&self, block: usize) -> Vec<u8> {
+            let byte = |content: &Content| content.as_ref().map_or(0, |bytes| bytes[0]);
+            let unsure = self.volatile.unsure().find(|(number, _)| *number == block as u64);
+            let older = unsure.map_or_else(Vec::new, |(_, older)| older.map(byte).collect());
+            [older, vec![self.data[block]]].concat()
+        }
+    }
+
+    #[test]
+    fn a_flush_keeps_what_had_ended_when_it_came() {
+        let mut disk = Disk::new(100, false);
+        disk.write(0, 1);
+        disk.volatile.flush_came(7);
+        disk.write(0, 2);
+        disk.write(1, 3);
+        assert_eq!((disk.may_hold(0), disk.may_hold(1)), (vec![0, 1, 2], vec![0, 3]));
+        disk.volatile.flush_ended(7);
+        assert_eq!((disk.may_hold(0), disk.may_hold(1)), (vec![1, 2], vec![0, 3]));
+        disk.flush();
+        assert_eq!((disk.may_hold(0), disk.may_hold(1)), (vec![2], vec![3]));
+    }
+
+    #[test]
+    fn a_full_cache_has_put_its_oldest_on_the_medium() {
+        let mut disk = Disk::new(2, false);
+        for byte in 1..=3 {
+            disk.write(0, byte);
+        }
+        assert_eq!(disk.may_hold(0), [1, 2, 3]);
+        disk.write(1, 9);
+        assert_eq!((disk.may_hold(0), disk.may_hold(1)), (vec![2, 3], vec![0, 9]));
+    }
+
+    #[test]
+    fn without_a_cache_all_is_kept_and_a_disk_may_lie() {
+        let mut disk = Disk::new(0, false);
+        disk.write(0, 1);
+        assert_eq!(disk.may_hold(0), [1], "no cache");
+        let mut disk = Disk::new(9, true);
+        disk.write(0, 1);
+        disk.flush();
+        assert_eq!(disk.may_hold(0), [0, 1], "a lie");
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Write(usize),
+        Came(u32),
+        Ended(u32),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0..4usize).prop_map(Step::Write),
+            1 => (0..3u32).prop_map(Step::Came),
+            1 => (0..3u32).prop_map(Step::Ended),
+        ]
+    }
+
+    proptest! {
+        /// Against the whole history of each block: never older than what was promised, and nothing that was not written.
+        #[test]
+        fn what_was_promised_stays(cache in 1u64..9, steps in prop::collection::vec(step(), 1..120)) {
+            let mut disk = Disk::new(cache, false);
+            // Of each block: its contents in order, and the oldest that may be found.
+            let mut history: [Vec<u8>; 4] = std::array::from_fn(|_| vec![0]);
+            let mut oldest = [0usize; 4];
+            let mut flushes: BTreeMap<u32, [usize; 4]> = BTreeMap::new();
+            let mut last = 0;
+            for step in steps {
+                match step {
+                    Step::Write(block) => {
+                        last += 1;
+                        disk.write(block, last);
+                        history[block].push(last);
+                    }
+                    Step::Came(tag) => {
+                        disk.volatile.flush_came(tag);
+                        flushes.insert(tag, std::array::from_fn(|block| history[block].len() - 1));
+                    }
+                    Step::Ended(tag) => {
+                        disk.volatile.flush_ended(tag);
+                        let kept = flushes.remove(&tag).unwrap_or_default();
+                        (0..4).for_each(|block| oldest[block] = oldest[block].max(kept[block]));
+                    }
+                }
+                for block in 0..4 {
+                    let may = disk.may_hold(block);
+                    prop_assert!(history[block].ends_with(&may), "{may:?} of {:?}", history[block]);
+                    prop_assert!(may.len() <= history[block].len() - oldest[block], "{may:?} after {oldest:?}");
+                }
+                let unkept: usize = (0..4).map(|block| disk.may_hold(block).len() - 1).sum();
+                prop_assert!(unkept as u64 <= cache);
+            }
+        }
+    }
+}
