@@ -33,8 +33,8 @@ pub struct Asked {
     pub alone: bool,
     /// How long fio measures, without its ramp.
     pub runtime: Nanos,
-    /// Bytes of each request.
-    pub block: u64,
+    /// Bytes of each request; `None` where they differ.
+    pub block: Option<u64>,
     /// Bytes that a read may bring along: of metadata that is not in memory yet.
     pub besides: u64,
 }
@@ -186,7 +186,7 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     if sample.requests > 0 {
         remarks.extend(integrity::check(&Claim {
             in_flight: asked.in_flight.filter(|_| asked.direct),
-            block: asked.direct.then_some(asked.block),
+            block: asked.block.filter(|_| asked.direct),
             asked: Some(asked.runtime),
             clock: Clock::Virtual,
             ..claim_of(&jobs)

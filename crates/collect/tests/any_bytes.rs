@@ -55,7 +55,7 @@ fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
         direct: true,
         alone: true,
         runtime: Nanos(u64::MAX),
-        block: 0,
+        block: Some(0),
         besides: u64::MAX,
     };
     let (sample, remarks) = join(&fio, &closing, &asked);

@@ -65,7 +65,7 @@ fn agreeing(in_flight: u32) -> (Fio, Asked) {
         direct: true,
         alone: true,
         runtime: read.runtime,
-        block: 4096,
+        block: Some(4096),
         besides: 0,
     };
     (report, asked)
@@ -101,8 +101,14 @@ fn what_arrives_at_the_disks_is_told() {
 #[test]
 fn reads_and_writes_are_apart_and_make_the_whole() {
     let fio = report("randrw-grouped");
-    let asked =
-        Asked { in_flight: None, direct: false, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
+    let asked = Asked {
+        in_flight: None,
+        direct: false,
+        alone: true,
+        runtime: Nanos(0),
+        block: Some(4096),
+        besides: 0,
+    };
     let (sample, _) = join(&fio, &closing(vec![device("vda", 1024, 4000)]), &asked);
     let (read, write) = (sample.read.as_ref().expect("reads"), sample.write.as_ref().expect("writes"));
     assert_eq!(read.requests, fio.jobs[0].read.total_ios);
@@ -154,16 +160,28 @@ fn disks_that_did_less_than_fio_are_noticed() {
 
     let mut writes = report("randrw-grouped");
     writes.jobs[0].read = fio::Direction::default();
-    let asked =
-        Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
+    let asked = Asked {
+        in_flight: None,
+        direct: true,
+        alone: true,
+        runtime: Nanos(0),
+        block: Some(4096),
+        besides: 0,
+    };
     let (_, remarks) = join(&writes, &closing(vec![device("vda", 1024, 4000)]), &asked);
     assert!(remarks.iter().any(|remark| matches!(remark, Remark::WrittenElsewhere { disks_bytes: 0, .. })));
 }
 
 #[test]
 fn failures_void_the_sample() {
-    let asked =
-        Asked { in_flight: Some(1), direct: true, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
+    let asked = Asked {
+        in_flight: Some(1),
+        direct: true,
+        alone: true,
+        runtime: Nanos(0),
+        block: Some(4096),
+        besides: 0,
+    };
     let whole = closing(vec![device("vda", 1024, 4000)]);
     let (_, remarks) = join(&report("failed"), &whole, &asked);
     assert!(remarks.contains(&Remark::FioError { job: "full".into(), errno: 28 }), "{remarks:?}");
@@ -199,8 +217,14 @@ fn odd_counts_are_remarked_on() {
 
 #[test]
 fn histograms_of_jobs_and_directions_are_added_up() {
-    let asked =
-        Asked { in_flight: None, direct: true, alone: true, runtime: Nanos(0), block: 4096, besides: 0 };
+    let asked = Asked {
+        in_flight: None,
+        direct: true,
+        alone: true,
+        runtime: Nanos(0),
+        block: Some(4096),
+        besides: 0,
+    };
     let disks = closing(vec![device("vda", 1024, 4000)]);
     let fio = report("two-jobs");
     let bins = |job: usize| fio.jobs[job].read.clat.histogram.clone().expect("json+");

@@ -130,9 +130,16 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         }
         What::Workloads => {
             let workload = |it: &disklab_spec::Workload| {
-                let facts =
-                    [it.rw.to_string(), it.bs.to_string(), it.iodepth.to_string(), it.file_size.to_string()];
-                Thing { name: it.name.clone(), facts: facts.into(), summary: it.summary.clone() }
+                let each = |of: fn(&disklab_spec::workload::Job) -> String| {
+                    it.jobs.iter().map(of).collect::<Vec<_>>().join(", ")
+                };
+                let facts = vec![
+                    each(|job| job.rw.to_string()),
+                    each(|job| job.bs.to_string()),
+                    each(|job| job.iodepth.to_string()),
+                    it.file_size.to_string(),
+                ];
+                Thing { name: it.name.clone(), facts, summary: it.summary.clone() }
             };
             lab.workloads.values().map(workload).collect()
         }

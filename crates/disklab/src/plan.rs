@@ -125,7 +125,13 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
         trial.background.as_ref().filter(|background| background.trees.is_some()).map(|it| it.name.clone())
     };
     let key = |trial: &&Trial| {
-        (trial.kernel.clone(), trial.array.name.clone(), trial.workload.file_size, trees(trial))
+        (
+            trial.kernel.clone(),
+            trial.array.name.clone(),
+            trial.workload.file_size,
+            trial.workload.files(),
+            trees(trial),
+        )
     };
     let joined = trials.iter().filter(|trial| trial.array.join != Join::SINGLE);
     joined.filter(|trial| seen.insert(key(trial))).collect()

@@ -6,10 +6,11 @@ use disklab_guest::plan::{Background, Gate, Measure, POOL, Plan, Process, Settin
 use disklab_spec::cache::Mode;
 use disklab_spec::device::{Constant, Model};
 use disklab_spec::suite::Metadata;
-use disklab_spec::{Filesystem, Join, Trial};
+use disklab_spec::workload::Job;
+use disklab_spec::{Filesystem, Join, SchedulerChoice, Trial};
 use disklab_units::{Bytes, Nanos, Seed};
 
-/// The one test file of a filesystem.
+/// The test file of a filesystem; where each job has its own, their numbers follow.
 const TEST_FILE: &str = "test";
 /// The folder of the disks' data, in a trial's folder.
 pub const DISKS: &str = "disks";
@@ -70,15 +71,15 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     if trial.array.join == Join::SINGLE {
         return None;
     }
-    let file = ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size };
     let mount = stack::mount(trial);
+    let file = |name| ZeroFile { name, bytes: trial.workload.file_size };
     Some(Plan {
         cache: stack::cache(trial, true),
         // Clean, whatever it is to be in the trial.
         cache_settings: stack::cache_mode(trial, Mode::Writethrough),
         raid: stack::raid(trial, true),
         mkfs: stack::mkfs(trial),
-        files: mount.iter().map(|_| file.clone()).collect(),
+        files: if mount.is_some() { test_files(trial).into_iter().map(file).collect() } else { Vec::new() },
         mount,
         trees: trial.background.as_ref().and_then(|background| background.trees),
         unmount: true,
@@ -115,6 +116,7 @@ pub fn plan(trial: &Trial) -> Plan {
             command: fio(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
+            sync_every_ns: trial.workload.sync_every.map(|every| every.0),
             gate: is_accompanied(trial).then(|| gate(trial)),
         }),
         ..Plan::default()
@@ -128,7 +130,7 @@ pub fn is_accompanied(trial: &Trial) -> bool {
 
 /// Of the disks themselves, whatever is above them.
 pub fn device_settings(trial: &Trial) -> Vec<Setting> {
-    (0..trial.devices.len()).map(|i| scheduler(trial, i)).collect()
+    (0..trial.devices.len()).flat_map(|i| scheduler(trial, i)).collect()
 }
 
 /// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio gets the same. Of so few
@@ -140,7 +142,7 @@ fn luck(trial: &Trial) -> (u32, u32) {
 
 /// fio opens its file when it begins.
 fn gate(trial: &Trial) -> Gate {
-    Gate { file: format!("{POOL}/{TEST_FILE}"), length_ns: (trial.ramp + trial.runtime).0 }
+    Gate { file: format!("{POOL}/{}", test_files(trial)[0]), length_ns: (trial.ramp + trial.runtime).0 }
 }
 
 fn background(trial: &Trial) -> Option<Background> {
@@ -159,28 +161,29 @@ fn background(trial: &Trial) -> Option<Background> {
 }
 
 /// What brings the filesystem's metadata into memory, if that is wanted.
-pub fn touch(trial: &Trial) -> Option<Touch> {
+pub fn touch(trial: &Trial) -> Vec<Touch> {
     let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
-    wanted.then(|| Touch { name: TEST_FILE.to_owned(), every: CHECKSUM_LEAF })
+    let touch = |name| Touch { name, every: CHECKSUM_LEAF };
+    if wanted { test_files(trial).into_iter().map(touch).collect() } else { Vec::new() }
 }
 
-fn scheduler(trial: &Trial, index: usize) -> Setting {
-    Setting {
-        path: format!("/sys/block/{}/queue/scheduler", disk_name(index)),
-        value: trial.scheduler.to_string(),
-        choice: true,
-    }
+/// A disk's scheduler, and then its tunables, whose files are there only once it is.
+fn scheduler(trial: &Trial, index: usize) -> Vec<Setting> {
+    let queue = format!("/sys/block/{}/queue", disk_name(index));
+    let SchedulerChoice { scheduler, tunables } = &trial.scheduler;
+    let chosen = Setting { path: format!("{queue}/scheduler"), value: scheduler.to_string(), choice: true };
+    let tuned = tunables.iter().map(|(name, value)| Setting {
+        path: format!("{queue}/iosched/{name}"),
+        value: value.to_string(),
+        choice: false,
+    });
+    [chosen].into_iter().chain(tuned).collect()
 }
 
 /// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
 /// `clock_gettime` is virtual where the processor's own counter would be real.
 fn fio(trial: &Trial) -> Vec<String> {
     let w = &trial.workload;
-    let file = match trial.array.join.filesystem() {
-        None => stack::device(trial),
-        Some(_) => format!("{POOL}/{TEST_FILE}"),
-    };
-    let flag = |name: &str, on: bool| format!("--{name}={}", u8::from(on));
     let mut arguments = vec![
         "fio".to_owned(),
         "--clocksource=clock_gettime".to_owned(),
@@ -197,29 +200,63 @@ fn fio(trial: &Trial) -> Vec<String> {
         "--lat_percentiles=1".to_owned(),
         "--group_reporting".to_owned(),
         "--exitall_on_error".to_owned(),
+    ];
+    if w.own_files {
+        // A definition for each job: fio has no other way to tell jobs their files.
+        let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
+        for (number, job) in each.enumerate() {
+            arguments.extend(fio_job(trial, &Job { numjobs: 1, ..job.clone() }, number));
+        }
+    } else {
+        arguments.extend(w.jobs.iter().flat_map(|job| fio_job(trial, job, 0)));
+    }
+    arguments
+}
+
+/// The options of one definition, on the file of this number.
+fn fio_job(trial: &Trial, job: &Job, number: usize) -> Vec<String> {
+    let w = &trial.workload;
+    let bare = trial.array.join.filesystem().is_none();
+    let file =
+        if bare { stack::device(trial) } else { format!("{POOL}/{}", test_files(trial).swap_remove(number)) };
+    let mut options = vec![
         format!("--name={}", w.name),
         format!("--filename={file}"),
         format!("--size={}", w.file_size.0),
-        format!("--rw={}", w.rw),
-        format!("--bs={}", w.bs.0),
-        format!("--ioengine={}", w.ioengine),
-        format!("--iodepth={}", w.iodepth),
-        format!("--numjobs={}", w.numjobs),
-        flag("direct", w.direct),
+        format!("--rw={}", job.rw),
+        format!("--bs={}", job.bs.0),
+        format!("--ioengine={}", job.ioengine),
+        format!("--iodepth={}", job.iodepth),
+        format!("--numjobs={}", job.numjobs),
+        format!("--direct={}", u8::from(job.direct)),
         "--time_based".to_owned(),
         format!("--runtime={}us", trial.runtime.0.div_ceil(1000)),
     ];
     if trial.ramp.0 > 0 {
-        arguments.push(format!("--ramp_time={}us", trial.ramp.0.div_ceil(1000)));
+        options.push(format!("--ramp_time={}us", trial.ramp.0.div_ceil(1000)));
     }
-    if w.rw.reads() && w.rw.writes() {
-        arguments.push(format!("--rwmixread={}", w.rwmixread));
+    if bare && w.own_files {
+        // On a bare device, a part of its own.
+        options.push(format!("--offset={}", w.file_size.0 * number as u64));
     }
+    if job.rw.reads() && job.rw.writes() {
+        options.push(format!("--rwmixread={}", job.rwmixread));
+    }
+    options.extend(job.rate.map(|rate| format!("--rate={}", rate.0)));
     let flags = [
-        ("norandommap", w.norandommap),
-        ("refill_buffers", w.refill_buffers),
-        ("zero_buffers", w.zero_buffers),
+        ("norandommap", job.norandommap),
+        ("refill_buffers", job.refill_buffers),
+        ("zero_buffers", job.zero_buffers),
     ];
-    arguments.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
-    arguments
+    options.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
+    options
+}
+
+/// The names of the files in [`POOL`] that the workload is of.
+fn test_files(trial: &Trial) -> Vec<String> {
+    if trial.workload.own_files {
+        (0..trial.workload.files()).map(|number| format!("{TEST_FILE}.{number}")).collect()
+    } else {
+        vec![TEST_FILE.to_owned()]
+    }
 }

@@ -24,10 +24,11 @@ const BACKGROUND_DEPTH: usize = 32;
 /// One trial on one processor.
 pub fn wall(trial: &Trial) -> Duration {
     let seconds = (trial.lead() + trial.ramp + trial.runtime).as_secs_f64();
-    let block = trial.workload.bs.0 as f64;
+    // The largest: it moves the most.
+    let block = trial.workload.jobs.iter().map(|job| job.bs.0).max().unwrap_or_default() as f64;
     let beside =
         trial.background.as_ref().map_or(0, |background| background.processes.len() * BACKGROUND_DEPTH);
-    let depth = f64::from(trial.workload.iodepth * trial.workload.numjobs) + beside as f64;
+    let depth = f64::from(trial.workload.depth()) + beside as f64;
     let requests = seconds * trial.devices.iter().map(|d| rate(&d.model, block, depth)).sum::<f64>();
     let moved = MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20));
     let cuts = trial.power_cut.map_or(0, |cut| cut.cuts);
@@ -45,7 +46,7 @@ pub fn virtual_time(trial: &Trial) -> Nanos {
 
 /// What is read after each power cut: GiB.
 fn scanned(trial: &Trial) -> f64 {
-    (trial.workload.file_size + disklab_spec::power_cut::WITNESS).0 as f64 / f64::from(1 << 30)
+    (trial.workload.bytes() + disklab_spec::power_cut::WITNESS).0 as f64 / f64::from(1 << 30)
 }
 
 /// What preparing the disks of a trial takes at most on the host.
@@ -55,7 +56,8 @@ pub fn room(trial: &Trial) -> Bytes {
 
 /// Blocks read beforehand, each with a look at its checksum.
 fn touched(trial: &Trial) -> u64 {
-    crate::describe::touch(trial).map_or(0, |touch| 2 * trial.workload.file_size.0 / touch.every.0)
+    let each = |touch: disklab_guest::plan::Touch| 2 * trial.workload.file_size.0 / touch.every.0;
+    crate::describe::touch(trial).into_iter().map(each).sum()
 }
 
 /// Preparing the disks of a trial on one processor, if they are not in the cache.
@@ -63,7 +65,7 @@ pub fn preparing(trial: &Trial) -> Duration {
     let trees = trial.background.as_ref().and_then(|background| background.trees);
     let fragments = trees.map_or(0, |trees| trees.fragments());
     START
-        + PREPARE_GIBIBYTE.mul_f64(trial.workload.file_size.0 as f64 / f64::from(1 << 30))
+        + PREPARE_GIBIBYTE.mul_f64(trial.workload.bytes().0 as f64 / f64::from(1 << 30))
         + PREPARE_FRAGMENT.mul_f64(fragments as f64)
 }
 

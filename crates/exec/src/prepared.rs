@@ -172,7 +172,7 @@ pub fn room(trial: &Trial) -> Bytes {
     let trees = trial.background.as_ref().and_then(|background| background.trees);
     let fragments = trees.map_or(0, |trees| trees.fragments());
     let metadata =
-        (trial.workload.file_size.0 / DATA_PER_METADATA + fragments * METADATA_PER_FRAGMENT) * copies;
+        (trial.workload.bytes().0 / DATA_PER_METADATA + fragments * METADATA_PER_FRAGMENT) * copies;
     let cached = trial.array.cache.iter().zip(trial.devices.last()).map(|(_, device)| device.used.0);
     let keys = cached.sum::<u64>() / CACHE_PER_KEYS;
     Bytes(metadata + keys + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)

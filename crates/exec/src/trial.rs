@@ -15,11 +15,10 @@ use disklab_guest::names;
 use disklab_kernels::Kernel;
 use disklab_spec::Trial;
 use disklab_spec::suite::Metadata;
-use disklab_spec::workload::Ioengine;
 use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Status};
 use disklab_units::{Bytes, Nanos};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -135,13 +134,14 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
     let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
     let w = &trial.workload;
-    let each = if w.ioengine == Ioengine::Psync { 1 } else { w.iodepth };
+    let direct = w.jobs.iter().all(|job| job.direct);
+    let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();
     let asked = Asked {
-        in_flight: w.direct.then_some(each * w.numjobs),
-        direct: w.direct,
+        in_flight: (direct && w.jobs.iter().all(|job| job.rate.is_none())).then(|| w.depth()),
+        direct,
         alone: !describe::is_accompanied(trial),
         runtime: trial.runtime,
-        block: w.bs.0,
+        block: blocks.first().filter(|_| blocks.len() == 1).map(|block| block.0),
         besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
     };
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);

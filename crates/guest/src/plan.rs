@@ -41,7 +41,7 @@ pub struct Plan {
     /// Fragmented files, whose pieces are written in turn with those.
     pub trees: Option<Trees>,
     /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
-    pub touch: Option<Touch>,
+    pub touch: Vec<Touch>,
     /// What was promised before a power cut: looked for once the filesystem is mounted.
     pub look: Option<Look>,
     /// Prepares what a power cut is to be seen by: a program and its arguments. The witness runs beside what is measured.
@@ -157,6 +157,8 @@ pub struct Measure {
     pub phase: String,
     /// Virtual ns after the first request in which nothing is counted.
     pub ramp_ns: u64,
+    /// All that is dirty is written (sync(2)) so often while it runs.
+    pub sync_every_ns: Option<u64>,
     /// Where a background makes requests too. Without it, all requests from the program's start to its end are its.
     pub gate: Option<Gate>,
 }

@@ -28,7 +28,7 @@ pub use kernel::Kernel;
 pub use lab::Lab;
 pub use policy::{Policy, PolicyChoice};
 pub use read::{Mistake, Mistakes};
-pub use scheduler::Scheduler;
+pub use scheduler::{Scheduler, SchedulerChoice};
 pub use suite::Suite;
 pub use trial::Trial;
 pub use workload::Workload;

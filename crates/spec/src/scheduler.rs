@@ -1,13 +1,28 @@
-use crate::read::choices;
+//! I/O schedulers of the kernel's block layer, with their tunables: `bfq`, `bfq:low_latency=0,slice_idle=0`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::{choices, unknown};
 
 choices! {
-    /// An I/O scheduler of the kernel's block layer, in the kernel's words.
+    /// An I/O scheduler, in the kernel's words.
     pub enum Scheduler: "scheduler" {
         None = "none",
         MqDeadline = "mq-deadline",
         Kyber = "kyber",
         Bfq = "bfq",
     }
+}
+
+/// A scheduler with the values of its tunables, where they are not the kernel's own.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SchedulerChoice {
+    pub scheduler: Scheduler,
+    /// Name and value, each name once, in the order of [`Scheduler::tunables`].
+    pub tunables: Vec<(String, u64)>,
 }
 
 impl Scheduler {
@@ -20,11 +35,112 @@ impl Scheduler {
             Self::Bfq => Some("IOSCHED_BFQ"),
         }
     }
+
+    /// Its files in `/sys/block/*/queue/iosched`, of which each takes a number: `deadline_attrs`, `kyber_sched_attrs`
+    /// and `bfq_attrs` in the kernel's block/.
+    pub const fn tunables(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::MqDeadline => &[
+                "read_expire",
+                "write_expire",
+                "writes_starved",
+                "front_merges",
+                "async_depth",
+                "fifo_batch",
+                "prio_aging_expire",
+            ],
+            Self::Kyber => &["read_lat_nsec", "write_lat_nsec"],
+            Self::Bfq => &[
+                "fifo_expire_sync",
+                "fifo_expire_async",
+                "back_seek_max",
+                "back_seek_penalty",
+                "slice_idle",
+                "slice_idle_us",
+                "max_budget",
+                "timeout_sync",
+                "strict_guarantees",
+                "low_latency",
+            ],
+        }
+    }
 }
 
 /// What the kernel itself chooses for a disk with one queue, as SATA disks have.
 impl Default for Scheduler {
     fn default() -> Self {
         Self::MqDeadline
+    }
+}
+
+impl fmt::Display for SchedulerChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.scheduler.to_string();
+        for (i, (name, value)) in self.tunables.iter().enumerate() {
+            text.push(if i == 0 { ':' } else { ',' });
+            text.push_str(&format!("{name}={value}"));
+        }
+        f.pad(&text)
+    }
+}
+
+impl FromStr for SchedulerChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, values) = text.split_once(':').map_or((text, None), |(word, values)| (word, Some(values)));
+        let scheduler: Scheduler = word.parse()?;
+        let known = scheduler.tunables();
+        let mut given = vec![None; known.len()];
+        for value in values.into_iter().flat_map(|values| values.split(',')) {
+            let Some((name, value)) = value.split_once('=') else {
+                return Err(format!(
+                    "after `{scheduler}:`, `{}` is not tunable=number",
+                    value.escape_debug()
+                ));
+            };
+            let Some(at) = known.iter().position(|known| *known == name) else {
+                return Err(unknown(&format!("tunable of `{scheduler}`"), name, known.iter().copied()));
+            };
+            let number = value.parse::<u64>().map_err(|_| {
+                format!("`{name}` of `{scheduler}` takes a whole number, not `{}`", value.escape_debug())
+            })?;
+            if given[at].replace(number).is_some() {
+                return Err(format!("`{name}` of `{scheduler}` is there twice"));
+            }
+        }
+        let tunables = known.iter().zip(given).filter_map(|(name, given)| Some(((*name).to_owned(), given?)));
+        Ok(Self { scheduler, tunables: tunables.collect() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(text: &str) -> Result<String, String> {
+        text.parse::<SchedulerChoice>().map(|choice| choice.to_string())
+    }
+
+    #[test]
+    fn tunables_have_one_order() {
+        assert_eq!(choice("bfq").as_deref(), Ok("bfq"));
+        assert_eq!(
+            choice("bfq:low_latency=0,slice_idle=08").as_deref(),
+            Ok("bfq:slice_idle=8,low_latency=0")
+        );
+        assert_eq!(choice("kyber:write_lat_nsec=5").as_deref(), Ok("kyber:write_lat_nsec=5"));
+    }
+
+    #[test]
+    fn slips_are_told() {
+        let wrong = |text| choice(text).unwrap_err();
+        assert!(wrong("bqf").contains("did you mean `bfq`"));
+        assert!(wrong("bfq:slice_idel=0").contains("did you mean `slice_idle`"));
+        assert!(wrong("bfq:").contains("is not tunable=number"));
+        assert!(wrong("bfq:low_latency=no").contains("a whole number, not `no`"));
+        assert!(wrong("bfq:low_latency=0,low_latency=1").contains("twice"));
+        assert!(wrong("none:slice_idle=0").contains("there is none at all"));
     }
 }

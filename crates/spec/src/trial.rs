@@ -6,7 +6,7 @@ use crate::background::Background;
 use crate::device::Device;
 use crate::policy::PolicyChoice;
 use crate::power_cut::PowerCut;
-use crate::scheduler::Scheduler;
+use crate::scheduler::SchedulerChoice;
 use crate::suite::{Axis, Metadata};
 use crate::workload::Workload;
 
@@ -32,7 +32,7 @@ pub struct Trial {
     pub background: Option<Background>,
     /// None: the kernel's default, or an array without mirrors.
     pub policy: Option<PolicyChoice>,
-    pub scheduler: Scheduler,
+    pub scheduler: SchedulerChoice,
     /// A series, or `newest`.
     pub kernel: String,
     /// Kernel options that policy and scheduler need, without `CONFIG_`, sorted.

@@ -15,24 +15,57 @@
 //! rwmixread = 50           # per cent; only with rw and randrw, default 50
 //! ```
 //!
+//! Or several of them at once, each in a `[[job]]` of its own with the keys from `rw` on:
+//!
+//! ```toml
+//! summary = "five readers and five writers, each of a file of its own"
+//! filesize = "2 GiB"       # each
+//! own_files = true         # default false: all jobs on one file
+//! sync_every = "2s"        # sync(2) so often; may be left out
+//!
+//! [[job]]
+//! rw = "read"
+//! bs = "64k"
+//! ioengine = "psync"
+//! numjobs = 5
+//!
+//! [[job]]
+//! rw = "write"
+//! bs = "64k"
+//! ioengine = "psync"
+//! numjobs = 5
+//! rate = "4 MB/s"          # of each of them, at most; may be left out
+//! ```
+//!
 //! How long it runs is the suite's to say.
 
-use disklab_units::Bytes;
+use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::read::{Table, choices};
 use crate::suite::JOBS;
 
-/// One fio job definition, on one file.
+/// What fio does: jobs that run together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
 pub struct Workload {
     /// Its file's name.
     pub name: String,
     /// One line for people.
     pub summary: String,
-    /// Of the one test file; on a bare disk, of the part of it from its beginning.
+    /// Of each file; on a bare device, of the part of it that stands for one.
     pub file_size: Bytes,
+    /// Each job of each definition has a file of its own.
+    pub own_files: bool,
+    /// All that is dirty is written so often.
+    pub sync_every: Option<Nanos>,
+    /// One at least.
+    pub jobs: Vec<Job>,
+}
+
+/// One fio job definition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(clippy::struct_excessive_bools, reason = "fio's flags, each for itself")]
+pub struct Job {
     pub rw: Rw,
     pub bs: Bytes,
     pub iodepth: u32,
@@ -48,6 +81,8 @@ pub struct Workload {
     pub zero_buffers: bool,
     /// Of a load that reads and writes: how many per cent of its requests are reads.
     pub rwmixread: u32,
+    /// Of each of its jobs at most, bytes a second.
+    pub rate: Option<Rate>,
 }
 
 choices! {
@@ -83,23 +118,92 @@ impl Rw {
     }
 }
 
+const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
+const RATES: std::ops::RangeInclusive<Rate> = Rate(1000)..=Rate(256_000_000_000);
+/// Which of the keys are a job's.
+const OF_A_JOB: [&str; 11] = [
+    "rw",
+    "bs",
+    "iodepth",
+    "ioengine",
+    "numjobs",
+    "direct",
+    "norandommap",
+    "refill_buffers",
+    "zero_buffers",
+    "rwmixread",
+    "rate",
+];
+
 impl Workload {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
+        let file_size = table.within("filesize", Bytes::kib(64)..=Bytes(100_000_000_000_000));
+        let own_files = table.or("own_files", false);
+        let sync_every = table.has("sync_every").then(|| table.within("sync_every", SYNC_EVERY));
+        let jobs: Vec<Option<Job>> = if table.has("job") {
+            for key in OF_A_JOB.iter().filter(|key| table.has(key)) {
+                table.wrong(key, "is of a job, and there are [[job]]s: write it there");
+            }
+            table.tables("job").iter().map(|job| Job::read(job, file_size)).collect()
+        } else {
+            vec![Job::read(table, file_size)]
+        };
+        Some(Self {
+            name: name.to_owned(),
+            summary: summary?,
+            file_size: file_size?,
+            own_files,
+            sync_every: sync_every.map_or(Some(None), |every| every.map(Some))?,
+            jobs: jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())?,
+        })
+    }
+
+    /// With another number of jobs; one definition only.
+    pub fn with_numjobs(&self, numjobs: u32) -> Self {
+        let jobs = self.jobs.iter().map(|job| Job { numjobs, ..job.clone() }).collect();
+        Self { jobs, ..self.clone() }
+    }
+
+    /// Jobs of all definitions.
+    pub fn numjobs(&self) -> u32 {
+        self.jobs.iter().map(|job| job.numjobs).sum()
+    }
+
+    /// How many files they work on.
+    pub fn files(&self) -> u32 {
+        if self.own_files { self.numjobs() } else { 1 }
+    }
+
+    /// All files together.
+    pub fn bytes(&self) -> Bytes {
+        self.file_size.saturating_mul(u64::from(self.files()))
+    }
+
+    /// Requests that all jobs keep in flight together.
+    pub fn depth(&self) -> u32 {
+        self.jobs.iter().map(|job| job.depth() * job.numjobs).sum()
+    }
+}
+
+impl Job {
+    /// Requests that one of its jobs keeps in flight.
+    pub fn depth(&self) -> u32 {
+        if self.ioengine == Ioengine::Psync { 1 } else { self.iodepth }
+    }
+
+    fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let rw = table.required("rw");
         let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
-        let file_size = table.within("filesize", Bytes::kib(64)..=Bytes(100_000_000_000_000));
         let ioengine = table.required("ioengine");
         let iodepth = table.within_or("iodepth", 1..=4096, 1);
         let numjobs = table.within_or("numjobs", JOBS, 1);
         let [direct, norandommap, refill_buffers, zero_buffers] =
             ["direct", "norandommap", "refill_buffers", "zero_buffers"].map(|key| table.or(key, false));
         let rwmixread = table.within_or("rwmixread", 1..=99, 50);
-        let workload = Self {
-            name: name.to_owned(),
-            summary: summary?,
-            file_size: file_size?,
+        let rate = table.has("rate").then(|| table.within("rate", RATES));
+        let job = Self {
             rw: rw?,
             bs: bs?,
             iodepth: iodepth?,
@@ -110,17 +214,18 @@ impl Workload {
             refill_buffers,
             zero_buffers,
             rwmixread: rwmixread?,
+            rate: rate.map_or(Some(None), |rate| rate.map(Some))?,
         };
-        workload.check(table);
-        Some(workload)
+        job.check(table, file_size);
+        Some(job)
     }
 
-    fn check(&self, table: &Table<'_, '_>) {
+    fn check(&self, table: &Table<'_, '_>, file_size: Option<Bytes>) {
         if !self.bs.0.is_multiple_of(512) {
             table.wrong("bs", format!("{} bytes are not a whole number of 512-byte sectors", self.bs.0));
         }
-        if self.bs > self.file_size {
-            table.wrong("bs", format!("{} is more than filesize, {}", self.bs, self.file_size));
+        if let Some(file_size) = file_size.filter(|&file_size| self.bs > file_size) {
+            table.wrong("bs", format!("{} is more than filesize, {file_size}", self.bs));
         }
         if self.zero_buffers && self.refill_buffers {
             table.wrong(

@@ -47,12 +47,14 @@ impl Place {
         let (bytes, image) = (Bytes::gib(1), "0.img".to_owned());
         let disk = MachineDisk { device: "50 us".to_owned(), bytes, size: bytes, model, image };
         let build = disklab_guest::BUILD.to_owned();
-        let machine = Machine { build, seed: Seed(1), disks: vec![disk], controller: None, trace };
+        let machine =
+            Machine { build, seed: Seed(1), disks: vec![disk], controller: None, trace, power_cuts: None };
         let plan = Plan {
             measure: Some(Measure {
                 command: command.to_vec(),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
+                sync_every_ns: None,
                 gate: None,
             }),
             ..Plan::default()

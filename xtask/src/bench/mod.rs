@@ -7,6 +7,7 @@ mod calendar;
 mod cells;
 mod compare;
 mod decisions;
+mod disks;
 mod guest;
 mod import;
 mod memory;
@@ -87,7 +88,8 @@ const SECTIONS: [(&str, Section); 5] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 5] = [
+const BARE: [(&str, Bare); 6] = [
+    ("disks", disks::run),
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
     ("import", import::run),

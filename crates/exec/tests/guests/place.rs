@@ -104,6 +104,7 @@ impl Place {
                 command: command.iter().map(|&word| word.to_owned()).collect(),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
+                sync_every_ns: None,
                 gate: None,
             }),
             ..Plan::default()

@@ -281,7 +281,7 @@ fn mainline_btrfs_gives_the_same_bytes() {
         run_on(kernel, &installation, &place::cache(), &trials, &records.path().join(name), 2)
     });
     for trial in &trials {
-        let buffered = !trial.workload.direct;
+        let buffered = !trial.workload.jobs[0].direct;
         let files: &[&str] =
             if buffered { &["fio.json"] } else { &["fio.json", "disks.json", "requests.trace.gz"] };
         let read =

@@ -11,6 +11,7 @@ mod keep;
 mod program;
 mod raid;
 mod setting;
+mod syncing;
 mod trees;
 mod witness;
 mod work;

@@ -3,6 +3,7 @@
 use super::direct::{self, BLOCK, Buffer};
 use super::gate::Closed;
 use super::program::{Program, run};
+use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{Failure, Steps, background, bcache, keep, raid, setting};
@@ -41,7 +42,7 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     apply(&plan.mount_settings, steps)?;
     write_files(plan, steps)?;
-    if let Some(t) = &plan.touch {
+    for t in &plan.touch {
         let blocks = touch(t)?;
         steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
     }
@@ -175,7 +176,8 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
-    let Measure { command, phase, ramp_ns, gate } = measure;
+    let Measure { command, phase, ramp_ns, sync_every_ns, gate } = measure;
+    let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
     let begin = || mark(&format!("begin {phase} {ramp_ns}"));
     let end = || mark("end").map_err(|e| format!("{e}; no request of the {phase} reached a disk"));
     let Some(gate) = gate else {

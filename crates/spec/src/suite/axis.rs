@@ -2,7 +2,7 @@ use std::ops::RangeInclusive;
 
 use crate::policy::Wanted;
 use crate::read::{Located, Mistake, Table, choices};
-use crate::scheduler::Scheduler;
+use crate::scheduler::SchedulerChoice;
 
 choices! {
     /// What a suite can vary.
@@ -51,7 +51,7 @@ impl Axis {
     pub fn canonical(self, text: &str) -> Result<String, String> {
         match self {
             Self::Policy => Ok(text.parse::<Wanted>()?.to_string()),
-            Self::Scheduler => Ok(text.parse::<Scheduler>()?.to_string()),
+            Self::Scheduler => Ok(text.parse::<SchedulerChoice>()?.to_string()),
             Self::Jobs => match text.parse() {
                 Ok(jobs) if JOBS.contains(&jobs) => Ok(jobs.to_string()),
                 Ok(jobs) => {

@@ -12,7 +12,7 @@ use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, Wanted};
 use crate::power_cut;
 use crate::read::{Located, Mistake, Mistakes, unknown};
-use crate::scheduler::Scheduler;
+use crate::scheduler::SchedulerChoice;
 use crate::trial::Trial;
 use crate::workload::Workload;
 
@@ -41,6 +41,7 @@ impl Suite {
         let mut mistakes = Vec::new();
         let resolved = Resolved::new(&self.axes, lab, &mut mistakes);
         resolved.check_sizes(&mut mistakes);
+        resolved.check_jobs(&self.axes, &mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
         resolved.check_power_cut(self.power_cut.is_some(), &mut mistakes);
@@ -59,7 +60,7 @@ impl Suite {
             resolved.arrays.iter().find(|it| Some(it.value()) == value(Axis::Array)).map(|it| &it.thing)?;
         let workload = resolved.workloads.iter().find(|it| Some(it.value()) == value(Axis::Workload))?.thing;
         let jobs = value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
-        let workload = Workload { numjobs: jobs.unwrap_or(workload.numjobs), ..workload.clone() };
+        let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
         let background = resolved
             .backgrounds
             .iter()
@@ -68,10 +69,10 @@ impl Suite {
         let named = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
         // Where a read has no choice, there is nothing to set and nothing to read back.
         let policy = named.filter(|_| array.join.has_read_policy()).map(|it| &it.thing);
-        let scheduler: Scheduler =
+        let scheduler: SchedulerChoice =
             value(Axis::Scheduler).and_then(|word| word.parse().ok()).unwrap_or_default();
         let mut needs: Vec<_> = policy.map(|(_, policy)| policy.needs.clone()).unwrap_or_default();
-        needs.extend(scheduler.needs().map(str::to_owned));
+        needs.extend(scheduler.scheduler.needs().map(str::to_owned));
         needs.extend(array.join.needs().map(str::to_owned));
         needs.extend(array.cache.as_ref().map(|_| Cache::NEEDS.to_owned()));
         needs.sort();
@@ -200,7 +201,7 @@ impl<'a> Resolved<'a> {
             // Checked when it was read.
             Axis::Jobs => {}
             Axis::Scheduler => {
-                value.parse::<Scheduler>()?;
+                value.parse::<SchedulerChoice>()?;
             }
             Axis::Kernel => {
                 let known = || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
@@ -215,15 +216,30 @@ impl<'a> Resolved<'a> {
         Ok(())
     }
 
+    /// The number of jobs is that of one definition.
+    fn check_jobs(&self, axes: &[Values], mistakes: &mut Vec<Mistake>) {
+        let Some(jobs) = axes.iter().find(|values| values.axis == Axis::Jobs) else { return };
+        let several = self.workloads.iter().filter(|it| it.thing.jobs.len() > 1);
+        for (workload, jobs) in several.zip(jobs.values.first()) {
+            let message = format!(
+                "workload `{}` has several [[job]]s, each with its own numjobs: leave `jobs` out",
+                workload.value()
+            );
+            mistakes.push(jobs.place.mistake(message));
+        }
+    }
+
     /// A workload's file must fit into each array.
     fn check_sizes(&self, mistakes: &mut Vec<Mistake>) {
         for Named { name, thing: workload } in &self.workloads {
             for Named { thing: (array, devices), .. } in &self.arrays {
                 let largest = array.largest_file(devices);
-                if workload.file_size > largest {
+                if workload.bytes() > largest {
+                    let file = if workload.own_files { "all its files together, " } else { "its file of " };
                     let message = format!(
-                        "its file of {} is larger than array `{}` holds: {largest} at most",
-                        workload.file_size, array.name
+                        "{file}{}, are more than array `{}` holds: {largest} at most",
+                        workload.bytes(),
+                        array.name
                     );
                     mistakes.push(name.place.mistake(message));
                 }
@@ -234,7 +250,7 @@ impl<'a> Resolved<'a> {
     /// A background runs on a mounted filesystem, which its trees must fit into, beside the workload's file and once
     /// more: what a program moves is copied before it is freed.
     fn check_backgrounds(&self, mistakes: &mut Vec<Mistake>) {
-        let file = self.workloads.iter().map(|it| it.thing.file_size).max().unwrap_or_default();
+        let file = self.workloads.iter().map(|it| it.thing.bytes()).max().unwrap_or_default();
         for Named { name, thing: background } in &self.backgrounds {
             for Named { thing: (array, devices), .. } in &self.arrays {
                 if array.join.filesystem().is_none() {
@@ -257,7 +273,7 @@ impl<'a> Resolved<'a> {
 
     /// What survives a power cut is asked of a filesystem, which its witness has to fit into.
     fn check_power_cut(&self, wanted: bool, mistakes: &mut Vec<Mistake>) {
-        let file = self.workloads.iter().map(|it| it.thing.file_size).max().unwrap_or_default();
+        let file = self.workloads.iter().map(|it| it.thing.bytes()).max().unwrap_or_default();
         for array in self.arrays.iter().filter(|_| wanted) {
             let (known, devices) = &array.thing;
             let largest = known.largest_file(devices);

@@ -226,13 +226,14 @@ impl Span {
     }
 }
 
-/// At the commas between values: `latency-rr:120,burst=100` is one of a policy.
+/// At the commas between values: `latency-rr:120,burst=100` is one of a policy, `bfq:slice_idle=0,low_latency=0` of a
+/// scheduler.
 fn split(axis: Axis, values: &str) -> Vec<&str> {
     let mut split = Vec::new();
     let mut start = 0;
     for (comma, _) in values.match_indices(',').chain([(values.len(), "")]) {
         let next = values[comma..].trim_start_matches(',').split(',').next().unwrap_or_default();
-        let begun = axis == Axis::Policy && values[start..comma].contains(':');
+        let begun = matches!(axis, Axis::Policy | Axis::Scheduler) && values[start..comma].contains(':');
         if begun && next.contains('=') && !next.contains(':') {
             continue;
         }

@@ -62,7 +62,7 @@ fn a_trial_holds_what_it_needs() {
     let turning = all.iter().find(|trial| trial.id == "bfq+turning-pair+random+round-robin=4096+s2").unwrap();
     assert_eq!(turning.policy.as_ref().unwrap().to_string(), "round-robin:4096");
     assert_eq!(turning.needs, ["BTRFS_EXPERIMENTAL", "IOSCHED_BFQ"]);
-    assert_eq!(turning.scheduler, Scheduler::Bfq);
+    assert_eq!(turning.scheduler.scheduler, Scheduler::Bfq);
     assert_eq!(turning.kernel, "newest");
     assert_eq!(turning.runtime, Nanos::from_secs(20));
     assert_eq!(turning.ramp, Nanos::ZERO);
@@ -128,7 +128,7 @@ fn fixed_values_are_in_ids_only_when_they_are_several() {
     let several = trials("", "", &[("kernel", "7.3,7.2"), ("array", "pair"), ("policy", "pid")]);
     assert_eq!(ids(&several)[..2], ["pair+random+pid+7.3+s1", "pair+random+pid+7.2+s1"]);
     let added = trials("", "", &[("scheduler", "none")]);
-    assert_eq!((added[0].id.as_str(), added[0].scheduler), ("pair+random+pid+s1", Scheduler::None));
+    assert_eq!((added[0].id.as_str(), added[0].scheduler.scheduler), ("pair+random+pid+s1", Scheduler::None));
 }
 
 #[test]

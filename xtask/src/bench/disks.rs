@@ -1,0 +1,89 @@
+//! The disk models alone: how many requests a second of processor time they carry, with 32 under way, and the memory
+//! that a disk takes. Wall time would be of whatever else runs here.
+
+use super::Figure;
+use anyhow::Context;
+use disklab_des::Random;
+use disklab_disks::{Disk, Op, Request, build};
+use disklab_spec::Lab;
+use disklab_spec::device::{Device, Model, Preconditioned};
+use disklab_units::{Nanos, Seed};
+use rustix::time::{ClockId, clock_gettime};
+
+const REQUESTS: u32 = 2_000_000;
+const DEPTH: u32 = 32;
+
+/// What is measured: words, device, operation, whether the SSD has been written at random before, millions a second at
+/// least, MiB at most.
+type Case = (&'static str, &'static str, Op, bool, Option<f64>, Option<f64>);
+
+const CASES: [Case; 7] = [
+    ("12 TB hard disk, reads", "nas-12tb", Op::Read, false, Some(1.0), Some(100.0)),
+    ("12 TB hard disk, writes", "nas-12tb", Op::Write, false, Some(1.0), Some(100.0)),
+    ("1 TB SATA SSD, reads", "sata-ssd-1tb", Op::Read, false, Some(2.0), Some(1024.0)),
+    ("1 TB SATA SSD, writes", "sata-ssd-1tb", Op::Write, false, Some(1.0), Some(1024.0)),
+    ("1 TB SATA SSD in its steady state, writes", "sata-ssd-1tb", Op::Write, true, Some(1.0), Some(1024.0)),
+    ("constant, reads", "constant-50us", Op::Read, false, None, None),
+    ("constant, writes", "constant-50us", Op::Write, false, None, None),
+];
+
+pub fn run() -> anyhow::Result<Vec<Figure>> {
+    let share = disklab_kernels::Share::find()?;
+    let lab = Lab::load(&share.lab())?;
+    let mut figures = Vec::new();
+    for (words, name, op, steady, rate_bar, memory_bar) in CASES {
+        let mut device = lab.devices.get(name).with_context(|| format!("no device {name}"))?.clone();
+        if let (Model::Ssd(ssd), true) = (&mut device.model, steady) {
+            ssd.preconditioned = Preconditioned::AtRandom;
+        }
+        let before = resident_mib();
+        let (rate, after) = random_requests(&device, op);
+        let millions = rate / 1e6;
+        let figure =
+            Figure::new(format!("{words}, million a second of processor time"), format!("{millions:.2}"));
+        figures.push(match rate_bar {
+            Some(bar) => figure.at_least(millions, bar, None, ""),
+            None => figure,
+        });
+        if let Some(bar) = memory_bar {
+            let mib = (after - before).max(0.0);
+            let figure = Figure::new(format!("{words}, memory, MiB"), format!("{mib:.0}"));
+            figures.push(figure.at_most(mib, bar, None, " MiB"));
+        }
+    }
+    Ok(figures)
+}
+
+/// Random 4 KiB requests, called as the guest's driver does: how many a second of processor time, and the MiB of this
+/// process in the end.
+fn random_requests(device: &Device, op: Op) -> (f64, f64) {
+    let mut random = Random::new(Seed(1));
+    let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
+    let blocks = device.bytes.0 / 4096;
+    let mut request = |id| Request { id, op, sector: random.below(blocks) * 8, sectors: 8, fua: false };
+    let start = clock_gettime(ClockId::ThreadCPUTime);
+    for id in 0..DEPTH {
+        disk.submit(Nanos::ZERO, request(id));
+    }
+    let mut done = Vec::with_capacity(DEPTH as usize);
+    let mut submitted = DEPTH;
+    while let Some(now) = disk.next_event() {
+        disk.advance(now, &mut done);
+        for completion in done.drain(..) {
+            if submitted < REQUESTS {
+                disk.submit(now, request(completion.id));
+                submitted += 1;
+            }
+        }
+    }
+    let end = clock_gettime(ClockId::ThreadCPUTime);
+    let seconds = (end.tv_sec - start.tv_sec) as f64 + (end.tv_nsec - start.tv_nsec) as f64 / 1e9;
+    (f64::from(REQUESTS) / seconds, resident_mib())
+}
+
+/// Of this process; 0 where the system does not say.
+fn resident_mib() -> f64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages: f64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0.0);
+    pages * rustix::param::page_size() as f64 / f64::from(1 << 20)
+}
