@@ -54,7 +54,16 @@ impl<'a> Bench<'a> {
     /// As [`Bench::step`], for what can be left out: `false` when the time is up.
     pub fn has_time_for(&mut self, what: &str) -> bool {
         self.step(what);
-        self.target.now().saturating_sub(self.begun) < self.time
+        self.time_left() > Nanos::ZERO
+    }
+
+    /// Until what can be left out is.
+    pub fn time_left(&self) -> Nanos {
+        self.time.saturating_sub(self.now().saturating_sub(self.begun))
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.target.now()
     }
 
     /// In sectors.
