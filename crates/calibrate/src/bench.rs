@@ -91,11 +91,17 @@ impl<'a> Bench<'a> {
         self.one(Probe::read(sector, sectors))
     }
 
-    /// Side by side, from `sector` on, two under way: the disk need never wait for the host.
-    pub fn stream(&mut self, sector: u64, sectors: u32, count: u64) -> Result<Vec<Timed>, Error> {
+    /// Side by side, from `sector` on, `depth` under way: with two and more the disk need never wait for the host.
+    pub fn stream(
+        &mut self,
+        sector: u64,
+        sectors: u32,
+        count: u64,
+        depth: usize,
+    ) -> Result<Vec<Timed>, Error> {
         let probes: Vec<Probe> =
             (0..count).map(|i| Probe::read(sector + i * u64::from(sectors), sectors)).collect();
-        self.serve(2, &probes)
+        self.serve(depth, &probes)
     }
 
     /// Anywhere, with so many sectors behind it.

@@ -127,7 +127,7 @@ pub(crate) fn calibrate(
 fn pace(bench: &mut Bench<'_>) -> Result<Vec<f64>, Error> {
     // Not where anything else is read in sequence: a cache would remember it.
     let place = bench.size() * 7 / 16 / 8 * 8;
-    Ok(Stream::read(bench, place, 16_384, 256)?.steps)
+    Ok(Stream::read(bench, place, 16_384, (256, 2))?.steps)
 }
 
 /// Beyond this part, somebody else is likely to have used the disk.

@@ -87,7 +87,7 @@ pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Resul
     let remembered = |bench: &mut Bench<'_>, length: u64| {
         let length = length.next_multiple_of(u64::from(REQUEST));
         let place = bench.place(length + look_ahead);
-        bench.stream(place, REQUEST, length / u64::from(REQUEST))?;
+        bench.stream(place, REQUEST, length / u64::from(REQUEST), 2)?;
         calm(bench);
         Ok((bench.read(place, BLOCK)?.latency().0 as f64) < hit)
     };

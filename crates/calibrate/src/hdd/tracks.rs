@@ -22,9 +22,14 @@ const SKIP: usize = 3;
 
 impl Stream {
     /// Reads about so many sectors. The first few requests, which come from afar and find nothing read ahead, do not count.
-    pub fn read(bench: &mut Bench<'_>, sector: u64, length: u64, request: u32) -> Result<Self, Error> {
+    pub fn read(
+        bench: &mut Bench<'_>,
+        sector: u64,
+        length: u64,
+        (request, depth): (u32, usize),
+    ) -> Result<Self, Error> {
         let count = length.min(bench.size() - sector) / u64::from(request);
-        let timed = bench.stream(sector, request, count)?;
+        let timed = bench.stream(sector, request, count, depth)?;
         let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
         done.sort_unstable();
         let steps = done.windows(2).skip(SKIP).map(|pair| (pair[1] - pair[0]) as f64).collect();
@@ -52,11 +57,14 @@ impl Stream {
 }
 
 /// Requests so large that the medium takes longer for one than the host, and so small that several fit on a track of a
-/// disk of this rate. In sectors; `turn` and `overhead` of a command in nanoseconds.
-pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> u32 {
+/// disk of this rate, in sectors; and how many of these must be under way so that the disk never waits for a command, which
+/// takes as long as several where tracks are short. `turn` and `overhead` of a command in nanoseconds.
+pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> (u32, usize) {
     let time = (turn / 10.0).max(3.0 * overhead).min(turn / 4.0);
     let power = ((rate * time / 1e9 / 512.0).max(1.0).log2().floor() as u32).clamp(5, 9);
-    1 << power
+    // Within a track data comes faster than over many, up to twice as fast.
+    let least = f64::from(1_u32 << power) * 512e9 / rate.max(1.0) / 2.0;
+    (1 << power, 2 + (overhead / least).min(30.0) as usize)
 }
 
 /// 160 MiB, in sectors: some ten cylinders of a disk with few heads, two of one with many.
@@ -104,7 +112,7 @@ pub(crate) struct Cylinder {
 
 /// At the beginning of the disk; times in nanoseconds.
 pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64, overhead: f64) -> Result<(Tracks, Stream), Error> {
-    let rough = Stream::read(bench, 0, ROUGH, 2048)?;
+    let rough = Stream::read(bench, 0, ROUGH, (2048, 2))?;
     let stream = Stream::read(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
     Ok((tracks(&stream, turn), stream))
 }
@@ -251,6 +259,14 @@ mod tests {
             .filter(|(at, _)| at % 200 == 7)
             .for_each(|(_, step)| *step += 0.3e6);
         assert_eq!(tracks(&stream, TURN).cylinder.map(|cylinder| cylinder.heads), Some(10));
+    }
+
+    /// 128 KiB pass the head in 0.4 ms, and a command takes 0.47: two under way are too few.
+    #[test]
+    fn as_many_are_under_way_as_the_medium_is_quicker_than_commands() {
+        assert_eq!(request(208e6, 4.99e6, 469e3), (256, 3));
+        assert_eq!(request(210e6, 8.33e6, 200e3), (256, 2));
+        assert_eq!(request(1.0, 8.33e6, 200e3).0, 32);
     }
 
     /// Half of all changes are those of cylinder, and the middle one is either.
