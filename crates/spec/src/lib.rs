@@ -11,6 +11,7 @@ pub mod device;
 pub mod join;
 pub mod kernel;
 pub mod lab;
+pub mod machine;
 pub mod policy;
 pub mod read;
 pub mod scheduler;
