@@ -61,7 +61,12 @@ fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result
     for folder in [&corpus, &artifacts] {
         fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
     }
-    let mut samples = vec![root.join("docs/results/published"), root.join("lab/suites")];
+    let mut samples = vec![
+        root.join("docs/results/published"),
+        root.join("lab/suites"),
+        root.join("fuzz/seeds"),
+        root.join("crates/disklab/src/array/draft"),
+    ];
     samples.extend(folders(&root.join("crates/collect/tests/data")));
     let run = Command::new(built.join(TARGET).join("release").join(target))
         .arg(&corpus)

@@ -54,7 +54,16 @@ impl<'a> Bench<'a> {
     /// As [`Bench::step`], for what can be left out: `false` when the time is up.
     pub fn has_time_for(&mut self, what: &str) -> bool {
         self.step(what);
-        self.target.now().saturating_sub(self.begun) < self.time
+        self.time_left() > Nanos::ZERO
+    }
+
+    /// Until what can be left out is.
+    pub fn time_left(&self) -> Nanos {
+        self.time.saturating_sub(self.now().saturating_sub(self.begun))
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.target.now()
     }
 
     /// In sectors.
@@ -82,11 +91,17 @@ impl<'a> Bench<'a> {
         self.one(Probe::read(sector, sectors))
     }
 
-    /// Side by side, from `sector` on, two under way: the disk need never wait for the host.
-    pub fn stream(&mut self, sector: u64, sectors: u32, count: u64) -> Result<Vec<Timed>, Error> {
+    /// Side by side, from `sector` on, `depth` under way: with two and more the disk need never wait for the host.
+    pub fn stream(
+        &mut self,
+        sector: u64,
+        sectors: u32,
+        count: u64,
+        depth: usize,
+    ) -> Result<Vec<Timed>, Error> {
         let probes: Vec<Probe> =
             (0..count).map(|i| Probe::read(sector + i * u64::from(sectors), sectors)).collect();
-        self.serve(2, &probes)
+        self.serve(depth, &probes)
     }
 
     /// Anywhere, with so many sectors behind it.

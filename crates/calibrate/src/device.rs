@@ -32,6 +32,23 @@ pub struct Hints {
     pub write_cache: Option<bool>,
     /// NVMe: flushes are commands among others.
     pub queued_flush: Option<bool>,
+    /// A file on a disk.
+    pub file: bool,
+}
+
+impl Hints {
+    /// Why a flush may end in the kernel, so that its time is not the disk's.
+    pub fn flush_is_dropped(&self) -> Option<&'static str> {
+        match self {
+            Self { file: true, .. } => {
+                Some("it is a file: whether a flush reaches the disk is its filesystem's choice")
+            }
+            Self { write_cache: Some(false), .. } => {
+                Some("the kernel knows of no write cache there and passes no flush on")
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A disk that was measured.
@@ -58,7 +75,15 @@ impl Calibration {
     pub fn unseen(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.sheet.lines.iter().filter_map(|line| match &line.mark {
             Mark::NotVisible { why } => Some((line.key, why.as_str())),
-            Mark::Measured { .. } => None,
+            Mark::Measured { .. } | Mark::Derived { .. } => None,
+        })
+    }
+
+    /// What was reckoned with something that was not measured, and what that is.
+    pub fn derived(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.sheet.lines.iter().filter_map(|line| match &line.mark {
+            Mark::Derived { if_true, .. } => Some((line.key, if_true.as_str())),
+            _ => None,
         })
     }
 }
@@ -102,7 +127,7 @@ pub(crate) fn calibrate(
 fn pace(bench: &mut Bench<'_>) -> Result<Vec<f64>, Error> {
     // Not where anything else is read in sequence: a cache would remember it.
     let place = bench.size() * 7 / 16 / 8 * 8;
-    Ok(Stream::read(bench, place, 16_384, 256)?.steps)
+    Ok(Stream::read(bench, place, 16_384, (256, 2))?.steps)
 }
 
 /// Beyond this part, somebody else is likely to have used the disk.

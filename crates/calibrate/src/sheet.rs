@@ -1,5 +1,5 @@
-//! What was found, number by number, as a file of `lab/devices`: each with its error and how it was found, or why it was
-//! not seen and what stands in its place.
+//! What was found, number by number, as a file of `lab/devices`: each with its error and how it was found, or what was
+//! assumed to reckon it, or why it was not seen and what stands in its place.
 
 use std::fmt::Write;
 
@@ -13,6 +13,8 @@ pub enum Mark {
         error: Option<f64>,
         how: String,
     },
+    /// Reckoned from what was measured and something that was not: no error can be told.
+    Derived { how: String, if_true: String },
     /// A default stands there.
     NotVisible { why: String },
 }
@@ -42,6 +44,33 @@ impl Sheet {
     /// Found out, and no quantity.
     pub(crate) fn found(&mut self, key: &'static str, value: String, how: impl Into<String>) {
         self.lines.push(Line { key, value, mark: Mark::Measured { error: None, how: how.into() } });
+    }
+
+    /// Reckoned from what was measured; right if something is true that was not.
+    pub(crate) fn derived(
+        &mut self,
+        key: &'static str,
+        value: String,
+        if_true: impl Into<String>,
+        how: impl Into<String>,
+    ) {
+        let mark = Mark::Derived { how: how.into(), if_true: if_true.into() };
+        self.lines.push(Line { key, value, mark });
+    }
+
+    /// Measured, or, where that needed something that was assumed, derived.
+    pub(crate) fn measured_if(
+        &mut self,
+        assumed: Option<&str>,
+        key: &'static str,
+        value: String,
+        error: f64,
+        how: impl Into<String>,
+    ) {
+        match assumed {
+            Some(assumed) => self.derived(key, value, assumed, how),
+            None => self.measured(key, value, error, how),
+        }
     }
 
     pub(crate) fn not_visible(&mut self, key: &'static str, value: String, why: impl Into<String>) {
@@ -76,6 +105,7 @@ impl Mark {
         match self {
             Self::Measured { error: Some(error), how } => format!("[meas] ±{} %: {how}", percent(*error)),
             Self::Measured { error: None, how } => format!("[meas] {how}"),
+            Self::Derived { how, if_true } => format!("[est] derived, if {if_true}: {how}"),
             Self::NotVisible { why } => format!("[est] not visible: {why}"),
         }
     }
@@ -150,6 +180,15 @@ mod tests {
             (percent(0.0123), percent(2e-5), percent(0.5)),
             ("1.2".into(), "0.0020".into(), "50".into())
         );
+    }
+
+    #[test]
+    fn what_hangs_on_an_assumption_has_no_error() {
+        let mut sheet = Sheet::default();
+        sheet.measured_if(None, "flush", time(1e6), 0.02, "a flush");
+        sheet.measured_if(Some("a program takes 500 us"), "flush", time(1e6), 0.02, "a flush");
+        let words: Vec<String> = sheet.lines.iter().map(|line| line.mark.words()).collect();
+        assert_eq!(words, ["[meas] ±2.0 %: a flush", "[est] derived, if a program takes 500 us: a flush"]);
     }
 
     #[test]

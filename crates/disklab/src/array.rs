@@ -1,8 +1,6 @@
 //! `disklab array new --from-machine`: an array file from the disks of this machine. Looks only.
 
 mod draft;
-mod groups;
-mod lsblk;
 
 use std::fs;
 use std::io::Write;
@@ -12,10 +10,11 @@ use std::process::Command;
 use clap::Subcommand;
 use disklab_spec::Lab;
 use disklab_spec::array::Array;
+use disklab_spec::machine::groups::{self, Group};
+use disklab_spec::machine::lsblk;
 use disklab_spec::read::Reader;
 
 use self::draft::Draft;
-use self::groups::Group;
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::screen::Screen;

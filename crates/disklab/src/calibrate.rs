@@ -161,7 +161,8 @@ fn head(args: &Args, known: &Known) -> Vec<String> {
             words.join(" ")
         ),
         format!("under Linux {}", system.release().to_string_lossy()),
-        "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a default."
+        "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a default; or derived, if \
+         something is true that was not measured."
             .to_owned(),
     ];
     if known.part {
@@ -185,6 +186,9 @@ fn report(screen: &Screen, output: &Path, found: &Calibration) -> Result<Exit, F
     for (key, why) in found.unseen() {
         writeln!(out, "  {key} was not seen: {why}")?;
     }
+    for (key, if_true) in found.derived() {
+        writeln!(out, "  {key} is right if {if_true}")?;
+    }
     for remark in &found.remarks {
         writeln!(out, "  {remark}")?;
     }
@@ -197,6 +201,9 @@ fn json(found: &Calibration) -> serde_json::Value {
         match mark {
             Mark::Measured { error, how } => {
                 serde_json::json!({ "key": key, "value": value, "seen": true, "error": error, "how": how })
+            }
+            Mark::Derived { how, if_true } => {
+                serde_json::json!({ "key": key, "value": value, "seen": false, "how": how, "if": if_true })
             }
             Mark::NotVisible { why } => {
                 serde_json::json!({ "key": key, "value": value, "seen": false, "why": why })

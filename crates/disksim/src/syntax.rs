@@ -28,29 +28,35 @@ impl Block {
     }
 }
 
-/// Nesting and files beyond these are no drive's.
+/// Nesting and files beyond these are no drive's: the longest that are known have 20 KB.
 const DEEPEST: usize = 32;
 const MOST_FILES: usize = 32;
-const LONGEST_FILE: usize = 16 << 20;
+/// Of all files together, as each byte may become forty in memory.
+const MOST_BYTES: usize = 4 << 20;
+
+/// What is left of both.
+struct Left {
+    files: usize,
+    bytes: usize,
+}
 
 /// Every block at the top of `file` and of the files that it takes in, in order.
 pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<Block>, Error> {
-    let mut left = MOST_FILES;
+    let mut left = Left { files: MOST_FILES, bytes: MOST_BYTES };
     parse_file(file, files, &mut left, 0)
 }
 
-fn parse_file(
-    file: &str,
-    files: &mut Files<'_>,
-    left: &mut usize,
-    depth: usize,
-) -> Result<Vec<Block>, Error> {
+fn parse_file(file: &str, files: &mut Files<'_>, left: &mut Left, depth: usize) -> Result<Vec<Block>, Error> {
     let unreadable = |reason: String| Error::Unreadable { file: file.to_owned(), reason };
-    *left = left.checked_sub(1).ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
+    let fewer = left.files.checked_sub(1);
+    left.files = fewer.ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
     let bytes = files(file).map_err(unreadable)?;
-    if bytes.len() > LONGEST_FILE {
-        return Err(unreadable(format!("longer than {LONGEST_FILE} bytes, which no parameter file is")));
-    }
+    let rest = left.bytes.checked_sub(bytes.len());
+    left.bytes = rest.ok_or_else(|| {
+        unreadable(format!(
+            "with all that it takes in longer than {MOST_BYTES} bytes, which no drive's files are"
+        ))
+    })?;
     let text = String::from_utf8_lossy(&bytes);
     Parser { file, tokens: tokens(&text), at: 0, files, left, depth }.blocks()
 }
@@ -88,7 +94,7 @@ struct Parser<'a, 'f> {
     tokens: Vec<(usize, Token<'a>)>,
     at: usize,
     files: &'a mut Files<'f>,
-    left: &'a mut usize,
+    left: &'a mut Left,
     depth: usize,
 }
 
@@ -243,6 +249,7 @@ mod tests {
         parse("top", &mut |name| match name {
             "top" => Ok(text.as_bytes().to_vec()),
             "inner" => Ok(b"inner_block I { Depth = 2 }".to_vec()),
+            "long" => Ok(b"#".repeat(MOST_BYTES / 3)),
             "round" => Ok(b"source round".to_vec()),
             _ => Err("is not there".into()),
         })
@@ -275,6 +282,7 @@ mod tests {
         assert_eq!(said("disk D {\n A = 3\n"), "top:2: the block `disk` has no end");
         assert_eq!(said("source nothing"), "nothing: is not there");
         assert!(said("source round").contains("too many files") || said("source round").contains("nested"));
+        assert!(said(&"source long\n".repeat(3)).contains("longer than"));
         assert!(said(&"a { b = ".repeat(100)).contains("nested too deeply"));
     }
 

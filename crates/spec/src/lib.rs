@@ -11,6 +11,7 @@ pub mod device;
 pub mod join;
 pub mod kernel;
 pub mod lab;
+pub mod machine;
 pub mod policy;
 pub mod power_cut;
 pub mod read;

@@ -9,7 +9,7 @@ use crate::bench::{BLOCK, Bench};
 /// are not always in the same place when it is over.
 const CALM: f64 = 150.0;
 const MORE: f64 = 30.0;
-/// Tries that must agree: a read from the medium may by luck be as quick as a hit, and a hit late for a reason of its own.
+/// Tries that must agree, three hits before two misses: a read from the medium may by luck be as quick as a hit, and a hit late for a reason of its own.
 const HITS: u32 = 3;
 const MISSES: u32 = 2;
 /// The furthest that is looked for, in sectors: 64 MiB.
@@ -46,9 +46,18 @@ fn calm(bench: &mut Bench<'_>) {
     bench.idle(Nanos(((CALM + more) * 1e6) as u64));
 }
 
-/// How far behind a read the disk reads on, in sectors; `None` if that is nothing, or further than is looked for. A read
-/// within `hit` nanoseconds came from the cache.
-pub(crate) fn look_ahead(bench: &mut Bench<'_>, hit: f64) -> Result<Option<Bounds>, Error> {
+/// Where hits end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Border {
+    /// The least that was tried is none.
+    Nowhere,
+    Within(Bounds),
+    /// This is one still, and no more was tried.
+    Beyond(u64),
+}
+
+/// How far behind a read the disk reads on, in sectors. A read within `hit` nanoseconds came from the cache.
+pub(crate) fn look_ahead(bench: &mut Bench<'_>, hit: f64) -> Result<Border, Error> {
     let ahead = |bench: &mut Bench<'_>, distance: u64| {
         let place = bench.place(distance + u64::from(2 * BLOCK));
         bench.read(place, BLOCK)?;
@@ -60,7 +69,7 @@ pub(crate) fn look_ahead(bench: &mut Bench<'_>, hit: f64) -> Result<Option<Bound
 }
 
 /// How many places the disk remembers that were read one after the other.
-pub(crate) fn segments(bench: &mut Bench<'_>, hit: f64) -> Result<Option<Bounds>, Error> {
+pub(crate) fn segments(bench: &mut Bench<'_>, hit: f64) -> Result<Border, Error> {
     let remembered = |bench: &mut Bench<'_>, count: u64| {
         let places = bench.places(count as usize, 4096);
         for &place in &places {
@@ -73,29 +82,34 @@ pub(crate) fn segments(bench: &mut Bench<'_>, hit: f64) -> Result<Option<Bounds>
 }
 
 /// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it included.
-pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Result<Option<Bounds>, Error> {
+pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Result<Border, Error> {
     const REQUEST: u32 = 256;
     let remembered = |bench: &mut Bench<'_>, length: u64| {
         let length = length.next_multiple_of(u64::from(REQUEST));
         let place = bench.place(length + look_ahead);
-        bench.stream(place, REQUEST, length / u64::from(REQUEST))?;
+        bench.stream(place, REQUEST, length / u64::from(REQUEST), 2)?;
         calm(bench);
         Ok((bench.read(place, BLOCK)?.latency().0 as f64) < hit)
     };
     let found = border(bench, u64::from(REQUEST), u64::from(REQUEST), FURTHEST, remembered)?;
-    Ok(found.map(|Bounds { low, high }| Bounds { low: low + look_ahead, high: high + look_ahead }))
+    Ok(match found {
+        Border::Within(Bounds { low, high }) => {
+            Border::Within(Bounds { low: low + look_ahead, high: high + look_ahead })
+        }
+        Border::Beyond(last) => Border::Beyond(last + look_ahead),
+        Border::Nowhere => Border::Nowhere,
+    })
 }
 
-/// The largest number that is a hit: doubled from `least` on, then halved down to `step` or a hundredth. `None` if the least
-/// is none, or `most` is one too, or the disk is too small.
-fn border(
-    bench: &mut Bench<'_>,
+/// The largest number that is a hit: doubled from `least` on to `most`, then halved down to `step` or a hundredth.
+fn border<B>(
+    bench: &mut B,
     least: u64,
     step: u64,
     most: u64,
-    mut hit: impl FnMut(&mut Bench<'_>, u64) -> Result<bool, Error>,
-) -> Result<Option<Bounds>, Error> {
-    let mut mostly = |bench: &mut Bench<'_>, number: u64| {
+    mut hit: impl FnMut(&mut B, u64) -> Result<bool, Error>,
+) -> Result<Border, Error> {
+    let mut mostly = |bench: &mut B, number: u64| {
         let (mut hits, mut misses) = (0, 0);
         while hits < HITS && misses < MISSES {
             if hit(bench, number)? { hits += 1 } else { misses += 1 }
@@ -106,22 +120,32 @@ fn border(
     while mostly(bench, high)? {
         (low, high) = (high, high * 2);
         if high > most {
-            return Ok(None);
+            return Ok(Border::Beyond(low));
         }
     }
     if low == 0 {
-        return Ok(None);
+        return Ok(Border::Nowhere);
     }
     while high - low > step.max(low / 128) {
         let middle = (low.midpoint(high) / step * step).max(low + step);
         if mostly(bench, middle)? { low = middle } else { high = middle }
     }
-    Ok(Some(Bounds { low, high }))
+    Ok(Border::Within(Bounds { low, high }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn none_is_told_from_more_than_was_tried() {
+        let up_to = |last: u64| border(&mut (), 8, 8, 1024, |(), number| Ok(number <= last)).unwrap();
+        assert_eq!(up_to(0), Border::Nowhere);
+        assert_eq!(up_to(7), Border::Nowhere, "less than the least");
+        assert_eq!(up_to(640), Border::Within(Bounds { low: 640, high: 648 }));
+        assert_eq!(up_to(1024), Border::Beyond(1024));
+        assert_eq!(up_to(u64::MAX), Border::Beyond(1024));
+    }
 
     #[test]
     fn round_numbers_are_chosen_within_the_bounds() {

@@ -44,8 +44,12 @@ pub(crate) fn writes(bench: &mut Bench<'_>, model: &Hdd, bytes: Bytes) -> Result
     nearest(1, u32::MAX, measured, (&probes, bytes), with)
 }
 
+/// A window is believed if the model with it is no further off than this part: loads that the whole of a calibration is held
+/// to must be met as nearly.
+const NEAR: f64 = 0.1;
+
 /// The window, up to `most`, with which the model takes most nearly as long as was measured for the same requests on a disk
-/// of this size.
+/// of this size; `None` if it comes near with none.
 fn nearest(
     depth: usize,
     most: u32,
@@ -62,7 +66,7 @@ fn nearest(
             best = Some(Window { commands, beside });
         }
     }
-    Ok(best)
+    Ok(best.filter(|best| best.beside < NEAR))
 }
 
 /// From the first request to the last completion, in nanoseconds.
@@ -70,4 +74,26 @@ fn span(timed: &[Timed]) -> f64 {
     let first = timed.iter().map(|timed| timed.submitted.0).min().unwrap_or_default();
     let last = timed.iter().map(|timed| timed.done.0).max().unwrap_or_default();
     last.saturating_sub(first) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: Bytes = Bytes(1_000_000_000_000);
+
+    fn with(window: u32) -> Hdd {
+        Hdd { queue_window: window, ..crate::hdd::usual() }
+    }
+
+    #[test]
+    fn a_window_is_found_only_where_the_model_comes_near() {
+        let probes: Vec<Probe> =
+            (0..300_u64).map(|i| Probe::read(i * 7_919_777 % 240_000_000 * 8, BLOCK)).collect();
+        let disk = build(&Model::Hdd(with(6)), BYTES, Seed(1));
+        let measured = span(&Modelled::new(disk, BYTES).serve(DEPTH, &probes).unwrap());
+        let found = |measured| nearest(DEPTH, 32, measured, (&probes, BYTES), with).unwrap();
+        assert_eq!(found(measured).map(|window| window.commands), Some(6));
+        assert!(found(measured * 3.0).is_none() && found(measured / 5.0).is_none());
+    }
 }

@@ -45,9 +45,14 @@ impl Pair {
 
     /// To anywhere on the track of so many sectors that begins at `start`.
     pub fn to_track(from: u64, start: f64, sectors: f64) -> Self {
+        Self::to_part(from, (start, start + sectors), sectors)
+    }
+
+    /// To anywhere between two places on a track of so many sectors.
+    pub fn to_part(from: u64, (start, end): (f64, f64), sectors: f64) -> Self {
         let block = u64::from(BLOCK);
         let first = (start.ceil().max(0.0) as u64).next_multiple_of(block);
-        let blocks = ((start + sectors - first as f64).max(0.0) as u64 / block).max(1);
+        let blocks = ((end - first as f64).max(0.0) as u64 / block).max(1);
         let to = first + blocks / 2 * block;
         Self { track: Some(Track { first, blocks, sectors }), ..Self::new(from, to) }
     }

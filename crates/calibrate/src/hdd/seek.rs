@@ -26,12 +26,33 @@ pub(crate) struct Known<'a> {
 pub(crate) struct Seeks {
     /// From sector to sector, in nanoseconds.
     pub moves: Vec<(u64, u64, f64)>,
+    /// Moves that were tried and whose time was not found.
+    pub missed: usize,
     /// A change of head, in nanoseconds, and how far single ones are from it.
     pub switch: Option<(f64, f64)>,
 }
 
+impl Seeks {
+    /// How the curve was found: by which moves, and which had no part in it.
+    pub fn told(&self, fit: &Fit) -> String {
+        let (found, all) = (self.moves.len(), self.moves.len() + self.missed);
+        let mut told = vec![format!("{found} of {all} moves of the arm, waits taken away")];
+        if self.missed > 0 {
+            told.push(format!(
+                "{} left out: not narrowed to a hundredth of a turn, as reads from the cache and late ones are not",
+                self.missed
+            ));
+        }
+        if fit.aside > 0 {
+            let percent = MOST * 100.0;
+            told.push(format!("{} more than {percent:.0} % beside the curve hardly count", fit.aside));
+        }
+        told.join("; ")
+    }
+}
+
 pub(crate) fn measure(bench: &mut Bench<'_>, known: &Known<'_>) -> Result<Seeks, Error> {
-    let mut switches = neighbours(bench, known);
+    let mut switches = neighbours(known);
     let mut moves = short(bench, known);
     moves.extend(long(bench));
     let first = moves.len();
@@ -41,8 +62,11 @@ pub(crate) fn measure(bench: &mut Bench<'_>, known: &Known<'_>) -> Result<Seeks,
     let switches: Vec<f64> = moves[first..].iter().filter_map(time).collect();
     let switch = median(&switches);
     let away: Vec<f64> = switches.iter().map(|other| (other - switch).abs()).collect();
+    let found: Vec<(u64, u64, f64)> =
+        moves[..first].iter().filter_map(|pair| Some((pair.from, pair.to, time(pair)?))).collect();
     Ok(Seeks {
-        moves: moves[..first].iter().filter_map(|pair| Some((pair.from, pair.to, time(pair)?))).collect(),
+        missed: first - found.len(),
+        moves: found,
         switch: (switches.len() > 3).then(|| (switch, median(&away))),
     })
 }
@@ -57,16 +81,30 @@ fn room(bench: &Bench<'_>, cylinder: f64) -> f64 {
     (bench.size() as f64 / 100.0 / cylinder).max(1.0)
 }
 
-/// From the second track of a cylinder to the first, at the disk's beginning: a change of head.
-fn neighbours(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
-    let track = known.tracks.sectors.round();
-    let cylinder = track * f64::from(known.heads);
-    let room = room(bench, cylinder);
-    let mut pair = || {
-        let start = (bench.chance() * room).floor() * cylinder;
-        Pair::to_track(block(start + track), start, track)
+/// Changes of head that are tried.
+const SWITCHES: u32 = 12;
+
+/// From one track of a cylinder to the one before, a change of head, where tracks were seen to begin; from any track where no
+/// cylinder shows.
+fn neighbours(known: &Known<'_>) -> Vec<Pair> {
+    let Some(starts) = known.tracks.seen else { return Vec::new() };
+    let in_cylinder =
+        |track: &u32| known.tracks.cylinder.is_none_or(|cylinder| track % cylinder.heads != cylinder.phase);
+    let tracks: Vec<u32> = (1..starts.count).filter(in_cylinder).collect();
+    let pair = |&track: &u32| {
+        let start = starts.first + f64::from(track) * starts.distance;
+        // A start is as exact as a request is long.
+        let before = (start - starts.distance + starts.within, start - starts.within);
+        Pair::to_part(block(start + starts.within), before, starts.distance)
     };
-    (0..12).map(|_| pair()).collect()
+    // All over them: the first ones may still be remembered.
+    tracks
+        .iter()
+        .rev()
+        .step_by((tracks.len() / SWITCHES as usize).max(1))
+        .take(SWITCHES as usize)
+        .map(pair)
+        .collect()
 }
 
 /// Over whole cylinders at the disk's beginning. Backwards: what the first read reads ahead is not in the way.
@@ -117,6 +155,8 @@ pub(crate) struct Fit {
     pub full: Nanos,
     /// Root of the mean square of the parts by which moves differ.
     pub beside: f64,
+    /// Moves so far from the curve that they have no part in that.
+    pub aside: usize,
 }
 
 /// Moves shorter than this are wrong by what everything else is wrong by, so their parts count for less.
@@ -153,9 +193,10 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
     let starts =
         [0.45, 0.5, 0.55, 0.6, 0.65].map(|part| downhill([shortest, part * longest, longest], &wrong));
     let (times, _) = starts.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let beside = rms(parts(times).into_iter().filter(|part| part.abs() < MOST));
+    let (near, aside): (Vec<f64>, Vec<f64>) = parts(times).into_iter().partition(|part| part.abs() < MOST);
+    let beside = rms(near);
     let [track, average, full] = times.map(|time| Nanos(time as u64));
-    Some(Fit { track, average, full, beside })
+    Some(Fit { track, average, full, beside, aside: aside.len() })
 }
 
 /// Changes each time and each two together by ever smaller parts, as long as that makes `wrong` less.
@@ -190,4 +231,22 @@ fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3],
         }
     }
     (times, least)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fit(aside: usize) -> Fit {
+        Fit { track: Nanos(1), average: Nanos(2), full: Nanos(3), beside: 0.0, aside }
+    }
+
+    #[test]
+    fn moves_that_have_no_part_are_told() {
+        let seeks = |missed| Seeks { moves: vec![(0, 1, 1e6); 80], missed, switch: None };
+        assert_eq!(seeks(0).told(&fit(0)), "80 of 80 moves of the arm, waits taken away");
+        let told = seeks(7).told(&fit(2));
+        assert!(told.starts_with("80 of 87 moves") && told.contains("; 7 left out: not narrowed"), "{told}");
+        assert!(told.contains("; 2 more than 30 % beside the curve hardly count"), "{told}");
+    }
 }

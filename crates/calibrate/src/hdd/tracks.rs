@@ -6,24 +6,34 @@
 
 use crate::Error;
 use crate::bench::Bench;
-use crate::numbers::{mean, median, quantile};
+use crate::numbers::{line, mean, median, quantile};
 
 /// What is read in sequence, in requests of `request` sectors.
 pub(crate) struct Stream {
     pub request: u32,
+    /// The first sector of the request that the first step is about.
+    pub from: u64,
     /// What each took from the end of the one before, in nanoseconds.
     pub steps: Vec<f64>,
 }
 
+/// Steps that do not count.
+const SKIP: usize = 3;
+
 impl Stream {
     /// Reads about so many sectors. The first few requests, which come from afar and find nothing read ahead, do not count.
-    pub fn read(bench: &mut Bench<'_>, sector: u64, length: u64, request: u32) -> Result<Self, Error> {
+    pub fn read(
+        bench: &mut Bench<'_>,
+        sector: u64,
+        length: u64,
+        (request, depth): (u32, usize),
+    ) -> Result<Self, Error> {
         let count = length.min(bench.size() - sector) / u64::from(request);
-        let timed = bench.stream(sector, request, count)?;
+        let timed = bench.stream(sector, request, count, depth)?;
         let mut done: Vec<u64> = timed.iter().map(|timed| timed.done.0).collect();
         done.sort_unstable();
-        let steps = done.windows(2).skip(3).map(|pair| (pair[1] - pair[0]) as f64).collect();
-        Ok(Self { request, steps })
+        let steps = done.windows(2).skip(SKIP).map(|pair| (pair[1] - pair[0]) as f64).collect();
+        Ok(Self { request, from: sector + (SKIP as u64 + 1) * u64::from(request), steps })
     }
 
     /// In bytes a second.
@@ -47,11 +57,14 @@ impl Stream {
 }
 
 /// Requests so large that the medium takes longer for one than the host, and so small that several fit on a track of a
-/// disk of this rate. In sectors; `turn` and `overhead` of a command in nanoseconds.
-pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> u32 {
+/// disk of this rate, in sectors; and how many of these must be under way so that the disk never waits for a command, which
+/// takes as long as several where tracks are short. `turn` and `overhead` of a command in nanoseconds.
+pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> (u32, usize) {
     let time = (turn / 10.0).max(3.0 * overhead).min(turn / 4.0);
     let power = ((rate * time / 1e9 / 512.0).max(1.0).log2().floor() as u32).clamp(5, 9);
-    1 << power
+    // Within a track data comes faster than over many, up to twice as fast.
+    let least = f64::from(1_u32 << power) * 512e9 / rate.max(1.0) / 2.0;
+    (1 << power, 2 + (overhead / least).min(30.0) as usize)
 }
 
 /// 160 MiB, in sectors: some ten cylinders of a disk with few heads, two of one with many.
@@ -60,7 +73,8 @@ const LENGTH: u64 = 327_680;
 /// stream begins behind what of it may be remembered.
 const ROUGH: u64 = 32_768;
 const BEGIN: u64 = 2 * ROUGH;
-/// A skew is more than this part of a turn; what a request takes more or less by chance is less.
+/// A skew is more than this part of a turn, 67 us at 7200 rpm, and no change of head is as quick; what a request takes more or
+/// less by chance is less.
 const SKEW: f64 = 0.008;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -73,23 +87,38 @@ pub(crate) struct Tracks {
     pub cylinder: Option<Cylinder>,
     /// How exact the gaps are, as a part of the smaller.
     pub spread: f64,
+    /// Where they are seen to begin, if they are.
+    pub seen: Option<Starts>,
+}
+
+/// Tracks of the stream, one behind the other: where the first begins and the distance from one to the next, in sectors, and
+/// how many there are. Far away from there a hundredth of a sector on each adds up to tracks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Starts {
+    pub first: f64,
+    pub distance: f64,
+    pub count: u32,
+    /// As exact as a request is long.
+    pub within: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Cylinder {
     pub gap: f64,
     pub heads: u32,
+    /// The first track that begins one, of those seen.
+    pub phase: u32,
 }
 
 /// At the beginning of the disk; times in nanoseconds.
 pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64, overhead: f64) -> Result<(Tracks, Stream), Error> {
-    let rough = Stream::read(bench, 0, ROUGH, 2048)?;
+    let rough = Stream::read(bench, 0, ROUGH, (2048, 2))?;
     let stream = Stream::read(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
     Ok((tracks(&stream, turn), stream))
 }
 
 fn tracks(stream: &Stream, turn: f64) -> Tracks {
-    let Stream { request, steps } = stream;
+    let Stream { request, from, steps } = stream;
     let usual = stream.usual(turn);
     let sectors = stream.sectors_on_track(turn);
     // Changes of track: by their number in the stream, and what they take.
@@ -104,37 +133,58 @@ fn tracks(stream: &Stream, turn: f64) -> Tracks {
     let per_track = sectors / f64::from(*request);
     let expected = steps.len() as f64 / per_track;
     let gaps: Vec<f64> = changes.iter().map(|change| change.1).collect();
-    // About as many as there are tracks, or they are something else.
+    // About as many as there are tracks, or they are something else: late requests hide some or add some, not every third.
     if gaps.len() < 4 || (gaps.len() as f64 / expected - 1.0).abs() > 0.3 {
-        return Tracks { sectors, gap: 0.0, cylinder: None, spread: 0.0 };
+        return Tracks { sectors, gap: 0.0, cylinder: None, spread: 0.0, seen: None };
     }
     let tracks: Vec<(f64, f64)> =
         changes.iter().map(|&(index, gap)| (index as f64 / per_track, gap)).collect();
     let cylinder = cylinder(&tracks);
+    // With two heads every other change is one of cylinder: which are not is told by where they are.
+    let on = |at: f64, cylinder: Cylinder| {
+        number(at, &tracks) % cylinder.heads as usize != cylinder.phase as usize
+    };
     let small: Vec<f64> = match cylinder {
-        Some(Cylinder { gap, heads }) if heads > 1 => {
-            let low = median(&gaps);
-            gaps.iter().copied().filter(|other| (other - low).abs() < (other - gap).abs()).collect()
-        }
-        _ => gaps,
+        Some(cylinder) => tracks.iter().filter(|it| on(it.0, cylinder)).map(|it| it.1).collect(),
+        None => gaps,
     };
     let gap = median(&small);
     let away: Vec<f64> = small.iter().map(|other| (other - gap).abs()).collect();
-    Tracks { sectors, gap, cylinder, spread: median(&away) / gap }
+    let within = f64::from(*request);
+    let places: Vec<(f64, f64)> =
+        tracks.iter().map(|&(at, _)| (at, *from as f64 + (at * per_track + 0.5) * within)).collect();
+    Tracks { sectors, gap, cylinder, spread: median(&away) / gap, seen: starts(&places, within) }
 }
 
-/// Heads that are looked for; so many whole cylinders must have been seen.
+/// From the number of each track, about, and where it begins to within a request.
+fn starts(places: &[(f64, f64)], within: f64) -> Option<Starts> {
+    let mut numbered: Vec<(f64, f64)> =
+        places.iter().map(|&(at, place)| (number(at, places) as f64, place)).collect();
+    let (first, distance, _) = line(&numbered);
+    // A late request is not where a track begins.
+    numbered.retain(|(number, place)| (first + number * distance - place).abs() < 1.5 * within);
+    let count = numbered.last()?.0 as u32 + 1;
+    let (first, distance, _) = line(&numbered);
+    (distance > 0.0).then_some(Starts { first, distance, count, within })
+}
+
+/// Heads that are looked for: as many as a device can have; so many whole cylinders must have been seen, since one may be late
+/// and two agree by chance.
 const MOST_HEADS: u32 = 40;
 const CYLINDERS: usize = 3;
-/// Of a hundred changes, at least so many must be as long as their number among the heads says.
+/// Of a hundred changes, at least so many must be as long as their number among the heads says: as many as are not late.
 const REGULAR: usize = 95;
+
+/// Of a track that begins at `at`, counted from the first that is seen to.
+fn number(at: f64, changes: &[(f64, f64)]) -> usize {
+    let first = changes.first().map_or(0.0, |change| change.0);
+    (at - first).round().max(0.0) as usize
+}
 
 /// The number of heads, if every so many changes of track are clearly longer than all others. A change is where it is, in
 /// tracks, and what it takes.
 fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
-    let start = changes.first()?.0;
-    let changes: Vec<(usize, f64)> =
-        changes.iter().map(|&(at, gap)| ((at - start).round().max(0.0) as usize, gap)).collect();
+    let changes: Vec<(usize, f64)> = changes.iter().map(|&(at, gap)| (number(at, changes), gap)).collect();
     let mut best: Option<(usize, Cylinder)> = None;
     for heads in (2..=MOST_HEADS as usize).filter(|heads| changes.len() >= heads * CYLINDERS) {
         for phase in 0..heads {
@@ -145,6 +195,7 @@ fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
             let (long, rest) = (part(true), part(false));
             let (gap, usual) = (median(&long), median(&rest));
             let away = median(&rest.iter().map(|other| (other - usual).abs()).collect::<Vec<_>>());
+            // Six median deviations are four standard ones; 20 us are more than a host's clock and wake-ups differ by.
             if gap - usual < (6.0 * away).max(20e3) {
                 continue;
             }
@@ -152,7 +203,7 @@ fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
             let right = long.iter().filter(|gap| **gap > limit).count()
                 + rest.iter().filter(|gap| **gap < limit).count();
             if right * 100 >= changes.len() * REGULAR && best.is_none_or(|best| right > best.0) {
-                best = Some((right, Cylinder { gap, heads: heads as u32 }));
+                best = Some((right, Cylinder { gap, heads: heads as u32, phase: phase as u32 }));
             }
         }
     }
@@ -179,7 +230,7 @@ mod tests {
             }
             steps.push(step);
         }
-        Stream { request: 256, steps }
+        Stream { request: 256, from: 10_000, steps }
     }
 
     #[test]
@@ -188,7 +239,12 @@ mod tests {
         assert!((found.sectors - 2_850.4).abs() < 5.0, "{found:?}");
         assert!((found.gap - 1.8e6).abs() < 10e3, "{found:?}");
         let cylinder = found.cylinder.unwrap();
-        assert_eq!(cylinder.heads, 10);
+        assert_eq!((cylinder.heads, cylinder.phase), (10, 9));
+        let starts = found.seen.unwrap();
+        assert!(
+            (starts.first - 12_850.4).abs() < 256.0 && (starts.distance - 2_850.4).abs() < 2.0,
+            "{starts:?}"
+        );
         assert!((cylinder.gap - 2e6).abs() < 10e3, "{found:?}");
     }
 
@@ -203,6 +259,23 @@ mod tests {
             .filter(|(at, _)| at % 200 == 7)
             .for_each(|(_, step)| *step += 0.3e6);
         assert_eq!(tracks(&stream, TURN).cylinder.map(|cylinder| cylinder.heads), Some(10));
+    }
+
+    /// 128 KiB pass the head in 0.4 ms, and a command takes 0.47: two under way are too few.
+    #[test]
+    fn as_many_are_under_way_as_the_medium_is_quicker_than_commands() {
+        assert_eq!(request(208e6, 4.99e6, 469e3), (256, 3));
+        assert_eq!(request(210e6, 8.33e6, 200e3), (256, 2));
+        assert_eq!(request(1.0, 8.33e6, 200e3).0, 32);
+    }
+
+    /// Half of all changes are those of cylinder, and the middle one is either.
+    #[test]
+    fn two_heads_show_too() {
+        let found = tracks(&drawn(2_850.4, 1.8e6, 2.6e6, 2, 10e3), TURN);
+        assert!((found.gap - 1.8e6).abs() < 10e3, "{found:?}");
+        let cylinder = found.cylinder.unwrap();
+        assert!(cylinder.heads == 2 && (cylinder.gap - 2.6e6).abs() < 10e3, "{found:?}");
     }
 
     #[test]

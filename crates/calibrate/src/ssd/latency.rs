@@ -8,9 +8,10 @@ use crate::target::Probe;
 const READS: usize = 2_000;
 /// Types of pages that a model has at most.
 const MOST: usize = 4;
-/// Width of a bin, as a part of the latency in it.
+/// Width of a bin, as a part of the latency in it: types of pages are apart by a tenth and more, and reads of one type fill a
+/// few bins with hundreds.
 const BIN: f64 = 0.02;
-/// Fewer than this part of all are no type of page.
+/// Fewer than this part of all are no type of page: a model has four times at most, each for a quarter of the pages.
 const RARE: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq)]

@@ -1,17 +1,19 @@
 //! A disk without moving parts: part by part, later ones on what earlier ones found.
 
+mod changes;
+mod collection;
 mod latency;
 mod parallel;
 mod sizes;
 mod writes;
 
 use self::latency::Modes;
-use self::parallel::Parallel;
+use self::parallel::{Dies, Parallel};
 use self::sizes::Sizes;
 use crate::Error;
 use crate::bench::Bench;
 use crate::device::Hints;
-use crate::numbers::median;
+use crate::numbers::{median, quantile};
 use crate::sheet::{Sheet, plain, rate, size, time};
 use crate::target::Probe;
 
@@ -65,13 +67,27 @@ struct Known {
     link: f64,
     link_command: f64,
     overhead: f64,
+    /// How far that may be off, in nanoseconds.
+    overhead_error: f64,
     dies: u32,
+    /// What stands in the place of numbers that were not seen, which others are reckoned from.
+    assumed: Vec<String>,
 }
 
 impl Known {
     /// What of a lone read of 4 KiB is not the die's.
     fn besides(&self) -> f64 {
         self.overhead + 4096e9 / self.channel + 4096e9 / self.link + self.link_command
+    }
+
+    /// What has to be true for what is reckoned from other numbers.
+    fn if_true(&self) -> Option<String> {
+        (!self.assumed.is_empty()).then(|| self.assumed.join(", and "))
+    }
+
+    /// What a die is busy for with a read of 4 KiB, in the mean.
+    fn die_time(&self) -> f64 {
+        self.modes.mean - self.besides() + 4096e9 / self.channel
     }
 
     /// A page over its channel.
@@ -98,39 +114,76 @@ pub(crate) fn measure(bench: &mut Bench<'_>, hints: &Hints) -> Result<(Sheet, Ve
     let page = sizes.page.unwrap_or(usual::PAGE);
     let channel = sizes.channel.unwrap_or(usual::CHANNEL);
     let (link, link_command) = parallel.link();
-    let mut known =
-        Known { modes, sizes, parallel, page, channel, link, link_command, overhead: 0.0, dies: usual::DIES };
-    overhead(bench, &mut known, &mut sheet)?;
+    let (overhead_error, dies, mut assumed) = (0.0, usual::DIES, Vec::new());
+    if sizes.channel.is_none() {
+        assumed.push(format!("a channel moves {} in pages of {}", plain(&rate(channel)), plain(&size(page))));
+    }
+    let overhead = 0.0;
+    let mut known = Known {
+        modes,
+        sizes,
+        parallel,
+        page,
+        channel,
+        link,
+        link_command,
+        overhead,
+        overhead_error,
+        dies,
+        assumed,
+    };
+    command(bench, &mut known, hints, &mut sheet)?;
     flash(bench, &mut known, &mut sheet)?;
     bus(&known, &mut sheet);
     queue(hints, &mut sheet);
-    write(bench, &known, &mut sheet, &mut remarks)?;
+    changes::measure(bench, &known, hints, &mut sheet, &mut remarks)?;
     sheet.sort(&KEYS);
     Ok((sheet, remarks))
 }
 
+/// No command goes to a disk and back in less, in nanoseconds: a call that ends in the kernel takes one microsecond.
+const ROUND_TRIP: f64 = 3e3;
+
+/// Of a lone read, a command with its link takes no more than this part: where it seems to, a flush with nothing to flush does
+/// more than a command.
+const COMMAND: f64 = 0.8;
+
 /// A flush with nothing to flush is a command and no more.
-fn overhead(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Result<(), Error> {
+fn command(bench: &mut Bench<'_>, known: &mut Known, hints: &Hints, sheet: &mut Sheet) -> Result<(), Error> {
     let mut times = Vec::new();
     bench.one(Probe::flush())?;
     for _ in 0..30 {
         times.push(bench.one(Probe::flush())?.latency().0 as f64);
     }
-    let empty = median(&times);
-    let away: Vec<f64> = times.iter().map(|time| (time / empty.max(1.0) - 1.0).abs()).collect();
+    // The quick ones: what is later is late for reasons of the host's.
+    let empty = quantile(&times, 0.1);
+    let away: Vec<f64> = times.iter().map(|time| (time - empty).abs()).collect();
     let read = known.modes.times.first().copied().unwrap_or_default();
     known.overhead = (empty - known.link_command).max(0.0);
-    if known.overhead > 0.0 && known.besides() < 0.8 * read {
-        let how = "a flush with nothing to flush";
-        sheet.measured("command_overhead", time(known.overhead), median(&away).max(0.01), how);
+    let why = if let Some(why) = hints.flush_is_dropped() {
+        Some(why)
+    } else if empty < ROUND_TRIP {
+        Some("a flush ends too soon to have been at the disk")
+    } else if known.besides() > COMMAND * read {
+        Some("a flush with nothing to flush takes as long as a read")
     } else {
-        known.overhead = usual::OVERHEAD * read;
-        let why = "a flush with nothing to flush takes as long as a read, or no time; a fifth of a read's";
-        sheet.not_visible("command_overhead", time(known.overhead), why);
-    }
+        (known.overhead <= 0.0).then_some("a flush with nothing to flush takes no longer than the link does")
+    };
+    let Some(why) = why else {
+        // Neither is a clock of nanoseconds exact to less than a hundredth of such a time.
+        known.overhead_error = median(&away).max(0.01 * known.overhead);
+        let error = known.overhead_error / known.overhead;
+        sheet.measured("command_overhead", time(known.overhead), error, "a flush with nothing to flush");
+        return Ok(());
+    };
+    known.overhead = usual::OVERHEAD * read;
+    let value = time(known.overhead);
+    known.assumed.push(format!("a command takes {}", plain(&value)));
+    sheet.not_visible("command_overhead", value, format!("{why}; a fifth of a read's time"));
     Ok(())
 }
 
+/// Pages and dies.
 fn flash(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Result<(), Error> {
     match known.sizes.page {
         Some(page) => {
@@ -138,46 +191,105 @@ fn flash(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Result<
         }
         None => sheet.not_visible("page", size(known.page), "longer reads take longer evenly"),
     }
-    let besides = known.besides();
-    let read: Vec<String> = known.modes.times.iter().map(|all| time((all - besides).max(1e3))).collect();
-    let shortest = known.modes.times.first().map_or(1.0, |all| (all - besides).max(1e3));
-    let error = known.modes.spread * known.modes.mean / shortest;
-    let how = "lone reads, less command, channel and link";
-    sheet.measured("read_page", format!("[{}]", read.join(", ")), error, how);
+    read_page(known, sheet);
     let dies = if bench.has_time_for("dies") {
-        parallel::dies(bench, known.page)?.ok_or("no distance between reads makes them wait for one die")
+        parallel::dies(bench, known.page, 1e9 / known.die_time().max(1.0))?
     } else {
-        Err(NO_TIME)
+        Dies::NotTried
     };
-    known.dies = dies.unwrap_or(usual::DIES);
-    let channels = (1..=usual::CHANNELS).rev().find(|count| known.dies.is_multiple_of(*count)).unwrap_or(1);
+    known.dies = match dies {
+        Dies::Found(dies) => dies,
+        Dies::AtLeast(tried) => tried,
+        Dies::Unseen | Dies::NotTried => usual::DIES,
+    };
+    let (channels, each) = split(known.dies);
     let why = "the link is full before a channel is";
     sheet.not_visible("channels", channels.to_string(), why);
-    let each = (known.dies / channels).clamp(1, 64).to_string();
+    let (key, value) = ("dies_per_channel", each.to_string());
     match dies {
-        Ok(dies) => {
+        Dies::Found(dies) if channels * each == dies => {
             let how = format!("{dies} dies in all: reads so many pages apart wait for each other");
-            sheet.found("dies_per_channel", each, how);
+            match known.sizes.page {
+                Some(_) => sheet.found(key, value, how),
+                None => sheet.derived(key, value, format!("pages have {}", plain(&size(known.page))), how),
+            }
         }
-        Err(why) => sheet.not_visible("dies_per_channel", each, why),
+        Dies::Found(dies) => {
+            let why = format!("{dies} dies in all, which no equal number on each channel makes");
+            sheet.not_visible(key, value, why);
+        }
+        Dies::AtLeast(tried) => {
+            let why = format!("at least {tried} dies in all: reads further apart were not tried");
+            sheet.not_visible(key, value, why);
+        }
+        Dies::Unseen => {
+            sheet.not_visible(key, value, "no distance between reads makes them wait for one die");
+        }
+        Dies::NotTried => sheet.not_visible(key, value, NO_TIME),
+    }
+    if !matches!(dies, Dies::Found(_)) {
+        known.assumed.push(format!("there are {} dies", known.dies));
     }
     Ok(())
+}
+
+fn read_page(known: &Known, sheet: &mut Sheet) {
+    /// The least that a device has.
+    const LEAST: f64 = 1e3;
+    let besides = known.besides();
+    let read: Vec<f64> = known.modes.times.iter().map(|all| all - besides).collect();
+    let words: Vec<String> = read.iter().map(|takes| time(takes.max(LEAST))).collect();
+    let value = format!("[{}]", words.join(", "));
+    let shortest = read.first().copied().unwrap_or_default();
+    if shortest < LEAST {
+        let why = "a lone read takes no longer than command, channel and link";
+        return sheet.not_visible("read_page", value, why);
+    }
+    let error = (known.modes.spread * known.modes.mean + known.overhead_error) / shortest;
+    let how = "lone reads, less command, channel and link";
+    sheet.measured_if(known.if_true().as_deref(), "read_page", value, error, how);
+}
+
+/// What a device has of either at most.
+const MOST: u32 = 64;
+
+/// Channels, and dies on each: as many in all, or where no equal numbers make that, the nearest.
+fn split(dies: u32) -> (u32, u32) {
+    // Of several, usually no more than eight channels.
+    let few = || (1..=usual::CHANNELS).rev().chain(usual::CHANNELS + 1..=MOST);
+    let equal = |dies: u32| {
+        few()
+            .find(|count| dies.is_multiple_of(*count) && dies / count <= MOST)
+            .map(|count| (count, dies / count))
+    };
+    let near = (0..dies).find_map(|off| equal(dies + off).or_else(|| equal(dies - off)));
+    near.unwrap_or((1, 1))
 }
 
 fn bus(known: &Known, sheet: &mut Sheet) {
     match known.sizes.channel {
         Some(channel) => {
-            let how = "lone reads within a page, less the link";
-            sheet.measured("channel", rate(channel), known.sizes.beside * 5.0, how);
+            // What bends the line is about a fifth of a lone read's time.
+            let error = known.sizes.beside * 5.0;
+            sheet.measured("channel", rate(channel), error, "lone reads within a page, less the link");
         }
         None => sheet.not_visible("channel", rate(known.channel), "no page is seen"),
     }
     let (link_error, command_error) = known.parallel.link_errors();
-    sheet.measured("link", rate(known.link), link_error, "many reads of 128 KiB against many of 4 KiB");
-    // Were it the dies that limit small reads, the command's share would come out too large.
-    let die = known.modes.mean - known.besides() + 4096e9 / known.channel;
-    let dies_can = f64::from(known.dies) * 1e9 / die.max(1.0);
-    if known.parallel.most() < 0.8 * dies_can {
+    let (link_seen, command_seen) = known.parallel.link_is_seen();
+    if link_seen {
+        sheet.measured("link", rate(known.link), link_error, "many reads of 128 KiB against many of 4 KiB");
+    } else {
+        let why = "many reads of 128 KiB take what no link does more than many of 4 KiB";
+        sheet.not_visible("link", rate(known.link), why);
+    }
+    // Were it the dies that limit small reads, the command's share would come out too large. Places drawn at random leave
+    // some dies idle at any depth; above four fifths of what all can do, they are what limits.
+    let dies_can = f64::from(known.dies) * 1e9 / known.die_time().max(1.0);
+    if !command_seen {
+        let why = "many reads of 4 KiB take no more of the link than their data does";
+        sheet.not_visible("link_command", time(known.link_command), why);
+    } else if known.parallel.most() < 0.8 * dies_can {
         let how = "what many reads of 4 KiB take of the link besides their data";
         sheet.measured("link_command", time(known.link_command), command_error, how);
     } else {
@@ -201,99 +313,22 @@ fn queue(hints: &Hints, sheet: &mut Sheet) {
     sheet.not_visible("queued_flush", queued.to_string(), why);
 }
 
-/// What only writing shows, or why it was not seen.
-struct Written {
-    program: Result<f64, &'static str>,
-    /// With their errors.
-    flush: Result<(f64, f64), &'static str>,
-    buffer: Result<(u64, f64), &'static str>,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn write(
-    bench: &mut Bench<'_>,
-    known: &Known,
-    sheet: &mut Sheet,
-    remarks: &mut Vec<String>,
-) -> Result<(), Error> {
-    let (pages, raw) = blocks(bench.size() * 512, known);
-    sheet.not_visible("erase_block", time(3.5e6), "collecting garbage hides it");
-    sheet.not_visible("pages_per_block", pages.to_string(), "nothing shows where a block ends");
-    let why = "what the flash has beyond the disk's size only shows after long random writing; GiB for GB";
-    sheet.not_visible("raw_size", size(raw), why);
-    let Written { program, flush, buffer } = if bench.may_write {
-        written(bench, known, remarks)?
-    } else {
-        Written { program: Err(READ_ONLY), flush: Err(READ_ONLY), buffer: Err(READ_ONLY) }
-    };
-    match program {
-        Ok(takes) => {
-            let error = known.page_time() / 2.0 / takes;
-            sheet.measured("program_page", time(takes), error, "reads that find every die programming");
+    #[test]
+    fn dies_are_spread_over_channels_that_a_device_can_have() {
+        assert_eq!(split(16), (8, 2));
+        assert_eq!(split(12), (6, 2));
+        assert_eq!(split(7), (7, 1));
+        assert_eq!(split(256), (8, 32));
+        assert_eq!(split(143), (11, 13));
+        // 127 is a prime number.
+        assert_eq!(split(127), (8, 16));
+        for dies in 1..=256 {
+            let (channels, each) = split(dies);
+            assert!(channels <= MOST && each <= MOST && (channels * each).abs_diff(dies) <= 2, "{dies}");
         }
-        Err(why) => sheet.not_visible("program_page", time(usual::PROGRAM), why),
     }
-    match flush {
-        Ok((takes, error)) => {
-            sheet.measured("flush", time(takes), error, "a flush after one write, less its program");
-        }
-        Err(why) => sheet.not_visible("flush", time(usual::FLUSH), why),
-    }
-    match buffer {
-        Ok((bytes, error)) => {
-            let bytes = bytes.clamp(64 << 10, 64 << 30);
-            sheet.measured("write_buffer", size(bytes), error, "how far writes run ahead of the dies");
-        }
-        Err(why) => sheet.not_visible("write_buffer", size(usual::BUFFER), why),
-    }
-    Ok(())
-}
-
-/// Pages of a block and all that the flash holds, where neither is known: usual ones, as far as they go with the disk's
-/// size. The model needs eight blocks more on each die than that fills, and counts no more than 65 532.
-fn blocks(bytes: u64, known: &Known) -> (u64, u64) {
-    const SPARE: u64 = 8;
-    let raw = bytes / 1000 * 1074;
-    let block = |pages: u64| pages * known.page * u64::from(known.dies);
-    let fits = |pages: u64| raw / block(pages) >= bytes.div_ceil(block(pages)) + SPARE;
-    let few = |pages: u64| raw / (pages * known.page) <= 65_000;
-    let mut pages = 768;
-    while !few(pages) && pages < 16_384 {
-        pages *= 2;
-    }
-    while !fits(pages) && pages > 16 {
-        pages = (pages / 2).max(16);
-    }
-    (pages, raw.max((bytes.div_ceil(block(pages)) + SPARE) * block(pages)))
-}
-
-fn written(bench: &mut Bench<'_>, known: &Known, remarks: &mut Vec<String>) -> Result<Written, Error> {
-    bench.step("programs and flushes");
-    let stripe = (u64::from(known.dies) * known.page / 512).min(1024) as u32;
-    let found = writes::measure(bench, stripe)?;
-    // The command goes on meanwhile, and half of the pages come over their channel as the second.
-    let takes = found.programs + known.overhead - 1.5 * known.page_time();
-    let program = if takes > 10e3 { Ok(takes) } else { Err("a read behind writes waits for none") };
-    let takes = program.unwrap_or(usual::PROGRAM) + known.page_time();
-    let flush_error = found.flush_error;
-    let flush = (found.flush - known.overhead - known.link_command - takes).clamp(0.0, 1e9);
-    remarks.push(format!("a write of 4 KiB into the buffer takes {}", plain(&time(found.buffered))));
-    if !bench.has_time_for("write buffer and collection") {
-        return Ok(Written { program, flush: Ok((flush, flush_error)), buffer: Err(NO_TIME) });
-    }
-    let found = writes::sustained(bench)?;
-    let before = rate(found.rate);
-    remarks.push(match found.falls {
-        None => format!(
-            "1 GiB of random writes did not become slower than {} (garbage collection)",
-            plain(&before)
-        ),
-        Some((bytes, slow)) => format!(
-            "garbage collection: after {} of random writes they fall from {} to {}",
-            plain(&size(bytes)),
-            plain(&before),
-            plain(&rate(slow))
-        ),
-    });
-    let buffer = found.buffer.ok_or("the dies take writes as fast as the link brings them");
-    Ok(Written { program, flush: Ok((flush, flush_error)), buffer })
 }

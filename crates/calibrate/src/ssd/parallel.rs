@@ -13,6 +13,11 @@ const APART: u64 = 300;
 const WIDEST: u64 = 256;
 const LARGE: u32 = 256;
 
+/// No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s: in nanoseconds a byte.
+const SLOPES: (f64, f64) = (1.0 / 64.0, 100.0);
+/// As long as a model's command can hold the link, in nanoseconds.
+const MOST_COMMAND: f64 = 1e6;
+
 pub(crate) struct Parallel {
     /// Random reads of 4 KiB a second, at each of [`DEPTHS`].
     pub iops: Vec<f64>,
@@ -36,11 +41,24 @@ impl Parallel {
     /// Bytes a second of the link, and the nanoseconds that each command takes of it besides, if both are what limits small
     /// reads and large ones.
     pub fn link(&self) -> (f64, f64) {
-        let small = 1e9 / self.most();
-        let bytes = f64::from(LARGE - BLOCK) * 512.0;
-        // No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s.
-        let slope = ((self.large - small) / bytes).clamp(1.0 / 64.0, 100.0);
-        (1e9 / slope, (small - f64::from(BLOCK) * 512.0 * slope).clamp(0.0, 1e6))
+        let slope = self.slope().clamp(SLOPES.0, SLOPES.1);
+        (1e9 / slope, self.command(slope).clamp(0.0, MOST_COMMAND))
+    }
+
+    /// Whether each of the two is what came out, and not the nearest that can be.
+    pub fn link_is_seen(&self) -> (bool, bool) {
+        let slope = self.slope();
+        let seen = (SLOPES.0..=SLOPES.1).contains(&slope);
+        (seen, seen && (0.0..=MOST_COMMAND).contains(&self.command(slope)))
+    }
+
+    /// Nanoseconds a byte.
+    fn slope(&self) -> f64 {
+        (self.large - 1e9 / self.most()) / (f64::from(LARGE - BLOCK) * 512.0)
+    }
+
+    fn command(&self, slope: f64) -> f64 {
+        1e9 / self.most() - f64::from(BLOCK) * 512.0 * slope
     }
 
     /// The errors of both, as parts of them, by what the runs that they come from differ in themselves.
@@ -85,9 +103,18 @@ fn drift(timed: &[Timed]) -> f64 {
     (first - second).abs() / (first + second)
 }
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Dies {
+    Found(u32),
+    /// So many were tried, and there are more.
+    AtLeast(u32),
+    Unseen,
+    NotTried,
+}
+
 /// How many dies there are: the least stride in pages of `page` bytes at which many reads go no faster than one die serves
-/// them. `None` if no stride is that slow.
-pub(crate) fn dies(bench: &mut Bench<'_>, page: u64) -> Result<Option<u32>, Error> {
+/// them, which is `one` a second.
+pub(crate) fn dies(bench: &mut Bench<'_>, page: u64, one: f64) -> Result<Dies, Error> {
     let page = page / 512;
     let mut rates = Vec::new();
     for stride in 1..=WIDEST {
@@ -99,24 +126,52 @@ pub(crate) fn dies(bench: &mut Bench<'_>, page: u64) -> Result<Option<u32>, Erro
         let probes: Vec<Probe> = (0..APART).map(|i| Probe::read(start + i * stride * page, BLOCK)).collect();
         rates.push(1e9 / each(&bench.serve(16, &probes)?));
     }
-    Ok(slowest(&rates))
+    Ok(told(&rates, one))
+}
+
+/// From the rates at each stride, counted from 1.
+fn told(rates: &[f64], one: f64) -> Dies {
+    match slowest(rates) {
+        // Two dies or three serve these, and a stride that meets one of them alone is wider than those tried.
+        Some(stride) if rates[stride - 1] > 1.5 * one => Dies::AtLeast(rates.len() as u32),
+        Some(stride) => Dies::Found(stride as u32),
+        None => Dies::Unseen,
+    }
 }
 
 /// The least stride, counted from 1, that is about as slow as any, where that is much slower than most and its multiples are
-/// as slow.
-fn slowest(rates: &[f64]) -> Option<u32> {
+/// as slow. Strides that meet one die more are slower by half at least (three dies against two), so that 1.3 is as slow, and
+/// 1.8 is not.
+fn slowest(rates: &[f64]) -> Option<usize> {
     let least = rates.iter().copied().fold(f64::MAX, f64::min);
     let usual = crate::numbers::median(rates);
     let slow = |rate: &f64| *rate < 1.3 * least;
     let stride = rates.iter().position(slow)? + 1;
     let multiples = || rates.iter().skip(stride - 1).step_by(stride);
     let others = rates.iter().filter(|rate| slow(rate)).count();
-    (usual > 1.8 * least && multiples().all(slow) && others == multiples().count()).then_some(stride as u32)
+    (usual > 1.8 * least && multiples().all(slow) && others == multiples().count()).then_some(stride)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn seen(count: u64, most: u64) -> Dies {
+        let rate = |stride| (count / gcd(count, stride)).min(5) as f64 * 20e3;
+        told(&(1..=most).map(rate).collect::<Vec<_>>(), 20e3)
+    }
+
+    /// As many as are looked for, and more, of which a wide stride meets two or three at a time.
+    #[test]
+    fn more_dies_than_are_looked_for_are_at_least_so_many() {
+        assert_eq!(seen(127, WIDEST), Dies::Found(127));
+        assert_eq!(seen(256, WIDEST), Dies::Found(256));
+        for count in [258, 300, 384, 512] {
+            assert_eq!(seen(count, WIDEST), Dies::AtLeast(256), "{count}");
+        }
+        assert_eq!(seen(64, 40), Dies::AtLeast(40), "on a small disk");
+        assert_eq!(seen(257, WIDEST), Dies::Unseen);
+    }
 
     #[test]
     fn dies_show_where_strides_meet_one() {

@@ -10,18 +10,26 @@ use crate::target::{Probe, Timed};
 
 /// Long enough for the dies to become idle.
 const CALM: Nanos = Nanos::from_millis(30);
+/// A median of so many is off by a quarter of what single ones are.
 const TRIES: usize = 30;
 /// 128 KiB.
 const REQUEST: u32 = 256;
-/// 1 GiB at most to find the buffer's end.
+/// Single requests are no further than this part of the buffer from a line: eight under way are so much of 20 MiB.
+const STRAIGHT: f64 = 0.05;
+const DEPTH: usize = 8;
+/// From 32 MiB to 1 GiB to find the buffer's end.
+const FIRST: u64 = 256;
 const REQUESTS: u64 = 8192;
 
 /// Nanoseconds.
 pub(crate) struct Writes {
     /// Of a write of 4 KiB into the buffer.
     pub buffered: f64,
-    /// By how much longer a read takes that finds all dies programming.
+    /// By how much longer a read takes that finds all dies programming, and how far from that half of them are.
     pub programs: f64,
+    pub programs_error: f64,
+    /// The same half of that time later: less by as much, unless what is programmed is interrupted by the read.
+    pub later: f64,
     /// Of a flush after a write of 4 KiB, and how far away from it half of them are, as a part of it.
     pub flush: f64,
     pub flush_error: f64,
@@ -29,23 +37,43 @@ pub(crate) struct Writes {
 
 /// `stripe`: one page of each die, in sectors.
 pub(crate) fn measure(bench: &mut Bench<'_>, stripe: u32) -> Result<Writes, Error> {
-    let (mut buffered, mut behind, mut flush) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut buffered, mut flush) = (Vec::new(), Vec::new());
     for _ in 0..TRIES {
-        let [small, large, read] = [BLOCK, stripe, BLOCK].map(|room| bench.place(u64::from(room)));
+        let small = bench.place(u64::from(BLOCK));
         let timed = bench.serve(1, &[Probe::write(small, BLOCK), Probe::flush()])?;
         let [write, flushed] = [0, 1].map(|index| timed.get(index).copied().map_or(0.0, nanos));
         buffered.push(write);
         flush.push(flushed);
         bench.idle(CALM);
+    }
+    let (programs, programs_error) = behind(bench, stripe, Nanos::ZERO)?;
+    let (later, _) = behind(bench, stripe, Nanos((programs.max(0.0) / 2.0) as u64))?;
+    let (flush, away) = middle(&flush);
+    let flush_error = away / flush.max(1.0);
+    Ok(Writes { buffered: median(&buffered), programs, programs_error, later, flush, flush_error })
+}
+
+/// By how much longer a read takes so long after a stripe was written, and how far from that half of them are.
+fn behind(bench: &mut Bench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64), Error> {
+    let mut behind = Vec::new();
+    for _ in 0..TRIES {
+        let [large, read] = [stripe, BLOCK].map(|room| bench.place(u64::from(room)));
         let lone = nanos(bench.read(read, BLOCK)?);
-        let timed = bench.serve(1, &[Probe::write(large, stripe), Probe::read(read, BLOCK)])?;
-        behind.push(timed.get(1).copied().map_or(0.0, nanos) - lone);
+        bench.one(Probe::write(large, stripe))?;
+        if later > Nanos::ZERO {
+            bench.idle(later);
+        }
+        behind.push(nanos(bench.read(read, BLOCK)?) - lone);
         bench.idle(CALM);
     }
-    let middle = median(&flush);
-    let away: Vec<f64> = flush.iter().map(|time| (time / middle.max(1.0) - 1.0).abs()).collect();
-    let (buffered, programs) = (median(&buffered), median(&behind));
-    Ok(Writes { buffered, programs, flush: middle, flush_error: median(&away) })
+    Ok(middle(&behind))
+}
+
+/// The median, and how far from it half of the values are.
+fn middle(values: &[f64]) -> (f64, f64) {
+    let middle = median(values);
+    let away: Vec<f64> = values.iter().map(|value| (value - middle).abs()).collect();
+    (middle, median(&away))
 }
 
 fn nanos(timed: Timed) -> f64 {
@@ -58,37 +86,36 @@ pub(crate) struct Sustained {
     pub buffer: Option<(u64, f64)>,
     /// Bytes a second at the end.
     pub rate: f64,
-    /// After so many bytes the rate fell again, to this.
-    pub falls: Option<(u64, f64)>,
 }
 
-/// Writes in sequence, then at random, and looks where that becomes slower.
+/// Writes in sequence, and looks where that becomes slower. First a little, and each time twice as much: a disk that has little
+/// to spare collects garbage soon, and that is slower too.
 pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Sustained, Error> {
+    let most = REQUESTS.min(bench.size() / u64::from(REQUEST) / 2);
+    let bytes = |requests: usize| requests as u64 * u64::from(REQUEST) * 512;
+    let mut count = FIRST;
+    loop {
+        let (knee, pace) = in_sequence(bench, count.min(most))?;
+        // Where the knee lies in the second half itself, that is no line, and what comes out is far from single requests.
+        let clear = knee.is_some_and(|(requests, error)| requests as u64 * 3 < count && error < STRAIGHT);
+        if clear || count >= most {
+            let buffer = knee.map(|(requests, error)| (bytes(requests), error));
+            return Ok(Sustained { buffer, rate: pace * bytes(1) as f64 });
+        }
+        count *= 2;
+    }
+}
+
+/// Where so many requests side by side become slower, and how many a second they are in the end.
+fn in_sequence(bench: &mut Bench<'_>, count: u64) -> Result<(Option<(usize, f64)>, f64), Error> {
     bench.one(Probe::flush())?;
-    let count = REQUESTS.min(bench.size() / u64::from(REQUEST) / 2);
+    bench.idle(CALM);
     let start = bench.place(count * u64::from(REQUEST));
     let probes: Vec<Probe> =
         (0..count).map(|i| Probe::write(start + i * u64::from(REQUEST), REQUEST)).collect();
-    let done = ends(&bench.serve(8, &probes)?);
-    let buffer = knee(&done);
-    let rate = pace(&done[done.len() / 2..]);
-    let places = bench.places(REQUESTS as usize, u64::from(REQUEST));
-    let probes: Vec<Probe> = places.iter().map(|&place| Probe::write(place, REQUEST)).collect();
-    let done = ends(&bench.serve(8, &probes)?);
+    let done = ends(&bench.serve(DEPTH, &probes)?);
     bench.one(Probe::flush())?;
-    let request = f64::from(REQUEST) * 512.0;
-    let bytes = |requests: usize| (requests as f64 * request) as u64;
-    let last = pace(&done[done.len() * 9 / 10..]);
-    let parts: Vec<f64> = done.chunks(256).map(pace).collect();
-    let falls = (last < 0.7 * rate).then(|| {
-        let at = parts.iter().position(|&part| part < 0.7 * rate).unwrap_or(0) * 256;
-        (bytes(at), last * request)
-    });
-    Ok(Sustained {
-        buffer: buffer.map(|(requests, error)| (bytes(requests), error)),
-        rate: rate * request,
-        falls,
-    })
+    Ok((knee(&done), pace(&done[done.len() / 2..])))
 }
 
 fn ends(timed: &[Timed]) -> Vec<f64> {
@@ -113,6 +140,7 @@ fn knee(done: &[f64]) -> Option<(usize, f64)> {
     let begun = done.first()?;
     let late = pace(&done[half..]);
     let early = pace(&done[..(done.len() / 50).max(8).min(done.len())]);
+    // A beginning that is quicker by less may be chance.
     if early < 1.15 * late {
         return None;
     }
@@ -122,8 +150,8 @@ fn knee(done: &[f64]) -> Option<(usize, f64)> {
         .map(|(at, end)| (half + at) as f64 - (end - begun) / 1e9 * late)
         .collect();
     let found = mean(&ahead).max(1.0);
-    // A request more or less is never seen.
-    let beside = rms(ahead.iter().map(|ahead| ahead - found)).max(1.0);
+    // Dies end their programs together, and requests come in as many at once: half of those under way are not seen.
+    let beside = rms(ahead.iter().map(|ahead| ahead - found)).max(DEPTH as f64 / 2.0);
     Some((found as usize, beside / found))
 }
 

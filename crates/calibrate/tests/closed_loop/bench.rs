@@ -19,18 +19,24 @@ pub fn lab(name: &str) -> Device {
 
 /// What measuring finds of a disk of this model, and the device that its file describes.
 pub fn measured(model: &Model, bytes: Bytes, seed: u64, may_write: bool) -> (Calibration, Device) {
-    found(&mut Modelled::new(build(model, bytes, Seed(seed)), bytes), may_write)
+    found(&mut Modelled::new(build(model, bytes, Seed(seed)), bytes), may_write, Hints::default())
+}
+
+/// With what the kernel says of it.
+pub fn measured_with(device: &Device, hints: Hints) -> (Calibration, Device) {
+    let disk = build(&device.model, device.bytes, Seed(1));
+    found(&mut Modelled::new(disk, device.bytes), true, hints)
 }
 
 /// The same, on a machine that is so many nanoseconds late in the mean.
 pub fn measured_in_noise(device: &Device, late: f64) -> (Calibration, Device) {
     let disk = build(&device.model, device.bytes, Seed(1));
-    found(&mut Noisy::new(Modelled::new(disk, device.bytes), late), true)
+    found(&mut Noisy::new(Modelled::new(disk, device.bytes), late), true, Hints::default())
 }
 
-fn found(target: &mut dyn Target, may_write: bool) -> (Calibration, Device) {
+fn found(target: &mut dyn Target, may_write: bool, hints: Hints) -> (Calibration, Device) {
     let stop = AtomicBool::new(false);
-    let plan = Plan { time: USUAL_TIME, may_write, hints: Hints::default() };
+    let plan = Plan { time: USUAL_TIME, may_write, hints };
     let found = calibrate(target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
     let file = found.file(&["made by a test".to_owned()]);
     let device = read_back("measured", &file).unwrap_or_else(|mistakes| panic!("{mistakes}\n{file}"));

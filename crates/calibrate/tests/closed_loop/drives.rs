@@ -110,7 +110,7 @@ fn the_labs_disks_are_found_again() {
 /// A host is late by some ten microseconds, and sometimes by more: the bars hold all the same.
 #[test]
 fn noise_does_not_hide_a_disk() {
-    for name in ["nas-4tb", "enterprise-8tb"] {
+    for name in ["nas-4tb", "enterprise-8tb", "desktop-2tb"] {
         let original = lab(name);
         let found = measured_in_noise(&original, 10e3);
         assert_eq!(beyond(&original, &found, 1), Vec::<String>::new(), "{name}");

@@ -1,8 +1,14 @@
 //! Disks without moving parts.
 
+use disklab_calibrate::modelled::Modelled;
+use disklab_calibrate::sheet::Mark;
+use disklab_calibrate::{Hints, Probe, Target};
+use disklab_des::Random;
+use disklab_disks::build;
 use disklab_spec::device::{Device, Model, Ssd};
+use disklab_units::{Bytes, Nanos, Rate, Seed};
 
-use crate::bench::{LOADS, lab, measured, measured_in_noise, off, rate};
+use crate::bench::{LOADS, lab, measured, measured_in_noise, measured_with, off, rate};
 
 fn ssd(device: &Device) -> &Ssd {
     match &device.model {
@@ -51,15 +57,115 @@ fn kinds_of_pages_are_told_apart() {
     held(&original, &copy);
 }
 
+/// A small disk whose dies are slower than the link, a tenth larger inside than outside.
+fn small() -> Device {
+    let mut original = lab("sata-ssd-1tb");
+    original.bytes = Bytes::gib(4);
+    let Model::Ssd(ssd) = &mut original.model else { panic!("{original:?}") };
+    (ssd.program_page, ssd.write_buffer) = (Nanos::from_millis(1), Bytes::mib(16));
+    (ssd.raw_size, ssd.pages_per_block) = (Bytes::mib(4608), 64);
+    original
+}
+
+/// In bytes a second: 128 KiB at random all over the disk, from when so many times all of it has been written so.
+fn worn(device: &Device, passes: u64) -> f64 {
+    let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(3)), device.bytes);
+    let mut random = Random::new(Seed(3));
+    let all = device.bytes.sectors().0 / 256;
+    let mut write = |count: u64| {
+        let probes: Vec<Probe> = (0..count).map(|_| Probe::write(random.below(all) * 256, 256)).collect();
+        let timed = disk.serve(8, &probes).unwrap();
+        (timed[0].submitted, timed.iter().map(|timed| timed.done).max().unwrap())
+    };
+    write(all * passes);
+    let (begun, end) = write(all / 4);
+    (all / 4 * 256 * 512) as f64 * 1e9 / (end.0 - begun.0) as f64
+}
+
+/// The number with its unit behind `words`, and the error in brackets behind it, as a part.
+fn said(remarks: &[String], words: &str) -> (String, f64) {
+    let remark = remarks.iter().find(|remark| remark.contains(words)).expect("a remark");
+    let rest = &remark[remark.find(words).unwrap() + words.len()..];
+    let (value, rest) = rest.split_once(" (±").unwrap();
+    let (error, _) = rest.split_once(" %").unwrap();
+    (value.trim().to_owned(), error.parse::<f64>().unwrap() / 100.0)
+}
+
+#[test]
+fn the_write_buffer_and_the_collection_of_garbage_are_found_again() {
+    let original = small();
+    let (found, copy) = measured(&original.model, original.bytes, 1, true);
+    let (model, its) = (ssd(&original), ssd(&copy));
+    let error = |key: &str| match &found.sheet.lines.iter().find(|line| line.key == key).unwrap().mark {
+        Mark::Measured { error: Some(error), .. } => *error,
+        other => panic!("{key}: {other:?}"),
+    };
+    for (key, found, wanted) in [
+        ("write_buffer", its.write_buffer.0, model.write_buffer.0),
+        ("program_page", its.program_page.0, model.program_page.0),
+        ("flush", its.flush.0, model.flush.0),
+    ] {
+        let off = off(found as f64, wanted as f64);
+        assert!(off <= error(key) && error(key) < 0.1, "{key}: {off} off, and {} stated", error(key));
+    }
+    // The model keeps four blocks of each die.
+    let kept = 4 * u64::from(model.dies()) * model.block().0;
+    let (onset, error) = said(&found.remarks, "on the full disk, after ");
+    let onset: Bytes = onset.parse().unwrap();
+    let spare = model.raw_size.0 - original.bytes.0 - kept;
+    assert!(off(onset.0 as f64, spare as f64) <= error && error < 0.05, "{onset}, not {spare}: {error}");
+    let (steady, error) = said(&found.remarks, "to a steady ");
+    let steady: Rate = steady.parse().unwrap();
+    let wanted = worn(&original, 3);
+    assert!(off(steady.0 as f64, wanted) <= error && error < 0.05, "{steady}, not {wanted}: {error}");
+    // And so does the copy.
+    assert!(off(its.raw_size.0 as f64, model.raw_size.0 as f64) < 0.03, "{}", its.raw_size);
+    assert!(off(worn(&copy, 3), wanted) < 0.1, "{} instead of {wanted}", worn(&copy, 3));
+}
+
 /// What the host is late by is taken for the disk's, but loads are predicted all the same.
 #[test]
 fn noise_does_not_hide_an_ssd() {
     let original = lab("sata-ssd-1tb");
-    let (_, copy) = measured_in_noise(&original, 2e3);
+    let (_, copy) = measured_in_noise(&original, 10e3);
     let (model, found) = (ssd(&original), ssd(&copy));
     assert_eq!((found.page, found.read_page.len()), (model.page, model.read_page.len()));
     for load in LOADS {
         let (wanted, found) = (rate(&original, load, 3), rate(&copy, load, 3));
         assert!(off(found, wanted) < 0.1, "{load:?}: {found:.1} instead of {wanted:.1} a second");
     }
+}
+
+/// A flush that the kernel drops, or may drop, tells nothing of the disk; and what hangs on it is no longer measured.
+#[test]
+fn a_flush_that_is_dropped_measures_nothing() {
+    let original = lab("sata-ssd-1tb");
+    let dropped = [
+        (Hints { write_cache: Some(false), ..Hints::default() }, "the kernel knows of no write cache"),
+        (Hints { file: true, ..Hints::default() }, "it is a file"),
+    ];
+    for (hints, why) in dropped {
+        let (found, _) = measured_with(&original, hints);
+        let seen = |key| found.unseen().find(|unseen| unseen.0 == key).map(|unseen| unseen.1.to_owned());
+        assert!(seen("command_overhead").is_some_and(|said| said.starts_with(why)), "{:?}", found.sheet);
+        assert!(seen("flush").is_some_and(|said| said.starts_with(why)), "{:?}", found.sheet);
+        let derived: Vec<(&str, &str)> = found.derived().collect();
+        assert!(derived.iter().any(|line| line.0 == "read_page" && line.1.starts_with("a command takes ")));
+        assert!(derived.iter().any(|line| line.0 == "program_page"), "{derived:?}");
+    }
+    let (found, _) = measured_with(&original, Hints { write_cache: Some(true), ..Hints::default() });
+    assert!(found.derived().next().is_none() && found.unseen().all(|unseen| unseen.0 != "flush"));
+}
+
+/// Nor is a flush less a program that was assumed.
+#[test]
+fn a_program_that_does_not_show_makes_no_measured_flush() {
+    let mut original = lab("sata-ssd-1tb");
+    let Model::Ssd(ssd) = &mut original.model else { panic!("{original:?}") };
+    // What is programmed is interrupted for a read.
+    ssd.suspend = Some(Nanos::from_micros(30));
+    let (found, _) = measured(&original.model, original.bytes, 1, true);
+    assert!(found.unseen().any(|unseen| unseen.0 == "program_page"), "{:?}", found.sheet);
+    let derived: Vec<(&str, &str)> = found.derived().collect();
+    assert_eq!(derived, [("flush", "a program takes 500 us")]);
 }

@@ -5,11 +5,10 @@ use std::fmt::Write;
 
 use disklab_spec::device::{Device, Model};
 use disklab_spec::join::{Join, Profile};
+use disklab_spec::machine::groups::Group;
+use disklab_spec::machine::lsblk::Disk;
 use disklab_units::Bytes;
 use disklab_units::prose::visible;
-
-use super::groups::Group;
-use super::lsblk::Disk;
 
 #[derive(Debug)]
 pub struct Draft {

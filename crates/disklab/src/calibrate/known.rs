@@ -20,9 +20,10 @@ pub struct Known {
 }
 
 pub fn of(path: &Path) -> Known {
+    let file = path.metadata().is_ok_and(|metadata| metadata.file_type().is_file());
     let plain = Known {
         model: visible(&path.display().to_string()),
-        hints: Hints::default(),
+        hints: Hints { file, ..Hints::default() },
         rotational: None,
         part: true,
         sysfs: None,
@@ -48,6 +49,7 @@ pub fn of(path: &Path) -> Known {
             queue_depth: depth.and_then(|depth| depth.parse().ok()),
             write_cache: word("queue/write_cache").map(|cache| cache == "write back"),
             queued_flush: word("device/model").map(|_| nvme),
+            file: false,
         },
         rotational: word("queue/rotational").map(|rotational| rotational == "1"),
         part,

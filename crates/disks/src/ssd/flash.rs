@@ -100,6 +100,13 @@ enum Work {
     Long(Long),
 }
 
+/// What a die can begin with. It comes to the rest of [`Work`] from these alone.
+enum Next {
+    Sense(Sensed, Nanos),
+    TakeIn(Row, Target),
+    Long(Long),
+}
+
 /// Programs or erases.
 #[derive(Clone, Copy)]
 struct Long {
@@ -343,16 +350,24 @@ impl Flash {
 
     /// Gives an idle die something to do.
     fn next_work(&mut self, at: Nanos, index: usize, calendar: &mut Calendar<Event>) {
-        let work = self.choose(at, index);
+        let next = self.choose(at, index);
         let die = &mut self.dies[index];
-        (die.work, die.since) = (work, at);
-        match work {
-            Work::Idle => return,
-            Work::Sense(_, end) | Work::Long(Long { end, .. }) | Work::Suspend(end) => {
+        die.since = at;
+        match next {
+            None => {
+                die.work = Work::Idle;
+                return;
+            }
+            Some(Next::Sense(sensed, end)) => {
+                die.work = Work::Sense(sensed, end);
                 calendar.schedule(end, Event::Die(index as u32));
             }
-            Work::TakeIn(..) | Work::SendOut(_) => {
-                die.row_taken = at;
+            Some(Next::Long(long)) => {
+                die.work = Work::Long(long);
+                calendar.schedule(long.end, Event::Die(index as u32));
+            }
+            Some(Next::TakeIn(row, target)) => {
+                (die.work, die.row_taken) = (Work::TakeIn(row, target), at);
                 self.want_channel(at, index, calendar);
             }
         }
@@ -362,7 +377,7 @@ impl Flash {
         self.working += 1;
     }
 
-    fn choose(&mut self, at: Nanos, index: usize) -> Work {
+    fn choose(&mut self, at: Nanos, index: usize) -> Option<Next> {
         let die = &mut self.dies[index];
         if let Some(held) = &die.held {
             // Reads that keep coming do not hold it up for longer than it takes by itself.
@@ -375,56 +390,52 @@ impl Flash {
                 // It went on while the die read.
                 #[cfg(test)]
                 let left = if Bug::DieUsedTwice.is_planted() { left.saturating_sub(stood) } else { left };
-                return Work::Long(Long {
+                return Some(Next::Long(Long {
                     what: held.what,
                     end: at.saturating_add(left),
                     firm_until: at.saturating_add(stood),
                     asked: false,
-                });
+                }));
             }
         }
         let programs_due = self.favour_programs && !die.programmed_last;
         if !programs_due && let Some(read) = die.reads.pop_front() {
             die.programmed_last = false;
-            return Work::Sense(Sensed::Host(read), at.saturating_add(read.sense));
+            return Some(Next::Sense(Sensed::Host(read), at.saturating_add(read.sense)));
         }
         if self.log.is_ready()
             && die.space.takes_row(&self.map)
             && let Some(target) = die.space.host_target(&self.map)
         {
             die.programmed_last = true;
-            return Work::TakeIn(Row::Host(self.log.take(&mut die.row)), target);
+            return Some(Next::TakeIn(Row::Host(self.log.take(&mut die.row)), target));
         }
         if let Some(step) = die.space.collect(&mut self.map, self.resting) {
             die.programmed_last = true;
             return self.collect(at, index, step);
         }
-        match die.reads.pop_front() {
-            Some(read) => Work::Sense(Sensed::Host(read), at.saturating_add(read.sense)),
-            None => Work::Idle,
-        }
+        let read = die.reads.pop_front()?;
+        Some(Next::Sense(Sensed::Host(read), at.saturating_add(read.sense)))
     }
 
-    fn collect(&mut self, at: Nanos, index: usize, step: Step) -> Work {
+    fn collect(&mut self, at: Nanos, index: usize, step: Step) -> Option<Next> {
         let sense = match step {
             Step::Read { block, unit, .. } => self.sense(unit, block),
             _ => Nanos::ZERO,
         };
         let die = &mut self.dies[index];
-        match step {
-            Step::Read { bytes, .. } => Work::Sense(Sensed::Moved(bytes), at.saturating_add(sense)),
-            Step::Write => match die.space.target(&self.map) {
-                Some(target) => {
-                    die.space.take_row(&self.map, &mut die.row);
-                    Work::TakeIn(Row::Moved, target)
-                }
-                None => Work::Idle,
-            },
+        Some(match step {
+            Step::Read { bytes, .. } => Next::Sense(Sensed::Moved(bytes), at.saturating_add(sense)),
+            Step::Write => {
+                let target = die.space.target(&self.map)?;
+                die.space.take_row(&self.map, &mut die.row);
+                Next::TakeIn(Row::Moved, target)
+            }
             Step::Erase => {
                 let end = at.saturating_add(self.times.erase);
-                Work::Long(Long { what: Change::Erase, end, firm_until: at, asked: false })
+                Next::Long(Long { what: Change::Erase, end, firm_until: at, asked: false })
             }
-        }
+        })
     }
 
     fn end_work(&mut self, at: Nanos, die: usize, calendar: &mut Calendar<Event>) {

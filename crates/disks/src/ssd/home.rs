@@ -51,6 +51,14 @@ impl Home {
         die * shape.blocks_per_die + index
     }
 
+    /// The units of one block of each die, if they follow one another and begin with this one.
+    pub fn stripe(&self, shape: &Shape, unit: u32) -> Option<Range<u32>> {
+        let Self::InOrder = self else { return None };
+        let length = u64::from(shape.dies) * u64::from(shape.rows_per_block) * u64::from(shape.units_per_row);
+        let end = (u64::from(unit) + length).min(u64::from(shape.units)) as u32;
+        u64::from(unit).is_multiple_of(length).then_some(unit..end)
+    }
+
     /// How many units were in a die's block of this index.
     pub fn count(&self, shape: &Shape, die: u32, index: u32) -> u32 {
         let first = index * shape.rows_per_block;

@@ -119,9 +119,43 @@ impl Map {
         self.leave(unit, BUFFER);
     }
 
-    /// The unit's data is no longer of interest.
-    pub fn trim(&mut self, unit: u32) {
-        self.leave(unit, NOWHERE);
+    /// The data of these units is no longer of interest.
+    pub fn trim(&mut self, units: Range<u32>) {
+        let mut unit = units.start;
+        while unit < units.end {
+            if let Some(stripe) = self.untouched(unit).filter(|stripe| stripe.end <= units.end) {
+                // A whole disk is many such, and each unit's block would be reckoned by itself.
+                for die in 0..self.shape.dies {
+                    let block = self.home_in_order(unit, die);
+                    if matches!(self.contents[block], Contents::Home) {
+                        self.valid[block] = 0;
+                    }
+                }
+                unit = stripe.end;
+                self.places[stripe.start as usize..stripe.end as usize].fill(NOWHERE);
+            } else {
+                self.leave(unit, NOWHERE);
+                unit += 1;
+            }
+        }
+    }
+
+    /// The units of a block of each die, if they begin at `unit` and none of them was written or trimmed since the disk was made.
+    fn untouched(&self, unit: u32) -> Option<Range<u32>> {
+        let stripe = self.home.stripe(&self.shape, unit)?;
+        let whole = |die: u32| {
+            let block = self.home_in_order(unit, die);
+            let units = self.home.count(&self.shape, die, self.index(block as BlockId));
+            // Of a block that was never collected, all that is valid is what the disk was made with.
+            units == 0 || matches!(self.contents[block], Contents::Home) && self.valid[block] == units
+        };
+        (0..self.shape.dies).all(whole).then_some(stripe)
+    }
+
+    /// The block of `die` in the stripe of `unit`.
+    fn home_in_order(&self, unit: u32, die: u32) -> usize {
+        let index = unit / self.shape.units_per_row / self.shape.dies / self.shape.rows_per_block;
+        (die * self.shape.blocks_per_die + index) as usize
     }
 
     fn leave(&mut self, unit: u32, code: u16) {
@@ -223,4 +257,57 @@ impl Map {
 pub(crate) enum Rows {
     Home(Range<u32>),
     Written(Packed, Cursor),
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_spec::device::Preconditioned;
+    use disklab_units::Seed;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Four dies with blocks of 16 rows of 4 units: 256 units in a stripe.
+    fn map(units: u32, how: Preconditioned) -> Map {
+        let shape = Shape {
+            units,
+            dies: 4,
+            blocks_per_die: units.div_ceil(256) + 8,
+            rows_per_block: 16,
+            units_per_row: 4,
+        };
+        let home = Home::new(how, &shape, Seed(1));
+        Map::new(shape, home)
+    }
+
+    proptest! {
+        /// A range at once is what its units are one after another.
+        #[test]
+        fn ranges_are_trimmed_as_single_units_are(
+            units in 1..3_000_u32,
+            written in prop::collection::vec((any::<u32>(), any::<bool>()), 0..30),
+            ranges in prop::collection::vec((any::<u32>(), any::<u32>()), 1..5),
+            at_random in any::<bool>(),
+        ) {
+            let how = if at_random { Preconditioned::AtRandom } else { Preconditioned::InOrder };
+            let (mut at_once, mut singly) = (map(units, how), map(units, how));
+            for map in [&mut at_once, &mut singly] {
+                for &(unit, programmed) in &written {
+                    map.buffer(unit % units);
+                    if programmed {
+                        map.settle(unit % units, map.shape.blocks_per_die - 1);
+                    }
+                }
+            }
+            for (one, other) in ranges.into_iter().chain([(0, units)]) {
+                let (one, other) = (one % (units + 1), other % (units + 1));
+                let range = one.min(other)..one.max(other);
+                at_once.trim(range.clone());
+                range.for_each(|unit| singly.leave(unit, NOWHERE));
+                prop_assert_eq!(&at_once.places, &singly.places);
+                prop_assert_eq!(&at_once.valid, &singly.valid);
+                prop_assert_eq!(&at_once.stale, &singly.stale);
+            }
+        }
+    }
 }

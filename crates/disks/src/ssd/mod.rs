@@ -4,8 +4,8 @@
 //! the one link, row by row. A write is done for the host once it is in the buffer, which the dies empty as a [`log`]
 //! by whole rows, wherever there is room ([`space`]); the [`map`] knows where everything is.
 //!
-//! Not modelled: reading the rest of 4 KiB of which a part is written, wear and its levelling, read retries, the map's own
-//! reads and writes.
+//! Not modelled: joining of writes in the buffer (of two for the same place both are programmed), reading the rest of 4 KiB of
+//! which a part is written, wear and its levelling, read retries, the map's own reads and writes.
 
 mod flash;
 mod home;
@@ -197,9 +197,7 @@ impl SsdDisk {
     /// The units that lie within these sectors as a whole are nowhere any more.
     fn trim(&mut self, sectors: Range<u64>) {
         let unit = UNIT.sectors().0;
-        for unit in sectors.start.div_ceil(unit)..sectors.end / unit {
-            self.flash.map.trim(unit as u32);
-        }
+        self.flash.map.trim(sectors.start.div_ceil(unit) as u32..(sectors.end / unit) as u32);
     }
 
     fn accept_read(&mut self, at: Nanos, moving: Moving, start: u64) {

@@ -1,8 +1,8 @@
 use disklab_spec::array::Array;
+use disklab_spec::machine::{groups, lsblk};
 use disklab_spec::read::Reader;
 
 use super::*;
-use crate::array::{groups, lsblk};
 
 fn devices() -> BTreeMap<String, Device> {
     let lab = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab");

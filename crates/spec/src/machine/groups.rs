@@ -1,7 +1,7 @@
 //! Which disks belong together, as the tools of btrfs, md and ZFS tell it. What their words do not say is a guess of the
 //! draft's, and said there.
 
-use disklab_spec::join::{Join, Profile};
+use crate::join::{Join, Profile};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {

@@ -1,0 +1,138 @@
+//! When a disk that is full begins to collect garbage, and what it writes at in the end: everything is written once in order,
+//! then at random, until its pace no longer changes. Destroys all.
+
+use disklab_units::Nanos;
+
+use crate::Error;
+use crate::bench::Bench;
+use crate::numbers::{mean, median};
+use crate::target::Probe;
+
+/// 128 KiB, in sectors: as large as a stretch of a few dies' pages, so that a collected block has gaps as large.
+const REQUEST: u32 = 256;
+const DEPTH: usize = 8;
+/// A thousandth of the disk: its pace is known well enough, and the place of a change to that part.
+const WINDOWS: u64 = 1000;
+/// Requests of a window at least, so that a pace is more than chance.
+const LEAST: u64 = 64;
+/// Collection moves at least as much as it makes room for on any disk that has less to spare than it holds; half of the pace is
+/// lost. Three quarters are between that and chance.
+const SLOW: f64 = 0.75;
+/// So many windows one after another are slow: none of them is somebody else's doing.
+const LASTING: usize = 8;
+/// What is written at random is at most so many times the disk: greedy collection is near its steady state once everything
+/// has been written anew.
+const TIMES: u64 = 2;
+/// Two eighths of the disk, one after the other, whose paces differ by no more than this part: the state is steady.
+const STEADY: f64 = 0.03;
+
+/// Bytes and bytes a second.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Collected {
+    /// Written at random until it became slower, to within a window to either side; `None` if it never did.
+    pub onset: Option<u64>,
+    pub window: u64,
+    pub fresh: f64,
+    /// At the end, and by which part that still changed.
+    pub last: f64,
+    pub change: f64,
+}
+
+impl Collected {
+    pub fn is_steady(&self) -> bool {
+        self.change < STEADY
+    }
+}
+
+/// `buffer`: so many bytes are taken before the dies have them. Ends early when the time is up.
+pub(crate) fn measure(bench: &mut Bench<'_>, buffer: u64) -> Result<Collected, Error> {
+    let request = u64::from(REQUEST);
+    let all = bench.size() / request;
+    let each = (all / WINDOWS).max(LEAST);
+    for first in (0..all).step_by(each as usize) {
+        let there = first..(first + each).min(all);
+        let probes: Vec<Probe> = there.map(|index| Probe::write(index * request, REQUEST)).collect();
+        bench.serve(DEPTH, &probes)?;
+    }
+    bench.one(Probe::flush())?;
+    let mut ends = vec![bench.now()];
+    let eighth = (all / 8 / each).max(LASTING as u64) as usize;
+    while (ends.len() as u64 - 1) * each < TIMES * all && bench.time_left() > Nanos::ZERO {
+        let places = bench.places(each as usize, request);
+        // As fio does: at multiples of their length.
+        let probes: Vec<Probe> =
+            places.iter().map(|place| Probe::write(place / request * request, REQUEST)).collect();
+        let timed = bench.serve(DEPTH, &probes)?;
+        ends.push(timed.iter().map(|timed| timed.done).max().unwrap_or(bench.now()));
+        let enough = (ends.len() as u64 - 1) * each >= all && ends.len() % eighth == 0;
+        if enough && collected(&ends, each * request * 512, eighth, buffer).is_steady() {
+            break;
+        }
+    }
+    bench.one(Probe::flush())?;
+    Ok(collected(&ends, each * request * 512, eighth, buffer))
+}
+
+/// From the ends of windows of so many bytes, the first of which is the beginning of all.
+fn collected(ends: &[Nanos], window: u64, eighth: usize, buffer: u64) -> Collected {
+    let paces: Vec<f64> = ends
+        .windows(2)
+        .map(|pair| window as f64 * 1e9 / pair[1].saturating_sub(pair[0]).0.max(1) as f64)
+        .collect();
+    // What went into the buffer came faster than what goes on behind it.
+    let begun = ((buffer / window) as usize + 1).min(paces.len());
+    let slow = |fresh: f64| {
+        paces.windows(LASTING).skip(begun).position(|some| some.iter().all(|pace| *pace < SLOW * fresh))
+    };
+    // At first what is fresh is not known to last.
+    let first = &paces[begun..(begun + LASTING).min(paces.len())];
+    let onset = slow(median(first)).map(|windows| windows + begun);
+    let fresh = median(&paces[begun..onset.unwrap_or(paces.len()).max(begun)]);
+    let part = |back: usize| {
+        let end = paces.len().saturating_sub(back * eighth);
+        let spans: Vec<f64> = paces[end.saturating_sub(eighth)..end].iter().map(|pace| 1.0 / pace).collect();
+        if spans.is_empty() { 0.0 } else { 1.0 / mean(&spans) }
+    };
+    let (last, before) = (part(0), part(1));
+    let change = if before > 0.0 { (last / before - 1.0).abs() } else { 1.0 };
+    let onset = onset.map(|windows| (windows as u64 * window + window / 2).saturating_sub(buffer));
+    Collected { onset, window, fresh, last, change }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Windows of 1 MB that take so long each, in milliseconds.
+    fn ends(takes: impl IntoIterator<Item = u64>) -> Vec<Nanos> {
+        let mut now = Nanos::ZERO;
+        let mut ends = vec![now];
+        for millis in takes {
+            now += Nanos::from_millis(millis);
+            ends.push(now);
+        }
+        ends
+    }
+
+    fn found(takes: impl IntoIterator<Item = u64>, buffer: u64) -> Collected {
+        collected(&ends(takes), 1_000_000, 20, buffer)
+    }
+
+    #[test]
+    fn the_onset_is_where_writes_stay_slower() {
+        let takes = |room: u64| (0..200).map(move |at| if at < room || at == 20 { 2 } else { 10 });
+        let slow = found(takes(70), 0);
+        assert!(slow.onset.unwrap().abs_diff(70_000_000) <= slow.window, "{slow:?}");
+        assert!((slow.fresh - 500e6).abs() < 1.0 && (slow.last - 100e6).abs() < 1.0, "{slow:?}");
+        assert!(slow.is_steady());
+        // What the buffer took had not reached the dies.
+        assert!(found(takes(70), 10_000_000).onset.unwrap().abs_diff(60_000_000) <= slow.window);
+    }
+
+    #[test]
+    fn a_pause_is_no_onset_and_a_falling_pace_no_steady_state() {
+        let paused = found((0..200).map(|at| if (40..44).contains(&at) { 50 } else { 2 }), 0);
+        assert_eq!(paused.onset, None);
+        assert!(!found((0..200).map(|at| 2 + at / 10), 0).is_steady());
+    }
+}

@@ -1,0 +1,15 @@
+#![no_main]
+
+use disklab_spec::machine::{groups, lsblk};
+
+// What lsblk, btrfs, mdadm and zpool say.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    // As the program takes what they say.
+    let said = String::from_utf8_lossy(data);
+    if let Ok(disks) = lsblk::read(&said) {
+        assert!(disks.iter().all(|disk| disk.bytes.0 > 0 && disk.paths.contains(&disk.path)));
+    }
+    for group in [groups::btrfs, groups::md, groups::zfs].into_iter().flat_map(|read| read(&said)) {
+        assert!(!group.name.is_empty());
+    }
+});
