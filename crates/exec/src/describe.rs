@@ -2,7 +2,9 @@
 
 use crate::{power_cut, stack};
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
-use disklab_guest::plan::{Background, Gate, Measure, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile};
+use disklab_guest::plan::{
+    Background, Gate, Measure, PIDS, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
+};
 use disklab_spec::cache::Mode;
 use disklab_spec::device::{Constant, Model};
 use disklab_spec::suite::Metadata;
@@ -18,9 +20,6 @@ pub const DISKS: &str = "disks";
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 /// btrfs's statistics of each device's reads, where the kernel has them.
 const READ_STATS: &str = "/sys/fs/btrfs/*/devinfo/*/read_stats";
-/// The luck of a policy that chooses by pid repeats after so many: divisible by 2, 3 and 4 copies.
-const PIDS: u32 = 12;
-
 /// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
 pub fn machine(trial: &Trial, trace: bool) -> Machine {
     let disks = trial.devices.iter().enumerate();
@@ -137,7 +136,8 @@ pub fn device_settings(trial: &Trial) -> Vec<Setting> {
 /// chances the seeds take each in turn, instead of drawing one: two copies are four cases, and four seeds meet them all.
 fn luck(trial: &Trial) -> (u32, u32) {
     let index = trial.seed_index.saturating_sub(1);
-    (index % PIDS, index / 2 % PIDS)
+    let round = PIDS.cast_unsigned();
+    (index % round, index / 2 % round)
 }
 
 /// fio opens its file when it begins.

@@ -11,6 +11,9 @@ pub const TRIAL: &str = "/mnt/trial";
 /// Where a background's trees are.
 pub const TREES: &str = "/mnt/pool/trees";
 
+/// The luck of a policy that chooses by pid repeats after so many: divisible by 2, 3 and 4 copies.
+pub const PIDS: i32 = 12;
+
 /// A background's tree, from 0.
 pub fn tree(number: u32) -> String {
     format!("{TREES}/{number}")
@@ -20,7 +23,7 @@ pub fn tree(number: u32) -> String {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// So many process ids are used up first: the luck of policies that choose by pid.
+    /// So many process ids are used up first, from a multiple of [`PIDS`] on: the luck of policies that choose by pid.
     pub burn_pids: u32,
     /// Settings of block devices, before anything touches them.
     pub device_settings: Vec<Setting>,

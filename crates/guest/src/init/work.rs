@@ -7,7 +7,7 @@ use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{Failure, Steps, background, bcache, keep, raid, setting};
-use crate::plan::{Look, Measure, Mount, POOL, Plan, Setting, Touch, ZeroFile};
+use crate::plan::{Look, Measure, Mount, PIDS, POOL, Plan, Setting, Touch, ZeroFile};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::fs;
@@ -22,6 +22,9 @@ const MARK: &str = "/sys/module/disklab/parameters/mark";
 const PARTS: u64 = 64;
 
 pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
+    if plan.measure.is_some() {
+        round_pids()?;
+    }
     burn_pids(plan.burn_pids)?;
     apply(&plan.device_settings, steps)?;
     if let Some(cache) = &plan.cache {
@@ -68,10 +71,21 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Uses process ids up until the next one is the first of a round of [`PIDS`]. Kernels differ in how many threads they
+/// have started by then, and what chooses by pid is to have the same luck in all of them.
+fn round_pids() -> Result<(), Failure> {
+    while burn_pid()? % PIDS != PIDS - 1 {}
+    Ok(())
+}
+
 fn burn_pids(count: u32) -> Result<(), Failure> {
-    (0..count).try_for_each(|_| {
-        std::thread::spawn(|| ()).join().map_err(|_| "a thread that does nothing failed".to_owned())
-    })
+    (0..count).try_for_each(|_| burn_pid().map(drop))
+}
+
+/// Uses a process id up, and says which.
+fn burn_pid() -> Result<i32, Failure> {
+    let thread = std::thread::spawn(|| rustix::thread::gettid().as_raw_nonzero().get());
+    thread.join().map_err(|_| "a thread that does nothing failed".to_owned())
 }
 
 fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
