@@ -227,25 +227,29 @@ impl Geometry {
 
     /// Where `sector` begins.
     pub fn place(&self, sector: u64) -> Place {
-        let zone = self.zone_by(|zone| zone.first_sector <= sector);
+        self.place_in(self.zone_by(|zone| zone.first_sector <= sector), sector).0
+    }
+
+    /// Where a sector of `zone` begins, and its number on its track.
+    fn place_in(&self, zone: &Zone, sector: u64) -> (Place, u64) {
         let in_zone = zone.on_medium(sector.saturating_sub(zone.first_sector));
         let (track, on_track) = (in_zone / zone.sectors_per_track, in_zone % zone.sectors_per_track);
         let (cylinder, surface) = (track / self.surfaces, track % self.surfaces);
         let along = zone.along(on_track, self.turn);
-        Place {
+        let place = Place {
             cylinder: (zone.first_cylinder + cylinder) as u32,
             surface: self.surface(zone, cylinder, surface),
             tape: zone.start + cylinder * zone.cylinder_pitch + surface * zone.track_pitch + along,
-        }
+        };
+        (place, on_track)
     }
 
     /// Where the sector before `end` has passed the head: on its own track, before any skew.
     pub fn end_place(&self, end: u64) -> Place {
         let last = end.saturating_sub(1);
         let zone = self.zone_by(|zone| zone.first_sector <= last);
-        let on_track = zone.on_medium(last.saturating_sub(zone.first_sector)) % zone.sectors_per_track;
         let along = |sectors: u64| zone.along(sectors, self.turn);
-        let place = self.place(last);
+        let (place, on_track) = self.place_in(zone, last);
         Place { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
     }
 

@@ -118,11 +118,17 @@ impl Mechanics {
     #[inline]
     fn reach_by(&self, seeks: &impl SeekTime, arm: Arm, angle: u64, target: &Target) -> u64 {
         let travel = self.travel_by(seeks, arm, target);
-        let ahead = u64::from(target.angle) + self.turn - angle;
-        let first = ahead.min(ahead.wrapping_sub(self.turn));
+        let first = self.first_pass(angle, target);
         let short = travel.saturating_sub(first);
         let missed: u64 = (0..self.longest_turns).map(|turns| u64::from(short > turns * self.turn)).sum();
         first + missed * self.turn
+    }
+
+    /// Until the target first comes round, whether the head is there or not.
+    #[inline]
+    fn first_pass(&self, angle: u64, target: &Target) -> u64 {
+        let ahead = u64::from(target.angle) + self.turn - angle;
+        ahead.min(ahead.wrapping_sub(self.turn))
     }
 
     /// The part of it that the arm takes, without the wait.
@@ -166,6 +172,10 @@ impl Mechanics {
         let mut best = None;
         let mut shortest = u64::MAX;
         for (index, target) in targets.enumerate() {
+            // Of 32 candidates all but a few come round too late, wherever they are: no need to ask for the seek.
+            if self.first_pass(angle, target) >= shortest {
+                continue;
+            }
             let reach = self.reach_by(seeks, arm, angle, target);
             if reach < shortest {
                 (best, shortest) = (Some((index, reach)), reach);
