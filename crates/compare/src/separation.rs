@@ -331,7 +331,7 @@ mod tests {
             told(&[20e6, 21e6], &[40e6, 41e6]),
             format!(
                 "{begin}at its disk it queues for 20.5 ms instead of 40.5 ms; it is served the same, 8 ms; {served}, so that \
-                 these are not parts of the first two"
+                 these do not add up to the first two"
             )
         );
         assert_eq!(

@@ -51,7 +51,7 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
     if waiting.medians().is_none() {
         let per_request = requests_of_disks(treatment, baseline);
         text = match waits {
-            Some(_) => format!("{text}; {per_request}, so that these are not parts of the first two"),
+            Some(_) => format!("{text}; {per_request}, so that these do not add up to the first two"),
             None => {
                 format!(
                     "{text}; how long it queued is not known: {per_request}, and no closing record tells it"

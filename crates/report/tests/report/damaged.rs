@@ -28,6 +28,9 @@ fn a_line_that_was_cut_off() {
     let page = html(record.path());
     assert!(lost(&page).contains("the last line of trials.jsonl is not whole"), "{}", lost(&page));
     assert!(page.contains("15 of 18 trials ok, 1 failed, 2 not run"));
+    // Said once of each.
+    let matrix = between(&page, "id=\"matrix\"", "</section>");
+    assert!(matrix.contains(": not run</div>") && !matrix.contains("has not run"), "{matrix}");
 }
 
 #[test]
