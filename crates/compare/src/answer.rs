@@ -127,6 +127,20 @@ pub fn told(change: Option<Change>, verdict: Verdict) -> String {
     change.map_or_else(String::new, |change| format!("{} {verdict}", self::change(change.percent)))
 }
 
+/// Why a change that looks certain is undecided: `None` where its interval says so itself, and of a verdict that is given.
+/// `verdicts` is how many alpha holds over.
+pub fn why_undecided(it: &Judgement, verdicts: usize) -> Option<String> {
+    let change = it.change.filter(|_| it.verdict == Verdict::Undecided)?;
+    if change.low <= 0.0 && change.high >= 0.0 {
+        return None;
+    }
+    let (one, other) = it.trials;
+    let seeds = disklab_units::prose::count(one.min(other), "seed");
+    let are = if one.min(other) == 1 { "is" } else { "are" };
+    let among = if verdicts > 1 { format!("among {verdicts} verdicts") } else { "to be certain".to_owned() };
+    Some(format!("{seeds} {are} too few {among}"))
+}
+
 /// `hdd-raid1, background none, randread-4k-qd1, jobs 4`.
 pub fn values(cell: &Cell) -> String {
     cell.0.iter().map(|(axis, value)| named(axis, value)).collect::<Vec<_>>().join(", ")
@@ -228,6 +242,19 @@ mod tests {
             "about 140 seeds would decide half of them, and of more than 1000 seeds all, each with a chance of 80 %; \
              of 1 more nothing can be said"
         );
+    }
+
+    #[test]
+    fn what_is_undecided_says_why() {
+        let open = |low, high| Judgement {
+            change: Some(Change { percent: 53.0, low, high }),
+            ..cell("one", 53.0, Verdict::Undecided)
+        };
+        let why = |low, high, verdicts| why_undecided(&open(low, high), verdicts);
+        assert_eq!(why(52.0, 54.0, 27).unwrap(), "5 seeds are too few among 27 verdicts");
+        assert_eq!(why(-54.0, -52.0, 1).unwrap(), "5 seeds are too few to be certain");
+        assert_eq!(why(-1.0, 54.0, 27), None);
+        assert_eq!(why_undecided(&cell("one", 3.0, Verdict::Better), 9), None);
     }
 
     #[test]

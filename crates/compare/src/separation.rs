@@ -4,10 +4,14 @@
 //! Something separates two choices where the ranges of all their trials have nothing in common and their medians differ by
 //! the least effect of interest. It is said of the recorded numbers only: which of them is the cause of another is not known.
 
+mod time;
+
 use disklab_collect::sample::DeviceSample;
 use disklab_collect::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
+
+use time::{Times, time};
 
 /// So far apart, as a share, may the requests of fio and those of the disks be for both to be the same requests.
 const SAME_REQUESTS: f64 = 0.05;
@@ -19,6 +23,9 @@ const FEWEST: usize = 2;
 pub struct Side<'a> {
     pub name: &'a str,
     pub samples: &'a [&'a Sample],
+    /// Of the trials whose closing record tells it: how long a request queued at its disk before that began with it, on
+    /// average over all disks' requests; ns.
+    pub queued: &'a [f64],
 }
 
 /// What was looked at, side by side.
@@ -64,6 +71,7 @@ type Measure = fn(&Sample) -> Option<f64>;
 const LATENCY: (&str, Unit, Measure) = ("mean latency", Unit::Nanos, |it| positive(it.lat_mean_ns));
 const SERVICE: (&str, Unit, Measure) = ("mean service by the disks", Unit::Nanos, service);
 const WAITING: (&str, Unit, Measure) = ("mean waiting: latency without service", Unit::Nanos, waiting);
+const QUEUED: &str = "mean queueing at a disk, before its service";
 const BUSIEST_SHARE: (&str, Unit, Measure) =
     ("reads of the disk with most of them", Unit::Share, |it| greatest(it, |d| d.read_share));
 const UTILISATION_GAP: (&str, Unit, Measure) =
@@ -87,6 +95,9 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
     let deepest = fact(DEEPEST);
     let (latency, service, waiting) = (fact(LATENCY), fact(SERVICE), fact(WAITING));
     let distance = fact(DISTANCE);
+    let queued =
+        Fact::of_values(QUEUED, Unit::Nanos, treatment.queued.to_vec(), baseline.queued.to_vec(), smallest);
+    let times = Times { latency: &latency, service: &service, waiting: &waiting, queued: &queued };
     let sentences = if treatment.samples.len().min(baseline.samples.len()) < FEWEST {
         vec![
             "With fewer than two trials on a side there is no range that a difference could be held against"
@@ -109,7 +120,7 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
                 treatment,
                 baseline,
             ),
-            time(&latency, &service, &waiting, treatment, baseline, smallest),
+            time(&times, treatment, baseline, smallest),
             in_words(
                 &distance,
                 "a request begins",
@@ -121,7 +132,7 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
         let said: Vec<String> = said.into_iter().flatten().collect();
         if said.is_empty() { vec![nothing(treatment, baseline)] } else { said }
     };
-    Separation { sentences, facts: vec![shares, gap, deepest, latency, service, waiting, distance] }
+    Separation { sentences, facts: vec![shares, gap, deepest, latency, service, waiting, queued, distance] }
 }
 
 impl Fact {
@@ -133,12 +144,22 @@ impl Fact {
         baseline: Side,
         smallest: f64,
     ) -> Self {
-        let over = |side: Side| Spread::of(side.samples.iter().filter_map(|sample| measure(sample)));
-        let enough =
-            |side: Side| side.samples.iter().filter(|sample| measure(sample).is_some()).count() >= FEWEST;
-        let (one, other) = (over(treatment), over(baseline));
+        let values = |side: Side| side.samples.iter().filter_map(|sample| measure(sample)).collect();
+        Self::of_values(name, unit, values(treatment), values(baseline), smallest)
+    }
+
+    /// A value for each trial that has one.
+    fn of_values(
+        name: &'static str,
+        unit: Unit,
+        treatment: Vec<f64>,
+        baseline: Vec<f64>,
+        smallest: f64,
+    ) -> Self {
+        let enough = treatment.len().min(baseline.len()) >= FEWEST;
+        let (one, other) = (Spread::of(treatment), Spread::of(baseline));
         let apart = match (&one, &other) {
-            (Some(one), Some(other)) if enough(treatment) && enough(baseline) => {
+            (Some(one), Some(other)) if enough => {
                 !one.overlaps(other) && !near(one.median, other.median, smallest)
             }
             _ => false,
@@ -199,52 +220,6 @@ fn busiest(side: Side<'_>) -> Option<&str> {
     let same = side.samples.iter().all(|sample| of(sample) == Some(first));
     let disk = &side.samples[0].devices[first];
     same.then_some(disk.name.as_str())
-}
-
-/// Queueing against service.
-fn time(
-    latency: &Fact,
-    service: &Fact,
-    waiting: &Fact,
-    treatment: Side,
-    baseline: Side,
-    smallest: f64,
-) -> Option<String> {
-    let (one, other) = latency.medians().filter(|_| latency.apart)?;
-    let mut text = format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
-    let alike = |fact: &Fact| {
-        let (one, other) = (fact.treatment?.median, fact.baseline?.median);
-        Some(near(one, other, smallest))
-    };
-    let part = |fact: &Fact, verb: &str| {
-        let (one, other) = fact.medians()?;
-        Some(match (fact.apart, alike(fact)?) {
-            (true, _) => format!("it {verb} {one} instead of {other}"),
-            (false, true) => format!("it {verb} the same, {one}"),
-            (false, false) => {
-                format!("how long it {verb} differs by no more than it does between seeds ({one}, {other})")
-            }
-        })
-    };
-    // Less of it, where a request takes longer, is no reason for that.
-    let longer = |fact: &Fact| Some(fact.treatment?.median > fact.baseline?.median);
-    let contrary = service.apart && longer(service) != longer(latency);
-    let waits = part(waiting, "waits");
-    let link = match (contrary, &waits) {
-        (true, _) => ", although ",
-        (false, Some(_)) => "; ",
-        (false, None) => ": ",
-    };
-    if let Some(waits) = &waits {
-        text = format!("{text}: {waits}");
-    }
-    if let Some(served) = part(service, "is served") {
-        text = format!("{text}{link}{served}");
-    }
-    if waits.is_none() {
-        text += "; how long it waited is not known: the disks served others than fio's requests, or served these otherwise";
-    }
-    Some(text)
 }
 
 fn nothing(treatment: Side, baseline: Side) -> String {
@@ -313,7 +288,7 @@ mod tests {
 
     fn separated(treatment: &[Sample], baseline: &[Sample]) -> Separation {
         let (one, other): (Vec<_>, Vec<_>) = (treatment.iter().collect(), baseline.iter().collect());
-        let side = |name, samples| Side { name, samples };
+        let side = |name, samples| Side { name, samples, queued: &[] };
         separation(side("queue", &one), side("pid", &other), 0.02)
     }
 
@@ -333,7 +308,38 @@ mod tests {
             ]
         );
         let apart: Vec<bool> = told.facts.iter().map(|fact| fact.apart).collect();
-        assert_eq!(apart, [true, true, true, true, false, true, false]);
+        assert_eq!(apart, [true, true, true, true, false, true, false, false]);
+    }
+
+    /// The disks serve two requests for each of fio's: latency less service would be of nobody's requests.
+    #[test]
+    fn queueing_is_told_from_closing_records_where_requests_are_not_fios() {
+        let twice = |latency: f64| Sample { requests: 500, ..sample(&[0.5, 0.5], latency, 8_000_000) };
+        let (queue, pid) = ([twice(31e6), twice(32e6)], [twice(52e6), twice(53e6)]);
+        let told = |queued: &[f64], of_pid: &[f64]| {
+            let (one, other): (Vec<_>, Vec<_>) = (queue.iter().collect(), pid.iter().collect());
+            let told = separation(
+                Side { name: "queue", samples: &one, queued },
+                Side { name: "pid", samples: &other, queued: of_pid },
+                0.02,
+            );
+            told.sentences.last().expect("a sentence").clone()
+        };
+        let begin = "a request takes 31.5 ms with queue, 52.5 ms with pid: ";
+        let served = "the disks served 2.00 requests for each of fio's with queue, 2.00 with pid";
+        assert_eq!(
+            told(&[20e6, 21e6], &[40e6, 41e6]),
+            format!(
+                "{begin}at its disk it queues for 20.5 ms instead of 40.5 ms; it is served the same, 8 ms; {served}, so that \
+                 these do not add up to the first two"
+            )
+        );
+        assert_eq!(
+            told(&[], &[40e6]),
+            format!(
+                "{begin}it is served the same, 8 ms; how long it queued is not known: {served}, and no closing record tells it"
+            )
+        );
     }
 
     #[test]
@@ -366,15 +372,6 @@ mod tests {
         let told = separated(&one, &other);
         assert!(told.sentences[0].starts_with("With fewer than two trials"), "{told:?}");
         assert!(told.facts.iter().all(|fact| !fact.apart) && told.facts[0].treatment.is_some());
-    }
-
-    #[test]
-    fn waiting_is_not_told_where_the_disks_served_others_too() {
-        let beside = |latency: f64| Sample { requests: 500, ..sample(&[0.5, 0.5], latency, 8_000_000) };
-        let told = separated(&[beside(31e6), beside(32e6)], &[beside(52e6), beside(53e6)]);
-        let expected = "a request takes 31.5 ms with queue, 52.5 ms with pid: it is served the same, 8 ms; \
-             how long it waited is not known: the disks served others than fio's requests, or served these otherwise";
-        assert_eq!(told.sentences, [expected]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
+use crate::words;
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
 ///
@@ -163,7 +164,13 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         writeln!(out)?;
         let seeds = answer::seeds_to_decide(&judgements);
         for sentence in sentences.into_iter().chain(seeds).chain([terms.in_words(&contests, until)]) {
-            writeln!(out, "{sentence}.")?;
+            let text = format!("{sentence}.");
+            // What is pasted elsewhere is not broken here.
+            let lines = match format {
+                Format::Table => words::wrapped(&text, screen.width, "  "),
+                _ => vec![text],
+            };
+            lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         }
     }
     out.flush()?;

@@ -10,6 +10,7 @@ pub use disklab_store::record::{FOLDER, name_of};
 use serde::Serialize;
 
 use crate::exit::Failure;
+use crate::screen::Screen;
 
 /// How many of the latest runs are named where one is not found.
 const NAMED: usize = 5;
@@ -40,6 +41,23 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
         }
     };
     Err(Failure::mistaken(format!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug())))
+}
+
+/// The record of which one trial is wanted: lines of others that cannot be read are told, and keep nobody from that.
+pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record, Failure> {
+    let error = match Record::open(folder) {
+        Ok(record) => return Ok(record),
+        Err(error) => error,
+    };
+    match Record::open_damaged(folder) {
+        Ok((record, lost)) if record.outcome(trial).is_some() => {
+            for sentence in lost {
+                screen.remark(&format!("not read: {sentence}"));
+            }
+            Ok(record)
+        }
+        _ => Err(error.into()),
+    }
 }
 
 fn is_record(folder: &Path) -> bool {

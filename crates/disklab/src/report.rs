@@ -149,10 +149,12 @@ fn picture(args: &Args, source: &Source, screen: &Screen) -> Result<String, Fail
     let Found { chart, others } =
         pictures::find(source, panel, kind, &args.cell).map_err(Failure::mistaken)?;
     if !others.is_empty() {
+        let axes: Vec<String> = chart.cell.0.iter().map(|(axis, _)| format!("{axis}=...")).collect();
         screen.remark(&format!(
-            "the picture is of {}; --cell chooses another: {}",
+            "the picture is of {}, one of {} cells; --cell {} chooses another",
             answer::values(&chart.cell),
-            others.join("; ")
+            others.len() + 1,
+            axes.join(",")
         ));
     }
     Ok(chart.standalone(&Provenance {

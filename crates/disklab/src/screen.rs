@@ -22,8 +22,8 @@ pub enum When {
 
 /// How wide a table may be where nobody says: in a pipe or a file.
 const USUAL_WIDTH: usize = 120;
-/// Narrower terminals get lines that they wrap themselves.
-const LEAST_WIDTH: usize = 60;
+/// Narrower terminals get lines that they wrap themselves: the words are longer than that.
+const LEAST_WIDTH: usize = 24;
 
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "they are answers to separate questions")]
@@ -74,6 +74,12 @@ impl Screen {
             width: if size == 0 { USUAL_WIDTH } else { size.max(LEAST_WIDTH) },
             progress: io::stderr().is_terminal() && can_paint(),
         }
+    }
+
+    /// Without colours.
+    #[cfg(test)]
+    pub fn of_width(width: usize) -> Self {
+        Self { json: false, color: false, color_errors: false, width, progress: false }
     }
 
     /// Standard output. Errors of it become the right exit status with `?`.

@@ -26,8 +26,9 @@ pub struct Args {
 }
 
 pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let record = Record::open(&records::find(&args.run)?)?;
+    let folder = records::find(&args.run)?;
     let Some(id) = &args.trial else {
+        let record = Record::open(&folder)?;
         if screen.json {
             screen.json(&merge::Report::of(&record))?;
         } else {
@@ -37,6 +38,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Ok);
     };
+    let record = records::with_trial(&folder, id, screen)?;
     let outcome = outcome(&record, id)?;
     trial::print(&record, outcome, screen)?;
     Ok(Exit::Ok)

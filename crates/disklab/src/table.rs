@@ -2,7 +2,10 @@
 
 use std::io::Write;
 
-use comfy_table::{Attribute, Cell, CellAlignment, ContentArrangement, LineStyle, TableStyle};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
+};
+use console::measure_text_width;
 
 use crate::exit::Failure;
 use crate::screen::Screen;
@@ -21,26 +24,16 @@ pub enum Side {
 /// A table in the making.
 #[derive(Debug)]
 pub struct Table {
-    inner: comfy_table::Table,
-    sides: Vec<Side>,
+    columns: Vec<(String, Side)>,
+    rows: Vec<(Vec<String>, Option<Attribute>)>,
+    color: bool,
 }
 
 impl Table {
     /// A column's head may have several lines.
     pub fn new(columns: &[(&str, Side)], color: bool) -> Self {
-        let mut inner = comfy_table::Table::new();
-        inner.load_style(STYLE).force_no_tty();
-        if color {
-            inner.enforce_styling();
-        }
-        let head = columns.iter().map(|&(name, side)| {
-            Cell::new(name).set_alignment(alignment(side)).add_attribute(Attribute::Bold)
-        });
-        inner.set_header(head.collect::<Vec<_>>());
-        for (index, column) in inner.column_iter_mut().enumerate() {
-            column.set_padding((0, if index + 1 < columns.len() { GAP } else { 0 }));
-        }
-        Self { inner, sides: columns.iter().map(|&(_, side)| side).collect() }
+        let columns = columns.iter().map(|&(name, side)| (name.to_owned(), side)).collect();
+        Self { columns, rows: Vec::new(), color }
     }
 
     pub fn row<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>) {
@@ -53,43 +46,147 @@ impl Table {
     }
 
     fn add<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>, attribute: Option<Attribute>) {
-        let cell = |(text, &side): (T, &Side)| {
-            let cell = Cell::new(text).set_alignment(alignment(side));
-            attribute.map_or(cell.clone(), |attribute| cell.add_attribute(attribute))
-        };
-        let cells: Vec<_> = cells.into_iter().zip(&self.sides).map(cell).collect();
-        self.inner.add_row(cells);
+        let mut cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
+        cells.truncate(self.columns.len());
+        self.rows.push((cells, attribute));
     }
 
     /// The lines as wide as their contents want.
     pub fn lines(&self) -> Vec<String> {
-        self.inner.lines().map(|line| line.trim_end().to_owned()).collect()
+        lines(&self.made(&self.all()))
     }
 
     /// Columns that [`Table::lines`] take. Colours take none.
     pub fn width(&self) -> usize {
-        let contents = self.inner.column_max_content_widths();
-        let gap = usize::from(GAP);
-        contents.iter().map(|&width| usize::from(width) + gap).sum::<usize>().saturating_sub(gap)
+        width(&self.made(&self.all()))
     }
 
-    /// Prints it. Where it is too wide for the screen, long texts are broken.
-    pub fn print(mut self, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
+    fn all(&self) -> Vec<usize> {
+        (0..self.columns.len()).collect()
+    }
+
+    /// Prints it. Where it is too wide for the screen, texts are broken at blanks; where that is not enough, it is several
+    /// tables, each with the first column: no word and no number is broken, unless it is alone too wide.
+    pub fn print(self, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
         let room = screen.width.saturating_sub(indent.len());
-        if self.width() > room {
-            self.inner.set_content_arrangement(ContentArrangement::Dynamic);
-            self.inner.set_width(u16::try_from(room).unwrap_or(u16::MAX));
-        }
-        for line in self.lines() {
-            writeln!(out, "{indent}{line}")?;
+        for part in self.parts(room) {
+            let mut table = self.made(&part);
+            if width(&table) > room {
+                for (column, index) in table.column_iter_mut().zip(&part) {
+                    let least = self.least(*index) + usize::from(column.padding_width());
+                    let least = Width::Fixed(u16::try_from(least).unwrap_or(u16::MAX));
+                    column.set_constraint(ColumnConstraint::LowerBoundary(least));
+                }
+                table.set_content_arrangement(ContentArrangement::Dynamic);
+                table.set_width(u16::try_from(room).unwrap_or(u16::MAX));
+            }
+            for line in lines(&table) {
+                writeln!(out, "{indent}{line}")?;
+            }
         }
         Ok(())
     }
+
+    /// The columns of each of the tables that fit into so much room.
+    fn parts(&self, room: usize) -> Vec<Vec<usize>> {
+        let least = |part: &[usize]| {
+            part.iter().map(|index| self.least(*index) + usize::from(GAP)).sum::<usize>() - usize::from(GAP)
+        };
+        if self.width() <= room || self.columns.len() < 3 || least(&self.all()) <= room {
+            return vec![self.all()];
+        }
+        let mut parts: Vec<Vec<usize>> = Vec::new();
+        for index in 1..self.columns.len() {
+            match parts.last_mut() {
+                Some(part) if least(&[part.as_slice(), &[index]].concat()) <= room => part.push(index),
+                _ => parts.push(vec![0, index]),
+            }
+        }
+        parts
+    }
+
+    /// How narrow a column can be: words stay whole, and what stands at the right, numbers with their units, too.
+    fn least(&self, index: usize) -> usize {
+        let (head, side) = &self.columns[index];
+        let cells = || self.rows.iter().filter_map(|(cells, _)| cells.get(index));
+        let words = |text: &str| text.split_whitespace().map(measure_text_width).max().unwrap_or(0);
+        let longest = match side {
+            Side::Left => cells().map(|cell| words(cell)).max(),
+            Side::Right => cells().flat_map(|cell| cell.lines()).map(measure_text_width).max(),
+        };
+        words(head).max(longest.unwrap_or(0))
+    }
+
+    fn made(&self, part: &[usize]) -> comfy_table::Table {
+        let mut table = comfy_table::Table::new();
+        table.load_style(STYLE).force_no_tty();
+        if self.color {
+            table.enforce_styling();
+        }
+        let head = part.iter().map(|index| {
+            let (name, side) = &self.columns[*index];
+            Cell::new(name).set_alignment(alignment(*side)).add_attribute(Attribute::Bold)
+        });
+        table.set_header(head.collect::<Vec<_>>());
+        for (at, column) in table.column_iter_mut().enumerate() {
+            column.set_padding((0, if at + 1 < part.len() { GAP } else { 0 }));
+        }
+        for (cells, attribute) in &self.rows {
+            let cell = |index: &usize| {
+                let text = cells.get(*index).map_or("", String::as_str);
+                let cell = Cell::new(text).set_alignment(alignment(self.columns[*index].1));
+                attribute.map_or(cell.clone(), |attribute| cell.add_attribute(attribute))
+            };
+            table.add_row(part.iter().map(cell).collect::<Vec<_>>());
+        }
+        table
+    }
+}
+
+fn lines(table: &comfy_table::Table) -> Vec<String> {
+    table.lines().map(|line| line.trim_end().to_owned()).collect()
+}
+
+fn width(table: &comfy_table::Table) -> usize {
+    let contents = table.column_max_content_widths();
+    let gap = usize::from(GAP);
+    contents.iter().map(|&width| usize::from(width) + gap).sum::<usize>().saturating_sub(gap)
 }
 
 fn alignment(side: Side) -> CellAlignment {
     match side {
         Side::Left => CellAlignment::Left,
         Side::Right => CellAlignment::Right,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(columns: usize) -> Vec<String> {
+        let mut table = Table::new(
+            &[("", Side::Left), ("device", Side::Left), ("mean wait", Side::Right), ("verdict", Side::Left)],
+            false,
+        );
+        table.row(["round-robin:4096", "enterprise-8tb", "13.4 ms", "undecided (about 14 seeds)"]);
+        table.row(["pid", "nas-12tb", "1.2 ms", "baseline"]);
+        let mut out = Vec::new();
+        table.print(&Screen::of_width(columns), "  ", &mut out).unwrap();
+        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn no_word_and_no_number_is_broken() {
+        for columns in [120, 80, 70, 60, 50, 40] {
+            let lines = printed(columns);
+            let all = lines.join("\n");
+            for word in ["round-robin:4096", "enterprise-8tb", "13.4 ms", "undecided", "baseline"] {
+                assert!(all.contains(word), "{columns}, {word}:\n{all}");
+            }
+            assert!(lines.iter().all(|line| line.chars().count() <= columns), "{columns}:\n{all}");
+        }
+        assert_eq!(printed(120).len(), 4);
+        assert!(printed(40).iter().filter(|line| line.contains("round-robin:4096")).count() > 1);
     }
 }

@@ -52,7 +52,7 @@ pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if screen.json {
         return Err(Failure::mistaken("a trace is printed as --format csv or blkparse; leave out --json"));
     }
-    let record = Record::open(&records::find(&args.run)?)?;
+    let record = records::with_trial(&records::find(&args.run)?, &args.trial, screen)?;
     let outcome = show::outcome(&record, &args.trial)?;
     let path = find(&raw(&record, outcome)?)?;
     let name = path.file_name().unwrap_or_default();

@@ -17,8 +17,9 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::MARKER;
 
-/// Pixels of a picture at its natural size; it is scaled to the width that there is.
-pub const WIDTH: f64 = 720.0;
+/// Pixels of a picture at its natural size; it is scaled to the width that there is. Two stand beside each other on a wide window,
+/// and one fits a telephone with letters that can still be read.
+pub const WIDTH: f64 = 440.0;
 
 /// A picture of one panel.
 #[derive(Debug)]
@@ -29,6 +30,8 @@ pub struct Chart {
     pub title: String,
     /// Which of several with the same title. Empty where there is one.
     pub about: String,
+    /// What has to be known to read it, in words. Mostly empty.
+    pub note: String,
     /// What it shows, for who cannot see it.
     pub says: String,
     /// What it is about, as of its section.
@@ -106,6 +109,7 @@ impl Chart {
             kind: kind.to_owned(),
             title: title.into(),
             about: String::new(),
+            note: String::new(),
             says: says.into(),
             cell: Cell::default(),
             table,
@@ -123,7 +127,8 @@ impl Chart {
         let natural = format!("--width:{:.0}px", self.width);
         html! {
             figure.chart id=(id) data-chart=(self.kind) style=(natural) {
-                figcaption { (self.title) @if !self.about.is_empty() { span.about { (self.about) } } }
+                figcaption { (self.title) @if !self.about.is_empty() { span.about { (self.about) } }
+                    @if !self.note.is_empty() { span.note { (self.note) } } }
                 div.picture {
                     svg role="img" viewBox=(size) width=(svg::number(self.width)) height=(svg::number(self.height))
                         data-edges=[self.edges()] aria-label=(self.full_title()) {
@@ -153,9 +158,10 @@ impl Chart {
                 desc id="desc" { (self.says) }
                 metadata { "disklab " (disklab) "; record: " (records) "; made by: " (command) }
                 style { (PreEscaped(ink::STANDALONE)) }
+                @if self.inner.contains(ink::HATCHED) { defs { (ink::hatches()) } }
                 rect.paper width="100%" height="100%" fill="#ffffff" {}
                 text x="12" y="22" font-size=(svg::number(size)) font-weight="600" fill=(ink::TEXT) { (title) }
-                g transform={"translate(0," (ink::TITLE) ")"} { (PreEscaped(&self.inner)) }
+                g transform={"translate(0," (ink::TITLE) ")"} { (PreEscaped(svg::as_seen(&self.inner))) }
             }
         };
         format!("{MARKER}\n{}\n", visible(&text.into_string()))

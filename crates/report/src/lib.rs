@@ -4,21 +4,26 @@
 //! - [`fates`]: what became of trials without a result; [`notes`]: remarks on those with one;
 //! - [`source`]: what a report is made of: records as far as they can be read, their contests and verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
-//! - [`traces`]: traces of trials that are held against each other; [`over_time`]: their pictures, with [`raster`] and [`embedded`];
+//! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces; [`over_time`]: their pictures, with
+//!   [`addresses`], [`raster`] and [`embedded`];
+//! - [`overview`]: all cells in one picture; [`limits`]: what no record says;
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
 //! A report computes nothing: numbers are the record's, or come from `collect`, `stats` and `compare`. It reads records
 //! and their raw files, and writes nothing: the caller gets a string.
 
+pub mod addresses;
 pub mod chart;
 pub mod embedded;
 pub mod fates;
 pub mod latency;
+pub mod limits;
 pub mod markdown;
 pub mod measures;
 pub mod merge;
 pub mod notes;
 pub mod over_time;
+pub mod overview;
 pub mod page;
 pub mod panel;
 pub mod pictures;
@@ -26,6 +31,7 @@ pub mod raster;
 pub mod source;
 pub mod tally;
 pub mod text;
+pub mod to_watch;
 pub mod traces;
 
 /// The panels, one file each.

@@ -12,12 +12,9 @@ use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
 use serde::Serialize;
 
+use crate::limits;
 use crate::measures;
 use crate::tally::Tally;
-
-/// Every result of the kernel executor carries this.
-const VALIDITY: &str = "CPU time is not modelled: the guest's processor takes no time for anything. What code asks of \
-                        the disks shows here; what it costs itself does not.";
 
 /// Of results that were imported nothing is known but what their files say.
 const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab audit` says what of them \
@@ -25,7 +22,7 @@ const IMPORTED: &str = "Imported results: what they are valid for is not known h
 
 /// What a record's numbers do not say.
 pub fn validity(record: &Record) -> &'static str {
-    if record.manifest().imported.is_some() { IMPORTED } else { VALIDITY }
+    if record.manifest().imported.is_some() { IMPORTED } else { limits::together() }
 }
 
 /// Which kernels, and which fio.

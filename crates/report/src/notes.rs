@@ -15,20 +15,26 @@ pub struct Notes<'a> {
 }
 
 impl<'a> Notes<'a> {
+    /// The number of a remark's kind, counted from 1.
+    pub fn number(&mut self, remark: &'a Remark, trial: &'a str) -> usize {
+        let known = self.all.iter().position(|(it, _)| discriminant(*it) == discriminant(remark));
+        let at = known.unwrap_or(self.all.len());
+        if known.is_none() {
+            self.all.push((remark, Vec::new()));
+        }
+        if self.all[at].1.last() != Some(&trial) {
+            self.all[at].1.push(trial);
+        }
+        at + 1
+    }
+
     /// The number of each kind that is among the remarks on a trial, counted from 1.
     pub fn numbers(&mut self, remarks: &'a [Remark], trial: &'a str) -> Vec<usize> {
         let mut numbers = Vec::new();
         for remark in remarks.iter().filter(|remark| !remark.doubts()) {
-            let known = self.all.iter().position(|(it, _)| discriminant(*it) == discriminant(remark));
-            let at = known.unwrap_or(self.all.len());
-            if known.is_none() {
-                self.all.push((remark, Vec::new()));
-            }
-            if self.all[at].1.last() != Some(&trial) {
-                self.all[at].1.push(trial);
-            }
-            if !numbers.contains(&(at + 1)) {
-                numbers.push(at + 1);
+            let number = self.number(remark, trial);
+            if !numbers.contains(&number) {
+                numbers.push(number);
             }
         }
         numbers

@@ -1,24 +1,26 @@
 //! Pictures of one trial over time: lines for each disk, and where its requests were.
 
+mod strips;
+
 use disklab_trace::Timeline;
 use disklab_trace::timeline::{Bin, Disk};
 use disklab_units::prose::digits;
 use kuva::prelude::{LegendPosition, LinePlot, Plot};
 use kuva::render::annotations::{ShadedRegion, TextAnnotation};
-use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, ink, number};
-use crate::embedded::base64;
-use crate::raster;
+use crate::addresses::{Beyond, Reach};
+use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::traces::Detail;
 
-/// Two of them stand beside each other on a page of the usual width, in which letters then have their own size.
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 240.0;
+const HEIGHT: f64 = 225.0;
+/// Of each further row of the legend; and disks in a row.
+const LEGEND: f64 = 18.0;
+const IN_A_ROW: usize = 5;
 /// Rows of a table: stretches of time.
 const STRETCHES: usize = 12;
 /// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
-const LEFT: f64 = 64.0;
-const DRAWN: f64 = 420.0;
+const LEFT: f64 = 52.0;
+const DRAWN: f64 = 330.0;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A trial of which there is a trace.
@@ -29,7 +31,10 @@ pub struct Watched {
     pub names: Vec<String>,
     pub line: Timeline,
     /// By disk: the sectors that the rows of its rasters are of.
-    pub reach: Vec<(u64, u64)>,
+    pub frames: Vec<Reach>,
+    /// By disk: what is beyond the upper edge and the lower.
+    pub beyond: Vec<[Beyond; 2]>,
+    pub detail: Detail,
     /// Its trace ends before the phase does.
     pub cut: bool,
     /// Of the whole phase, as far as it is known.
@@ -78,6 +83,17 @@ pub struct Scale {
     /// Of each measure.
     tops: Vec<f64>,
     seconds: f64,
+    /// It is of one trial alone, and says so.
+    own: bool,
+}
+
+/// Trials whose lengths differ by more have axes of their own: the shorter one would be a sliver.
+const FACTOR: f64 = 2.0;
+
+/// Whether two of these differ so much in length that they are not drawn on one axis.
+pub fn differ_in_length(all: &[Watched]) -> bool {
+    let seconds = || all.iter().map(|it| it.seconds);
+    seconds().fold(0.0, f64::max) > FACTOR * seconds().fold(f64::INFINITY, f64::min)
 }
 
 impl Scale {
@@ -87,7 +103,12 @@ impl Scale {
             bins.map(measure.of).fold(0.0, f64::max) * 1.05
         };
         let tops = MEASURES.iter().map(|it| if it.unit == "%" { 100.0 } else { top(it).max(0.01) }).collect();
-        Self { tops, seconds: all.map(|it| it.seconds).fold(0.0, f64::max) }
+        Self { tops, seconds: all.map(|it| it.seconds).fold(0.0, f64::max), own: false }
+    }
+
+    /// Of a trial that stands beside one of another length.
+    pub fn of_one(it: &Watched) -> Self {
+        Self { own: true, ..Self::of(std::iter::once(it)) }
     }
 }
 
@@ -98,7 +119,7 @@ pub fn pictures(it: &Watched, side: &str, scale: &Scale) -> Vec<Chart> {
         .zip(&scale.tops)
         .map(|(measure, top)| lines(measure, *top, it, side, scale))
         .collect();
-    charts.push(addresses(it, side, scale));
+    charts.push(strips::addresses(it, side, scale));
     charts
 }
 
@@ -116,10 +137,11 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
         Plot::Line(plot.with_line_style(series.line()))
     };
     let plots = line.disks.iter().enumerate().map(plot).collect();
-    let mut layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, HEIGHT)
+    let legend = names.len().saturating_sub(1) / IN_A_ROW;
+    let height = HEIGHT + legend as f64 * LEGEND;
+    let mut layout = ink::layout((0.0, scale.seconds), (0.0, top), WIDTH, height)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label("s of the measured phase")
-        .with_y_label(measure.unit)
         .with_legend_entries(
             names.iter().enumerate().map(|(at, name)| ink::Series::of(at).entry(name)).collect(),
         )
@@ -163,6 +185,9 @@ fn place(seconds: f64, scale: &Scale) -> f64 {
 /// With what it is about, and where the rows of its table are.
 fn finished(mut chart: Chart, it: &Watched, scale: &Scale) -> Chart {
     chart.about = it.about();
+    if scale.own {
+        chart.about = format!("{}; axes of its own, {} s", chart.about, digits(it.seconds));
+    }
     let line = &it.line;
     let at = |edge: usize| place((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9, scale);
     let edges = std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(at).collect();
@@ -185,75 +210,6 @@ fn table(line: &Timeline, names: &[String], show: &dyn Fn(&Bin) -> String) -> Ta
         table.row(std::iter::once(format!("{} to {}", at(from), at(to))).chain(fields));
     }
     table
-}
-
-/// Pixels between the strips of disks, above and below them all.
-const GAP: f64 = 8.0;
-const HEAD: f64 = 24.0;
-const FOOT: f64 = 40.0;
-
-/// seekwatcher's picture: addresses against time, each disk in a strip of its own.
-fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
-    let Watched { line, names, .. } = it;
-    let strip = line.disks.first().map_or(0, |disk| disk.reads.rows()) as f64;
-    let height = HEAD + line.disks.len() as f64 * (strip + GAP) + FOOT;
-    let top = |index: usize| HEAD + index as f64 * (strip + GAP);
-    let step = tick_step(scale.seconds);
-    let ticks = (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds);
-    let end = place(it.told(), scale);
-    let inner = html! {
-        g fill=(ink::TEXT) font-size="12" {
-            @for (at, (colour, word)) in [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")].iter().enumerate() {
-                rect x=(LEFT + at as f64 * 80.0) y="5" width="10" height="10" fill=(colour) {}
-                text x=(LEFT + at as f64 * 80.0 + 15.0) y="14" { (word) }
-            }
-            text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
-            @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
-                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 7)) }
-                rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
-                image x=(LEFT) y=(top(index)) width=(number(end - LEFT)) height=(strip) preserveAspectRatio="none"
-                    style="image-rendering:pixelated"
-                    href={"data:image/png;base64," (base64(&raster::png(&disk.reads, &disk.writes)))} {}
-                (ends(it.reach.get(index).copied().unwrap_or_default(), top(index), strip))
-            }
-            @if it.cut {
-                rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end)) height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}
-                @if let Some((middle, words)) = missing(it, scale) {
-                    text x=(number(place(middle, scale))) y=(number(HEAD.midpoint(height - FOOT))) text-anchor="middle" { (words) }
-                }
-            }
-            @for tick in ticks {
-                text x=(number(place(tick, scale))) y=(height - 24.0) text-anchor="middle" { (short(tick, step)) }
-            }
-            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase" }
-        }
-    };
-    let says = format!(
-        "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other, \
-         the highest address of each on top",
-        line.disks.len()
-    );
-    let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
-    let title = "Addresses against time";
-    let chart = Chart::of_svg(
-        &format!("{side}-addresses"),
-        title,
-        says,
-        (WIDTH, height),
-        inner.into_string(),
-        numbers,
-    );
-    finished(chart, it, scale)
-}
-
-/// The addresses at both ends of a strip, in GiB, with as many places as tell them apart.
-fn ends((first, last): (u64, u64), top: f64, strip: f64) -> Markup {
-    let gib = |sector: u64| sector as f64 / f64::from(1 << 21);
-    let step = (gib(last) - gib(first)).max(1e-4) / 10.0;
-    html! {
-        text x=(LEFT + DRAWN + 6.0) y=(number(top + 10.0)) { (short(gib(last), step)) }
-        text x=(LEFT + DRAWN + 6.0) y=(number(top + strip - 1.0)) { (short(gib(first), step)) }
-    }
 }
 
 /// 1, 2 or 5 times a power of ten, of which four to eight fit.
@@ -307,7 +263,12 @@ mod tests {
             label: "a trial".to_owned(),
             names: vec!["<b>vda".to_owned()],
             line,
-            reach: vec![(1 << 20, 5 << 20)],
+            frames: vec![(1 << 20, 5 << 20)],
+            beyond: vec![[
+                Beyond { writes: 2, from: 1 << 29, to: 1 << 29, columns: vec![3], ..Beyond::default() },
+                Beyond::default(),
+            ]],
+            detail: Detail::Fine,
             cut: false,
             seconds: 1.0,
         }
@@ -328,6 +289,10 @@ mod tests {
         assert!(drawn.contains("&lt;b&gt;vda") && !drawn.contains("<b>vda"));
         assert!(drawn.contains("data:image/png;base64,iVBORw0KGgo"));
         assert!(drawn.contains(">2.5</text>") && drawn.contains(">0.5</text>"), "{drawn}");
+        // What is beyond is marked and told.
+        assert!(drawn.contains("▲ 2</text>"), "{drawn}");
+        assert!(charts[4].note.contains("<b>vda 2 writes at 256 GiB"), "{}", charts[4].note);
+        assert_eq!(drawn.matches("class=\"fine\"").count(), 1);
     }
 
     #[test]

@@ -87,11 +87,14 @@
     const copy = svg.cloneNode(true);
     for (const strip of copy.querySelectorAll("[data-row]")) strip.remove();
     const from = svg.querySelectorAll(":not([data-row])");
+    const unseen = [];
     copy.querySelectorAll("*").forEach((element, at) => {
       if (["title", "desc"].includes(element.tagName)) return;
       const style = getComputedStyle(from[at]);
-      for (const name of ["fill", "stroke"]) if (element.hasAttribute(name)) element.setAttribute(name, style[name]);
+      if (style.display === "none") unseen.push(element);
+      for (const name of ["fill", "stroke"]) if (element.hasAttribute(name)) element.setAttribute(name, style[name].replaceAll('"', ""));
     });
+    for (const element of unseen) element.remove();
     const says = copy.querySelector(":scope > desc");
     says.remove();
     const [, , width, height] = svg.getAttribute("viewBox").split(" ").map(Number);
@@ -111,6 +114,7 @@
     add("title", {}, titleOf(figure));
     outer.append(says);
     add("metadata", {}, document.querySelector("footer").textContent);
+    if (copy.querySelector('[fill*="#hatch-"]')) outer.append(document.querySelector(".hatches defs").cloneNode(true));
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
     // Long titles in smaller letters, which are about 0.65 of their size wide.
     const size = Math.min(15, (width - 24) / (titleOf(figure).length * 0.65));

@@ -30,6 +30,7 @@ pub fn html(source: &Source) -> String {
             }
             body {
                 a.skip href="#content" { "To the content" }
+                svg.hatches aria-hidden="true" width="0" height="0" { defs { (crate::chart::ink::hatches()) } }
                 (head(source))
                 nav.contents aria-label="Panels" {
                     ul { @for panel in &panels { li { a href={"#" (panel.name)} { (panel.title) } } } }

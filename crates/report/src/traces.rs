@@ -1,20 +1,30 @@
 //! Traces of trials, read so that those which are held against each other can be: with the same addresses in the same rows.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use disklab_collect::closing;
+use disklab_collect::closing::{self, Closing};
 use disklab_store::{Outcome, Record};
 use disklab_trace::timeline::Shape;
-use disklab_trace::{Phase, Survey, Timeline};
+use disklab_trace::{PACKED, PLAIN, Phase, Survey, Timeline};
 use disklab_units::prose::digits;
 
+use crate::addresses::{self, Outside, Places, Reach};
 use crate::over_time::Watched;
 
 /// Of time; and pixels of all disks' addresses together, and of each one's at least and at most.
 const BINS: usize = 180;
-const COLUMNS: usize = 320;
-const ROWS: (usize, usize, usize) = (240, 28, 120);
+const COLUMNS: usize = 330;
+const ROWS: (usize, usize, usize) = (300, 50, 120);
+
+/// How much of a trace a picture of addresses shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Detail {
+    /// A point for each pixel.
+    Usual,
+    /// Twice as many each way, for who looks closer.
+    Fine,
+}
 
 /// A trace that was read once.
 pub struct Surveyed {
@@ -22,18 +32,34 @@ pub struct Surveyed {
     path: PathBuf,
     names: Vec<String>,
     survey: Survey,
+    /// By disk: where its requests are.
+    places: Vec<Places>,
+    /// The addresses that each disk's picture goes over.
+    frames: Vec<Reach>,
     phase: Phase,
     /// Of the whole phase, as far as it is known.
     length: u64,
 }
 
 impl Surveyed {
-    /// The first pass over the trace of a trial.
+    /// The first pass over the trace of a trial. An error is the reason why there is none to be shown.
     pub fn of(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
-        let raw = record.raw(outcome).ok_or("it left no raw output")?;
-        let path = disklab_trace::find(&raw)
-            .ok_or("it has no trace of its requests (run --no-trace, or imported)")?;
-        let survey = Survey::of(disklab_trace::open(&path).map_err(|error| error.to_string())?);
+        let Some(raw) = record.raw(outcome) else {
+            let imported = record.manifest().imported.is_some();
+            let why =
+                if imported { "its results were imported, and have none" } else { "it left no raw output" };
+            return Err(why.to_owned());
+        };
+        // What was lost of a trace is not lost of the closing record.
+        let closing = fs::read(raw.join("disks.json")).ok().and_then(|bytes| closing::parse(&bytes).ok());
+        let path = disklab_trace::find(&raw).ok_or_else(|| missing(&raw, outcome, closing.as_ref()))?;
+        let (mut places, mut measuring) = (Vec::new(), false);
+        let entries = disklab_trace::open(&path).map_err(|error| error.to_string())?;
+        let survey = Survey::of(entries.inspect(|entry| {
+            if let Ok(entry) = entry {
+                addresses::watch(&mut places, &mut measuring, entry);
+            }
+        }));
         let phase = match (survey.measure(), &survey.error) {
             (Some(phase), _) => phase.clone(),
             (None, Some(error)) => {
@@ -47,14 +73,14 @@ impl Surveyed {
             device.map_or_else(|| format!("disk {}", index + 1), |device| device.name.clone())
         };
         let told = phase.end - phase.begin;
-        // What was lost of a trace is not lost of the closing record.
-        let closing = fs::read(raw.join("disks.json")).ok().and_then(|bytes| closing::parse(&bytes).ok());
         let whole = closing.and_then(|closing| Some(closing.phase(&phase.name)?.length().0));
         Ok(Self {
             label: label.to_owned(),
             path,
             names: (0..survey.disks.len()).map(name).collect(),
             length: if phase.cut { whole.unwrap_or(told).max(told) } else { told },
+            frames: Vec::new(),
+            places,
             survey,
             phase,
         })
@@ -71,33 +97,69 @@ impl Surveyed {
         })
     }
 
-    /// The second pass.
-    pub fn drawn(&self) -> Result<Watched, String> {
+    /// The second pass, over the frames that [`share_addresses`] has set.
+    pub fn drawn(&self, detail: Detail) -> Result<Watched, String> {
         let (all, least, most) = ROWS;
         let rows = (all / self.survey.disks.len().max(1)).clamp(least, most);
-        let shape = Shape { bins: BINS, columns: COLUMNS, rows };
+        let times = if detail == Detail::Fine { 2 } else { 1 };
+        let shape = Shape { bins: BINS, columns: COLUMNS * times, rows: rows * times };
         let entries = disklab_trace::open(&self.path).map_err(|error| error.to_string())?;
-        let line =
-            Timeline::of(entries, &self.survey, &self.phase, shape).map_err(|error| error.to_string())?;
+        let mut outside: Vec<Outside> = self.frames.iter().map(|_| Outside::default()).collect();
+        let mut place = 0;
+        let entries = entries.inspect(|entry| {
+            if let Ok(entry) = entry {
+                addresses::find(&mut outside, &self.frames, &self.phase, place, entry);
+            }
+            place += 1;
+        });
+        // Its rows are of the frames.
+        let mut framed = self.survey.clone();
+        framed.disks.iter_mut().zip(&self.frames).for_each(|(disk, frame)| disk.touched = Some(*frame));
+        let mut line =
+            Timeline::of(entries, &framed, &self.phase, shape).map_err(|error| error.to_string())?;
+        let time = line.bins;
+        let beyond = line
+            .disks
+            .iter_mut()
+            .zip(outside)
+            .map(|(disk, outside)| outside.taken_out(time, &mut disk.reads, &mut disk.writes))
+            .collect();
         Ok(Watched {
             label: self.label.clone(),
             names: self.names.clone(),
             line,
-            reach: self.survey.disks.iter().map(|disk| disk.touched.unwrap_or_default()).collect(),
+            frames: self.frames.clone(),
+            beyond,
+            detail,
             cut: self.phase.cut,
             seconds: self.length as f64 / 1e9,
         })
     }
 }
 
-/// Has each disk drawn over the addresses that any of these trials touched on it.
+/// Why a trial has no trace: where one was recorded, it is gone.
+fn missing(raw: &Path, outcome: &Outcome, closing: Option<&Closing>) -> String {
+    let named = [PLAIN, PACKED].iter().any(|name| outcome.files.contains_key(*name));
+    let recorded = named || closing.is_some_and(|closing| closing.trace_sha256.is_some());
+    match (recorded, raw.is_dir()) {
+        (_, false) => "its raw output is gone".to_owned(),
+        (true, true) => "its trace is gone from its raw output".to_owned(),
+        (false, true) => "no trace of it was recorded (run --no-trace)".to_owned(),
+    }
+}
+
+/// Has each disk drawn over the addresses where nearly all requests of these trials to it are.
 pub fn share_addresses(all: &mut [Surveyed]) {
     let disks = all.iter().map(|it| it.survey.disks.len()).max().unwrap_or(0);
+    let mut frames: Vec<Reach> = Vec::new();
     for disk in 0..disks {
         let own = all.iter().filter_map(|it| it.survey.disks.get(disk)?.touched);
-        let common = own.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
-        for it in all.iter_mut().filter_map(|it| it.survey.disks.get_mut(disk)) {
-            it.touched = common;
-        }
+        let touched = own.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)));
+        let mut places = Places::default();
+        all.iter().filter_map(|it| it.places.get(disk)).for_each(|own| places.join(own));
+        frames.push(places.frame(touched.unwrap_or_default()));
+    }
+    for it in all.iter_mut() {
+        it.frames = frames[..it.survey.disks.len()].to_vec();
     }
 }

@@ -27,7 +27,7 @@ const AXES: [(&str, &[&str]); 4] = [
 pub fn run() -> anyhow::Result<Vec<Figure>> {
     let place = tempfile::tempdir()?;
     let record = place.path().join("large");
-    synthetic::write_record(&record, &AXES, 4)?;
+    synthetic::write_record(&record, &AXES, 4, 4)?;
     let disklab = std::env::current_exe()?.with_file_name("disklab");
     ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
     let page = place.path().join("large.html");

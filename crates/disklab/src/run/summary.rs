@@ -159,8 +159,7 @@ mod tests {
     #[test]
     fn verdicts_are_told_with_what_they_are_valid_for() {
         let text = printed(120);
-        let expected =
-            ["IOPS against baseline", "baseline", "IOPS: ", "CPU time is not modelled", "\u{2588}"];
+        let expected = ["IOPS against baseline", "baseline", "IOPS: ", "The cost of CPU", "\u{2588}"];
         for expected in expected {
             assert!(text.contains(expected), "no {expected}:\n{text}");
         }

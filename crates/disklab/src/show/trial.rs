@@ -54,11 +54,11 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     if !outcome.measures.is_empty() {
         section("measured", screen, &mut out)?;
         for (name, measure) in &outcome.measures {
-            writeln!(out, "{name}: {}", answer::value(measure.value, &measure.unit))?;
+            say(&format!("{name}: {}", answer::value(measure.value, &measure.unit)), screen, &mut out)?;
         }
     }
     for remark in &outcome.remarks {
-        writeln!(out, "remark: {remark}")?;
+        say(&format!("remark: {remark}"), screen, &mut out)?;
     }
     if let Some(left) = &left {
         left.settings(screen, &mut out)?;
@@ -68,7 +68,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             left.last_words(screen, &mut out)?;
         }
     }
-    writeln!(out, "{}", validity(record))?;
+    say(validity(record), screen, &mut out)?;
     if let Some(found) = &outcome.found {
         writeln!(out, "found in {}, {}", record.folder().join(&found.file).display(), found.place)?;
     }
@@ -88,6 +88,12 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     Ok(out.flush()?)
 }
 
+/// A sentence, broken to the screen's width.
+fn say(text: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let lines = words::wrapped(text, screen.width, "  ");
+    Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
+}
+
 fn section(title: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
     Ok(writeln!(out, "{}", screen.paint(title, Paint::Strong))?)
@@ -98,7 +104,7 @@ fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), F
     let status = screen.paint(&outcome.status.to_string(), paint);
     writeln!(out, "{} {status}", screen.paint(&outcome.trial, Paint::Strong))?;
     if let Some(reason) = &outcome.reason {
-        writeln!(out, "reason: {reason}")?;
+        say(&format!("reason: {reason}"), screen, out)?;
     }
     for (axis, value) in &outcome.cell.0 {
         writeln!(out, "{axis}: {value}")?;
@@ -112,7 +118,7 @@ fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), F
         Some(time) => format!("{time} of virtual time from the guest's boot to its end"),
         None => "none in the guest, whose clock never moved".to_owned(),
     };
-    Ok(writeln!(out, "time: {time}, {wall} here")?)
+    say(&format!("time: {time}, {wall} here"), screen, out)
 }
 
 fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
@@ -123,11 +129,11 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
     };
     let mut direction = |name: &str, it: &DirectionSample| -> Result<(), Failure> {
         let rate = Rate(it.bw_bytes);
-        writeln!(out, "{name}{} requests, {} IOPS, {rate}", it.requests, digits(it.iops))?;
+        say(&format!("{name}{} requests, {} IOPS, {rate}", it.requests, digits(it.iops)), screen, out)?;
         let mean = Nanos(it.lat_mean_ns.round() as u64);
         let percentiles = [("p50", it.p50_ns), ("p99", it.p99_ns), ("p99.9", it.p99_9_ns)];
         let told = percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
-        Ok(writeln!(out, "{name}latency: mean {mean}{}{of}", told.collect::<String>())?)
+        say(&format!("{name}latency: mean {mean}{}{of}", told.collect::<String>()), screen, out)
     };
     direction("", &together(sample))?;
     if let (Some(read), Some(write)) = (&sample.read, &sample.write) {

@@ -108,6 +108,34 @@ fn a_terminal_gets_colours_unless_it_does_not_want_them_and_tables_as_wide_as_it
     }
 }
 
+/// Words and numbers stay whole, whatever there is room for.
+#[test]
+fn nothing_is_wider_than_the_terminal_or_broken_within_a_word() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::seeds_record(here.path(), "six", 6, 1.0);
+    let trial = "ssd-raid10+randread-4k-qd1+pid+s1";
+    for arguments in [&["show", "six", trial][..], &["compare", "six"], &["show", "six"]] {
+        for columns in [50, 60, 80] {
+            let text = on_terminal_of(here.path(), arguments, columns);
+            // Commands and paths are there to be copied.
+            let copied = |line: &str| line.contains("disklab ") || line.contains('/');
+            let lines = text.lines().filter(|line| !copied(line));
+            let longest = lines.map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
+            assert!(longest <= usize::from(columns), "{columns}, {longest}:\n{text}");
+            for word in ["sata-ssd-1tb", "undecided", "round-robin:4096"] {
+                let told = on_terminal_of(here.path(), arguments, 200).contains(word);
+                assert_eq!(text.contains(word), told, "{columns}, {word}:\n{text}");
+            }
+        }
+    }
+}
+
+fn on_terminal_of(here: &std::path::Path, arguments: &[&str], columns: u16) -> String {
+    let mut command = disklab(here);
+    command.args(arguments).env("NO_COLOR", "1");
+    on_terminal(command, columns)
+}
+
 /// What a command prints on a terminal of so many columns.
 fn on_terminal(mut command: std::process::Command, columns: u16) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");

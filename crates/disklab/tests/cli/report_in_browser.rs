@@ -2,6 +2,9 @@
 //! leaves screenshots in `target/browser-tests/screenshots`. Skipped where there is no chromium, node or npm, unless
 //! DISKLAB_NEED_BROWSER is set, as `make test` does.
 
+#[path = "../../../report/tests/report/synthetic.rs"]
+mod synthetic;
+
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -33,6 +36,8 @@ fn reports_hold_in_a_browser() {
         page(here.path(), "old", &old, &["no request ended for 60 s".to_owned()]),
         page(here.path(), "hostile", &hostile(here.path(), &old), &[format!("{MARKUP}{ESCAPE_SHOWN}")]),
         page(here.path(), "damaged", &damaged(here.path(), &old), &["line 4: not the outcome".to_owned()]),
+        page(here.path(), "large", &large(here.path()), &["p99.9 of 405 requests".to_owned()]),
+        page(here.path(), "nine-disks", &nine_disks(here.path()), &["1 write at 256 GiB".to_owned()]),
     ];
     let screenshots = place.join("screenshots");
     let _ = fs::remove_dir_all(&screenshots);
@@ -135,6 +140,32 @@ fn hostile(here: &Path, record: &Path) -> PathBuf {
     MARKUP.clone_into(&mut manifest.tools[0].value);
     fs::write(folder.join("manifest.toml"), manifest.to_toml().expect("plain data")).expect("a file");
     folder
+}
+
+/// As many cells as the suite read-policy has.
+const READ_POLICY: [(&str, &[&str]); 5] = [
+    ("array", &["hdd-raid1", "hdd-8-mixed", "ssd-raid10"]),
+    ("background", &["none", "defrag"]),
+    ("workload", &["randread-4k-qd1", "randread-4k-qd32", "seqread-1m-qd16"]),
+    ("jobs", &["1", "4"]),
+    ("policy", &["pid", "round-robin", "latency", "latency-rr", "queue"]),
+];
+
+/// As large as that suite with four seeds.
+fn large(here: &Path) -> PathBuf {
+    let place = here.join("large");
+    synthetic::write_record(&place, &READ_POLICY, 4, 8).expect("a record");
+    place
+}
+
+/// More disks than there are colours, names as long as they get.
+fn nine_disks(here: &Path) -> PathBuf {
+    let place = here.join("nine-disks");
+    let policies: &[&str] = &["pid", "round-robin:4096", "latency-rr:margin=120,burst=100"];
+    let workloads: &[&str] = &["randread-4k-qd32"];
+    let axes = [("array", &["hdd-8-mixed-bcache"][..]), ("workload", workloads), ("policy", policies)];
+    synthetic::write_record(&place, &axes, 3, 9).expect("a record");
+    place
 }
 
 /// The record with a line that is none, and raw output that is gone, cut short, or something else.

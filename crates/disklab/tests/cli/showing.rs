@@ -162,3 +162,24 @@ fn raw_output_that_was_changed_is_told() {
     assert_eq!(same.status, Some(1));
     assert!(same.out.starts_with("not what was recorded, though equal as they are now\n"), "{}", same.out);
 }
+
+/// A line of another trial is no reason to keep a sound one back; of the trial itself it is.
+#[test]
+fn a_line_that_cannot_be_read_keeps_no_other_trial_back() {
+    let here = tempfile::tempdir().expect("a folder");
+    let lines = fixture::record(here.path()).join("trials.jsonl");
+    let text = fs::read_to_string(&lines).expect("a file");
+    let bad = text.lines().position(|line| line.contains("devid+s1")).expect("its line");
+    let cut = |(at, line): (usize, &str)| if at == bad { "{\"a\n".to_owned() } else { format!("{line}\n") };
+    fs::write(&lines, text.lines().enumerate().map(cut).collect::<String>()).expect("room");
+    for verb in ["show", "trace"] {
+        let done = run(here.path(), &[verb, fixture::NAME, TRIAL]);
+        assert_eq!(done.status, Some(0), "{}", done.err);
+        let said = format!("not read: records/{}/trials.jsonl, line {}: ", fixture::NAME, bad + 1);
+        assert!(done.err.starts_with(&said) && done.err.lines().count() == 1, "{}", done.err);
+        assert!(!done.out.is_empty());
+        let done = run(here.path(), &[verb, fixture::NAME, "hdd-raid1+randread-4k-qd1+devid+s1"]);
+        assert_eq!(done.status, Some(2), "{}", done.out);
+        assert!(done.err.contains(&format!("line {}", bad + 1)), "{}", done.err);
+    }
+}

@@ -3,6 +3,7 @@
 
 use kuva::plot::{LineStyle, MarkerShape};
 use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
+use maud::{Markup, html};
 
 /// Okabe and Ito's colours ("Color Universal Design", 2008) without the yellow, which is too faint on white, and a grey, for
 /// eight disks.
@@ -10,14 +11,31 @@ const COLOURS: [&str; 8] =
     ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c8c8c"];
 const MARKS: [MarkerShape; 4] =
     [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
-/// No two of the first seven are alike for those who see no colours.
-const DASHES: [&str; 7] = ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4"];
+/// No two of the first nine are alike for those who see no colours.
+const DASHES: [&str; 9] =
+    ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4", "12 3 2 3 2 3 2 3", "1 2"];
+/// Lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has none.
+const HATCHES: [&str; 9] = [
+    "",
+    "M-1 1L1 -1M-1 7L7 -1M5 7L7 5",
+    "M2 2h2v2h-2z",
+    "M0 3H6",
+    "M-1 5L1 7M-1 -1L7 7M5 -1L7 1",
+    "M3 0V6",
+    "M0 3H6M3 0V6",
+    "M0 1H6M0 3H6M0 5H6",
+    "M-1 1L1 -1M-1 7L7 -1M5 7L7 5M-1 5L1 7M-1 -1L7 7M5 -1L7 1",
+];
+/// What a fill by one of them begins with.
+pub const HATCHED: &str = "url(#hatch-";
 
 pub const TEXT: &str = "#24292f";
 /// Lines of axes and whiskers.
 pub const LINE: &str = "#57606a";
 pub const GRID: &str = "#d8dee4";
-/// What has no result.
+/// What is better.
+pub const GOOD: &str = "#00694d";
+/// What is worse, or has no result.
 pub const BAD: &str = "#b3261e";
 pub const FONTS: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,sans-serif";
 /// Height of the title above a picture that stands alone.
@@ -32,16 +50,34 @@ pub struct Series {
     pub colour: &'static str,
     pub mark: MarkerShape,
     dash: &'static str,
+    hatch: usize,
+}
+
+/// The tiles that [`Series::hatch`] names: once a page, and in each picture that stands alone.
+pub fn hatches() -> Markup {
+    html! {
+        @for (at, way) in HATCHES.iter().enumerate().skip(1) {
+            pattern id={"hatch-" (at)} width="6" height="6" patternUnits="userSpaceOnUse" {
+                path d=(way) fill="none" stroke="#fff" stroke-width="1.3" {}
+            }
+        }
+    }
 }
 
 impl Series {
-    /// Different for the first 56.
+    /// Different for the first 72; for those who see no colours, dashes and hatches for the first nine.
     pub fn of(index: usize) -> Self {
         Self {
             colour: COLOURS[index % COLOURS.len()],
             mark: MARKS[(index + index / COLOURS.len()) % MARKS.len()],
-            dash: DASHES[(index + index / COLOURS.len()) % DASHES.len()],
+            dash: DASHES[index % DASHES.len()],
+            hatch: index % HATCHES.len(),
         }
+    }
+
+    /// What is filled over the colour of a part; `None` for a plain one.
+    pub fn hatch(self) -> Option<String> {
+        (self.hatch > 0).then(|| format!("{HATCHED}{})", self.hatch))
     }
 
     /// For a legend of lines.
@@ -96,4 +132,21 @@ pub fn shortened(name: &str, most: usize) -> String {
         return name.to_owned();
     }
     name.chars().take(most - 1).chain(['…']).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nine_are_told_apart_with_colours_and_without() {
+        for one in 0..9 {
+            for other in 0..one {
+                let (one, other) = (Series::of(one), Series::of(other));
+                assert_ne!((one.colour, one.dash), (other.colour, other.dash));
+                assert_ne!(one.dash, other.dash);
+                assert_ne!(one.hatch(), other.hatch());
+            }
+        }
+    }
 }

@@ -35,6 +35,13 @@ pub fn taken_apart(document: &str) -> Drawn {
     Drawn { width: size("width"), height: size("height"), inner }
 }
 
+/// Without images that are only for a larger size on the page.
+pub fn as_seen(inner: &str) -> String {
+    let mut parts = inner.split(r#"<image class="fine""#);
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |seen, part| seen + part.split_once("</image>").map_or("", |(_, rest)| rest))
+}
+
 /// Without the library's style sheet, for the page has its own, and without its clipping: its ids would be the same in all
 /// pictures, and whoever draws asks for the ranges that hold all.
 fn bare(inner: &str) -> String {
@@ -56,6 +63,12 @@ fn bare(inner: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_for_a_larger_size_is_left_out() {
+        let inner = r#"<image class="usual"></image><image class="fine" href="x"></image><text>7</text>"#;
+        assert_eq!(as_seen(inner), r#"<image class="usual"></image><text>7</text>"#);
+    }
 
     #[test]
     fn what_is_drawn_is_left() {

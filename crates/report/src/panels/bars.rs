@@ -6,7 +6,7 @@ use kuva::plot::{BarPlot, MarkerShape, ScatterPlot};
 use kuva::prelude::Plot;
 use maud::html;
 
-use crate::chart::{Chart, Table, ink};
+use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::fates::Fate;
 use crate::panel::{Panel, Piece, Section};
 use crate::panels::matrix::summary;
@@ -21,18 +21,16 @@ pub const PANEL: Panel = Panel {
     draw,
 };
 
-/// Pixels at natural size: of a picture, right of the bars, of a row, and above and below the rows.
-const WIDTH: f64 = 530.0;
-const RIGHT: f64 = 200.0;
-/// The middles of the columns at the right.
-const MEDIANS: f64 = 44.0;
-const CHANGES: f64 = 132.0;
-const ROW: f64 = 30.0;
+/// Pixels of a row, and above and below the rows.
+const ROW: f64 = 36.0;
 const ABOVE: f64 = 8.0;
 const BELOW: f64 = 42.0;
+/// Pixels right of the bars: as much, a cross, and what the longest text takes.
+const GAP: f64 = 10.0;
+const CROSS: f64 = 18.0;
 /// Letters of a name beside the bars, at most, and pixels of each.
-const NAME: usize = 24;
-const LETTER: f64 = 8.0;
+const NAME: usize = 18;
+const LETTER: f64 = 7.4;
 
 /// What is drawn of a choice.
 struct Bar<'s> {
@@ -52,6 +50,12 @@ struct Bar<'s> {
 impl Bar<'_> {
     fn has_failed(&self) -> bool {
         self.fates.iter().any(|fate| fate.failed)
+    }
+
+    /// Right of the bar: the median over the change.
+    fn texts(&self, value: &dyn Fn(f64) -> String) -> [String; 2] {
+        let median = self.seeds.map_or_else(|| self.without.to_owned(), |(_, median, _)| value(median));
+        [median, self.told.clone()]
     }
 
     /// Why trials have no result.
@@ -78,7 +82,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     });
     let said = html! {
         p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed; ✕ is a trial that gave no \
-                  result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is." }
+                  result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is. Undecided is what too few seeds \
+                  tell; the remarks under " a href="#matrix" { "All cells" } " say how many would." }
     };
     Ok(std::iter::once(Piece::Words(said)).chain(sections).collect())
 }
@@ -129,10 +134,14 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
     let rows = bars.len();
     let height = ABOVE + BELOW + ROW * rows as f64;
     let longest = bars.iter().map(|bar| bar.choice.chars().count().min(NAME)).max().unwrap_or(0);
-    let left = 6.0 + LETTER * longest.max(4) as f64;
-    let room = WIDTH - left - RIGHT;
+    let left = 10.0 + LETTER * longest.max(4) as f64;
+    let texts = bars.iter().flat_map(|bar| bar.texts(&value));
+    let widest = LETTER * texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64;
+    let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
+    let right = GAP + widest + cross + 4.0;
+    let room = WIDTH - left - right;
     let layout = ink::layout((0.0, most), (0.5, rows as f64 + 0.5), WIDTH, height)
-        .with_force_margins(left, RIGHT)
+        .with_force_margins(left, right)
         .with_force_margins_y(ABOVE, BELOW)
         .with_x_label(ink::plain(&label))
         // Categories count from below.
@@ -140,7 +149,7 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
             bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect(),
         )
         .with_ticks(3);
-    let (plots, layout) = plots(&bars, (most, scale), room, layout, &value);
+    let (plots, layout) = plots(&bars, (most, scale), (room, right), layout, &value);
     Chart::draw(&slug(metric.name()), metric.name(), says(&bars, &value), plots, layout, table(&bars, &value))
 }
 
@@ -158,11 +167,11 @@ fn axis(unit: &str, most: f64) -> (String, f64) {
     }
 }
 
-/// `room` is the width for the bars, in pixels.
+/// `room` is the width for the bars and `right` that beside them, in pixels.
 fn plots(
     bars: &[Bar],
     (most, scale): (f64, f64),
-    room: f64,
+    (room, right): (f64, f64),
     mut layout: kuva::prelude::Layout,
     value: &dyn Fn(f64) -> String,
 ) -> (Vec<Plot>, kuva::prelude::Layout) {
@@ -181,14 +190,17 @@ fn plots(
         let x_of = |pixels: f64| most * pixels / room;
         if bar.has_failed() {
             // In the place of the bar; at the margin where there is one.
-            crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(RIGHT - 8.0) }, place));
+            crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) }, place));
             reasons.push(format!("{}: {}", bar.choice, bar.reasons()));
         }
-        let median = bar.seeds.map_or_else(|| bar.without.to_owned(), |(_, median, _)| value(median));
-        for (text, beside) in [(&median, MEDIANS), (&bar.told, CHANGES)] {
-            // Annotations stand six pixels above their place; half of a letter's height more is the middle of the row.
-            let (x, y) = (most + x_of(beside), place - 10.0 / ROW);
-            layout = layout.with_annotation(TextAnnotation::new(ink::plain(text), x, y).with_font_size(12));
+        let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
+        let x = most + x_of((right - cross) / 2.0);
+        // Annotations stand six pixels above their place; half of a letter's height more is the middle of the row.
+        let lines = if bar.told.is_empty() { [-10.0, 0.0] } else { [-2.0, -17.0] };
+        for (text, pixels) in bar.texts(value).iter().zip(lines).filter(|(text, _)| !text.is_empty()) {
+            let place = place + pixels / ROW;
+            layout =
+                layout.with_annotation(TextAnnotation::new(ink::plain(text), x, place).with_font_size(12));
         }
     }
     let mut plots: Vec<Plot> = vec![drawn.with_asymmetric_error(errors).with_tooltip_labels(tips).into()];

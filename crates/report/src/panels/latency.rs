@@ -5,7 +5,7 @@ use kuva::plot::{LinePlot, ScatterPlot};
 use kuva::prelude::{LegendPosition, Plot, TickFormat};
 use maud::html;
 
-use crate::chart::{Chart, Table, ink};
+use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::latency::{self, Curve, Origin};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::Source;
@@ -13,11 +13,10 @@ use crate::source::Source;
 pub const PANEL: Panel =
     Panel { place: 40, name: "latency", title: "Latency, all of it", pictures: "range, tail", draw };
 
-const WIDTH: f64 = 560.0;
-const HEIGHT: f64 = 380.0;
+const HEIGHT: f64 = 330.0;
 /// Pixels beside what is drawn.
-const LEFT: f64 = 76.0;
-const RIGHT: f64 = 26.0;
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 24.0;
 /// The percentile from which on the axis has room for latencies.
 const FASTEST: f64 = 1.0;
 
@@ -49,7 +48,7 @@ const RANGE: View = View {
 const TAIL: View = View {
     kind: "tail",
     title: "The slowest requests",
-    x_label: "percentile; each step holds a tenth of the requests of the one before",
+    x_label: "percentile; each step is a tenth of the one before",
     x: (0.0, latency::NINES),
     step: 1.0,
     place: latency::nines,

@@ -2,6 +2,7 @@
 
 use disklab_compare::{Judgement, Metric, answer};
 use disklab_stats::Verdict;
+use disklab_units::prose::{self, count};
 use maud::{Markup, html};
 
 use crate::fates::Fate;
@@ -16,7 +17,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     if source.groups.is_empty() {
         return Err("The record has no trials.".to_owned());
     }
-    let mut notes = Notes::default();
+    let mut notes = (Notes::default(), Vec::new());
     let axes = axes(source);
     let judged = source.baseline.is_some();
     let table = html! {
@@ -47,11 +48,44 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     Ok(vec![Piece::Words(html! {
         @if judged { (glance(source, &axes, metric)) }
         (table)
-        @let sentences = notes.sentences();
-        @if !sentences.is_empty() {
-            ol.notes { @for (at, sentence) in sentences.iter().enumerate() { li id={"matrix-note-" (at + 1)} { (sentence) } } }
-        }
+        (listed(&notes.0, &notes.1))
     })])
+}
+
+/// Remarks of one kind on the trials of one row.
+struct Remarked {
+    /// Of the kind.
+    number: usize,
+    /// Of the row, in ids.
+    row: String,
+    /// The cell.
+    of: String,
+    /// `seed 1: what is said of it; seeds 2 and 3: what is said of these`.
+    told: String,
+    trials: usize,
+}
+
+type Kept<'a> = (Notes<'a>, Vec<Remarked>);
+
+/// Each kind once, and folded below it what is said of each trial.
+fn listed(notes: &Notes, all: &[Remarked]) -> Markup {
+    let sentences = notes.sentences();
+    html! {
+        @if !sentences.is_empty() {
+            ol.notes { @for (at, sentence) in sentences.iter().enumerate() {
+                li id={"matrix-note-" (at + 1)} {
+                    (sentence)
+                    @let own: Vec<&Remarked> = all.iter().filter(|it| it.number == at + 1).collect();
+                    details {
+                        summary { "What it says of each: " (count(own.iter().map(|it| it.trials).sum(), "trial")) " of " (count(own.len(), "cell")) }
+                        ul { @for it in own { li id={"matrix-note-" (at + 1) "-" (it.row)} {
+                            a href={"#matrix-" (it.row)} { (it.of) } ": " (it.told)
+                        } } }
+                    }
+                }
+            } }
+        }
+    }
 }
 
 /// Those that tell groups apart; the conditions tell the others.
@@ -111,7 +145,7 @@ fn row<'a>(
     group: &Group<'a>,
     choice: &Choice<'a>,
     metric: &Metric,
-    notes: &mut Notes<'a>,
+    notes: &mut Kept<'a>,
 ) -> Markup {
     let judgement = source.judgement(group, &choice.value, metric);
     let is_baseline = judgement.is_none() && source.baseline.as_deref() == Some(&choice.value);
@@ -122,11 +156,13 @@ fn row<'a>(
     let median = judgement.and_then(|it| it.treatment_median).or(spread.map(|spread| spread.median));
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let trials = choice.results().count();
-    let (fates, marks) = (choice.fates(), marks(notes, choice));
-    html! {
+    let family =
+        if source.until.is_some() { source.judgements.len() } else { source.of_first_metric().count() };
+    let (fates, remarked) = (choice.fates(), remarked(&mut notes.0, group, choice));
+    let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)} data-verdict=[judgement.map(|it| it.verdict)] {
-            @for axis in axes { td { (group.cell.value(axis).unwrap_or_default()) } }
-            th scope="row" { a href={"#bars-" (group.name)} { (choice.value) } }
+            @for axis in axes { @let value = group.cell.value(axis).unwrap_or_default(); td class=[short(value)] { (value) } }
+            th class=[short(&choice.value)] scope="row" { a href={"#bars-" (group.name)} { (choice.value) } }
             @if source.baseline.is_some() {
                 td.verdict { (verdict(judgement, is_baseline)) }
                 td.number data-value=[number(change.map(|change| change.percent))] { (told) }
@@ -139,11 +175,21 @@ fn row<'a>(
                     @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " } (fate.text) } } @else { div { (fate.text) } }
                 }
                 @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &fates)) { div { (why) } }
+                @if let Some(why) = judgement.and_then(|it| answer::why_undecided(it, family)) { div { (why) } }
                 @if let Some(seeds) = judgement.and_then(|it| it.seeds_to_decide) { div { (answer::seeds(seeds)) " would decide" } }
-                @for (at, number) in &marks { a.note href={"#matrix-note-" (number)} { "[" (number) "]" @if at + 1 < marks.len() { " " } } }
+                @for it in &remarked {
+                    a.note href={"#matrix-note-" (it.number) "-" (it.row)} title=(it.told) { "[" (it.number) "]" } " "
+                }
             }
         }
-    }
+    };
+    notes.1.extend(remarked);
+    markup
+}
+
+/// What paper has room for on one line.
+fn short(value: &str) -> Option<&'static str> {
+    (value.chars().count() <= 16).then_some("short")
 }
 
 /// In the place of a number.
@@ -152,15 +198,39 @@ fn nothing(choice: &Choice) -> Markup {
     html! { @if failed { span.x { "✕ " (words) } } @else { span.to-come { (words) } } }
 }
 
-/// Numbers of notes on a choice, each with its place among them.
-fn marks<'a>(notes: &mut Notes<'a>, choice: &Choice<'a>) -> Vec<(usize, usize)> {
-    let mut marks: Vec<usize> = Vec::new();
+/// What is remarked on the trials of a choice, by kind.
+fn remarked<'a>(notes: &mut Notes<'a>, group: &Group<'a>, choice: &Choice<'a>) -> Vec<Remarked> {
+    let mut texts: Vec<(usize, String, Vec<String>)> = Vec::new();
     for (tried, outcome) in choice.results() {
-        marks.extend(notes.numbers(&outcome.remarks, tried.id));
+        let seed = tried.seed_index.map_or_else(|| tried.id.to_owned(), |seed| seed.to_string());
+        for remark in outcome.remarks.iter().filter(|remark| !remark.doubts()) {
+            let (number, text) = (notes.number(remark, tried.id), remark.to_string());
+            match texts.iter_mut().find(|(known, said, _)| *known == number && *said == text) {
+                Some((.., seeds)) => seeds.push(seed.clone()),
+                None => texts.push((number, text, vec![seed.clone()])),
+            }
+        }
     }
-    marks.sort_unstable();
-    marks.dedup();
-    marks.into_iter().enumerate().collect()
+    let mut all: Vec<Remarked> = Vec::new();
+    for (number, text, seeds) in texts {
+        let noun = if seeds.len() == 1 { "seed" } else { "seeds" };
+        let told = format!("{noun} {}: {text}", prose::listed(&seeds));
+        if let Some(it) = all.iter_mut().find(|it| it.number == number) {
+            it.told = [it.told.as_str(), &told].join("; ");
+            it.trials += seeds.len();
+            continue;
+        }
+        let of = [group.title(), choice.value.clone()].join(", ");
+        all.push(Remarked {
+            number,
+            row: format!("{}--{}", group.name, choice.name),
+            of,
+            told,
+            trials: seeds.len(),
+        });
+    }
+    all.sort_by_key(|it| it.number);
+    all
 }
 
 /// What a column is sorted by, as JavaScript reads numbers.
@@ -175,7 +245,8 @@ fn number(value: Option<f64>) -> Option<String> {
 /// `seed 3 of queue: reason` says what `seed 3: failed: reason` says already.
 fn repeats(remark: &str, fates: &[Fate]) -> bool {
     let reason = remark.split_once(": ").map_or(remark, |(_, reason)| reason);
-    fates.iter().any(|fate| fate.text.ends_with(reason))
+    let to_come = reason == "has not run" && fates.iter().any(|fate| !fate.failed);
+    to_come || fates.iter().any(|fate| fate.text.ends_with(reason))
 }
 
 /// A verdict in a word.

@@ -4,22 +4,29 @@
   const panel = document.getElementById("over-time");
   const packed = [...panel.querySelectorAll("script[data-trial]")];
   const bar = panel.querySelector("[data-choose]");
-  if (packed.length < 2 || !bar || !window.DecompressionStream) return;
+  if (!packed.length || !bar || !window.DecompressionStream) return;
+  // Those that are seen at first are not packed: as they are now, before the page equips them.
+  const side = (text, from, to) => text.replaceAll(`over-time-pair-${from}-`, `over-time-pair-${to}-`).replaceAll(`data-chart="${from}-`, `data-chart="${to}-`);
+  const figures = (letter) => [...panel.querySelectorAll(`figure.chart[id^="over-time-pair-${letter}-"]`)];
+  const first = {};
+  for (const letter of ["a", "b"]) first[letter] = side(figures(letter).map((it) => it.outerHTML).join(""), letter, "side");
   const unpack = async (script) => {
+    if (script.dataset.shown) return first[script.dataset.shown];
     const bytes = Uint8Array.from(atob(script.textContent.trim()), (letter) => letter.charCodeAt(0));
     return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
   };
-  const scales = { a: packed[0].dataset.scale, b: packed[0].dataset.scale };
+  const scaleOf = (trial) => packed.find((script) => script.dataset.trial === trial)?.dataset.scale;
+  const scales = { a: scaleOf(bar.dataset.a), b: scaleOf(bar.dataset.b ?? bar.dataset.a) };
   const wanted = {};
-  const show = async (side, script) => {
-    wanted[side] = script;
+  const show = async (letter, script) => {
+    wanted[letter] = script;
     const unpacked = await unpack(script);
     // Something else was chosen meanwhile.
-    if (wanted[side] !== script) return;
+    if (wanted[letter] !== script) return;
     const template = document.createElement("template");
-    template.innerHTML = unpacked.replaceAll("over-time-pair-side-", `over-time-pair-${side}-`);
+    template.innerHTML = side(unpacked, "side", letter);
     for (const figure of template.content.querySelectorAll("figure")) document.getElementById(figure.id)?.replaceWith(figure);
-    scales[side] = script.dataset.scale;
+    scales[letter] = script.dataset.scale;
     panel.querySelector("[data-apart]").hidden = scales.a === scales.b;
     const pair = panel.querySelector("details.group");
     pair.dataset.cell = [...bar.querySelectorAll("select")].map((select) => select.value).join(" and ");
@@ -27,13 +34,13 @@
     // The page equips the pictures of what is unfolded.
     pair.dispatchEvent(new Event("toggle"));
   };
-  for (const [side, word] of [["a", "Left"], ["b", "Right"]]) {
-    if (!bar.dataset[side]) continue;
+  for (const [letter, word] of [["a", "Left"], ["b", "Right"]]) {
+    if (!bar.dataset[letter]) continue;
     const select = document.createElement("select");
-    select.dataset.side = side;
+    select.dataset.side = letter;
     for (const script of packed) select.append(new Option(script.dataset.trial, script.dataset.trial));
-    select.value = bar.dataset[side];
-    select.addEventListener("change", () => show(side, packed[select.selectedIndex]));
+    select.value = bar.dataset[letter];
+    select.addEventListener("change", () => show(letter, packed[select.selectedIndex]));
     const label = document.createElement("label");
     label.append(`${word}: `, select);
     bar.append(label);

@@ -8,22 +8,26 @@ use disklab_store::Record;
 use disklab_store::record::name_of;
 use disklab_units::prose::count;
 
+use crate::limits;
 use crate::merge::made_with;
+use crate::overview::overview;
 use crate::panel::{Panel, Piece};
 use crate::source::{RECORD, Source};
 
 pub const PANEL: Panel =
-    Panel { place: 10, name: "question", title: "Question and answer", pictures: "", draw };
+    Panel { place: 10, name: "question", title: "Question and answer", pictures: "overview", draw };
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
-    Ok(vec![Piece::Words(html! {
-        (answer(source))
+    let picture = source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
+    let answer = Piece::Words(answer(source));
+    let rest = Piece::Words(html! {
         h3 { "Conditions" }
         (conditions(source))
         h3 { "What it does not say" }
         @for validity in validities(source) { p.validity { (validity) } }
-    })])
+    });
+    Ok(picture.into_iter().chain([answer, rest]).collect())
 }
 
 fn answer(source: &Source) -> Markup {
@@ -51,7 +55,14 @@ fn told(sentence: &str) -> Markup {
 pub fn validities(source: &Source) -> Vec<&'static str> {
     let mut all: Vec<&str> = source.merged.iter().map(|report| report.validity).collect();
     all.dedup();
-    all
+    let parts = |validity| {
+        if validity == limits::together() {
+            limits::all().iter().map(String::as_str).collect()
+        } else {
+            vec![validity]
+        }
+    };
+    all.into_iter().flat_map(parts).collect()
 }
 
 /// What was varied and with what it ran, as (what, what it was).

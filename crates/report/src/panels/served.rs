@@ -1,13 +1,14 @@
 //! Which disk served what: shares of the reads, how long they took, and what btrfs counted.
 
+use std::fmt::Write as _;
+
 use disklab_collect::sample::DeviceSample;
 use disklab_collect::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
-use kuva::prelude::{BarPlot, LegendEntry, LegendPosition, LegendShape, Plot};
-use maud::html;
+use maud::{Markup, html};
 
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, Table, WIDTH, ink, number};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::{Choice, Group, Source};
 
@@ -16,10 +17,13 @@ pub const PANEL: Panel =
 
 /// Bars of a choice at most: its first seeds.
 const SEEDS: usize = 8;
-/// Pixels of a bar, of a choice at least, and of what is around them all.
-const BAR: f64 = 9.0;
+/// Pixels of a bar with what is between it and the next, and of a choice at least.
+const BAR: f64 = 11.0;
 const CHOICE: f64 = 30.0;
-const AROUND: f64 = 130.0;
+/// Letters of a choice's name and of a disk's, at most, and pixels of each.
+const NAME: usize = 18;
+const DISK: usize = 12;
+const LETTER: f64 = 7.2;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let striking = source.striking();
@@ -35,24 +39,65 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let words = html! {
         p { "A bar is a seed: of each choice the first " (SEEDS) ", where it has more. The tables have medians over all seeds, with \
              their ranges." }
+        (columns(source))
     };
     Ok([Piece::Words(words)].into_iter().chain(sections).collect())
 }
+
+/// What the columns of the tables are.
+fn columns(source: &Source) -> Markup {
+    let mut results = source.groups.iter().flat_map(|group| &group.choices).flat_map(Choice::results);
+    let has_stats = results.any(|(_, outcome)| {
+        let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
+        devices.into_iter().any(|device| device.read_stats.is_some())
+    });
+    html! {
+        details {
+            summary { "What the columns of the tables are" }
+            dl.facts {
+                @for (name, what) in COLUMNS { div { dt { (name) } dd { (what) } } }
+                @if has_stats { @for (name, what) in OF_BTRFS { div { dt { (name) } dd { (what) } } } }
+            }
+        }
+    }
+}
+
+const COLUMNS: [(&str, &str); 5] = [
+    ("reads", "Which part of all disks' reads it served."),
+    ("utilisation", "The part of the time in which it had a request at least."),
+    ("mean service", "From when the disk began with a request to its end."),
+    ("mean depth", "Requests at the disk, over time."),
+    ("switches", "Of all disks: the part of reads that went to another disk than the read before."),
+];
+
+/// As guest-kernel/btrfs describes `read_stats`.
+const OF_BTRFS: [(&str, &str); 3] = [
+    (
+        "ignored",
+        "btrfs's count: decisions that passed the disk over, less those for it. Below zero it was chosen more often than passed \
+         over: -1023 is 1023 times more. A decision adds one to one mirror and takes one from the other, so that such numbers \
+         come in pairs.",
+    ),
+    (
+        "age",
+        "Decisions in the end that passed the disk over since one was for it. Above 10000 btrfs forgets its latency, and the age \
+         begins at -100: below zero the disk is about to be tried again.",
+    ),
+    (
+        "btrfs's latency",
+        "The mean of its reads, from btrfs to btrfs, since btrfs last forgot it; 0: none has ended since. Policies by latency go \
+         by it; others do not look.",
+    ),
+];
 
 fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
     let choices: Vec<Served> = group.choices.iter().filter_map(Served::of).collect();
     if choices.is_empty() {
         return None;
     }
-    let rows = rows(&choices);
-    let chart = Chart::draw(
-        "shares",
-        "Reads of each disk",
-        says(&choices),
-        bars(&rows),
-        layout(&source.compared, &choices, &rows),
-        table(&source.compared, &choices),
-    );
+    let (height, inner) = picture(&choices);
+    let table = table(&source.compared, &choices);
+    let chart = Chart::of_svg("shares", "Reads of each disk", says(&choices), (WIDTH, height), inner, table);
     Some(Piece::Section(Section {
         name: group.name.clone(),
         title: group.title(),
@@ -128,7 +173,11 @@ fn rows(choices: &[Served]) -> Vec<Row> {
         let seeds = choice.seeds.len().min(SEEDS);
         let height = (seeds + 1).max(least);
         let row = |at: usize| Row {
-            name: if at == (seeds.max(1) - 1) / 2 { ink::shortened(&choice.name, 20) } else { String::new() },
+            name: if at == (seeds.max(1) - 1) / 2 {
+                ink::shortened(&choice.name, NAME)
+            } else {
+                String::new()
+            },
             parts: choice.seeds.get(at).filter(|_| at < SEEDS).cloned().unwrap_or_default(),
         };
         (0..height).map(row).collect()
@@ -136,34 +185,68 @@ fn rows(choices: &[Served]) -> Vec<Row> {
     choices.iter().flat_map(of).collect()
 }
 
-/// The parts of a bar are the disks in their order.
-fn bars(rows: &[Row]) -> Vec<Plot> {
-    let mut plot = BarPlot::new().with_stacked().with_horizontal(true).with_width(0.85);
-    // Bars of a horizontal plot go from below.
-    for row in rows.iter().rev() {
-        let part = |(index, share): (usize, &f64)| (share * 100.0, ink::Series::of(index).colour);
-        plot = plot
-            .with_group(ink::plain(&row.name), row.parts.iter().enumerate().map(part).collect::<Vec<_>>());
-    }
-    vec![Plot::Bar(plot)]
+/// The bars, the axis below them and the disks below that. A disk has a colour and a hatch, so that nobody has to see colours.
+fn picture(choices: &[Served]) -> (f64, String) {
+    let rows = rows(choices);
+    let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
+    let left = 12.0 + LETTER * longest as f64;
+    let room = WIDTH - left - 20.0;
+    let bottom = 6.0 + rows.len() as f64 * BAR;
+    let disks = choices.iter().map(|choice| choice.disks.len()).max().unwrap_or(0);
+    let names: Vec<&str> = choices
+        .iter()
+        .max_by_key(|choice| choice.disks.len())
+        .map_or(Vec::new(), |choice| choice.disks.iter().map(|disk| disk.name.as_str()).collect());
+    let widest = names.iter().map(|name| name.chars().count().min(DISK)).max().unwrap_or(0);
+    let each = 30.0 + LETTER * widest as f64;
+    let across = ((WIDTH - 12.0) / each).floor().max(1.0) as usize;
+    let place = |at: usize| (6.0 + (at % across) as f64 * each, bottom + 44.0 + (at / across) as f64 * 20.0);
+    let height = bottom + 44.0 + disks.div_ceil(across) as f64 * 20.0;
+    let inner = html! {
+        g fill=(ink::TEXT) font-size="12" {
+            @for percent in [0.0, 25.0, 50.0, 75.0, 100.0] {
+                @let x = number(left + room * percent / 100.0);
+                path d={"M" (x) " 4V" (number(bottom + 4.0))} stroke=(ink::GRID) {}
+                text x=(x) y=(number(bottom + 17.0)) text-anchor="middle" { (percent) }
+            }
+            @for disk in 0..disks {
+                @let bars = bars(&rows, disk, left, room);
+                (filled(&bars, ink::Series::of(disk)))
+            }
+            @for (at, row) in rows.iter().enumerate().filter(|(_, row)| !row.name.is_empty()) {
+                text x=(left - 8.0) y=(number(6.0 + (at as f64 + 0.5) * BAR + 4.0)) text-anchor="end" { (row.name) }
+            }
+            text x=(number(left + room / 2.0)) y=(number(bottom + 33.0)) text-anchor="middle" { "% of the reads of each seed" }
+            @for (at, name) in names.iter().enumerate() {
+                @let (x, y) = place(at);
+                (filled(&format!("M{} {}h16v12h-16z", number(x), number(y)), ink::Series::of(at)))
+                text x=(number(x + 21.0)) y=(number(y + 10.5)) { (ink::shortened(name, DISK)) }
+            }
+        }
+    };
+    (height, inner.into_string())
 }
 
-fn layout(compared: &str, choices: &[Served], rows: &[Row]) -> kuva::prelude::Layout {
-    let names = rows.iter().rev().map(|row| ink::plain(&row.name)).collect();
-    let rows = rows.len() as f64;
-    let disks = choices.iter().map(|choice| &choice.disks).max_by_key(|disks| disks.len());
-    let legend = disks.into_iter().flatten().enumerate().map(|(at, disk)| LegendEntry {
-        label: ink::plain(&ink::shortened(&disk.name, 12)),
-        color: ink::Series::of(at).colour.to_owned(),
-        shape: LegendShape::Rect,
-        dasharray: None,
-    });
-    ink::layout((0.0, 100.0), (0.5, rows + 0.5), WIDTH, AROUND + rows * BAR)
-        .with_y_categories(names)
-        .with_x_label("% of the reads of each seed, in the order of the disks")
-        .with_y_label(ink::plain(compared))
-        .with_legend_entries(legend.collect())
-        .with_legend_position(LegendPosition::OutsideBottomColumns)
+/// The parts of all bars that are a disk's, as one way: they stand beside each other in the disks' order.
+fn bars(rows: &[Row], disk: usize, left: f64, room: f64) -> String {
+    let mut way = String::new();
+    for (at, row) in rows.iter().enumerate() {
+        let Some(part) = row.parts.get(disk).filter(|part| **part > 0.0) else { continue };
+        let begin: f64 = row.parts[..disk].iter().sum();
+        let width = room * part;
+        let (x, y) = (left + room * begin, 6.0 + at as f64 * BAR);
+        // Writing to a string does not fail.
+        let _ =
+            write!(way, "M{} {}h{}v{}h-{}z", number(x), number(y), number(width), BAR - 1.5, number(width));
+    }
+    way
+}
+
+fn filled(way: &str, series: ink::Series) -> Markup {
+    html! {
+        path d=(way) fill=(series.colour) {}
+        @if let Some(hatch) = series.hatch() { path d=(way) fill=(hatch) {} }
+    }
 }
 
 fn says(choices: &[Served]) -> String {
@@ -203,7 +286,7 @@ fn table(compared: &str, choices: &[Served]) -> Table {
                 share(disk.utilisation),
                 time(disk.service),
                 told(disk.depth, digits),
-                told(disk.ignored, |value| format!("{value:.0}")),
+                told(disk.ignored, |value| format!("{value:+.0}")),
                 told(disk.age, |value| format!("{value:.0}")),
                 time(disk.latency),
                 switches,

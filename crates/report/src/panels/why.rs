@@ -1,8 +1,13 @@
 //! What separates the best choice of each group from the baseline, by what was recorded of the disks.
 
+use std::fs;
+
+use disklab_collect::closing::{self, Device};
+use disklab_collect::sample::MEASURED_PHASE;
 use disklab_collect::{Sample, Spread};
 use disklab_compare::separation::{Fact, Separation, Side, separation};
 use disklab_stats::Better;
+use disklab_store::{Outcome, Record};
 use maud::html;
 
 use crate::chart::Table;
@@ -41,9 +46,10 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
     if other.is_empty() {
         return None;
     }
+    let (queued, of_baseline) = (queued(best), queued(of_baseline));
     let Separation { sentences, facts } = separation(
-        Side { name: &best.value, samples: &one },
-        Side { name: baseline, samples: &other },
+        Side { name: &best.value, samples: &one, queued: &queued },
+        Side { name: baseline, samples: &other, queued: &of_baseline },
         source.terms.smallest_effect,
     );
     let metric = source.metrics.first()?;
@@ -82,6 +88,19 @@ fn best<'s, 'a>(source: &Source, group: &'s Group<'a>, baseline: &str) -> Option
 fn samples<'a>(choice: &Choice<'a>) -> Vec<&'a Sample> {
     let samples = choice.results().filter_map(|(_, outcome)| outcome.sample.as_ref());
     samples.filter(|sample| !sample.devices.is_empty()).collect()
+}
+
+/// How long a request queued at its disk on average, in ns, of each trial whose closing record can be read: samples do not have it.
+fn queued(choice: &Choice) -> Vec<f64> {
+    let of = |record: &Record, outcome: &Outcome| {
+        let bytes = fs::read(record.raw(outcome)?.join("disks.json")).ok()?;
+        let closing = closing::parse(&bytes).ok()?;
+        let devices = &closing.phase(MEASURED_PHASE)?.devices;
+        let requests: u64 = devices.iter().map(Device::requests).sum();
+        let queued: u64 = devices.iter().map(|it| it.wait.0.saturating_sub(it.service.0)).sum();
+        (requests > 0).then(|| queued as f64 / requests as f64)
+    };
+    choice.results().filter_map(|(tried, outcome)| of(tried.record, outcome)).collect()
 }
 
 fn table(facts: &[Fact], best: &str, baseline: &str) -> Table {

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use super::synthetic::write_record;
 use super::{between, copy, html, markdown};
 
 const TRIAL: &str = "raw/hdd-raid1+none+randread-4k-qd1+1+pid+s1";
@@ -27,6 +28,9 @@ fn a_line_that_was_cut_off() {
     let page = html(record.path());
     assert!(lost(&page).contains("the last line of trials.jsonl is not whole"), "{}", lost(&page));
     assert!(page.contains("15 of 18 trials ok, 1 failed, 2 not run"));
+    // Said once of each.
+    let matrix = between(&page, "id=\"matrix\"", "</section>");
+    assert!(matrix.contains(": not run</div>") && !matrix.contains("has not run"), "{matrix}");
 }
 
 #[test]
@@ -127,4 +131,37 @@ fn a_trace_that_was_cut_off() {
     let page = html(record.path());
     let said = between(&page, "id=\"over-time\"", "</section>");
     assert!(said.contains("its trace is cut off before the measured phase: "), "{said}");
+}
+
+/// Two damaged traces keep nobody from seeing the others; each is told of once, and what is gone is told apart from it.
+#[test]
+fn traces_that_cannot_be_read_are_replaced_by_others() {
+    let place = tempfile::tempdir().expect("a folder");
+    let axes: [(&str, &[&str]); 3] =
+        [("array", &["one"]), ("workload", &["randread-4k-qd1"]), ("policy", &["pid", "queue"])];
+    write_record(place.path(), &axes, 3, 2).expect("a record");
+    let trace = |trial: &str| place.path().join("raw").join(trial).join("requests.trace");
+    let bytes = fs::read(trace("one+randread-4k-qd1+pid+s1")).expect("a trace");
+    fs::write(trace("one+randread-4k-qd1+pid+s1"), &bytes[..8]).expect("written");
+    fs::write(trace("one+randread-4k-qd1+queue+s1"), [0x5a; 4000]).expect("written");
+    fs::remove_file(trace("one+randread-4k-qd1+queue+s2")).expect("removed");
+    let page = html(place.path());
+    let said = between(&page, "id=\"over-time\"", "</section>");
+    assert!(
+        said.contains("data-a=\"one+randread-4k-qd1+pid+s2\" data-b=\"one+randread-4k-qd1+queue+s3\""),
+        "{said}"
+    );
+    assert!(said.contains("3 trials cannot be shown"), "{said}");
+    for trial in
+        ["one+randread-4k-qd1+pid+s1", "one+randread-4k-qd1+queue+s1", "one+randread-4k-qd1+queue+s2"]
+    {
+        assert_eq!(said.matches(trial).count(), 1, "{trial}: {said}");
+    }
+    assert!(said.contains("one+randread-4k-qd1+queue+s2: no trace of it was recorded"), "{said}");
+    // A closing record says that there was one.
+    let json = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":2,"phases":[],"trace_sha256":"00"}"#;
+    let closing = format!("{json}\nsha256 {}\n", disklab_collect::digest::sha256_hex(json.as_bytes()));
+    fs::write(trace("one+randread-4k-qd1+queue+s2").with_file_name("disks.json"), closing).expect("written");
+    let page = html(place.path());
+    assert!(page.contains("one+randread-4k-qd1+queue+s2: its trace is gone from its raw output"), "{page}");
 }

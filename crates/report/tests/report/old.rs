@@ -28,7 +28,8 @@ fn an_old_record_has_every_panel() {
 
 #[test]
 fn the_page_asks_nobody_for_anything() {
-    let page = html(&old());
+    // A tile of the page itself is no request.
+    let page = html(&old()).replace("url(#", "(#");
     let foreign = [
         "=\"http", "=\"//", " src=", "<link", "@import", "url(", "<iframe", "<object", "<embed", "fetch(",
         "import(",

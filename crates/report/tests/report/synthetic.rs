@@ -1,12 +1,12 @@
-//! A record that nobody ran, as large as is wanted: each trial with a histogram and a trace of its own. Of tests, and of the
-//! bench.
+//! A record that nobody ran, as large as is wanted: each trial with a histogram and a trace of its own, remarks on some, and one
+//! write far beyond all other requests. Of tests, and of the bench.
 
 use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-use disklab_collect::Sample;
-use disklab_collect::sample::LatencyKind;
+use disklab_collect::sample::{DeviceSample, LatencyKind};
+use disklab_collect::{Remark, Sample};
 use disklab_disks::Op;
 use disklab_store::manifest::Suite;
 use disklab_store::outcome::Cell;
@@ -14,9 +14,9 @@ use disklab_store::{Manifest, Outcome, Status};
 use disklab_trace::{Served, Writer};
 use disklab_units::{Nanos, Seed};
 
-/// Writes into `place` a record of all cells of these axes (name, values), with so many seeds. Policies are held against
-/// the first.
-pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32) -> io::Result<()> {
+/// Writes into `place` a record of all cells of these axes (name, values), with so many seeds and disks. Policies are held
+/// against the first.
+pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u64) -> io::Result<()> {
     let mut cells: Vec<Vec<&str>> = vec![Vec::new()];
     for (_, values) in axes {
         cells = cells
@@ -32,7 +32,10 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32) -> io::R
             fs::create_dir_all(place.join(&raw))?;
             let shift = 1.0 + number as f64 / 50.0 + f64::from(seed) / 20.0;
             fs::write(place.join(&raw).join("fio.json"), report(shift))?;
-            fs::write(place.join(&raw).join(disklab_trace::PLAIN), trace(number as u64 + u64::from(seed)))?;
+            fs::write(
+                place.join(&raw).join(disklab_trace::PLAIN),
+                trace(number as u64 + u64::from(seed), disks),
+            )?;
             let pairs =
                 axes.iter().zip(cell).map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
             let outcome = Outcome {
@@ -44,8 +47,8 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32) -> io::R
                 reason: None,
                 virtual_ns: Some(Nanos(1)),
                 wall_ms: 1,
-                sample: Some(sample(shift)),
-                remarks: Vec::new(),
+                sample: Some(sample(shift, disks)),
+                remarks: remarks(number as u64 + u64::from(seed)),
                 raw: Some(raw),
                 files: std::collections::BTreeMap::new(),
                 disks: Vec::new(),
@@ -80,10 +83,27 @@ fn suite(axes: &[(&str, &[&str])], seeds: u32) -> String {
     text
 }
 
-fn sample(shift: f64) -> Sample {
+/// On one of five trials, with a number of its own.
+fn remarks(number: u64) -> Vec<Remark> {
+    number.is_multiple_of(5).then_some(Remark::FewRequests { requests: 400 + number }).into_iter().collect()
+}
+
+fn sample(shift: f64, disks: u64) -> Sample {
+    let disk = |index: u64| DeviceSample {
+        name: format!("vd{}", char::from(b'a' + index as u8)),
+        device: Some("nas-4tb".to_owned()),
+        reads: REQUESTS / disks,
+        read_share: Some(1.0 / disks as f64),
+        utilisation: (shift / 4.0).min(1.0),
+        service_mean_ns: Some(Nanos((8e5 * shift) as u64)),
+        depth_mean: Some(shift),
+        ..DeviceSample::default()
+    };
     Sample {
+        devices: (0..disks).map(disk).collect(),
         iops: 1e4 / shift,
-        bw_bytes: (4e7 / shift) as u64,
+        // Numbers as wide as they get: thousands of MiB/s.
+        bw_bytes: (4e9 / shift) as u64,
         requests: 5000,
         lat_mean_ns: 1e6 * shift,
         percentiles_of: Some(LatencyKind::Lat),
@@ -94,23 +114,26 @@ fn sample(shift: f64) -> Sample {
     }
 }
 
-/// Disks of a trial, and requests of its trace.
-const DISKS: u64 = 4;
+/// Of a trace.
 const REQUESTS: u64 = 2000;
+/// Where on each disk all but one request are, in sectors.
+const DATA: u64 = 64 << 21;
+/// And that one: the copy of a superblock at 256 GiB.
+const COPY: u64 = 256 << 21;
 
-/// Reads all over disks of 1 TiB, one after the other.
-fn trace(seed: u64) -> Vec<u8> {
-    let mut writer = Writer::new(DISKS as usize);
+/// Reads all over the first 64 GiB of each disk, one after the other.
+fn trace(seed: u64, disks: u64) -> Vec<u8> {
+    let mut writer = Writer::new(disks as usize);
     writer.mark(0, "begin measure 0");
     let (mut now, mut place) = (0, seed);
     for at in 0..REQUESTS {
         place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let service = 3_000_000 + (place >> 40) % 6_000_000;
         let served = Served {
-            disk: ((place >> 33) % DISKS) as usize,
+            disk: ((place >> 33) % disks) as usize,
             op: if at % 8 == 0 { Op::Write } else { Op::Read },
             fua: false,
-            sector: (place >> 33) & !7,
+            sector: if at == REQUESTS / 2 { COPY } else { ((place >> 33) & !7) % DATA },
             sectors: 8,
             submitted: now,
             started: now,

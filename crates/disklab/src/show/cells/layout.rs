@@ -106,6 +106,12 @@ impl<'a> Layout<'a> {
     pub fn print(&self, rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
         for (index, blocks) in self.tables.iter().enumerate() {
             let (table, heights) = self.table(blocks, rows, screen.color);
+            if table.width() > screen.width.saturating_sub(INDENT.len()) {
+                // Not even this one fits: it is several, and what is said below rows is below them all.
+                table.print(screen, INDENT, out)?;
+                rows.iter().filter(|_| index == 0).try_for_each(|row| below(row, screen, out))?;
+                continue;
+            }
             let mut lines = table.lines().into_iter();
             let head: usize = lines.len() - heights.iter().sum::<usize>();
             lines.by_ref().take(head).try_for_each(|line| writeln!(out, "{INDENT}{line}"))?;

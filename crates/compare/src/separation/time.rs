@@ -1,0 +1,81 @@
+//! Where the time of a request goes: waiting against service.
+
+use disklab_collect::Spread;
+use disklab_units::prose::digits;
+
+use super::{Fact, Side, near};
+
+/// How long requests took, and in what.
+pub struct Times<'a> {
+    pub latency: &'a Fact,
+    pub service: &'a Fact,
+    pub waiting: &'a Fact,
+    pub queued: &'a Fact,
+}
+
+/// Queueing against service.
+pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Option<String> {
+    let Times { latency, service, waiting, queued } = times;
+    let (one, other) = latency.medians().filter(|_| latency.apart)?;
+    let mut text = format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
+    let alike = |fact: &Fact| {
+        let (one, other) = (fact.treatment?.median, fact.baseline?.median);
+        Some(near(one, other, smallest))
+    };
+    let part = |fact: &Fact, verb: &str| {
+        let (one, other) = fact.medians()?;
+        Some(match (fact.apart, alike(fact)?) {
+            (true, _) => format!("it {verb} {one} instead of {other}"),
+            (false, true) => format!("it {verb} the same, {one}"),
+            (false, false) => {
+                format!("how long it {verb} differs by no more than it does between seeds ({one}, {other})")
+            }
+        })
+    };
+    // Less of it, where a request takes longer, is no reason for that.
+    let longer = |fact: &Fact| Some(fact.treatment?.median > fact.baseline?.median);
+    let contrary = service.apart && longer(service) != longer(latency);
+    let at_disks = || Some(format!("at its disk {}", part(queued, "queues for")?));
+    let waits = part(waiting, "waits").or_else(at_disks);
+    let link = match (contrary, &waits) {
+        (true, _) => ", although ",
+        (false, Some(_)) => "; ",
+        (false, None) => ": ",
+    };
+    if let Some(waits) = &waits {
+        text = format!("{text}: {waits}");
+    }
+    if let Some(served) = part(service, "is served") {
+        text = format!("{text}{link}{served}");
+    }
+    if waiting.medians().is_none() {
+        let per_request = requests_of_disks(treatment, baseline);
+        text = match waits {
+            Some(_) => format!("{text}; {per_request}, so that these do not add up to the first two"),
+            None => {
+                format!(
+                    "{text}; how long it queued is not known: {per_request}, and no closing record tells it"
+                )
+            }
+        };
+    }
+    Some(text)
+}
+
+/// `the disks served 2.1 requests for each of fio's with queue, 1.0 with pid`.
+fn requests_of_disks(treatment: Side, baseline: Side) -> String {
+    let of = |side: Side| {
+        let each = side.samples.iter().map(|sample| {
+            let disks: u64 = sample.devices.iter().map(|disk| disk.reads + disk.writes).sum();
+            disks as f64 / sample.requests.max(1) as f64
+        });
+        Spread::of(each).map_or_else(|| "-".to_owned(), |each| digits(each.median))
+    };
+    format!(
+        "the disks served {} requests for each of fio's with {}, {} with {}",
+        of(treatment),
+        treatment.name,
+        of(baseline),
+        baseline.name
+    )
+}

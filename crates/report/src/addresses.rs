@@ -1,0 +1,256 @@
+//! The addresses that a picture of a disk goes over: those where nearly all of its requests are. One superblock that is written
+//! far beyond all data would flatten everything else; what is beyond is counted, marked at the edge and told in words.
+//! Trials that are held against each other have the same frame, of all their requests together.
+
+use std::collections::BTreeMap;
+
+use disklab_collect::sample::MEASURED_PHASE;
+use disklab_disks::Op;
+use disklab_trace::timeline::Raster;
+use disklab_trace::{Bins, Entry, Phase, Served};
+use disklab_units::prose::count;
+
+/// At least this part of the requests is within the frame.
+const HELD: f64 = 0.995;
+/// Where those are in so much of what was touched, or more, the frame is all of it.
+const MOST: f64 = 0.75;
+/// Requests beside the frame are near it where they are no farther away than this part of its length.
+const NEAR: u64 = 20;
+/// The least stretch that is told apart, as a power of two of sectors (1 MiB), and how many stretches are kept.
+const FINEST: u32 = 11;
+const SLOTS: usize = 4096;
+
+/// Sectors: the first, and one after the last.
+pub type Reach = (u64, u64);
+
+/// How many requests began in each stretch of a disk's addresses, in memory that does not grow with the trace.
+#[derive(Debug, Clone)]
+pub struct Places {
+    shift: u32,
+    counts: BTreeMap<u64, u64>,
+}
+
+impl Default for Places {
+    fn default() -> Self {
+        Self { shift: FINEST, counts: BTreeMap::new() }
+    }
+}
+
+impl Places {
+    fn add(&mut self, sector: u64) {
+        *self.counts.entry(sector >> self.shift).or_default() += 1;
+        while self.counts.len() > SLOTS {
+            self.coarsen(self.shift + 1);
+        }
+    }
+
+    fn coarsen(&mut self, shift: u32) {
+        for (slot, requests) in std::mem::take(&mut self.counts) {
+            *self.counts.entry(slot >> (shift - self.shift)).or_default() += requests;
+        }
+        self.shift = shift;
+    }
+
+    /// Those of another trial too.
+    pub fn join(&mut self, other: &Self) {
+        let mut other = other.clone();
+        let shift = self.shift.max(other.shift);
+        self.coarsen(shift);
+        other.coarsen(shift);
+        for (slot, requests) in other.counts {
+            *self.counts.entry(slot).or_default() += requests;
+        }
+    }
+
+    /// The shortest stretch with [`HELD`] of the requests and what is near it, within `touched`.
+    pub fn frame(&self, touched: Reach) -> Reach {
+        let all: Vec<(u64, u64)> = self.counts.iter().map(|(slot, requests)| (*slot, *requests)).collect();
+        let total: u64 = all.iter().map(|(_, requests)| requests).sum();
+        let wanted = (total as f64 * HELD).ceil() as u64;
+        let (mut last, mut held) = (0, 0);
+        // The places in `all` of its first slot, and of the one after its last.
+        let mut best: Option<(usize, usize)> = None;
+        let length = |(from, to): (usize, usize)| all[to - 1].0 + 1 - all[from].0;
+        for (first, (_, requests)) in all.iter().enumerate() {
+            while held < wanted && last < all.len() {
+                held += all[last].1;
+                last += 1;
+            }
+            if held < wanted || last <= first {
+                break;
+            }
+            if best.is_none_or(|known| length((first, last)) < length(known)) {
+                best = Some((first, last));
+            }
+            held -= requests;
+        }
+        let Some((mut from, mut to)) = best else { return touched };
+        // The shortest stretch leaves out what is just beside it.
+        let near = (length((from, to)) / NEAR).max(1);
+        while from > 0 && all[from].0 - all[from - 1].0 <= near {
+            from -= 1;
+        }
+        while to < all.len() && all[to].0 - all[to - 1].0 <= near {
+            to += 1;
+        }
+        let (first, end) = (all[from].0, all[to - 1].0 + 1);
+        let sector = |slot: u64| slot.checked_shl(self.shift).unwrap_or(u64::MAX);
+        let frame = (sector(first).max(touched.0), sector(end).min(touched.1));
+        let length = |(from, to): Reach| to.saturating_sub(from) as f64;
+        if length(frame) < MOST * length(touched) { frame } else { touched }
+    }
+}
+
+/// Requests of a disk beyond its frame, while they are found: when each ended, and where it began.
+#[derive(Debug, Default)]
+pub struct Outside {
+    above: Vec<(u64, u64, Op)>,
+    below: Vec<(u64, u64, Op)>,
+}
+
+/// Those beyond one edge.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Beyond {
+    pub reads: u64,
+    pub writes: u64,
+    /// The least and the greatest sector at which one begins.
+    pub from: u64,
+    pub to: u64,
+    /// The columns of the rasters in which they ended, in order.
+    pub columns: Vec<usize>,
+}
+
+/// Reads and writes, as rasters have them.
+const fn is_drawn(op: Op) -> bool {
+    matches!(op, Op::Read | Op::Write | Op::WriteZeroes)
+}
+
+impl Outside {
+    fn add(&mut self, served: &Served, frame: Reach) {
+        let found = (served.ended, served.sector, served.op);
+        if served.sector >= frame.1 {
+            self.above.push(found);
+        } else if served.sector < frame.0 {
+            self.below.push(found);
+        }
+    }
+
+    /// Beyond the upper edge and the lower. They are taken out of the rasters, whose edge rows have them.
+    pub fn taken_out(self, time: Bins, reads: &mut Raster, writes: &mut Raster) -> [Beyond; 2] {
+        let columns = Bins { count: reads.columns, ..time };
+        let top = reads.rows().saturating_sub(1);
+        [(self.above, top), (self.below, 0)].map(|(found, row)| {
+            let mut beyond = Beyond { from: u64::MAX, ..Beyond::default() };
+            for (ended, sector, op) in found {
+                let Some(column) = columns.of(ended) else { continue };
+                let is_read = op == Op::Read;
+                let raster = if is_read { &mut *reads } else { &mut *writes };
+                let at = column * raster.rows() + row;
+                raster.cells[at] = raster.cells[at].saturating_sub(1);
+                beyond.reads += u64::from(is_read);
+                beyond.writes += u64::from(!is_read);
+                (beyond.from, beyond.to) = (beyond.from.min(sector), beyond.to.max(sector));
+                beyond.columns.push(column);
+            }
+            beyond.columns.sort_unstable();
+            beyond.columns.dedup();
+            beyond
+        })
+    }
+}
+
+impl Beyond {
+    pub fn requests(&self) -> u64 {
+        self.reads + self.writes
+    }
+
+    /// `2 writes at 256 GiB`; `None` where there are none.
+    pub fn told(&self) -> Option<String> {
+        let some = |number: u64, one: &str| (number > 0).then(|| count(number as usize, one));
+        let what: Vec<String> =
+            [some(self.reads, "read"), some(self.writes, "write")].into_iter().flatten().collect();
+        let gib = |sector: u64| {
+            let gib = sector as f64 / f64::from(1 << 21);
+            if gib < 10.0 { format!("{gib:.2}") } else { format!("{gib:.0}") }
+        };
+        let (from, to) = (gib(self.from), gib(self.to));
+        let place = if from == to { from } else { format!("{from} to {to}") };
+        (!what.is_empty()).then(|| format!("{} at {place} GiB", what.join(" and ")))
+    }
+}
+
+/// Counts, as a trace is passed over, where the requests of its measured phase are; by disk.
+pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &Entry) {
+    match entry {
+        Entry::Mark { text, .. } => {
+            *measuring = text.split_whitespace().take(2).eq(["begin", MEASURED_PHASE]);
+        }
+        Entry::Served(served) if *measuring && is_drawn(served.op) => {
+            if places.len() <= served.disk {
+                places.resize(served.disk + 1, Places::default());
+            }
+            places[served.disk].add(served.sector);
+        }
+        Entry::Served(_) => {}
+    }
+}
+
+/// Finds, as a trace is passed over, what of its phase is beyond the frames.
+pub fn find(outside: &mut [Outside], frames: &[Reach], phase: &Phase, place: u64, entry: &Entry) {
+    if let Entry::Served(served) = entry
+        && is_drawn(served.op)
+        && phase.entries.contains(&place)
+        && let (Some(outside), Some(frame)) = (outside.get_mut(served.disk), frames.get(served.disk))
+    {
+        outside.add(served, *frame);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GIB: u64 = 1 << 21;
+
+    #[test]
+    fn one_write_far_away_does_not_flatten_the_others() {
+        let mut places = Places::default();
+        (0..1000).for_each(|at| places.add(10 * GIB + at * 8192));
+        let touched = (10 * GIB, 14 * GIB);
+        assert_eq!(places.frame(touched), touched, "they are all over it");
+        places.add(256 * GIB);
+        places.add(0);
+        let (from, to) = places.frame((0, 257 * GIB));
+        assert!((10 * GIB..11 * GIB).contains(&from) && (13 * GIB..15 * GIB).contains(&to), "{from} {to}");
+    }
+
+    #[test]
+    fn what_is_far_away_and_often_is_within() {
+        let mut places = Places::default();
+        (0..900).for_each(|at| places.add(at));
+        (0..100).for_each(|at| places.add(256 * GIB + at));
+        assert_eq!(places.frame((0, 256 * GIB + 100)), (0, 256 * GIB + 100));
+        assert_eq!(Places::default().frame((3, 9)), (3, 9), "nothing at all");
+    }
+
+    #[test]
+    fn it_takes_no_more_memory_for_large_disks() {
+        let mut places = Places::default();
+        (0..100_000_u64).for_each(|at| places.add(at << FINEST));
+        assert!(places.counts.len() <= SLOTS);
+        assert_eq!(places.counts.values().sum::<u64>(), 100_000);
+    }
+
+    #[test]
+    fn what_is_beyond_is_out_of_the_raster_and_told() {
+        let time = Bins { begin: 0, end: 100, count: 7 };
+        let (mut reads, mut writes) =
+            (Raster { columns: 2, cells: vec![0, 1, 0, 2] }, Raster { columns: 2, cells: vec![0, 0, 0, 1] });
+        let found = vec![(10, 300 * GIB, Op::Read), (60, 256 * GIB, Op::Write), (60, 256 * GIB, Op::Read)];
+        let outside = Outside { above: found, below: Vec::new() };
+        let [above, below] = outside.taken_out(time, &mut reads, &mut writes);
+        assert_eq!((reads.cells, writes.cells), (vec![0, 0, 0, 1], vec![0, 0, 0, 0]));
+        assert_eq!(above.told().unwrap(), "2 reads and 1 write at 256 to 300 GiB");
+        assert_eq!((above.columns, below.told()), (vec![0, 1], None));
+    }
+}

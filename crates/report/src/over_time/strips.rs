@@ -1,0 +1,161 @@
+//! seekwatcher's picture: addresses against time, each disk in a strip of its own.
+
+use std::fmt::Write as _;
+
+use maud::{Markup, html};
+
+use super::{DRAWN, LEFT, Scale, Watched, finished, missing, place, short, table, tick_step};
+use crate::addresses::Beyond;
+use crate::chart::{Chart, WIDTH, ink, number};
+use crate::embedded::base64;
+use crate::raster;
+use crate::traces::Detail;
+use disklab_trace::timeline::{Disk, Raster};
+
+/// Pixels between the strips of disks, above and below them all.
+const GAP: f64 = 12.0;
+const HEAD: f64 = 28.0;
+const FOOT: f64 = 40.0;
+
+/// Each kind of point, with its colour.
+const INKS: [(&str, &str); 3] = [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")];
+
+pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
+    let Watched { line, names, .. } = it;
+    let times = if it.detail == Detail::Fine { 2.0 } else { 1.0 };
+    let strip = line.disks.first().map_or(0.0, |disk| (disk.reads.rows() as f64 / times).round());
+    let height = HEAD + line.disks.len() as f64 * (strip + GAP) + FOOT;
+    let top = |index: usize| HEAD + index as f64 * (strip + GAP);
+    let step = tick_step(scale.seconds);
+    let ticks = (0..=8).map(|at| f64::from(at) * step).filter(|tick| *tick <= scale.seconds);
+    let end = place(it.told(), scale);
+    let inner = html! {
+        g fill=(ink::TEXT) font-size="12" {
+            @for (at, (colour, word)) in INKS.iter().enumerate() {
+                rect x=(LEFT + at as f64 * 70.0) y="5" width="10" height="10" fill=(colour) {}
+                text x=(LEFT + at as f64 * 70.0 + 15.0) y="14" { (word) }
+            }
+            text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
+            @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
+                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 6)) }
+                rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
+                (points(disk, it.detail, (top(index), strip, end - LEFT)))
+                (ends(it, index, (top(index), strip, end - LEFT)))
+            }
+            @if it.cut {
+                rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end)) height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}
+                @if let Some((middle, words)) = missing(it, scale) {
+                    text x=(number(place(middle, scale))) y=(number(HEAD.midpoint(height - FOOT))) text-anchor="middle" { (words) }
+                }
+            }
+            @for tick in ticks {
+                text x=(number(place(tick, scale))) y=(height - 24.0) text-anchor="middle" { (short(tick, step)) }
+            }
+            text x=(LEFT + DRAWN / 2.0) y=(height - 6.0) text-anchor="middle" { "s of the measured phase" }
+        }
+    };
+    let note = note(it);
+    let says = format!(
+        "A point for each stretch of time and of addresses of a disk in which requests ended; {} disks, one above the other, \
+         the highest address of each on top. {note}",
+        line.disks.len()
+    );
+    let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
+    let kind = format!("{side}-addresses");
+    let mut chart =
+        Chart::of_svg(&kind, "Addresses against time", says, (WIDTH, height), inner.into_string(), numbers);
+    chart.note = note;
+    finished(chart, it, scale)
+}
+
+/// Where requests were. What is twice as fine is seen where the picture is larger: in its usual size it would be blurred.
+fn points(disk: &Disk, detail: Detail, place: (f64, f64, f64)) -> Markup {
+    let (reads, writes) = (&disk.reads, &disk.writes);
+    match detail {
+        Detail::Usual => image(None, place, reads, writes),
+        Detail::Fine => {
+            let (half, half_writes) = (raster::halved(reads), raster::halved(writes));
+            html! {
+                (image(Some("usual"), place, &half, &half_writes))
+                (image(Some("fine"), place, reads, writes))
+            }
+        }
+    }
+}
+
+fn image(
+    class: Option<&str>,
+    (top, strip, width): (f64, f64, f64),
+    reads: &Raster,
+    writes: &Raster,
+) -> Markup {
+    let hidden = if class == Some("fine") { ";display:none" } else { "" };
+    html! {
+        image class=[class] x=(LEFT) y=(top) width=(number(width)) height=(strip) preserveAspectRatio="none"
+            style={"image-rendering:pixelated" (hidden)} href={"data:image/png;base64," (base64(&raster::png(reads, writes)))} {}
+    }
+}
+
+/// The addresses at both ends of a strip, in GiB, with as many places as tell them apart; and what is beyond them.
+fn ends(it: &Watched, index: usize, (top, strip, width): (f64, f64, f64)) -> Markup {
+    let (first, last) = it.frames.get(index).copied().unwrap_or_default();
+    if last <= first {
+        return html! {};
+    }
+    let gib = |sector: u64| sector as f64 / f64::from(1 << 21);
+    let step = (gib(last) - gib(first)).max(1e-4) / 10.0;
+    let columns = it.line.disks.get(index).map_or(1, |disk| disk.reads.columns);
+    let [above, below] = it.beyond.get(index).cloned().unwrap_or_default();
+    let x = LEFT + DRAWN + 6.0;
+    let edges = [
+        (above, "▲", (top - 1.0, -6.0), top + 22.0),
+        (below, "▼", (top + strip + 1.0, 6.0), top + strip - 13.0),
+    ];
+    html! {
+        text x=(x) y=(number(top + 10.0)) { (short(gib(last), step)) }
+        text x=(x) y=(number(top + strip - 1.0)) { (short(gib(first), step)) }
+        @for (beyond, mark, edge, text) in &edges {
+            @if beyond.requests() > 0 {
+                (marks(beyond, width / columns as f64, *edge))
+                text x=(x) y=(number(*text)) { (mark) " " (beyond.requests()) }
+            }
+        }
+    }
+}
+
+/// Triangles at an edge, where requests beyond it ended: their tips lead away from it.
+fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
+    let mut way = String::new();
+    let mut last = f64::NEG_INFINITY;
+    for at in &beyond.columns {
+        let x = LEFT + (*at as f64 + 0.5) * column;
+        // Nearer ones would be one mark.
+        if x - last >= 2.0 {
+            // Writing to a string does not fail.
+            let _ =
+                write!(way, "M{} {}l3 {}l3 {}z", number(x - 3.0), number(edge), number(tip), number(-tip));
+            last = x;
+        }
+    }
+    let colour = match (beyond.reads, beyond.writes) {
+        (_, 0) => raster::READ,
+        (0, _) => raster::WRITE,
+        _ => raster::BOTH,
+    };
+    html! { path d=(way) fill=(colour) {} }
+}
+
+/// What is beyond the frames, in words; nothing where nothing is.
+fn note(it: &Watched) -> String {
+    let mut told: Vec<String> = Vec::new();
+    for (name, beyond) in it.names.iter().zip(&it.beyond) {
+        let own: Vec<String> = beyond.iter().filter_map(Beyond::told).collect();
+        if !own.is_empty() {
+            told.push(format!("{name} {}", own.join(", ")));
+        }
+    }
+    if told.is_empty() {
+        return String::new();
+    }
+    format!("The frames hold nearly all requests; beyond their edges (▲ ▼): {}.", told.join("; "))
+}

@@ -1,0 +1,217 @@
+//! Which trials' disks are looked at over time: the two that the page begins with, and those to choose from. Of a trial whose
+//! trace cannot be read the next one takes the place, and the reason is told once.
+
+use disklab_compare::answer;
+use disklab_store::record::name_of;
+use disklab_store::{Outcome, Record};
+use disklab_units::prose::count;
+use maud::{Markup, html};
+
+use crate::over_time::Watched;
+use crate::source::{Choice, Group, Source};
+use crate::traces::{Detail, Surveyed, share_addresses};
+
+/// After so many damaged traces no more are tried: each was read to where it is damaged.
+const DAMAGED: usize = 24;
+
+/// A trial of which there may be a trace.
+pub struct Trial<'a> {
+    /// Its id, with its record's name where there are several records.
+    pub label: String,
+    record: &'a Record,
+    outcome: &'a Outcome,
+}
+
+fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Outcome) -> Trial<'a> {
+    let label =
+        if source.records.len() > 1 { format!("{id} ({})", name_of(record.folder())) } else { id.to_owned() };
+    Trial { label, record, outcome }
+}
+
+/// Those of a choice that have a result, in the order of their seeds.
+fn results<'a>(source: &Source<'a>, choice: &Choice<'a>) -> Vec<Trial<'a>> {
+    choice.results().map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome)).collect()
+}
+
+/// What may still be read, and what could not be.
+pub struct Reading {
+    /// Requests in traces, for trials to choose from.
+    room: u64,
+    damaged: usize,
+    /// Reasons, each with the trials that it keeps from being shown.
+    lost: Vec<(String, Vec<String>)>,
+    /// A sentence on each trial that is shown in part.
+    cut: Vec<String>,
+}
+
+impl Reading {
+    pub const fn new(room: u64) -> Self {
+        Self { room, damaged: 0, lost: Vec::new(), cut: Vec::new() }
+    }
+
+    /// How many trials cannot be shown.
+    pub fn lost(&self) -> usize {
+        self.lost.iter().map(|(_, trials)| trials.len()).sum()
+    }
+
+    fn lose(&mut self, label: &str, why: String) {
+        match self.lost.iter_mut().find(|(known, _)| *known == why) {
+            Some((_, trials)) => trials.push(label.to_owned()),
+            None => self.lost.push((why, vec![label.to_owned()])),
+        }
+    }
+
+    /// The first pass over a trial's trace, unless it is known that there is nothing to be seen.
+    fn surveyed(&mut self, it: &Trial) -> Option<Surveyed> {
+        let known = |(_, trials): &(String, Vec<String>)| trials.contains(&it.label);
+        if self.damaged >= DAMAGED || self.lost.iter().any(known) {
+            return None;
+        }
+        let error = match Surveyed::of(&it.label, it.record, it.outcome) {
+            Ok(surveyed) => return Some(surveyed),
+            Err(error) => error,
+        };
+        let is_there = |raw: std::path::PathBuf| disklab_trace::find(&raw).is_some();
+        self.damaged += usize::from(it.record.raw(it.outcome).is_some_and(is_there));
+        self.lose(&it.label, error);
+        None
+    }
+
+    /// The second pass over traces that are held against each other.
+    pub fn drawn(&mut self, mut all: Vec<Surveyed>, detail: impl Fn(&str) -> Detail) -> Vec<Watched> {
+        share_addresses(&mut all);
+        let mut found = Vec::new();
+        for it in &all {
+            match it.drawn(detail(&it.label)) {
+                Ok(watched) => {
+                    found.push(watched);
+                    self.cut.extend(it.cut());
+                }
+                Err(why) => self.lose(&it.label, why),
+            }
+        }
+        found
+    }
+
+    /// Why nothing can be shown, as a sentence.
+    pub fn why_nothing(&self) -> String {
+        let reason = |(why, trials): &(String, Vec<String>)| match trials.as_slice() {
+            [only] => format!("{only}: {why}"),
+            several => format!("{}: {why}", count(several.len(), "trial")),
+        };
+        let reasons: Vec<String> = self.lost.iter().map(reason).collect();
+        if reasons.is_empty() {
+            return "No trial has a result.".to_owned();
+        }
+        format!("No trace can be shown. {}.", reasons.join("; "))
+    }
+
+    /// What is not shown, or not in full: each trial once.
+    pub fn told(&self) -> Markup {
+        let all: Vec<String> =
+            self.lost.iter().map(|(why, trials)| format!("{}: {why}", trials.join(", "))).collect();
+        html! {
+            @if let [only] = all.as_slice() { p.missing { "Not shown: " (only) "." } }
+            @else if !all.is_empty() {
+                details.lost-traces open[all.len() < 6] {
+                    summary { (count(self.lost(), "trial")) " cannot be shown" }
+                    ul { @for sentence in &all { li { (sentence) "." } } }
+                }
+            }
+            @if let Some(first) = self.cut.first() { p.missing { (first)
+                @if self.cut.len() > 1 { "; the like of " (count(self.cut.len() - 1, "trial")) " more" } "." } }
+        }
+    }
+}
+
+/// Those that were asked for; else the baseline's and the best other choice's of the group to begin with, and in the place of
+/// those that cannot be read any others.
+pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
+    let asked = asked(source);
+    let mut pair: Vec<Surveyed> = asked.iter().filter_map(|it| reading.surveyed(it)).collect();
+    if !pair.is_empty() {
+        return pair;
+    }
+    let striking = source.striking();
+    let Some(group) = source.groups.get(striking) else { return pair };
+    for list in usual(source, group) {
+        pair.extend(list.iter().find_map(|it| reading.surveyed(it)));
+    }
+    if reading.lost() == 0 && !pair.is_empty() {
+        return pair;
+    }
+    let others = source.groups.iter().enumerate().filter(|(at, _)| *at != striking).map(|(_, group)| group);
+    let all = std::iter::once(group).chain(others).flat_map(|group| &group.choices);
+    for it in all.flat_map(|choice| results(source, choice)) {
+        if pair.len() >= 2 {
+            break;
+        }
+        if pair.iter().all(|known| known.label != it.label) {
+            pair.extend(reading.surveyed(&it));
+        }
+    }
+    pair
+}
+
+fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
+    let mut found: Vec<Trial> = Vec::new();
+    for id in source.wanted.trials.iter().take(2) {
+        let all = source.groups.iter().flat_map(|group| &group.choices).flat_map(|choice| &choice.trials);
+        let named = all.filter(|tried| tried.id == id);
+        let mut named = named.filter_map(|tried| Some(trial(source, tried.id, tried.record, tried.outcome?)));
+        // The same id again is another record's.
+        let other = named.find(|it| found.iter().all(|known| known.label != it.label));
+        found.extend(other);
+    }
+    found
+}
+
+/// The trials of the baseline, and those of the others, of which there is most to see first.
+fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
+    let is_baseline = |choice: &&Choice| source.baseline.as_deref() == Some(&choice.value);
+    let size = |choice: &Choice| {
+        let judgement =
+            source.metrics.first().and_then(|metric| source.judgement(group, &choice.value, metric));
+        judgement.and_then(|it| it.change).map_or(0.0, |change| answer::size(change.percent))
+    };
+    let (baseline, mut others): (Vec<&Choice>, Vec<&Choice>) = group.choices.iter().partition(is_baseline);
+    // The sort keeps the order of those that are equal: the last of them goes first, as the greatest did.
+    others.reverse();
+    others.sort_by(|one, other| size(other).total_cmp(&size(one)));
+    [baseline, others].map(|choices| choices.into_iter().flat_map(|choice| results(source, choice)).collect())
+}
+
+/// The group that all of a pair are of: its trials are drawn so that any two can be held against each other.
+pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
+    let labels = |group: &'s Group<'a>| -> Vec<String> {
+        let all = group.choices.iter().flat_map(|choice| results(source, choice));
+        all.map(|it| it.label).collect()
+    };
+    source.groups.iter().find(|group| {
+        let own = labels(group);
+        pair.iter().all(|it| own.contains(&it.label))
+    })
+}
+
+/// The first seed of each choice of a group whose trace can be read, as long as there is room; without choices that are there
+/// already.
+pub fn line_up(source: &Source, group: &Group, without: &[String], reading: &mut Reading) -> Vec<Surveyed> {
+    let mut found = Vec::new();
+    for choice in &group.choices {
+        let trials = results(source, choice);
+        if trials.iter().any(|it| without.contains(&it.label)) {
+            continue;
+        }
+        for it in trials {
+            let devices = it.outcome.sample.as_ref().map_or(&[][..], |sample| &sample.devices);
+            let requests = devices.iter().map(|it| it.reads + it.writes).sum();
+            let Some(room) = reading.room.checked_sub(requests) else { return found };
+            if let Some(surveyed) = reading.surveyed(&it) {
+                reading.room = room;
+                found.push(surveyed);
+                break;
+            }
+        }
+    }
+    found
+}
