@@ -76,12 +76,9 @@ impl Default for Scheduler {
 
 impl fmt::Display for SchedulerChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut text = self.scheduler.to_string();
-        for (i, (name, value)) in self.tunables.iter().enumerate() {
-            text.push(if i == 0 { ':' } else { ',' });
-            text.push_str(&format!("{name}={value}"));
-        }
-        f.pad(&text)
+        let tunables: Vec<_> = self.tunables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let between = if tunables.is_empty() { "" } else { ":" };
+        f.pad(&format!("{}{between}{}", self.scheduler, tunables.join(",")))
     }
 }
 

@@ -161,6 +161,7 @@ impl Workload {
     }
 
     /// With another number of jobs; one definition only.
+    #[must_use]
     pub fn with_numjobs(&self, numjobs: u32) -> Self {
         let jobs = self.jobs.iter().map(|job| Job { numjobs, ..job.clone() }).collect();
         Self { jobs, ..self.clone() }
