@@ -114,7 +114,11 @@
     add("title", {}, titleOf(figure));
     outer.append(says);
     add("metadata", {}, document.querySelector("footer").textContent);
-    if (copy.querySelector('[fill*="#hatch-"]')) outer.append(document.querySelector(".hatches defs").cloneNode(true));
+    if (copy.querySelector('[fill*="#hatch-"]')) {
+      const tiles = document.querySelector(".hatches defs").cloneNode(true);
+      for (const way of tiles.querySelectorAll("path")) way.setAttribute("stroke", style.backgroundColor);
+      outer.append(tiles);
+    }
     add("rect", { width: "100%", height: "100%", fill: style.backgroundColor });
     // Long titles in smaller letters, which are about 0.65 of their size wide.
     const size = Math.min(15, (width - 24) / (titleOf(figure).length * 0.65));

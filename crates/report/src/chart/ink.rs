@@ -53,7 +53,8 @@ pub struct Series {
     hatch: usize,
 }
 
-/// The tiles that [`Series::hatch`] names: once a page, and in each picture that stands alone.
+/// The tiles that [`Series::hatch`] names: once a page, and in each picture that stands alone. Their lines have the colour of the
+/// ground, so that they are seen on the darkest and the lightest ink.
 pub fn hatches() -> Markup {
     html! {
         @for (at, way) in HATCHES.iter().enumerate().skip(1) {
