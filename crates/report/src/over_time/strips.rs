@@ -37,7 +37,7 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
             }
             text x=(LEFT + DRAWN + 6.0) y="14" { "GiB" }
             @for (index, (disk, name)) in line.disks.iter().zip(names).enumerate() {
-                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 6)) }
+                text x=(LEFT - 8.0) y=(top(index) + strip / 2.0 + 4.0) text-anchor="end" { (ink::shortened(name, 5)) }
                 rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
                 (points(disk, it.detail, (top(index), strip, end - LEFT)))
                 (ends(it, index, (top(index), strip, end - LEFT)))
