@@ -7,7 +7,7 @@ use crate::guest::{End, Guest};
 use crate::run::Run;
 use crate::{evidence, prepared, stack};
 use disklab_collect::closing::{Closing, PowerCut};
-use disklab_collect::found::{Measure, Measures};
+use disklab_collect::found::{Better, Measure, Measures};
 use disklab_guest::machine::Machine;
 use disklab_guest::names;
 use disklab_guest::plan::{Look, POOL, Plan};
@@ -130,11 +130,16 @@ pub fn measures(
     }
     let most = |of: fn(&PowerCut) -> u64| cuts.iter().map(of).max().unwrap_or_default() as f64;
     let slowest = mounted.iter().max().map_or(0, |took| took.0);
-    let count = |value, unit: &str| Measure::rate(value, unit);
+    let lost = Measure {
+        value: most(|cut| cut.lost),
+        unit: "blocks".to_owned(),
+        // What the disks lost is no merit of the filesystem's; that there was something to lose shows in it.
+        better: Better::Lower,
+    };
     Ok([
         ("slowest mount after a cut", Measure::time(slowest as f64)),
-        ("fsynced records found", count(most(|cut| cut.acknowledged), "records")),
-        ("blocks lost by a cut", count(most(|cut| cut.lost), "blocks")),
+        ("fsynced records found", Measure::rate(most(|cut| cut.acknowledged), "records")),
+        ("blocks lost by a cut", lost),
     ]
     .map(|(name, measure)| (name.to_owned(), measure))
     .into())

@@ -7,11 +7,11 @@ use crate::Error;
 use crate::bench::Bench;
 use crate::device::Hints;
 use crate::sheet::{Sheet, percent, plain, rate, size, time};
+use disklab_spec::device::blocks_needed;
+use disklab_units::Bytes;
 
 /// Blocks of each die that the model keeps empty, or writes to, when it begins to collect.
 const IN_HAND: u64 = 4;
-/// Blocks beyond the disk's size that it needs on each die.
-const SPARE: u64 = 8;
 /// As many blocks as the model counts, less what rounding adds.
 const MOST_BLOCKS: u64 = disklab_spec::device::MOST_BLOCKS - 500;
 
@@ -198,9 +198,14 @@ fn raw_size(bytes: u64, known: &Known, collected: Option<Collected>, sheet: &mut
 fn usual_blocks(bytes: u64, known: &Known) -> (u64, u64) {
     let stripe = known.page * u64::from(known.dies);
     let raw = bytes / 1000 * 1074;
-    let fits = |pages: u64| raw / (pages * stripe) >= bytes.div_ceil(pages * stripe) + SPARE;
+    let fits = |pages: u64| raw / (pages * stripe) >= needed(bytes, known, pages);
     let pages = fewest(raw / known.page, fits);
-    (pages, raw.max((bytes.div_ceil(pages * stripe) + SPARE) * pages * stripe))
+    (pages, raw.max(needed(bytes, known, pages) * pages * stripe))
+}
+
+/// Blocks of so many pages that the model needs on each die.
+fn needed(bytes: u64, known: &Known, pages: u64) -> u64 {
+    blocks_needed(Bytes(bytes), known.dies.into(), Bytes(known.page), Bytes(known.page * pages))
 }
 
 /// Those with which the model begins to collect after `onset` bytes of writes to a full disk.
@@ -211,7 +216,7 @@ fn blocks_for(bytes: u64, known: &Known, onset: u64) -> (u64, u64) {
     let pages = fewest((bytes + onset) / known.page, |pages| pages * stripe * FINE <= onset);
     let block = pages * stripe;
     let blocks = bytes.div_ceil(block) + (onset + block / 2) / block + IN_HAND;
-    (pages, blocks.max(bytes.div_ceil(block) + SPARE) * block)
+    (pages, blocks.max(needed(bytes, known, pages)) * block)
 }
 
 /// Pages of a block, of so many that the flash has: usual ones, or as many more as the model needs to count all, or as many less as `fits` wants.

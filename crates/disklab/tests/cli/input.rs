@@ -123,7 +123,7 @@ fn what_does_nothing_is_said() {
     let plan = run(here.path(), &["plan", "mine.toml"]);
     assert_eq!(plan.status, Some(0), "{}", plan.err);
     assert!(
-        plan.out.contains("metadata = \"warm\" does nothing on single-constant: a bare disk"),
+        plan.out.contains("metadata = \"warm\" does nothing on single-constant: a bare device"),
         "{}",
         plan.out
     );

@@ -1,6 +1,7 @@
 //! Power cuts: what a filesystem promised is there afterwards, on disks that keep their promises and on no others.
 
-use crate::repeatable;
+use crate::{place, repeatable};
+use disklab_exec::Installation;
 use disklab_store::{Outcome, Record, Status};
 use libtest_mimic::Trial as Test;
 
@@ -29,10 +30,12 @@ array = [{arrays}]
 }
 
 fn outcomes(suite: &str) -> Vec<Outcome> {
-    let place = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().unwrap();
     let trials = repeatable::trials(suite);
-    let record = Record::open(&repeatable::run(&trials, place.path(), 2)).unwrap();
-    record.lines().to_vec()
+    let installation = Installation::find().unwrap();
+    let (_, folder) =
+        repeatable::summary_on(place::kernel(), &installation, &place::cache(), &trials, folder.path(), 2);
+    Record::open(&folder).unwrap().lines().to_vec()
 }
 
 fn what_was_fsynced_survives() {

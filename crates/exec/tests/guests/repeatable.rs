@@ -107,6 +107,22 @@ pub fn run_on(
     records: &Path,
     jobs: usize,
 ) -> PathBuf {
+    let (summary, folder) = summary_on(kernel, installation, cache, trials, records, jobs);
+    let record = Record::open(&folder).unwrap();
+    let reasons: Vec<_> = record.lines().iter().filter_map(|line| line.reason.as_ref()).collect();
+    assert_eq!(summary, Summary { ok: trials.len(), ..Summary::default() }, "{reasons:?}");
+    folder
+}
+
+/// Whether or not the trials are ok.
+pub fn summary_on(
+    kernel: Kernel,
+    installation: &Installation,
+    cache: &Cache,
+    trials: &[Trial],
+    records: &Path,
+    jobs: usize,
+) -> (Summary, PathBuf) {
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
     let manifest =
         Manifest::new("test", "2026-01-01T00:00:00Z", manifest::Suite::new("suite", "", vec![]), ids);
@@ -122,11 +138,7 @@ pub fn run_on(
     };
     let summary = run.carry_out(trials, &writer, &|_| ()).unwrap();
     let folder = writer.folder().to_owned();
-    drop(writer);
-    let record = Record::open(&folder).unwrap();
-    let reasons: Vec<_> = record.lines().iter().filter_map(|line| line.reason.as_ref()).collect();
-    assert_eq!(summary, Summary { ok: trials.len(), ..Summary::default() }, "{reasons:?}");
-    folder
+    (summary, folder)
 }
 
 fn two_runs_are_equal() {

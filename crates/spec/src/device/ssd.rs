@@ -149,15 +149,6 @@ impl Ssd {
         bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
     }
 
-    /// Blocks that each die needs for a disk of this size, so that some block always gives at least one row when it is
-    /// collected: if all were full of valid units but for less than a row each, they would hold more than the disk has.
-    fn blocks_needed(&self, bytes: Bytes) -> u64 {
-        const UNIT: u64 = 4096;
-        let units = bytes.0.div_ceil(UNIT * u64::from(self.dies()));
-        let (row, block) = (self.row().0 / UNIT, self.block().0 / UNIT);
-        (units / (block - row + 1) + IN_HAND + 1).max(units.div_ceil(block) + SPARE_BLOCKS)
-    }
-
     /// Whether the flash is enough, and not in more blocks than the map counts.
     fn has_room(&self, table: &Table<'_, '_>, bytes: Bytes) -> bool {
         if bytes > LARGEST {
@@ -178,7 +169,7 @@ impl Ssd {
             );
             return false;
         }
-        let needed = self.blocks_needed(bytes);
+        let needed = blocks_needed(bytes, dies, self.row(), block);
         if blocks < needed {
             let least = Bytes(needed * block.0 * dies);
             table.wrong(
@@ -191,6 +182,15 @@ impl Ssd {
         }
         blocks >= needed
     }
+}
+
+/// Blocks that each of so many dies needs for a disk of this size, so that some block always gives at least one row when
+/// it is collected: if all were full of valid units but for less than a row each, they would hold more than the disk has.
+pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
+    const UNIT: u64 = 4096;
+    let units = bytes.0.div_ceil(UNIT * dies);
+    let (row, block) = (row.0 / UNIT, block.0 / UNIT);
+    (units / (block - row + 1) + IN_HAND + 1).max(units.div_ceil(block) + SPARE_BLOCKS)
 }
 
 impl Slc {
