@@ -2,7 +2,7 @@
 
 mod cells;
 mod curve;
-mod measures;
+pub mod measures;
 mod trial;
 
 use std::io::Write;

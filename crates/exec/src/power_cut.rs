@@ -138,8 +138,8 @@ pub fn measures(
     };
     Ok([
         ("slowest mount after a cut", Measure::time(slowest as f64)),
-        ("fsynced records found", Measure::rate(most(|cut| cut.acknowledged), "records")),
-        ("blocks lost by a cut", lost),
+        ("fsynced records, all found", Measure::rate(most(|cut| cut.acknowledged), "records")),
+        ("unflushed blocks lost", lost),
     ]
     .map(|(name, measure)| (name.to_owned(), measure))
     .into())

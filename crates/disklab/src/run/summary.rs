@@ -11,6 +11,7 @@ use disklab_units::prose::digits;
 
 use crate::exit::Failure;
 use crate::screen::{Paint, Screen};
+use crate::show::measures;
 use crate::sparkline::sparkline;
 use crate::table::{Side, Table};
 use crate::words;
@@ -29,6 +30,11 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
             writeln!(out, "{}", screen.paint(&head.join(", "), Paint::Strong))?;
         }
         rows(group, source.as_ref(), screen).print(screen, "  ", out)?;
+        if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
+            let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
+            writeln!(out)?;
+            measures::print(group, &labels, screen, out)?;
+        }
         writeln!(out)?;
     }
     let said = |source: &Source| source.sentences().into_iter().chain(source.seeds_to_decide());

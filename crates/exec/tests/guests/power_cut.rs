@@ -46,8 +46,8 @@ fn what_was_fsynced_survives() {
         assert_eq!((outcome.status, &outcome.reason), (Status::Ok, &None), "{}", outcome.trial);
         let measure = |name: &str| outcome.measures[name].value;
         // Else it would be no test.
-        assert!(measure("blocks lost by a cut") > 0.0, "{}: nothing was lost", outcome.trial);
-        assert!(measure("fsynced records found") > 3.0, "{}: nothing was promised", outcome.trial);
+        assert!(measure("unflushed blocks lost") > 0.0, "{}: nothing was lost", outcome.trial);
+        assert!(measure("fsynced records, all found") > 3.0, "{}: nothing was promised", outcome.trial);
         assert!(measure("slowest mount after a cut") > 0.0, "{}", outcome.trial);
         assert!(outcome.sample.is_some(), "the trial has its results as ever");
     }
