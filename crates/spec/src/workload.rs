@@ -245,3 +245,55 @@ impl Job {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::Reader;
+
+    const PAIR: &str = r#"
+summary = "readers and writers"
+filesize = "1 GiB"
+own_files = true
+sync_every = "2s"
+[[job]]
+rw = "read"
+bs = "64k"
+ioengine = "psync"
+numjobs = 5
+[[job]]
+rw = "randwrite"
+bs = "4k"
+ioengine = "libaio"
+iodepth = 4
+numjobs = 2
+rate = "68 kB/s"
+"#;
+
+    fn read(text: &str) -> Result<Workload, String> {
+        Reader::new("w", text)
+            .read(|table| Workload::read("w", table))
+            .map_err(|mistakes| mistakes.to_string())
+    }
+
+    #[test]
+    fn several_jobs_have_files_of_their_own() {
+        let workload = read(PAIR).unwrap();
+        assert_eq!((workload.numjobs(), workload.files(), workload.depth()), (7, 7, 13));
+        assert_eq!((workload.bytes(), workload.sync_every), (Bytes::gib(7), Some(Nanos::from_secs(2))));
+        assert_eq!(workload.jobs[1].rate, Some(Rate(68_000)));
+        let shared = read(&PAIR.replace("own_files = true", "")).unwrap();
+        assert_eq!((shared.files(), shared.bytes()), (1, Bytes::gib(1)));
+    }
+
+    #[test]
+    fn what_is_of_a_job_stands_with_it() {
+        let above = PAIR.replace("sync_every = \"2s\"", "direct = true");
+        let mistake = read(&above).unwrap_err();
+        assert!(mistake.contains("direct: is of a job, and there are [[job]]s"), "{mistake}");
+        let mistake = read(&PAIR.replace("iodepth = 4", "iodepth = 0")).unwrap_err();
+        assert!(mistake.contains("job"), "{mistake}");
+        let mistake = read(&PAIR.replace("bs = \"4k\"", "bs = \"100\"")).unwrap_err();
+        assert!(mistake.contains("bs"), "{mistake}");
+    }
+}

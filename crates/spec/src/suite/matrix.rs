@@ -235,12 +235,13 @@ impl<'a> Resolved<'a> {
             for Named { thing: (array, devices), .. } in &self.arrays {
                 let largest = array.largest_file(devices);
                 if workload.bytes() > largest {
-                    let file = if workload.own_files { "all its files together, " } else { "its file of " };
-                    let message = format!(
-                        "{file}{}, are more than array `{}` holds: {largest} at most",
-                        workload.bytes(),
-                        array.name
-                    );
+                    let what = if workload.own_files {
+                        format!("its files of {} together are", workload.bytes())
+                    } else {
+                        format!("its file of {} is", workload.bytes())
+                    };
+                    let message =
+                        format!("{what} larger than array `{}` holds: {largest} at most", array.name);
                     mistakes.push(name.place.mistake(message));
                 }
             }

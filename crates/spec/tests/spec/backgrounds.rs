@@ -90,7 +90,7 @@ fn a_background_needs_a_filesystem_and_room() {
         lab.suite("array = [\"pair\", \"turning-pair\"]", "background = [\"noise\"]\narray = [\"alone\"]");
     let suite = suite.unwrap();
     let found = lab.trials(&suite).unwrap_err();
-    assert!(found.contains("axes.background: needs a filesystem; array `alone` is a bare disk"), "{found}");
+    assert!(found.contains("axes.background: needs a filesystem; array `alone` is a bare device"), "{found}");
     let large =
         lab_with(&NOISE.replace("filesize = \"1 MiB\"", "filesize = \"1 GiB\"").replace("4 KiB", "64 KiB"));
     let suite = large.suite("[axes]\n", "[axes]\nbackground = [\"noise\"]\n").unwrap();

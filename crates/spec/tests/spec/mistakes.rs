@@ -90,7 +90,7 @@ arrays/pair.toml:3:12: devices: there is no device `plan`; did you mean `plain`?
     );
     assert_eq!(
         with("join = \"single\"\ndevices = [\"plain\", \"plain\"]\n"),
-        "arrays/pair.toml:3:11: devices: single takes one device, here are 2; for several there is btrfs-single"
+        "arrays/pair.toml:3:11: devices: single takes one device, here are 2; for several there are btrfs-single and md-raid0"
     );
     assert_eq!(
         with("join = \"btrfs-raid1\"\ndevices = []\n"),
@@ -132,7 +132,7 @@ arrays/pair.toml:7:8: cache.mode: there is no cache mode `writback`; did you mea
     );
     assert_eq!(
         with("join = \"single\"\ndevices = [\"plain\"]\n[cache]\ndevice = \"plain\"\nmode = \"writeback\"\n"),
-        "arrays/pair.toml:4:1: cache: single is a bare disk, for tests; with a cache it has to be btrfs-single"
+        "arrays/pair.toml:4:1: cache: a cache is in front of the disks of one btrfs; `single` has none"
     );
 }
 
