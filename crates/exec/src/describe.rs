@@ -20,6 +20,7 @@ pub const DISKS: &str = "disks";
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 /// btrfs's statistics of each device's reads, where the kernel has them.
 const READ_STATS: &str = "/sys/fs/btrfs/*/devinfo/*/read_stats";
+
 /// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
 pub fn machine(trial: &Trial, trace: bool) -> Machine {
     let disks = trial.devices.iter().enumerate();

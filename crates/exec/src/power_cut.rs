@@ -96,7 +96,7 @@ pub fn programs(trial: &Trial) -> Vec<String> {
     commands.filter_map(|words| words.into_iter().next()).collect()
 }
 
-/// How long mounting took after each cut; the inner error is what was lost.
+/// How long mounting took after each cut; the inner error is what was lost. All cuts are looked at: their evidence is kept.
 pub fn look(
     run: &Run,
     trial: &Trial,
@@ -104,17 +104,18 @@ pub fn look(
     folder: &Path,
     closing: &Closing,
 ) -> Result<std::result::Result<Vec<Nanos>, String>> {
-    let mut mounted = Vec::new();
+    let (mut mounted, mut lost) = (Vec::new(), Vec::new());
     for (number, cut) in closing.power_cuts.iter().enumerate() {
         match look_at(run, trial, kernel, folder, number, cut)? {
             Ok(took) => mounted.extend(took),
-            Err(reason) => {
-                let which = format!("power cut {} of {}", number + 1, closing.power_cuts.len());
-                return Ok(Err(format!("after {which}, at {}: {reason}", cut.at)));
-            }
+            Err(reason) => lost.push((number + 1, cut.at, reason)),
         }
     }
-    Ok(Ok(mounted))
+    let Some((number, at, reason)) = lost.first() else { return Ok(Ok(mounted)) };
+    let (count, all) = (lost.len(), closing.power_cuts.len());
+    Ok(Err(format!(
+        "after {count} of {all} power cuts; the first of them is cut {number}, at {at}: {reason}"
+    )))
 }
 
 /// What a trial's cuts add to its results. An error if there were none, of those that were asked for.

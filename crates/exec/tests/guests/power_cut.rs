@@ -60,7 +60,10 @@ fn disks_that_lie_are_found() {
     for outcome in outcomes {
         assert_eq!(outcome.status, Status::Failed, "{}: nobody saw it", outcome.trial);
         let reason = outcome.reason.unwrap_or_default();
-        assert!(reason.starts_with("after power cut "), "{reason}");
+        assert!(
+            reason.starts_with("after ") && reason.contains(" of 3 power cuts; the first of them"),
+            "{reason}"
+        );
     }
 }
 

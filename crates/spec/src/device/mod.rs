@@ -72,10 +72,9 @@ impl Model {
     /// How much of what was written a power cut can take back at most: what the cache holds that is not on the media.
     pub fn volatile(&self) -> Bytes {
         match self {
-            _ if !self.write_cache() => Bytes(0),
-            Self::Hdd(hdd) => hdd.write_buffer,
-            Self::Ssd(ssd) => ssd.write_buffer,
-            Self::Card(_) | Self::Constant(_) => Bytes(0),
+            Self::Hdd(hdd) if hdd.write_cache => hdd.write_buffer,
+            Self::Ssd(ssd) if !ssd.power_loss_protection => ssd.write_buffer,
+            Self::Hdd(_) | Self::Ssd(_) | Self::Card(_) | Self::Constant(_) => Bytes(0),
         }
     }
 

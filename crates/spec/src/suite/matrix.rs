@@ -44,7 +44,9 @@ impl Suite {
         resolved.check_jobs(&self.axes, &mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
-        resolved.check_power_cut(self.power_cut.is_some(), &mut mistakes);
+        if self.power_cut.is_some() {
+            resolved.check_power_cut(&mut mistakes);
+        }
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
@@ -273,9 +275,9 @@ impl<'a> Resolved<'a> {
     }
 
     /// What survives a power cut is asked of a filesystem, which its witness has to fit into.
-    fn check_power_cut(&self, wanted: bool, mistakes: &mut Vec<Mistake>) {
+    fn check_power_cut(&self, mistakes: &mut Vec<Mistake>) {
         let file = self.workloads.iter().map(|it| it.thing.bytes()).max().unwrap_or_default();
-        for array in self.arrays.iter().filter(|_| wanted) {
+        for array in &self.arrays {
             let (known, devices) = &array.thing;
             let largest = known.largest_file(devices);
             let message = if known.join.filesystem().is_none() {
