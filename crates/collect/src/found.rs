@@ -37,6 +37,9 @@ pub struct Measure {
     /// `1/s`, `bytes/s`, `ns`, `s`, or whatever the source has.
     pub unit: String,
     pub better: Better,
+    /// It was given up then: it is more than that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub censored: bool,
 }
 
 /// Which way is good.
@@ -50,11 +53,11 @@ pub enum Better {
 impl Measure {
     /// More is better, as with rates.
     pub fn rate(value: f64, unit: &str) -> Self {
-        Self { value, unit: unit.to_owned(), better: Better::Higher }
+        Self { value, unit: unit.to_owned(), better: Better::Higher, censored: false }
     }
 
     /// Less is better, as with latencies, in ns.
     pub fn time(ns: f64) -> Self {
-        Self { value: ns, unit: "ns".to_owned(), better: Better::Lower }
+        Self { value: ns, unit: "ns".to_owned(), better: Better::Lower, censored: false }
     }
 }

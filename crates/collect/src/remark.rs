@@ -43,6 +43,9 @@ pub enum Remark {
     ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
+    /// From the first to the last request that fio measured it took much longer than each of its jobs was to measure:
+    /// they did so at different times, and their sum is no throughput.
+    JobsApart { asked: Nanos, phase: Nanos },
     /// A disk says that it was busy for longer than the phase lasted.
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
     /// Too few requests for p99.9, which is then no more than the greatest latency.
@@ -76,6 +79,7 @@ impl Remark {
             | Self::ReadFromElsewhere { .. }
             | Self::WrittenElsewhere { .. }
             | Self::ReadBesides { .. }
+            | Self::JobsApart { .. }
             | Self::BusyBeyondPhase { .. } => true,
             Self::FioError { .. }
             | Self::FioMessages { .. }
@@ -147,6 +151,10 @@ impl fmt::Display for Remark {
             Self::WrittenElsewhere { fio_bytes, disks_bytes } => {
                 write!(out, "fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")
             }
+            Self::JobsApart { asked, phase } => write!(
+                out,
+                "fio's jobs measured {asked} each, but at different times, {phase} in all: their sum is no throughput"
+            ),
             Self::BusyBeyondPhase { device, busy, phase } => {
                 write!(out, "{device} says it was busy {busy} of {phase}")
             }

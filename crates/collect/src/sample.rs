@@ -21,6 +21,9 @@ const UNASKED: u64 = 1 << 20;
 /// own.
 const PHASE_TOLERANCE: u64 = 100;
 
+/// Several jobs that together took so many times as long as each was to did not measure at the same time.
+const APART: f64 = 1.1;
+
 /// What the trial was told to do, as far as its results can be held against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
@@ -33,6 +36,10 @@ pub struct Asked {
     pub alone: bool,
     /// How long fio measures, without its ramp.
     pub runtime: Nanos,
+    /// How many jobs measure.
+    pub jobs: u32,
+    /// The disks' phase is a window of its own, whatever fio does.
+    pub has_one_window: bool,
     /// Bytes of each request; `None` where they differ.
     pub block: Option<u64>,
     /// Bytes that a read may bring along: of metadata that is not in memory yet.
@@ -358,6 +365,10 @@ fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark
             busy: device.busy,
             phase: phase.length(),
         });
+    }
+    let is_long = phase.length().0 as f64 > asked.runtime.0 as f64 * APART;
+    if asked.alone && !asked.has_one_window && asked.jobs > 1 && is_long {
+        remarks.push(Remark::JobsApart { asked: asked.runtime, phase: phase.length() });
     }
     if !asked.direct || !asked.alone {
         return;

@@ -65,6 +65,8 @@ fn agreeing(in_flight: u32) -> (Fio, Asked) {
         direct: true,
         alone: true,
         runtime: read.runtime,
+        jobs: 1,
+        has_one_window: false,
         block: Some(4096),
         besides: 0,
     };
@@ -106,6 +108,8 @@ fn reads_and_writes_are_apart_and_make_the_whole() {
         direct: false,
         alone: true,
         runtime: Nanos(0),
+        jobs: 1,
+        has_one_window: false,
         block: Some(4096),
         besides: 0,
     };
@@ -165,6 +169,8 @@ fn disks_that_did_less_than_fio_are_noticed() {
         direct: true,
         alone: true,
         runtime: Nanos(0),
+        jobs: 1,
+        has_one_window: false,
         block: Some(4096),
         besides: 0,
     };
@@ -179,6 +185,8 @@ fn failures_void_the_sample() {
         direct: true,
         alone: true,
         runtime: Nanos(0),
+        jobs: 1,
+        has_one_window: false,
         block: Some(4096),
         besides: 0,
     };
@@ -222,6 +230,8 @@ fn histograms_of_jobs_and_directions_are_added_up() {
         direct: true,
         alone: true,
         runtime: Nanos(0),
+        jobs: 1,
+        has_one_window: false,
         block: Some(4096),
         besides: 0,
     };

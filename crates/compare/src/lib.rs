@@ -51,6 +51,13 @@ fn axes(record: &Record) -> Result<Axes, Error> {
     Ok(Axes { names: crossed.map(|axis| axis.axis.to_string()).collect(), baseline })
 }
 
+/// What a record's suite wants compared; empty where it does not say.
+pub fn asked(record: &Record) -> Vec<Metric> {
+    let recorded = &record.manifest().suite;
+    let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set);
+    suite.map(|suite| suite.metrics.iter().map(|name| Metric::of_name(name)).collect()).unwrap_or_default()
+}
+
 /// The axis in which cells differ from their baseline, and the contests.
 pub fn against_baseline(
     record: &Record,

@@ -5,7 +5,7 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::{
-    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, judge,
+    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, asked, judge,
     looked_at, measured,
 };
 use disklab_store::Record;
@@ -52,9 +52,9 @@ pub struct Args {
 /// What is compared, and how certain the answer has to be: of `compare` and `gate`.
 #[derive(Debug, clap::Args)]
 pub struct Of {
-    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what an imported
-    /// record calls its numbers.
-    #[arg(long, value_delimiter = ',', default_value = "iops")]
+    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what a record
+    /// calls its other numbers [default: what its suite says, or else iops].
+    #[arg(long, value_delimiter = ',')]
     pub metric: Vec<Metric>,
 
     /// What of all verdicts may be wrong.
@@ -67,6 +67,12 @@ pub struct Of {
 }
 
 impl Of {
+    /// What is compared in records of which this is the first.
+    pub fn metrics(&self, first: &Record) -> Vec<Metric> {
+        let those = [self.metric.clone(), asked(first), vec![Metric::Iops]];
+        those.into_iter().find(|metrics| !metrics.is_empty()).unwrap_or_default()
+    }
+
     pub const fn trust(&self) -> Trust {
         if self.with_doubtful { Trust::All } else { Trust::Sound }
     }
@@ -130,12 +136,13 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         against_first(&first, &others, args.of.trust())?
     };
-    measured(&contests, &args.of.metric)?;
+    let metrics = args.of.metrics(&first);
+    measured(&contests, &metrics)?;
     let terms =
         Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit.into() };
     let until = looked_at(std::iter::once(&first).chain(&others));
     let looked = until.map(|until| Looked { until, upto: u32::MAX });
-    let judgements = judge(&contests, &args.of.metric, terms, looked.as_ref()).map_err(Failure::mistaken)?;
+    let judgements = judge(&contests, &metrics, terms, looked.as_ref()).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
     let format = if screen.json { Format::Json } else { args.format };
     let mut out = screen.out();

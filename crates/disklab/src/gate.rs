@@ -68,10 +68,12 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let (run, against) = (open(&args.run)?, open(&args.against)?);
     let runs = [run];
     let contests = against_first(&against, &runs, args.of.trust())?;
-    measured(&contests, &args.of.metric)?;
+    let metrics = args.of.metrics(&against);
+    measured(&contests, &metrics)?;
     // Seeds that were added by what was seen: each look has its part of alpha.
     let looks = looked_at(runs.iter().chain([&against])).map_or(1, |until| until.looks.len());
-    let crossed = cross(&contests, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
+    let crossed =
+        cross(&contests, &metrics, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|it| it.passage == Passage::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|it| it.passage == Passage::Undecided) {
@@ -96,12 +98,12 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn cross(contests: &[Contest], args: &Args, alpha: f64) -> Result<Vec<Crossed>, Error> {
-    let cells = contests.len() * args.of.metric.len();
+fn cross(contests: &[Contest], metrics: &[Metric], args: &Args, alpha: f64) -> Result<Vec<Crossed>, Error> {
+    let cells = contests.len() * metrics.len();
     let mut crossed = Vec::new();
     let mut found: Vec<(usize, Gate, Crossing)> = Vec::new();
     for contest in contests {
-        for metric in &args.of.metric {
+        for metric in metrics {
             let gate = Gate::new(alpha, args.max_regression, metric.better(contest.outcomes()))?;
             let Values { treatment, baseline, mut remarks, .. } = contest.values(metric);
             let finding = if contest.paired { Finding::paired } else { Finding::unpaired };

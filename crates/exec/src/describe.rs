@@ -1,19 +1,21 @@
 //! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
 
-use crate::{power_cut, stack};
+use crate::{power_cut, stack, startup};
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
 use disklab_guest::plan::{
-    Background, Gate, Measure, PIDS, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
+    Background, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
 };
 use disklab_spec::cache::Mode;
 use disklab_spec::device::{Constant, Model};
 use disklab_spec::suite::Metadata;
-use disklab_spec::workload::Job;
+use disklab_spec::workload::{Job, Workload};
 use disklab_spec::{Filesystem, Join, SchedulerChoice, Trial};
 use disklab_units::{Bytes, Nanos, Seed};
 
 /// The test file of a filesystem; where each job has its own, their numbers follow.
 const TEST_FILE: &str = "test";
+/// That of a workload that runs beside the measured one.
+const BACKGROUND_FILE: &str = "background";
 /// The folder of the disks' data, in a trial's folder.
 pub const DISKS: &str = "disks";
 /// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
@@ -72,19 +74,30 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         return None;
     }
     let mount = stack::mount(trial);
-    let file = |name| ZeroFile { name, bytes: trial.workload.file_size };
+    let files = loads(trial).into_iter().flat_map(|load| {
+        let bytes = load.workload.file_size;
+        load.files().into_iter().map(move |name| ZeroFile { name, bytes })
+    });
     Some(Plan {
         cache: stack::cache(trial, true),
         // Clean, whatever it is to be in the trial.
         cache_settings: stack::cache_mode(trial, Mode::Writethrough),
         raid: stack::raid(trial, true),
         mkfs: stack::mkfs(trial),
-        files: if mount.is_some() { test_files(trial).into_iter().map(file).collect() } else { Vec::new() },
+        files: if mount.is_some() { files.collect() } else { Vec::new() },
+        entries: startup::entries(trial),
         mount,
         trees: trial.background.as_ref().and_then(|background| background.trees),
         unmount: true,
         ..Plan::default()
     })
+}
+
+/// All fios of a trial, the measured one first.
+fn loads(trial: &Trial) -> Vec<Load<'_>> {
+    let beside = trial.background.iter().filter_map(|background| background.workload.as_ref()).map(Load::beside);
+    let measured = trial.workload.startup.is_none().then(|| Load::measured(trial));
+    measured.into_iter().chain(beside).collect()
 }
 
 /// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
@@ -113,11 +126,10 @@ pub fn plan(trial: &Trial) -> Plan {
         background: background(trial),
         keep: if is_btrfs { vec![READ_STATS.to_owned()] } else { Vec::new() },
         measure: Some(Measure {
-            command: fio(trial),
+            what: measured(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
             sync_every_ns: trial.workload.sync_every.map(|every| every.0),
-            gate: is_accompanied(trial).then(|| gate(trial)),
         }),
         ..Plan::default()
     }
@@ -126,6 +138,18 @@ pub fn plan(trial: &Trial) -> Plan {
 /// Whether the workload's requests are not the only ones.
 pub fn is_accompanied(trial: &Trial) -> bool {
     trial.background.is_some() || trial.power_cut.is_some()
+}
+
+/// Whether the disks' phase is a window of its own, the same for all jobs. fio ends each job's ramp with the first request
+/// that the job finishes after it: where a scheduler has jobs wait for seconds, they measure at different times, and
+/// their sum is more than the disks ever moved.
+pub fn has_one_window(trial: &Trial) -> bool {
+    trial.workload.own_files && trial.array.join.filesystem().is_some()
+}
+
+/// How long fio measures: where the window is the disks', from its start on.
+pub fn fio_runtime(trial: &Trial) -> Nanos {
+    if has_one_window(trial) { trial.ramp + trial.runtime } else { trial.runtime }
 }
 
 /// Of the disks themselves, whatever is above them.
@@ -141,9 +165,17 @@ fn luck(trial: &Trial) -> (u32, u32) {
     (index % round, index / 2 % round)
 }
 
-/// fio opens its file when it begins.
-fn gate(trial: &Trial) -> Gate {
-    Gate { file: format!("{POOL}/{}", test_files(trial)[0]), length_ns: (trial.ramp + trial.runtime).0 }
+fn measured(trial: &Trial) -> Measured {
+    if let Some(startup) = &trial.workload.startup {
+        return startup::measured(startup);
+    }
+    let load = Load::measured(trial);
+    // fio opens its file when it begins.
+    let gate = (is_accompanied(trial) || has_one_window(trial)).then(|| Gate {
+        file: format!("{POOL}/{}", load.files()[0]),
+        length_ns: (trial.ramp + trial.runtime).0,
+    });
+    Measured::Program { command: load.command(trial), gate }
 }
 
 fn background(trial: &Trial) -> Option<Background> {
@@ -154,10 +186,13 @@ fn background(trial: &Trial) -> Option<Background> {
     };
     let processes = trial.background.iter().flat_map(|background| &background.processes).map(process);
     let witness = trial.power_cut.map(|_| Process { command: power_cut::rewrite(trial), trees: None });
+    let workload = trial.background.as_ref().and_then(|background| background.workload.as_ref());
+    let fio = workload.map(|workload| Process { command: Load::beside(workload).command(trial), trees: None });
     is_accompanied(trial).then(|| Background {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
-        processes: processes.chain(witness).collect(),
+        processes: processes.chain(witness).chain(fio).collect(),
+        sync_every_ns: workload.and_then(|workload| workload.sync_every).map(|every| every.0),
     })
 }
 
@@ -165,7 +200,8 @@ fn background(trial: &Trial) -> Option<Background> {
 pub fn touch(trial: &Trial) -> Vec<Touch> {
     let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
     let touch = |name| Touch { name, every: CHECKSUM_LEAF };
-    if wanted { test_files(trial).into_iter().map(touch).collect() } else { Vec::new() }
+    let files = loads(trial).into_iter().flat_map(|load| load.files());
+    if wanted { files.map(touch).collect() } else { Vec::new() }
 }
 
 /// A disk's scheduler, and then its tunables, whose files are there only once it is.
@@ -181,83 +217,120 @@ fn scheduler(trial: &Trial, index: usize) -> Vec<Setting> {
     [chosen].into_iter().chain(tuned).collect()
 }
 
-/// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
-/// `clock_gettime` is virtual where the processor's own counter would be real.
-fn fio(trial: &Trial) -> Vec<String> {
-    let w = &trial.workload;
-    let mut arguments = vec![
-        "fio".to_owned(),
-        "--clocksource=clock_gettime".to_owned(),
-        "--thread".to_owned(),
-        "--disk_util=0".to_owned(),
-        "--eta=never".to_owned(),
-        "--output-format=json+".to_owned(),
-        format!("--output={TRIAL}/{}", disklab_guest::names::FIO),
-        // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it as a number of
-        // at most 63 bits.
-        "--randrepeat=0".to_owned(),
-        format!("--randseed={}", trial.seed.derive("fio").0 >> 1),
-        // Percentiles of the same latency that the mean is of.
-        "--lat_percentiles=1".to_owned(),
-        "--group_reporting".to_owned(),
-        "--exitall_on_error".to_owned(),
-    ];
-    if w.own_files {
-        // A definition for each job: fio has no other way to tell jobs their files.
-        let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
-        for (number, job) in each.enumerate() {
-            arguments.extend(fio_job(trial, &Job { numjobs: 1, ..job.clone() }, number));
+/// What one fio is to do.
+struct Load<'a> {
+    workload: &'a Workload,
+    /// Its file; where each job has its own, their numbers follow.
+    file: &'static str,
+    output: String,
+    /// What its seed is derived by.
+    seed: &'static str,
+    ramp: Nanos,
+    runtime: Nanos,
+}
+
+impl<'a> Load<'a> {
+    fn measured(trial: &'a Trial) -> Self {
+        Self {
+            workload: &trial.workload,
+            file: TEST_FILE,
+            output: format!("{TRIAL}/{}", disklab_guest::names::FIO),
+            seed: "fio",
+            ramp: if has_one_window(trial) { Nanos::ZERO } else { trial.ramp },
+            runtime: fio_runtime(trial),
         }
-    } else {
-        arguments.extend(w.jobs.iter().flat_map(|job| fio_job(trial, job, 0)));
     }
-    arguments
-}
 
-/// The options of one definition, on the file of this number.
-fn fio_job(trial: &Trial, job: &Job, number: usize) -> Vec<String> {
-    let w = &trial.workload;
-    let bare = trial.array.join.filesystem().is_none();
-    let file =
-        if bare { stack::device(trial) } else { format!("{POOL}/{}", test_files(trial).swap_remove(number)) };
-    let mut options = vec![
-        format!("--name={}", w.name),
-        format!("--filename={file}"),
-        format!("--size={}", w.file_size.0),
-        format!("--rw={}", job.rw),
-        format!("--bs={}", job.bs.0),
-        format!("--ioengine={}", job.ioengine),
-        format!("--iodepth={}", job.iodepth),
-        format!("--numjobs={}", job.numjobs),
-        format!("--direct={}", u8::from(job.direct)),
-        "--time_based".to_owned(),
-        format!("--runtime={}us", trial.runtime.0.div_ceil(1000)),
-    ];
-    if trial.ramp.0 > 0 {
-        options.push(format!("--ramp_time={}us", trial.ramp.0.div_ceil(1000)));
+    /// It runs until it is ended.
+    fn beside(workload: &'a Workload) -> Self {
+        Self {
+            workload,
+            file: BACKGROUND_FILE,
+            output: "/tmp/background.json".to_owned(),
+            seed: "background",
+            ramp: Nanos::ZERO,
+            runtime: Nanos::from_secs(7 * 24 * 3600),
+        }
     }
-    if bare && w.own_files {
-        // On a bare device, a part of its own.
-        options.push(format!("--offset={}", w.file_size.0 * number as u64));
-    }
-    if job.rw.reads() && job.rw.writes() {
-        options.push(format!("--rwmixread={}", job.rwmixread));
-    }
-    options.extend(job.rate.map(|rate| format!("--rate={}", rate.0)));
-    let flags = [
-        ("norandommap", job.norandommap),
-        ("refill_buffers", job.refill_buffers),
-        ("zero_buffers", job.zero_buffers),
-    ];
-    options.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
-    options
-}
 
-/// The names of the files in [`POOL`] that the workload is of.
-fn test_files(trial: &Trial) -> Vec<String> {
-    if trial.workload.own_files {
-        (0..trial.workload.files()).map(|number| format!("{TEST_FILE}.{number}")).collect()
-    } else {
-        vec![TEST_FILE.to_owned()]
+    /// The names of its files in [`POOL`].
+    fn files(&self) -> Vec<String> {
+        if self.workload.own_files {
+            (0..self.workload.files()).map(|number| format!("{}.{number}", self.file)).collect()
+        } else {
+            vec![self.file.to_owned()]
+        }
+    }
+
+    /// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
+    /// `clock_gettime` is virtual where the processor's own counter would be real.
+    fn command(&self, trial: &Trial) -> Vec<String> {
+        let w = self.workload;
+        let mut arguments = vec![
+            "fio".to_owned(),
+            "--clocksource=clock_gettime".to_owned(),
+            "--thread".to_owned(),
+            "--disk_util=0".to_owned(),
+            "--eta=never".to_owned(),
+            "--output-format=json+".to_owned(),
+            format!("--output={}", self.output),
+            // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it as a number of
+            // at most 63 bits.
+            "--randrepeat=0".to_owned(),
+            format!("--randseed={}", trial.seed.derive(self.seed).0 >> 1),
+            // Percentiles of the same latency that the mean is of.
+            "--lat_percentiles=1".to_owned(),
+            "--group_reporting".to_owned(),
+            "--exitall_on_error".to_owned(),
+        ];
+        if w.own_files {
+            // A definition for each job: fio has no other way to tell jobs their files.
+            let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
+            for (number, job) in each.enumerate() {
+                arguments.extend(self.job(trial, &Job { numjobs: 1, ..job.clone() }, number));
+            }
+        } else {
+            arguments.extend(w.jobs.iter().flat_map(|job| self.job(trial, job, 0)));
+        }
+        arguments
+    }
+
+    /// The options of one definition, on the file of this number.
+    fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
+        let w = self.workload;
+        let bare = trial.array.join.filesystem().is_none();
+        let file =
+            if bare { stack::device(trial) } else { format!("{POOL}/{}", self.files().swap_remove(number)) };
+        let mut options = vec![
+            format!("--name={}", w.name),
+            format!("--filename={file}"),
+            format!("--size={}", w.file_size.0),
+            format!("--rw={}", job.rw),
+            format!("--bs={}", job.bs.0),
+            format!("--ioengine={}", job.ioengine),
+            format!("--iodepth={}", job.iodepth),
+            format!("--numjobs={}", job.numjobs),
+            format!("--direct={}", u8::from(job.direct)),
+            "--time_based".to_owned(),
+            format!("--runtime={}us", self.runtime.0.div_ceil(1000)),
+        ];
+        if self.ramp.0 > 0 {
+            options.push(format!("--ramp_time={}us", self.ramp.0.div_ceil(1000)));
+        }
+        if bare && w.own_files {
+            // On a bare device, a part of its own.
+            options.push(format!("--offset={}", w.file_size.0 * number as u64));
+        }
+        if job.rw.reads() && job.rw.writes() {
+            options.push(format!("--rwmixread={}", job.rwmixread));
+        }
+        options.extend(job.rate.map(|rate| format!("--rate={}", rate.0)));
+        let flags = [
+            ("norandommap", job.norandommap),
+            ("refill_buffers", job.refill_buffers),
+            ("zero_buffers", job.zero_buffers),
+        ];
+        options.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
+        options
     }
 }

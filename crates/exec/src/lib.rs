@@ -16,6 +16,8 @@ mod prepared;
 pub mod run;
 mod scratch;
 mod stack;
+mod startup;
+mod throughput;
 mod trial;
 
 pub use describe::plan;

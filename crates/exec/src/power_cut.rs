@@ -136,6 +136,7 @@ pub fn measures(
         unit: "blocks".to_owned(),
         // What the disks lost is no merit of the filesystem's; that there was something to lose shows in it.
         better: Better::Lower,
+        censored: false,
     };
     Ok([
         ("slowest mount after a cut", Measure::time(slowest as f64)),

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::facts::Makers;
 use crate::guest::Guest;
 use crate::run::Run;
-use crate::{evidence, image};
+use crate::{evidence, image, startup};
 use disklab_guest::machine::MachineDisk;
 use disklab_guest::names;
 use disklab_guest::plan::Plan;
@@ -42,6 +42,9 @@ struct Ingredients<'a> {
     makers: &'a [&'a str],
     disks: &'a [MachineDisk],
     plan: &'a Plan,
+    /// Of the files of this machine that are put on them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents: Option<String>,
 }
 
 /// Prepared disks in the cache.
@@ -81,6 +84,7 @@ pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<Str
         makers: &makers.of_one(trial),
         disks: &machine.disks,
         plan: &plan,
+        contents: startup::contents(trial)?,
     };
     let text =
         serde_json::to_vec(&all).map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
@@ -175,7 +179,8 @@ pub fn room(trial: &Trial) -> Bytes {
         (trial.workload.bytes().0 / DATA_PER_METADATA + fragments * METADATA_PER_FRAGMENT) * copies;
     let cached = trial.array.cache.iter().zip(trial.devices.last()).map(|(_, device)| device.used.0);
     let keys = cached.sum::<u64>() / CACHE_PER_KEYS;
-    Bytes(metadata + keys + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
+    let contents = startup::room(trial).0 * copies;
+    Bytes(metadata + keys + contents + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
 }
 
 fn keep_evidence(from: &Path, to: &Path) -> Result<()> {

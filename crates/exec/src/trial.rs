@@ -6,8 +6,9 @@ use crate::guest::{End, Guest};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::{estimate, evidence, image, power_cut};
+use crate::{estimate, evidence, image, power_cut, startup, throughput};
 use disklab_collect::closing::Closing;
+use disklab_collect::found::Measures;
 use disklab_collect::sample::{self, Asked};
 use disklab_collect::{Remark, Sample, fio, read_stats};
 use disklab_guest::heartbeat::Beat;
@@ -63,7 +64,7 @@ pub fn carry_out(
     let results = results(trial, folder, &end);
     // While their disks are there.
     let survived = match &results {
-        Ok((_, closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
+        Ok((.., closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
         Err(_) => Ok(Vec::new()),
     };
     for clutter in [DISKS, names::HEARTBEAT] {
@@ -77,15 +78,16 @@ pub fn carry_out(
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
     let results =
-        results.and_then(|results| packed.map(|()| results)).and_then(|((sample, remarks), closing)| {
-            outcome.measures = power_cut::measures(trial, &closing, &survived?)?;
+        results.and_then(|results| packed.map(|()| results)).and_then(|(sample, remarks, measures, closing)| {
+            outcome.measures = measures;
+            outcome.measures.extend(power_cut::measures(trial, &closing, &survived?)?);
             Ok((sample, remarks))
         });
     match results {
         Ok((sample, remarks)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
             outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
-            (outcome.sample, outcome.remarks) = (Some(sample), remarks);
+            (outcome.sample, outcome.remarks) = (sample, remarks);
         }
         Err(reason) => {
             // A guest that a signal reached before us ended in its own way.
@@ -126,10 +128,17 @@ fn blank(trial: &Trial) -> Outcome {
 /// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of 16 KiB each.
 const COLD: u64 = 4 * (16 << 10);
 
-type Results = ((Sample, Vec<Remark>), Closing);
+/// fio's numbers, where it was fio, what is odd about them, and others.
+type Results = (Option<Sample>, Vec<Remark>, Measures, Closing);
 
 fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Results, String> {
     let closing = evidence::judge(folder, end)?;
+    let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
+    let mut measures = throughput::measures(trial, &closing);
+    if trial.workload.startup.is_some() {
+        measures.extend(startup::measures(&steps)?);
+        return Ok((None, Vec::new(), measures, closing));
+    }
     let path = folder.join(names::FIO);
     let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
@@ -140,12 +149,13 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
         in_flight: (direct && w.jobs.iter().all(|job| job.rate.is_none())).then(|| w.depth()),
         direct,
         alone: !describe::is_accompanied(trial),
-        runtime: trial.runtime,
+        runtime: describe::fio_runtime(trial),
+        jobs: w.numjobs(),
+        has_one_window: describe::has_one_window(trial),
         block: blocks.first().filter(|_| blocks.len() == 1).map(|block| block.0),
         besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
     };
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);
-    let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     remarks.extend(read_stats::add(&steps, &mut sample));
-    Ok(((sample, remarks), closing))
+    Ok((Some(sample), remarks, measures, closing))
 }

@@ -13,7 +13,7 @@ use std::io::{IoSlice, IoSliceMut};
 use std::path::Path;
 
 /// `DISKLAB_INTERFACE`.
-pub const INTERFACE: u32 = 1;
+pub const INTERFACE: u32 = 2;
 /// `DISKLAB_NEVER`.
 const NEVER: u64 = u64::MAX;
 
@@ -26,6 +26,7 @@ pub struct CDisk {
     max_sectors: c_uint,
     max_segments: c_uint,
     queue_depth: c_uint,
+    tags: c_uint,
     discard_granularity: c_uint,
     rotational: u8,
     write_cache: u8,
@@ -139,14 +140,15 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
 extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
     let Some(disk) = library().disks().get(disk as usize) else { give_up(&format!("disk {disk} asked for")) };
     let rotational = disk.model.rotational();
+    let (max_sectors, max_segments) = disk.model.largest_request();
     *description = CDisk {
         bytes: disk.bytes.0,
         logical_block: 512,
         physical_block: 4096,
-        // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a scatter list.
-        max_sectors: 65535,
-        max_segments: 168,
+        max_sectors,
+        max_segments,
         queue_depth: disk.model.queue_depth(),
+        tags: disk.model.tags(),
         discard_granularity: if rotational { 0 } else { 4096 },
         rotational: rotational.into(),
         write_cache: disk.model.write_cache().into(),

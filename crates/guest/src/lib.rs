@@ -15,6 +15,7 @@ pub mod meter;
 pub mod order;
 pub mod plan;
 pub mod power_cut;
+pub mod startup;
 pub mod volatile;
 
 /// Which sources this was built from; a program and the disk library it uses must agree.

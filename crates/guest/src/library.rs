@@ -432,8 +432,8 @@ impl Running {
         }
         let image = folder.join(&disk.image);
         let data = Data::open(&image, bytes).map_err(|e| OpenError::File(image, e))?;
-        let depth = disk.model.queue_depth() as usize;
-        Ok(Self { device: disk.device.clone(), data, bytes, present: vec![None; depth] })
+        let tags = disk.model.tags() as usize;
+        Ok(Self { device: disk.device.clone(), data, bytes, present: vec![None; tags] })
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
 
 use disklab_spec::background::Trees;
+use disklab_spec::startup::{Entry, Step};
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
@@ -8,6 +9,8 @@ use serde::{Deserialize, Serialize};
 pub const POOL: &str = "/mnt/pool";
 /// Where the guest sees the trial's folder.
 pub const TRIAL: &str = "/mnt/trial";
+/// Where the files of a program that starts are, as its root.
+pub const ROOT: &str = "/mnt/pool/root";
 /// Where a background's trees are.
 pub const TREES: &str = "/mnt/pool/trees";
 
@@ -41,6 +44,8 @@ pub struct Plan {
     pub mount_settings: Vec<Setting>,
     /// Files of zeroes to write into [`POOL`] (direct, 1 MiB at a time).
     pub files: Vec<ZeroFile>,
+    /// What a program's start needs, below [`ROOT`].
+    pub entries: Option<Entries>,
     /// Fragmented files, whose pieces are written in turn with those.
     pub trees: Option<Trees>,
     /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
@@ -60,6 +65,15 @@ pub struct Plan {
     pub unmount: bool,
     /// Looks at the filesystem once it is unmounted: a program and its arguments.
     pub fsck: Option<Vec<String>>,
+}
+
+/// Files, folders and links below [`ROOT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entries {
+    pub all: Vec<Entry>,
+    /// With the contents that this machine's files of these names have; otherwise with zeroes.
+    pub with_contents: bool,
 }
 
 /// Software RAID.
@@ -137,6 +151,8 @@ pub struct Background {
     pub lead_ns: u64,
     /// So many process ids are used up then: policies that choose by pid send it where they send these, or elsewhere.
     pub burn_pids: u32,
+    /// All that is dirty is written (sync(2)) so often while they run.
+    pub sync_every_ns: Option<u64>,
     pub processes: Vec<Process>,
 }
 
@@ -150,20 +166,40 @@ pub struct Process {
     pub trees: Option<u32>,
 }
 
-/// The measured program.
+/// What is measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Measure {
-    /// The program and its arguments.
-    pub command: Vec<String>,
+    pub what: Measured,
     /// The phase's name in the records.
     pub phase: String,
     /// Virtual ns after the first request in which nothing is counted.
     pub ramp_ns: u64,
     /// All that is dirty is written (sync(2)) so often while it runs.
     pub sync_every_ns: Option<u64>,
-    /// Where a background makes requests too. Without it, all requests from the program's start to its end are its.
-    pub gate: Option<Gate>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Measured {
+    /// The program and its arguments; it has to end well.
+    Program {
+        command: Vec<String>,
+        /// Where a background makes requests too. Without it, all requests from the program's start to its end are its.
+        gate: Option<Gate>,
+    },
+    /// A start-up, of which the time is taken; whatever becomes of it is a result.
+    Startup { way: Startup, limit_ns: u64 },
+}
+
+/// How something starts, from [`ROOT`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Startup {
+    /// Its recorded steps, on the plan's entries.
+    Replay { entries: Vec<Entry>, steps: Vec<Step> },
+    /// The program itself, with that as its root.
+    Program { command: Vec<String> },
 }
 
 /// The phase is announced when the program opens a file, and is over so long after that.

@@ -8,7 +8,7 @@ pub use open::Records;
 
 use disklab_compare::{
     Contest, Error, Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer,
-    judge, looked_at, measured,
+    asked, judge, looked_at, measured,
 };
 use disklab_spec::Suite;
 use disklab_stats::Verdict;
@@ -230,6 +230,10 @@ fn contests<'a>(all: &'a [Record], wanted: &Wanted) -> Result<(String, Vec<Conte
 fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
     if let Some(until) = until {
         return until.metrics.iter().map(|name| Metric::of_name(name)).collect();
+    }
+    let asked = records.first().map(asked).unwrap_or_default();
+    if !asked.is_empty() {
+        return asked;
     }
     let outcomes = || records.iter().flat_map(Record::lines);
     let has = |metric: &Metric| outcomes().any(|outcome| metric.of(outcome).is_some());

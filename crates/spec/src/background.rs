@@ -17,12 +17,16 @@
 //! A process that ends well is started again, as long as the workload is measured: with `{tree}` in its command on the
 //! next tree, until none is left. One that fails, or that has no tree left, before the measurement is over makes the
 //! trial fail. `none` is the background of a suite that has nothing run beside its workload.
+//!
+//! Any workload of fio's is a background too, by its name: its jobs run from the suite's `ramp` before the measured workload
+//! until after it, on files of their own.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::read::Table;
 use crate::suite::{Span, TIMES_BEFORE};
+use crate::workload::Workload;
 
 /// A suite's word for no background.
 pub const NONE: &str = "none";
@@ -40,6 +44,8 @@ pub struct Background {
     pub lead: Span,
     pub trees: Option<Trees>,
     pub processes: Vec<Process>,
+    /// What fio does all the time.
+    pub workload: Option<Workload>,
 }
 
 /// Folders of fragmented files.
@@ -94,7 +100,27 @@ impl Background {
             lead: lead??,
             trees: trees.map_or(Some(None), |trees| trees.map(Some))?,
             processes: processes.into_iter().collect::<Option<_>>()?,
+            workload: None,
         })
+    }
+
+    /// A workload that is not the measured one; it starts `lead` before that.
+    pub fn of_workload(workload: &Workload, lead: Span) -> Self {
+        Self {
+            name: workload.name.clone(),
+            summary: workload.summary.clone(),
+            lead,
+            trees: None,
+            processes: Vec::new(),
+            workload: Some(workload.clone()),
+        }
+    }
+
+    /// Of all files that it needs. What a program moves is copied before it is freed, so that trees count twice.
+    pub fn bytes(&self) -> Bytes {
+        let trees = self.trees.map(|trees| trees.bytes().saturating_mul(2));
+        let files = self.workload.as_ref().map(Workload::bytes);
+        trees.unwrap_or_default() + files.unwrap_or_default()
     }
 }
 

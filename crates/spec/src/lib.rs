@@ -16,6 +16,7 @@ pub mod policy;
 pub mod power_cut;
 pub mod read;
 pub mod scheduler;
+pub mod startup;
 pub mod suite;
 pub mod trial;
 pub mod workload;

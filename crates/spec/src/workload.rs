@@ -37,12 +37,13 @@
 //! rate = "4 MB/s"          # of each of them, at most; may be left out
 //! ```
 //!
-//! How long it runs is the suite's to say.
+//! How long it runs is the suite's to say. A workload can be the start of a program instead: see startup.rs.
 
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 use crate::read::{Table, choices};
+use crate::startup::{Startup, Way};
 use crate::suite::JOBS;
 
 /// What fio does: jobs that run together.
@@ -58,8 +59,10 @@ pub struct Workload {
     pub own_files: bool,
     /// All that is dirty is written so often.
     pub sync_every: Option<Nanos>,
-    /// One at least.
+    /// One at least, unless a program starts.
     pub jobs: Vec<Job>,
+    /// A program that starts, once.
+    pub startup: Option<Startup>,
 }
 
 /// One fio job definition.
@@ -139,6 +142,18 @@ impl Workload {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
+        if let Some(startup) = table.table("startup") {
+            let startup = Startup::read(&startup);
+            return Some(Self {
+                name: name.to_owned(),
+                summary: summary?,
+                file_size: Bytes(0),
+                own_files: false,
+                sync_every: None,
+                jobs: Vec::new(),
+                startup: Some(startup?),
+            });
+        }
         let file_size = table.within("filesize", Bytes::kib(64)..=Bytes(100_000_000_000_000));
         let own_files = table.or("own_files", false);
         let sync_every = table.has("sync_every").then(|| table.within("sync_every", SYNC_EVERY));
@@ -157,6 +172,7 @@ impl Workload {
             own_files,
             sync_every: sync_every.map_or(Some(None), |every| every.map(Some))?,
             jobs: jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())?,
+            startup: None,
         })
     }
 
@@ -165,6 +181,13 @@ impl Workload {
     pub fn with_numjobs(&self, numjobs: u32) -> Self {
         let jobs = self.jobs.iter().map(|job| Job { numjobs, ..job.clone() }).collect();
         Self { jobs, ..self.clone() }
+    }
+
+    /// With a program started in another way. None: nothing starts here.
+    #[must_use]
+    pub fn started(&self, way: Way) -> Option<Self> {
+        let startup = Startup { way, ..self.startup.clone()? };
+        Some(Self { startup: Some(startup), ..self.clone() })
     }
 
     /// Jobs of all definitions.
@@ -179,7 +202,8 @@ impl Workload {
 
     /// All files together.
     pub fn bytes(&self) -> Bytes {
-        self.file_size.saturating_mul(u64::from(self.files()))
+        let started = self.startup.as_ref().map(Startup::bytes);
+        started.unwrap_or_else(|| self.file_size.saturating_mul(u64::from(self.files())))
     }
 
     /// Requests that all jobs keep in flight together.

@@ -6,8 +6,8 @@
 use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, judge};
 use disklab_exec::not_run;
 use disklab_exec::run::{Event, Run};
-use disklab_spec::Trial;
 use disklab_spec::suite::Seeds;
+use disklab_spec::{Suite, Trial};
 use disklab_stats::{Looks, Verdict};
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
@@ -25,8 +25,8 @@ pub const MOST_SEEDS: Seeds = Seeds::first_ones(30);
 /// What is to be decided, and how certainly.
 #[derive(Debug, clap::Args)]
 pub struct Verdicts {
-    /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9.
-    #[arg(long, value_delimiter = ',', default_value = "iops", requires = "until_decided")]
+    /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9 [default: what the suite says, or else iops].
+    #[arg(long, value_delimiter = ',', requires = "until_decided")]
     metric: Vec<Metric>,
 
     /// What of all verdicts may be wrong.
@@ -43,6 +43,12 @@ pub struct Verdicts {
 }
 
 impl Verdicts {
+    fn metrics(&self, suite: &Suite) -> Vec<String> {
+        let typed = self.metric.iter().cloned().map(String::from).collect();
+        let those = [typed, suite.metrics.clone(), vec![Metric::Iops.into()]];
+        those.into_iter().find(|metrics| !metrics.is_empty()).unwrap_or_default()
+    }
+
     pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
         if question.suite.baseline().is_none() {
             let what = "--until-decided: the suite has no `baseline` that its cells could be held against";
@@ -70,7 +76,7 @@ impl Verdicts {
         let looks = Looks::plan(budget, self.alpha)
             .map_err(|error| Failure::mistaken(format!("--until-decided with {budget} seeds: {error}")))?;
         Ok(UntilDecided {
-            metrics: self.metric.iter().cloned().map(String::from).collect(),
+            metrics: self.metrics(&question.suite),
             alpha: self.alpha,
             smallest_effect: self.smallest_effect,
             limit: Limit::from(self.limit).name().to_owned(),

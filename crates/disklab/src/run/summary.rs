@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use disklab_collect::Spread;
-use disklab_compare::{Judgement, Metric, answer};
+use disklab_compare::{Judgement, Metric, answer, asked};
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
 use disklab_report::source::{Records, Source, Wanted};
 use disklab_store::Record;
@@ -20,7 +20,8 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let records = Records { all: vec![record.clone()], lost: Vec::new() };
-    let wanted = Wanted { metrics: vec![Metric::Iops], ..Wanted::default() };
+    let metric = asked(record).into_iter().next().unwrap_or(Metric::Iops);
+    let wanted = Wanted { metrics: vec![metric], ..Wanted::default() };
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = Source::of(&records, &wanted).ok();
     let report = Report::of(record);
@@ -50,12 +51,16 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
 
 /// On a narrow screen without the numbers that say least.
 fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
-    let (all, judged) = (columns(), source.is_some_and(|source| !source.judgements.is_empty()));
+    let all = columns();
+    let judged = source.filter(|source| !source.judgements.is_empty());
+    let verdicts = judged
+        .and_then(|source| source.metrics.first())
+        .map(|metric| format!("{} against baseline", metric.name()));
     let table = |columns: &[&Column]| {
         let axes = group.axes.join(", ");
         let mut heads = vec![(axes.as_str(), Side::Left)];
         heads.extend(columns.iter().map(|column| (column.head, column.side)));
-        heads.extend(judged.then_some(("IOPS against baseline", Side::Left)));
+        heads.extend(verdicts.iter().map(|head| (head.as_str(), Side::Left)));
         let mut table = Table::new(&heads, screen.color);
         for cell in &group.cells {
             let mut fields = vec![cell.values.join(", ")];
@@ -64,7 +69,7 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
                     .iter()
                     .map(|column| cell.measured.as_ref().map_or_else(|| "-".to_owned(), column.text)),
             );
-            if judged {
+            if verdicts.is_some() {
                 fields.push(source.map_or_else(String::new, |source| verdict(group, cell, source, screen)));
             }
             table.row(fields);

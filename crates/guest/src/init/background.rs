@@ -1,6 +1,7 @@
 //! Programs that run beside what is measured, each started again as soon as it has ended.
 
 use super::program::{self, Words};
+use super::syncing::Syncing;
 use super::{Failure, Steps};
 use crate::plan::{Background, Process, tree};
 use disklab_spec::background::TREE;
@@ -15,7 +16,10 @@ use std::time::{Duration, Instant};
 const STEP: &str = "background";
 
 /// A background under way.
-pub struct Running(Vec<Started>);
+pub struct Running {
+    started: Vec<Started>,
+    _syncing: Option<Syncing>,
+}
 
 struct Started {
     process: Process,
@@ -48,7 +52,8 @@ struct Ended {
 pub fn start(background: &Background) -> Result<Running, Failure> {
     let started: Result<_, Failure> =
         background.processes.iter().enumerate().map(|(number, process)| begin(number, process)).collect();
-    let running = Running(started?);
+    let every = background.sync_every_ns.map(Duration::from_nanos);
+    let running = Running { started: started?, _syncing: every.map(Syncing::start) };
     std::thread::sleep(Duration::from_nanos(background.lead_ns));
     Ok(running)
 }
@@ -124,7 +129,7 @@ impl Repeat {
 impl Running {
     /// Whether any of it has ended by itself.
     pub fn has_ended(&self) -> bool {
-        self.0.iter().any(|started| started.thread.is_finished())
+        self.started.iter().any(|started| started.thread.is_finished())
     }
 
     /// Ends what still runs, and says what there was. A failure if something had ended by itself: the measured
@@ -132,7 +137,7 @@ impl Running {
     pub fn stop(self, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
         let mut result = Ok(());
         let until = Instant::now();
-        for started in &self.0 {
+        for started in &self.started {
             let mut state = locked(&started.state);
             state.stop = !started.thread.is_finished();
             if let Some(pid) = state.runs {
@@ -140,7 +145,7 @@ impl Running {
                 let _ = kill_process(pid, Signal::TERM);
             }
         }
-        for Started { process, words, begun, state, thread } in self.0 {
+        for Started { process, words, begun, state, thread } in self.started {
             let ended = thread.join().map_err(|_| format!("{STEP}: its thread failed"))?;
             let passes = locked(&state).passes;
             let ran = ended.at.duration_since(begun);

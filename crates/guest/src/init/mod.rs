@@ -6,11 +6,13 @@
 mod background;
 mod bcache;
 mod direct;
+mod entries;
 mod gate;
 mod keep;
 mod program;
 mod raid;
 mod setting;
+mod startup;
 mod syncing;
 mod trees;
 mod witness;

@@ -25,6 +25,11 @@ impl Words {
         Ok(Self { path, file })
     }
 
+    /// Where a program's words go, and its errors.
+    pub fn output(&self) -> std::io::Result<[File; 2]> {
+        Ok([self.file.try_clone()?, self.file.try_clone()?])
+    }
+
     /// The beginning of them.
     pub fn read(&self) -> Result<String, Failure> {
         let mut said = Vec::new();
@@ -37,7 +42,7 @@ impl Words {
 /// A program that is ready to be started, in surroundings that are the same wherever the guest runs.
 pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command, Failure> {
     let [program, arguments @ ..] = command else { return Err(format!("{step}: an empty command")) };
-    let failed = |e| format!("{}: {e}", words.path.display());
+    let [output, errors] = words.output().map_err(|e| format!("{}: {e}", words.path.display()))?;
     let mut prepared = Command::new(program);
     prepared
         .args(arguments)
@@ -49,8 +54,8 @@ pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command,
         .env("TZ", "UTC")
         .current_dir(TRIAL)
         .stdin(Stdio::null())
-        .stdout(words.file.try_clone().map_err(failed)?)
-        .stderr(words.file.try_clone().map_err(failed)?);
+        .stdout(output)
+        .stderr(errors);
     Ok(prepared)
 }
 

@@ -6,8 +6,8 @@ use super::program::{Program, run};
 use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
-use super::{Failure, Steps, background, bcache, keep, raid, setting};
-use crate::plan::{Look, Measure, Mount, PIDS, POOL, Plan, Setting, Touch, ZeroFile};
+use super::{Failure, Steps, background, bcache, entries, keep, raid, setting, startup};
+use crate::plan::{Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, Setting, Touch, ZeroFile};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::fs;
@@ -45,6 +45,10 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     apply(&plan.mount_settings, steps)?;
     write_files(plan, steps)?;
+    if let Some(entries) = &plan.entries {
+        let made = entries::make(entries)?;
+        steps.say(&json!({"step": "entries", "made": made}));
+    }
     for t in &plan.touch {
         let blocks = touch(t)?;
         steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
@@ -190,8 +194,27 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
-    let Measure { command, phase, ramp_ns, sync_every_ns, gate } = measure;
+    let Measure { what, phase, ramp_ns, sync_every_ns } = measure;
     let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
+    match what {
+        Measured::Program { command, gate } => program(command, gate.as_ref(), (phase, *ramp_ns), steps),
+        Measured::Startup { way, limit_ns } => {
+            mark(&format!("begin {phase} 0"))?;
+            startup::measure(way, Duration::from_nanos(*limit_ns), steps)?;
+            // What never began, or found all in memory, reached no disk.
+            let _ = mark("end");
+            Ok(())
+        }
+    }
+}
+
+/// Runs it in a phase of this name and ramp.
+fn program(
+    command: &[String],
+    gate: Option<&Gate>,
+    (phase, ramp_ns): (&str, u64),
+    steps: &mut Steps,
+) -> Result<(), Failure> {
     let begin = || mark(&format!("begin {phase} {ramp_ns}"));
     let end = || mark("end").map_err(|e| format!("{e}; no request of the {phase} reached a disk"));
     let Some(gate) = gate else {

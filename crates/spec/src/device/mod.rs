@@ -96,6 +96,25 @@ impl Model {
             Self::Constant(constant) => constant.queue_depth,
         }
     }
+
+    /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's driver for cards takes
+    /// 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag, who waits for it would be a matter of luck.
+    pub fn tags(&self) -> u32 {
+        match self {
+            Self::Card(_) => 64,
+            Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => self.queue_depth(),
+        }
+    }
+
+    /// The most sectors of 512 bytes in one request, and the most pieces of memory.
+    pub fn largest_request(&self) -> (u32, u32) {
+        match self {
+            // sdhci: 512 KiB, ADMA2 with 128 descriptors.
+            Self::Card(_) => (1024, 128),
+            // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a scatter list.
+            Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => (65535, 168),
+        }
+    }
 }
 
 /// The logical block of every disk, and what sizes are rounded down to.

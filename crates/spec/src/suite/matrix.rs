@@ -1,8 +1,8 @@
 //! From a suite and a lab to trials.
 
-use disklab_units::Seed;
+use disklab_units::{Nanos, Seed};
 
-use super::{Axis, Suite, Values};
+use super::{Axis, Span, Suite, Values};
 use crate::array::Array;
 use crate::background::{Background, NONE};
 use crate::cache::Cache;
@@ -20,9 +20,9 @@ use crate::workload::Workload;
 #[derive(Default)]
 struct Resolved<'a> {
     arrays: Vec<Named<'a, (&'a Array, Vec<Device>)>>,
-    workloads: Vec<Named<'a, &'a Workload>>,
+    workloads: Vec<Named<'a, Workload>>,
     /// Without `none`.
-    backgrounds: Vec<Named<'a, &'a Background>>,
+    backgrounds: Vec<Named<'a, Background>>,
     policies: Vec<Named<'a, (PolicyChoice, &'a Policy)>>,
 }
 
@@ -39,7 +39,7 @@ impl Suite {
     /// The error holds all mistakes that can be found before anything runs.
     pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Mistakes> {
         let mut mistakes = Vec::new();
-        let resolved = Resolved::new(&self.axes, lab, &mut mistakes);
+        let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut mistakes);
         resolved.check_sizes(&mut mistakes);
         resolved.check_jobs(&self.axes, &mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
@@ -60,14 +60,15 @@ impl Suite {
         let value = |axis| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
         let (array, devices) =
             resolved.arrays.iter().find(|it| Some(it.value()) == value(Axis::Array)).map(|it| &it.thing)?;
-        let workload = resolved.workloads.iter().find(|it| Some(it.value()) == value(Axis::Workload))?.thing;
+        let workload = resolved.workloads.iter().find(|it| Some(it.value()) == value(Axis::Workload))?;
+        let workload = &workload.thing;
         let jobs = value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
         let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
         let background = resolved
             .backgrounds
             .iter()
             .find(|it| Some(it.value()) == value(Axis::Background))
-            .map(|it| it.thing);
+            .map(|it| it.thing.clone());
         let named = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
         // Where a read has no choice, there is nothing to set and nothing to read back.
         let policy = named.filter(|_| array.join.has_read_policy()).map(|it| &it.thing);
@@ -80,6 +81,7 @@ impl Suite {
         needs.sort();
         needs.dedup();
         let cell = self.visible(cell, named.map(|it| &it.thing.0));
+        let limit = workload.startup.as_ref().map(|startup| startup.limit);
         let rotational = devices.iter().any(|device| device.model.rotational());
         Some(Trial {
             id: id(&cell, seed_index),
@@ -89,13 +91,13 @@ impl Suite {
             array: (*array).clone(),
             devices: devices.clone(),
             workload,
-            background: background.cloned(),
+            background,
             policy: policy.map(|(choice, _)| choice.clone()),
             scheduler,
             kernel: value(Axis::Kernel).unwrap_or(NEWEST).to_owned(),
             needs,
-            runtime: self.runtime.of(rotational),
-            ramp: self.ramp.of(rotational),
+            runtime: limit.unwrap_or_else(|| self.runtime.of(rotational)),
+            ramp: limit.map_or_else(|| self.ramp.of(rotational), |_| Nanos::ZERO),
             memory: self.memory,
             mount_options: self.mount_options.clone(),
             metadata: self.metadata,
@@ -148,14 +150,15 @@ impl<T> Named<'_, T> {
 }
 
 impl<'a> Resolved<'a> {
-    fn new(axes: &'a [Values], lab: &'a Lab, mistakes: &mut Vec<Mistake>) -> Self {
+    /// `ramp` is the suite's: how long a background that is a workload runs before the measured one.
+    fn new(axes: &'a [Values], ramp: Span, lab: &'a Lab, mistakes: &mut Vec<Mistake>) -> Self {
         let mut resolved = Self::default();
         // A policy may name a device, of which arrays have more or fewer.
         let (arrays, others): (Vec<&Values>, Vec<&Values>) =
             axes.iter().partition(|values| values.axis == Axis::Array);
         for Values { axis, values, .. } in arrays.into_iter().chain(others) {
             for name in values {
-                if let Err(message) = resolved.add(*axis, name, lab) {
+                if let Err(message) = resolved.add(*axis, name, ramp, lab) {
                     mistakes.push(name.place.mistake(message));
                 }
             }
@@ -163,7 +166,13 @@ impl<'a> Resolved<'a> {
         resolved
     }
 
-    fn add(&mut self, axis: Axis, name: &'a Located<String>, lab: &'a Lab) -> Result<(), String> {
+    fn add(
+        &mut self,
+        axis: Axis,
+        name: &'a Located<String>,
+        ramp: Span,
+        lab: &'a Lab,
+    ) -> Result<(), String> {
         let value = name.value.as_str();
         match axis {
             Axis::Array => {
@@ -172,17 +181,30 @@ impl<'a> Resolved<'a> {
                 self.arrays.push(Named { name, thing: (array, lab.devices_of(array)) });
             }
             Axis::Workload => {
+                let (base, way) = value.split_once(':').map_or((value, None), |(base, way)| (base, Some(way)));
                 let workload = lab
                     .workloads
-                    .get(value)
-                    .ok_or_else(|| unknown("workload", value, names(&lab.workloads)))?;
+                    .get(base)
+                    .ok_or_else(|| unknown("workload", base, names(&lab.workloads)))?;
+                let workload = match way {
+                    Some(way) => workload.started(way.parse()?).ok_or_else(|| {
+                        format!("workload `{base}` is no program that starts: leave `:{way}` out")
+                    })?,
+                    None => workload.clone(),
+                };
                 self.workloads.push(Named { name, thing: workload });
             }
             Axis::Background if value == NONE => {}
             Axis::Background => {
-                let known = || names(&lab.backgrounds).chain([NONE]);
-                let background =
-                    lab.backgrounds.get(value).ok_or_else(|| unknown("background", value, known()))?;
+                let loads = || lab.workloads.values().filter(|workload| workload.startup.is_none());
+                let known = || {
+                    let loads = loads().map(|workload| workload.name.as_str());
+                    names(&lab.backgrounds).chain(loads).chain([NONE])
+                };
+                let load = || loads().find(|workload| workload.name == value);
+                let background = lab.backgrounds.get(value).cloned();
+                let background = background.or_else(|| Some(Background::of_workload(load()?, ramp)));
+                let background = background.ok_or_else(|| unknown("background", value, known()))?;
                 self.backgrounds.push(Named { name, thing: background });
             }
             Axis::Policy => {
@@ -237,7 +259,7 @@ impl<'a> Resolved<'a> {
             for Named { thing: (array, devices), .. } in &self.arrays {
                 let largest = array.largest_file(devices);
                 if workload.bytes() > largest {
-                    let what = if workload.own_files {
+                    let what = if workload.own_files || workload.startup.is_some() {
                         format!("its files of {} together are", workload.bytes())
                     } else {
                         format!("its file of {} is", workload.bytes())
@@ -261,11 +283,12 @@ impl<'a> Resolved<'a> {
                     mistakes.push(name.place.mistake(message));
                     continue;
                 }
-                let trees = background.trees.map(|trees| trees.bytes()).unwrap_or_default();
-                let (needed, largest) = (file + trees.saturating_mul(2), array.largest_file(devices));
+                let own = background.bytes();
+                let (needed, largest) = (file + own, array.largest_file(devices));
                 if needed > largest {
                     let message = format!(
-                        "its trees of {trees}, twice, and a file of {file} are more than array `{}` holds: {largest}",
+                        "its files, {own} with room to move them, and those of {file} are more than array `{}` holds: \
+                         {largest}",
                         array.name
                     );
                     mistakes.push(name.place.mistake(message));

@@ -9,6 +9,7 @@
 //! mount_options = ["noatime"]        # may be left out
 //! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
 //! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: the power stays
+//! metrics = ["iops", "read p99"]     # what is compared, the most important first; may be left out: the usual
 //! kernel = "newest"                  # a fixed value: the same for all trials
 //! baseline = { policy = "pid" }      # what the other values of an axis are compared with; may be left out
 //!
@@ -29,6 +30,7 @@
 
 mod axis;
 mod matrix;
+pub mod metric;
 mod seeds;
 
 use std::ops::RangeInclusive;
@@ -54,6 +56,8 @@ pub struct Suite {
     /// Trials of each cell.
     seeds: Seeds,
     baseline: Option<Baseline>,
+    /// What is compared, the most important first. Empty: what is usual.
+    pub metrics: Vec<String>,
     /// The guest's memory.
     pub memory: Bytes,
     /// Measured, in virtual time.
@@ -128,6 +132,7 @@ impl Suite {
         let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
+        let metrics = metric::read(table);
         let power_cut = table.table("power_cut").map(|power_cut| PowerCut::read(&power_cut));
         let axes = read_axes(table);
         let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
@@ -137,6 +142,7 @@ impl Suite {
             axes,
             seeds: Seeds::first_ones(seeds?),
             baseline: baseline.flatten(),
+            metrics,
             memory: memory?,
             runtime: runtime??,
             ramp: ramp.unwrap_or(Some(Span::default()))?,

@@ -22,6 +22,8 @@ struct disk {
 	struct blk_mq_tag_set tags;
 	struct gendisk *gendisk;
 	unsigned int index;
+	unsigned int depth, present;	/* requests that it takes at once, and has */
+	bool refused;			/* one more, since */
 	struct request **running;	/* by tag */
 };
 
@@ -99,9 +101,14 @@ static void finish(const struct disklab_done *done)
 	if (WARN_ON_ONCE(!rq))
 		return;
 	disk->running[done->tag] = NULL;
+	disk->present--;
 	if (!error)
 		error = transfer(disk, rq);
 	blk_mq_end_request(rq, errno_to_blk_status(error));
+	if (disk->refused) {
+		disk->refused = false;
+		blk_mq_run_hw_queues(disk->gendisk->queue, true);
+	}
 }
 
 /* An interrupt of all disks; interrupts are off. */
@@ -130,8 +137,15 @@ static blk_status_t queue_request(struct blk_mq_hw_ctx *context, const struct bl
 
 	if (op < 0)
 		return BLK_STS_NOTSUPP;
-	blk_mq_start_request(rq);
 	local_irq_save(flags);
+	if (disk->present == disk->depth) {
+		/* As a card's driver has it: the block layer asks again once a request has ended. */
+		disk->refused = true;
+		local_irq_restore(flags);
+		return BLK_STS_DEV_RESOURCE;
+	}
+	disk->present++;
+	blk_mq_start_request(rq);
 	disklab_clock_used();
 	disk->running[rq->tag] = rq;
 	/* A flush has no address: blk_rq_pos() would be -1. */
@@ -152,10 +166,11 @@ static int __init add(struct disk *disk, unsigned int index)
 
 	disklab_library->describe(index, &what);
 	disk->index = index;
-	disk->running = kcalloc(what.queue_depth, sizeof(*disk->running), GFP_KERNEL);
+	disk->depth = what.queue_depth;
+	disk->running = kcalloc(what.tags, sizeof(*disk->running), GFP_KERNEL);
 	if (!disk->running)
 		return -ENOMEM;
-	disk->tags = (struct blk_mq_tag_set){ .ops = &operations, .nr_hw_queues = 1, .queue_depth = what.queue_depth,
+	disk->tags = (struct blk_mq_tag_set){ .ops = &operations, .nr_hw_queues = 1, .queue_depth = what.tags,
 					      .numa_node = NUMA_NO_NODE };
 	error = blk_mq_alloc_tag_set(&disk->tags);
 	if (error)

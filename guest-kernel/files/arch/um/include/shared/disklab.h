@@ -9,7 +9,7 @@
 #ifndef __DISKLAB_H
 #define __DISKLAB_H
 
-#define DISKLAB_INTERFACE 1
+#define DISKLAB_INTERFACE 2
 #define DISKLAB_NEVER (~0ull)
 
 enum disklab_op { DISKLAB_READ, DISKLAB_WRITE, DISKLAB_FLUSH, DISKLAB_DISCARD, DISKLAB_WRITE_ZEROES };
@@ -19,7 +19,8 @@ struct disklab_disk {
 	unsigned long long bytes;
 	unsigned int logical_block, physical_block;	/* bytes */
 	unsigned int max_sectors, max_segments;		/* of one request; sectors of 512 bytes */
-	unsigned int queue_depth;
+	unsigned int queue_depth;			/* requests that it takes at once */
+	unsigned int tags;				/* requests that its driver takes; the rest of them wait there */
 	unsigned int discard_granularity;		/* bytes; 0: no discard, no write-zeroes */
 	unsigned char rotational, write_cache, fua, spare;
 };

@@ -1,0 +1,62 @@
+//! The start of a program as a trial: what its disks hold, what is done, and what came of it.
+
+use crate::error::{Error, Result};
+use disklab_collect::digest::sha256_hex;
+use disklab_collect::found::{Better, Measure, Measures};
+use disklab_guest::plan::{self, Entries, Measured};
+use disklab_guest::startup::{Ready, STEP};
+use disklab_spec::Trial;
+use disklab_spec::startup::{Entry, EntryKind, Startup, Way};
+use disklab_spec::suite::metric::STARTUP;
+use disklab_store::fingerprint;
+use disklab_units::Bytes;
+use std::path::Path;
+
+pub fn entries(trial: &Trial) -> Option<Entries> {
+    let startup = trial.workload.startup.as_ref()?;
+    Some(Entries { all: startup.files.clone(), with_contents: startup.way == Way::Program })
+}
+
+/// What those of this machine's files hold that are put on the disks. None: they are zeroes.
+pub fn contents(trial: &Trial) -> Result<Option<String>> {
+    let Some(entries) = entries(trial).filter(|entries| entries.with_contents) else { return Ok(None) };
+    let files = entries.all.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_)));
+    let digest = |entry: &Entry| {
+        let path = Path::new(&entry.path);
+        let digest = fingerprint::sha256_of(path).map_err(Error::io("put on the modelled disks", path))?;
+        Ok(format!("{} {}\n", digest.unwrap_or_default(), entry.path))
+    };
+    let all: String = files.map(digest).collect::<Result<_>>()?;
+    Ok(Some(sha256_hex(all.as_bytes())))
+}
+
+/// What those take on the host.
+pub fn room(trial: &Trial) -> Bytes {
+    let startup = trial.workload.startup.as_ref().filter(|startup| startup.way == Way::Program);
+    startup.map(Startup::bytes).unwrap_or_default()
+}
+
+pub fn measured(startup: &Startup) -> Measured {
+    let way = match startup.way {
+        Way::Replay => plan::Startup::Replay { entries: startup.files.clone(), steps: startup.steps.clone() },
+        Way::Program => plan::Startup::Program { command: startup.command.clone() },
+    };
+    Measured::Startup { way, limit_ns: startup.limit.0 }
+}
+
+/// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
+pub fn measures(steps: &[u8]) -> std::result::Result<Measures, String> {
+    let lines = steps.split(|&byte| byte == b'\n');
+    let said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let step = said.filter(|step| step["step"] == STEP).last().ok_or("the guest says nothing of a start-up")?;
+    let ready: Ready = serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+    let measure = |ns: u64, censored| {
+        let measure = Measure { value: ns as f64, unit: "ns".to_owned(), better: Better::Lower, censored };
+        Ok([(STARTUP.to_owned(), measure)].into())
+    };
+    match ready {
+        Ready::After { ns } => measure(ns, false),
+        Ready::NotWithin { ns } => measure(ns, true),
+        Ready::Never { reason } => Err(reason),
+    }
+}

@@ -1,0 +1,30 @@
+//! What the disks moved for jobs that have files of their own, or that run beside something else, over the same window for
+//! all: what the BFQ suite "S" has iostat tell.
+
+use crate::describe;
+use disklab_collect::closing::{Closing, Device};
+use disklab_collect::found::{Measure, Measures};
+use disklab_collect::sample::MEASURED_PHASE;
+use disklab_spec::Trial;
+use disklab_spec::suite::metric::{READ, WRITTEN};
+
+/// Bytes a second that all disks together read and wrote in the measured phase. Empty for other loads, whose fio says it.
+pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
+    let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
+    let is_told = beside.is_some() || describe::has_one_window(trial);
+    let Some(phase) = closing.phase(MEASURED_PHASE).filter(|_| is_told) else {
+        return Measures::new();
+    };
+    let seconds = phase.length().as_secs_f64();
+    let moved = |of: fn(&Device) -> u64| {
+        let bytes: u64 = phase.devices.iter().map(of).sum();
+        Measure::rate(bytes as f64 / seconds, "bytes/s")
+    };
+    let jobs = || trial.workload.jobs.iter().chain(beside.iter().flat_map(|workload| &workload.jobs));
+    let kinds: [(&str, bool, fn(&Device) -> u64); 2] = [
+        (READ, jobs().any(|job| job.rw.reads()), |device| device.read_bytes),
+        (WRITTEN, jobs().any(|job| job.rw.writes()), |device| device.write_bytes),
+    ];
+    let wanted = kinds.into_iter().filter(|(_, wanted, _)| *wanted && seconds > 0.0);
+    wanted.map(|(name, _, of)| (name.to_owned(), moved(of))).collect()
+}

@@ -1,0 +1,52 @@
+//! Makes what a program's start needs, on the disks that are prepared.
+
+use super::Failure;
+use crate::plan::{Entries, ROOT};
+use disklab_spec::startup::{Entry, EntryKind};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// Where a running system has something mounted.
+pub const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "tmp"];
+
+/// Makes them all; returns how many.
+pub fn make(entries: &Entries) -> Result<usize, Failure> {
+    let folders = MOUNTED.map(|name| Path::new(ROOT).join(name));
+    for folder in &folders {
+        fs::create_dir_all(folder).map_err(|e| format!("making {}: {e}", folder.display()))?;
+    }
+    for entry in &entries.all {
+        one(entry, entries.with_contents).map_err(|e| format!("putting {} on the disks: {e}", entry.path))?;
+    }
+    rustix::fs::sync();
+    Ok(entries.all.len())
+}
+
+fn one(entry: &Entry, with_contents: bool) -> io::Result<()> {
+    let path = place(&entry.path);
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    match &entry.kind {
+        EntryKind::Folder => fs::create_dir_all(&path),
+        EntryKind::Link(target) => std::os::unix::fs::symlink(target, &path),
+        EntryKind::File(_) if with_contents => fs::copy(&entry.path, &path).map(drop),
+        EntryKind::File(bytes) => {
+            let zeroes = vec![0; 1 << 20];
+            let mut file = File::create_new(&path)?;
+            let mut left = bytes.0;
+            while left > 0 {
+                let length = left.min(zeroes.len() as u64);
+                file.write_all(&zeroes[..length as usize])?;
+                left -= length;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Of a path from the program's root.
+fn place(path: &str) -> PathBuf {
+    Path::new(ROOT).join(path.trim_start_matches('/'))
+}

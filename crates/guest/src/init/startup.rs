@@ -1,0 +1,183 @@
+//! The start of a program, or what was recorded of one, with the files on the disks as its root.
+
+use super::program::Words;
+use super::{Failure, Steps, entries, mounted};
+use crate::plan::{ROOT, Startup};
+use crate::startup::{Ready, STEP};
+use disklab_spec::startup::{Act, Entry, Step};
+use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::process::{Pid, Signal, chroot, kill_process};
+use rustix::thread::UnshareFlags;
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+const PAGE: u64 = 4096;
+/// The longest read in one piece.
+const BUFFER: usize = 1 << 20;
+
+/// From here on nothing of the disks is in memory, and time runs; says what came of it.
+pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<(), Failure> {
+    let words = Words::of(STEP)?;
+    if let Startup::Program { .. } = way {
+        surroundings()?;
+    }
+    forget()?;
+    let begun = Instant::now();
+    let (tell, told) = channel();
+    let (way, output) = (way.clone(), words.output().map_err(|e| format!("{STEP}: {e}"))?);
+    // A thread of its own has its own root, and to a scheduler is a process that has just begun.
+    let thread = std::thread::Builder::new().spawn(move || {
+        let end = go(&way, output, &tell);
+        // Nobody listens once it is given up.
+        let _ = tell.send(News::Ended(end));
+    });
+    thread.map_err(|e| format!("{STEP}: a thread: {e}"))?;
+    let mut running = None;
+    let ready = loop {
+        match told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
+            Ok(News::Running(pid)) => running = Some(pid),
+            Ok(News::Ended(Ok(()))) => break Ready::After { ns: begun.elapsed().as_nanos() as u64 },
+            Ok(News::Ended(Err(reason))) => {
+                let said = words.read()?;
+                let last = said.lines().last().map_or_else(String::new, |line| format!(": {line}"));
+                break Ready::Never { reason: format!("{reason}{last}") };
+            }
+            Err(RecvTimeoutError::Timeout) => break Ready::NotWithin { ns: limit.as_nanos() as u64 },
+            Err(RecvTimeoutError::Disconnected) => return Err(format!("{STEP}: its thread failed")),
+        }
+    };
+    if let (Ready::NotWithin { .. }, Some(pid)) = (&ready, running) {
+        // It may have ended in this moment.
+        let _ = kill_process(pid, Signal::KILL);
+    }
+    steps.say(&json!({"step": STEP, "ready": ready, "said": words.read()?}));
+    Ok(())
+}
+
+enum News {
+    Running(Pid),
+    Ended(Result<(), String>),
+}
+
+/// What a running system has besides files.
+fn surroundings() -> Result<(), Failure> {
+    for (name, kind) in entries::MOUNTED.into_iter().zip(["devtmpfs", "proc", "sysfs", "tmpfs"]) {
+        mounted(kind, &format!("{ROOT}/{name}"), "")?;
+    }
+    let terminals = format!("{ROOT}/dev/pts");
+    fs::create_dir_all(&terminals).map_err(|e| format!("{terminals}: {e}"))?;
+    mounted("devpts", &terminals, "ptmxmode=0666")
+}
+
+/// Drops what of files, folders and inodes is in memory.
+fn forget() -> Result<(), Failure> {
+    const DROP: &str = "/proc/sys/vm/drop_caches";
+    fs::write(DROP, "3").map_err(|e| format!("{DROP}: {e}"))
+}
+
+fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), String> {
+    // SAFETY: this thread alone gets a root of its own; no descriptors are unshared.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(|e| format!("a root of its own: {e}"))?;
+    chroot(ROOT).and_then(|()| rustix::process::chdir("/")).map_err(|e| format!("{ROOT} as the root: {e}"))?;
+    match way {
+        Startup::Replay { entries, steps } => replay(entries, steps),
+        Startup::Program { command } => program(command, output, tell),
+    }
+}
+
+fn program(command: &[String], [output, errors]: [File; 2], tell: &Sender<News>) -> Result<(), String> {
+    let [program, arguments @ ..] = command else { return Err("an empty command".to_owned()) };
+    let child = Command::new(program)
+        .args(arguments)
+        .env_clear()
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("HOME", "/tmp")
+        .env("LC_ALL", "C")
+        .env("TERM", "dumb")
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .spawn();
+    let mut child = child.map_err(|e| format!("{program} cannot be run: {e}"))?;
+    let _ = tell.send(News::Running(Pid::from_child(&child)));
+    let status = child.wait().map_err(|e| format!("{program}: waiting for its end: {e}"))?;
+    match status.signal() {
+        _ if status.success() => Ok(()),
+        Some(signal) => Err(format!("{program} was ended by signal {signal}")),
+        None => Err(format!("{program} failed ({status})")),
+    }
+}
+
+/// A file as far as it was used.
+#[derive(Default)]
+struct Used {
+    file: Option<File>,
+    /// Where it is mapped; it stays so, as in a program.
+    mapped: Option<*const u8>,
+}
+
+fn replay(entries: &[Entry], steps: &[Step]) -> Result<(), String> {
+    let mut used: BTreeMap<u32, Used> = BTreeMap::new();
+    let mut buffer = vec![0; BUFFER];
+    for step in steps {
+        if step.think.0 > 0 {
+            std::thread::sleep(Duration::from_nanos(step.think.0));
+        }
+        let Some(entry) = entries.get(step.entry as usize) else { return Err(format!("no file {}", step.entry)) };
+        let used = used.entry(step.entry).or_default();
+        act(step.act, entry, used, &mut buffer).map_err(|e| format!("{}: {e}", entry.path))?;
+    }
+    Ok(())
+}
+
+fn act(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io::Result<()> {
+    match act {
+        Act::Look => fs::symlink_metadata(&entry.path).map(drop),
+        Act::List => fs::read_dir(&entry.path)?.try_for_each(|entry| entry.map(drop)),
+        Act::Read { mut from, bytes } => {
+            let file = opened(entry, used)?;
+            let end = from + bytes;
+            while from < end {
+                let length = (end - from).min(buffer.len() as u64) as usize;
+                file.read_exact_at(&mut buffer[..length], from)?;
+                from += length as u64;
+            }
+            Ok(())
+        }
+        Act::Map { from, bytes } => {
+            let start = mapping(entry, used)?;
+            let size = opened(entry, used)?.metadata()?.len();
+            for page in from / PAGE..(from + bytes).min(size).div_ceil(PAGE) {
+                // SAFETY: the page is within the file, which is mapped as a whole, and nobody shortens it.
+                unsafe { start.add((page * PAGE) as usize).read_volatile() };
+            }
+            Ok(())
+        }
+    }
+}
+
+fn opened<'a>(entry: &Entry, used: &'a mut Used) -> io::Result<&'a File> {
+    if used.file.is_none() {
+        used.file = Some(File::open(&entry.path)?);
+    }
+    used.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+fn mapping(entry: &Entry, used: &mut Used) -> io::Result<*const u8> {
+    if let Some(start) = used.mapped {
+        return Ok(start);
+    }
+    let file = opened(entry, used)?;
+    let length = file.metadata()?.len() as usize;
+    // SAFETY: a new mapping, wherever the kernel has room for it.
+    let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
+    used.mapped = Some(start.cast());
+    Ok(start.cast())
+}

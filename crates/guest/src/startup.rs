@@ -1,0 +1,23 @@
+//! What the first process says of a start-up.
+
+use serde::{Deserialize, Serialize};
+
+/// The step's name in the record; its field `ready` holds a [`Ready`].
+pub const STEP: &str = "startup";
+
+/// When it was ready, in virtual ns.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ready {
+    After {
+        ns: u64,
+    },
+    /// It was given up then.
+    NotWithin {
+        ns: u64,
+    },
+    /// It cannot be started, or failed.
+    Never {
+        reason: String,
+    },
+}

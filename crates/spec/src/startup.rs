@@ -1,0 +1,233 @@
+//! The `[startup]` of a workload: what a program does to disks until it is ready, as `disklab record-startup` found it.
+//!
+//! ```toml
+//! summary = "git status"
+//!
+//! [startup]
+//! command = ["git", "status"]     # what was recorded
+//! limit = "60s"                   # it is given up then, which is a result; may be left out: 60 s
+//! files = [                       # bytes and path; a path that ends in / is a folder, one with -> a symbolic link
+//!     "5368 /usr/bin/git",
+//!     "0 /lib64 -> usr/lib64",
+//! ]
+//! steps = """                     # one a line, in order
+//! 120 read 0 0 8192
+//! 15 map 0 4096 65536
+//! 3 look 1
+//! """
+//! ```
+//!
+//! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an access to a file mapped into
+//! memory, each with the number of the file, from 0, the first byte and how many; `look` is a stat(2), `list` reads a
+//! folder. A name that is looked up and not there is not recorded: the folders that say so are read by the others.
+//!
+//! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of these names on the modelled
+//! disk and runs the command from there.
+
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::read::{Table, choices};
+
+/// A program's start.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Startup {
+    pub way: Way,
+    pub command: Vec<String>,
+    pub limit: Nanos,
+    pub files: Vec<Entry>,
+    pub steps: Vec<Step>,
+}
+
+choices! {
+    /// Whether the program itself runs.
+    #[derive(Default)]
+    pub enum Way: "way to start" {
+        #[default]
+        Replay = "replay",
+        Program = "program",
+    }
+}
+
+/// One that is there when it starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Entry {
+    /// From the root.
+    pub path: String,
+    pub kind: EntryKind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum EntryKind {
+    File(Bytes),
+    Folder,
+    /// To this.
+    Link(String),
+}
+
+/// Something that it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// It computes for so long before.
+    pub think: Nanos,
+    /// The number of the file.
+    pub entry: u32,
+    pub act: Act,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Act {
+    Read { from: u64, bytes: u64 },
+    /// Of a mapped file.
+    Map { from: u64, bytes: u64 },
+    /// stat(2).
+    Look,
+    List,
+}
+
+const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(3600);
+const LIMIT: Nanos = Nanos::from_secs(60);
+/// More than any program's start needs; a guest has to make them all.
+const MOST_FILES: usize = 200_000;
+const MOST_STEPS: usize = 5_000_000;
+const LARGEST: u64 = 1 << 40;
+
+impl Startup {
+    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let command: Vec<String> =
+            table.required_list::<String>("command").into_iter().map(|word| word.value).collect();
+        if command.iter().any(|word| word.contains('\0')) {
+            table.wrong("command", "a program's argument cannot have a NUL");
+        }
+        let limit = table.within_or("limit", LIMITS, LIMIT);
+        let named = table.required_list::<String>("files");
+        let mut files = Vec::with_capacity(named.len());
+        for entry in named {
+            match Entry::parse(&entry.value) {
+                Ok(found) => files.push(found),
+                Err(message) => table.wrong_at(&entry.place, message),
+            }
+        }
+        if files.len() > MOST_FILES {
+            table.wrong("files", format!("{} are too many: at most {MOST_FILES}", files.len()));
+        }
+        let text: String = table.required("steps")?;
+        match steps(&text, &files) {
+            Ok(steps) if !command.is_empty() && !files.is_empty() => {
+                Some(Self { way: Way::Replay, command, limit: limit?, files, steps })
+            }
+            Ok(_) => None,
+            Err(message) => {
+                table.wrong("steps", message);
+                None
+            }
+        }
+    }
+
+    /// Of all files.
+    pub fn bytes(&self) -> Bytes {
+        let size = |entry: &Entry| match entry.kind {
+            EntryKind::File(bytes) => bytes.0,
+            EntryKind::Folder | EntryKind::Link(_) => 0,
+        };
+        Bytes(self.files.iter().map(size).fold(0, u64::saturating_add))
+    }
+
+    /// How long the program itself computes.
+    pub fn think(&self) -> Nanos {
+        self.steps.iter().fold(Nanos::ZERO, |sum, step| sum.saturating_add(step.think))
+    }
+}
+
+impl Entry {
+    fn parse(text: &str) -> Result<Self, String> {
+        let wrong = |what: &str| format!("`{}`: {what}", text.escape_debug());
+        let (bytes, path) = text.split_once(' ').ok_or_else(|| wrong("expected bytes and a path"))?;
+        let bytes: u64 = bytes.parse().map_err(|_| wrong("expected a number of bytes before the path"))?;
+        if bytes > LARGEST {
+            return Err(wrong("no program's file is as large"));
+        }
+        let (path, link) = match path.split_once(" -> ") {
+            Some((path, target)) => (path, Some(target)),
+            None => (path, None),
+        };
+        let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+        let inner = path.strip_prefix('/').ok_or_else(|| wrong("expected a path that begins with /"))?;
+        if !inner.strip_suffix('/').unwrap_or(inner).split('/').all(is_plain) || path.contains('\0') {
+            return Err(wrong("expected a plain path, without . and .."));
+        }
+        let kind = match link {
+            Some(target) if target.is_empty() || target.contains('\0') => {
+                return Err(wrong("expected where the link leads"));
+            }
+            Some(target) => EntryKind::Link(target.to_owned()),
+            None if path.ends_with('/') => EntryKind::Folder,
+            None => EntryKind::File(Bytes(bytes)),
+        };
+        Ok(Self { path: path.trim_end_matches('/').to_owned(), kind })
+    }
+}
+
+impl std::fmt::Display for Entry {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            EntryKind::File(bytes) => write!(out, "{} {}", bytes.0, self.path),
+            EntryKind::Folder => write!(out, "0 {}/", self.path),
+            EntryKind::Link(target) => write!(out, "0 {} -> {target}", self.path),
+        }
+    }
+}
+
+/// One a line; the error says which line.
+fn steps(text: &str, files: &[Entry]) -> Result<Vec<Step>, String> {
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let step = |(number, line): (usize, &str)| {
+        step(line, files).map_err(|what| format!("line {}, `{}`: {what}", number + 1, line.escape_debug()))
+    };
+    let steps: Vec<Step> = lines.take(MOST_STEPS + 1).map(step).collect::<Result<_, _>>()?;
+    if steps.len() > MOST_STEPS {
+        return Err(format!("more than {MOST_STEPS} steps are too many"));
+    }
+    Ok(steps)
+}
+
+fn step(line: &str, files: &[Entry]) -> Result<Step, String> {
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let [think, act, entry, rest @ ..] = words.as_slice() else {
+        return Err("expected us, what is done, and the number of a file".to_owned());
+    };
+    let number = |word: &str| word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()));
+    let think = Nanos(number(think)?.min(LIMITS.end().0 / 1000) * 1000);
+    let entry = u32::try_from(number(entry)?).map_err(|_| "there are not as many files".to_owned())?;
+    let file = files.get(entry as usize).ok_or_else(|| format!("there is no file {entry}"))?;
+    let range = || match (rest, &file.kind) {
+        ([from, bytes], EntryKind::File(size)) => {
+            let (from, bytes) = (number(from)?, number(bytes)?);
+            let is_within = from.checked_add(bytes).is_some_and(|end| end <= size.0);
+            if is_within && bytes > 0 { Ok((from, bytes)) } else { Err(format!("not within its {} bytes", size.0)) }
+        }
+        (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
+        _ => Err(format!("{} is no file", file.path)),
+    };
+    let act = match *act {
+        "read" => range().map(|(from, bytes)| Act::Read { from, bytes })?,
+        "map" => range().map(|(from, bytes)| Act::Map { from, bytes })?,
+        "look" if rest.is_empty() => Act::Look,
+        "list" if rest.is_empty() && file.kind == EntryKind::Folder => Act::List,
+        other => return Err(format!("`{}` is not what a step does: read, map, look or list", other.escape_debug())),
+    };
+    Ok(Step { think, entry, act })
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { think, entry, act } = self;
+        let think = think.0.div_ceil(1000);
+        match act {
+            Act::Read { from, bytes } => write!(out, "{think} read {entry} {from} {bytes}"),
+            Act::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
+            Act::Look => write!(out, "{think} look {entry}"),
+            Act::List => write!(out, "{think} list {entry}"),
+        }
+    }
+}
