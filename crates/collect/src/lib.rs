@@ -35,6 +35,7 @@ pub mod read_stats;
 pub mod remark;
 pub mod sample;
 pub mod spread;
+pub mod strace;
 
 pub use closing::Closing;
 pub use fio::Fio;

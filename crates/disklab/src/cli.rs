@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     array, audit, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man, plan,
-    report, run, same, show, trace, validate, watch,
+    record_startup, report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -62,6 +62,7 @@ enum Verb {
     Validate(validate::Args),
     Calibrate(calibrate::Args),
     Array(array::Args),
+    RecordStartup(record_startup::Args),
     Clean(clean::Args),
     Completions(completions::Args),
     Man(man::Args),
@@ -87,6 +88,7 @@ impl Verb {
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),
             Self::Array(args) => array::array(&args, screen),
+            Self::RecordStartup(args) => record_startup::record(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
             Self::Completions(args) => completions::completions(&args, screen),
             Self::Man(args) => man::man(&args, screen),

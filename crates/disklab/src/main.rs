@@ -18,6 +18,7 @@ mod list;
 mod man;
 mod plan;
 mod question;
+mod record_startup;
 mod records;
 mod report;
 mod run;

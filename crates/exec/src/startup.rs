@@ -13,8 +13,11 @@ use disklab_units::Bytes;
 use std::path::Path;
 
 pub fn entries(trial: &Trial) -> Option<Entries> {
-    let startup = trial.workload.startup.as_ref()?;
-    Some(Entries { all: startup.files.clone(), with_contents: startup.way == Way::Program })
+    trial.workload.startup.as_ref().map(of)
+}
+
+fn of(startup: &Startup) -> Entries {
+    Entries { all: startup.files.clone(), with_contents: startup.way == Way::Program }
 }
 
 /// What those of this machine's files hold that are put on the disks. None: they are zeroes.
@@ -39,7 +42,9 @@ pub fn room(trial: &Trial) -> Bytes {
 pub fn measured(startup: &Startup) -> Measured {
     let way = match startup.way {
         Way::Replay => plan::Startup::Replay { entries: startup.files.clone(), steps: startup.steps.clone() },
-        Way::Program => plan::Startup::Program { command: startup.command.clone() },
+        Way::Program => {
+            plan::Startup::Program { command: startup.command.clone(), entries: of(startup) }
+        }
     };
     Measured::Startup { way, limit_ns: startup.limit.0 }
 }

@@ -35,6 +35,8 @@ pub mod names {
     pub const STEPS: &str = "guest.jsonl";
     /// fio's own output.
     pub const FIO: &str = "fio.json";
+    /// What a program that started read of its files, in order ([`crate::init`]).
+    pub const PAGES: &str = "pages.txt";
     /// The guest's console.
     pub const CONSOLE: &str = "console.log";
     /// Virtual time and requests so far ([`crate::heartbeat`]).

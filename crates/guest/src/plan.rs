@@ -199,7 +199,7 @@ pub enum Startup {
     /// Its recorded steps, on the plan's entries.
     Replay { entries: Vec<Entry>, steps: Vec<Step> },
     /// The program itself, with that as its root.
-    Program { command: Vec<String> },
+    Program { command: Vec<String>, entries: Entries },
 }
 
 /// The phase is announced when the program opens a file, and is over so long after that.

@@ -5,6 +5,14 @@ use serde::{Deserialize, Serialize};
 /// The step's name in the record; its field `ready` holds a [`Ready`].
 pub const STEP: &str = "startup";
 
+/// What a program is started with, and nothing else.
+pub const ENVIRONMENT: [(&str, &str); 4] = [
+    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    ("HOME", "/tmp"),
+    ("LC_ALL", "C"),
+    ("TERM", "dumb"),
+];
+
 /// When it was ready, in virtual ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -56,7 +56,10 @@ fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
         files.insert(("arrays", trial.array.name.as_str()));
         files.insert(("workloads", trial.workload.name.as_str()));
         files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
-        files.extend(trial.background.iter().map(|background| ("backgrounds", background.name.as_str())));
+        files.extend(trial.background.iter().map(|background| {
+            let kind = if background.workload.is_some() { "workloads" } else { "backgrounds" };
+            (kind, background.name.as_str())
+        }));
         files.extend(trial.policy.iter().map(|policy| ("policies", policy.policy.as_str())));
     }
     let fact = |(kind, name): (&str, &str)| {

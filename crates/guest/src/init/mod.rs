@@ -9,6 +9,7 @@ mod direct;
 mod entries;
 mod gate;
 mod keep;
+mod pages;
 mod program;
 mod raid;
 mod setting;

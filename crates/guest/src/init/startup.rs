@@ -1,9 +1,9 @@
 //! The start of a program, or what was recorded of one, with the files on the disks as its root.
 
 use super::program::Words;
-use super::{Failure, Steps, entries, mounted};
+use super::{Failure, Steps, entries, mounted, pages};
 use crate::plan::{ROOT, Startup};
-use crate::startup::{Ready, STEP};
+use crate::startup::{ENVIRONMENT, Ready, STEP};
 use disklab_spec::startup::{Act, Entry, Step};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::process::{Pid, Signal, chroot, kill_process};
@@ -23,10 +23,11 @@ const PAGE: u64 = 4096;
 const BUFFER: usize = 1 << 20;
 
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
-pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<(), Failure> {
+pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Ready, Failure> {
     let words = Words::of(STEP)?;
     if let Startup::Program { .. } = way {
         surroundings()?;
+        pages::begin()?;
     }
     forget()?;
     let begun = Instant::now();
@@ -58,7 +59,15 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<(), 
         let _ = kill_process(pid, Signal::KILL);
     }
     steps.say(&json!({"step": STEP, "ready": ready, "said": words.read()?}));
-    Ok(())
+    Ok(ready)
+}
+
+/// Keeps what a program that started read of its files.
+pub fn account(way: &Startup, ready: &Ready) -> Result<(), Failure> {
+    match (way, ready) {
+        (Startup::Program { entries, .. }, Ready::After { .. }) => pages::end(entries),
+        _ => Ok(()),
+    }
 }
 
 enum News {
@@ -88,7 +97,7 @@ fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), Strin
     chroot(ROOT).and_then(|()| rustix::process::chdir("/")).map_err(|e| format!("{ROOT} as the root: {e}"))?;
     match way {
         Startup::Replay { entries, steps } => replay(entries, steps),
-        Startup::Program { command } => program(command, output, tell),
+        Startup::Program { command, .. } => program(command, output, tell),
     }
 }
 
@@ -97,10 +106,7 @@ fn program(command: &[String], [output, errors]: [File; 2], tell: &Sender<News>)
     let child = Command::new(program)
         .args(arguments)
         .env_clear()
-        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
-        .env("HOME", "/tmp")
-        .env("LC_ALL", "C")
-        .env("TERM", "dumb")
+        .envs(ENVIRONMENT)
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors)

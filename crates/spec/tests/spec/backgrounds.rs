@@ -96,7 +96,7 @@ fn a_background_needs_a_filesystem_and_room() {
     let suite = large.suite("[axes]\n", "[axes]\nbackground = [\"noise\"]\n").unwrap();
     let found = large.trials(&suite).unwrap_err();
     assert!(
-        found.contains("its trees of 6 GiB, twice, and a file of 1 GiB are more than array `pair` holds"),
+        found.contains("its files, 12 GiB with room to move them, and those of 1 GiB are more than array `pair` holds: 9 GiB"),
         "{found}"
     );
 }

@@ -1,0 +1,174 @@
+//! What `strace -f -y -ttt -e trace=%file,getdents64` says of a program: the names that it used, in order.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+/// The first use of a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Use {
+    /// Seconds since the first line.
+    pub at: f64,
+    /// Absolute, without `.` and `..`; links in it are not resolved.
+    pub path: PathBuf,
+    /// Its names were read.
+    pub lists: bool,
+    /// It was executed.
+    pub runs: bool,
+}
+
+/// Calls whose first argument is a name.
+const PLAIN: [&str; 9] =
+    ["open", "execve", "stat", "lstat", "access", "readlink", "statfs", "chdir", "getxattr"];
+/// Calls whose first argument is the folder that the name in the second is from.
+const AT: [&str; 6] = ["openat", "newfstatat", "faccessat", "faccessat2", "readlinkat", "statx"];
+
+/// Reads the output; `cwd` is where the program began. Calls that failed are left out, lines that make no sense too.
+pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
+    let text = String::from_utf8_lossy(text);
+    let mut reader = Reader { cwd, folders: BTreeMap::new(), unfinished: BTreeMap::new(), begun: None };
+    text.lines().filter_map(|line| reader.line(line)).collect()
+}
+
+struct Reader<'a> {
+    cwd: &'a Path,
+    /// Where processes are that have gone elsewhere.
+    folders: BTreeMap<u64, PathBuf>,
+    /// The first halves of calls during which another process spoke.
+    unfinished: BTreeMap<u64, String>,
+    begun: Option<f64>,
+}
+
+impl Reader<'_> {
+    fn line(&mut self, line: &str) -> Option<Use> {
+        let (pid, rest) = line.trim_start().split_once(' ')?;
+        let pid: u64 = pid.parse().ok()?;
+        let (time, call) = rest.trim_start().split_once(' ')?;
+        let time: f64 = time.parse().ok().filter(|time: &f64| time.is_finite())?;
+        let begun = *self.begun.get_or_insert(time);
+        let at = (time - begun).max(0.0);
+        if let Some(first) = call.strip_suffix("<unfinished ...>") {
+            self.unfinished.insert(pid, first.trim_end().to_owned());
+            return None;
+        }
+        if let Some(resumed) = call.strip_prefix("<... ") {
+            let whole = self.unfinished.remove(&pid)? + resumed.split_once("resumed>")?.1;
+            return self.call(pid, at, &whole);
+        }
+        self.call(pid, at, call)
+    }
+
+    fn call(&mut self, pid: u64, at: f64, call: &str) -> Option<Use> {
+        let (name, arguments) = call.split_once('(')?;
+        let result = call.rsplit_once(" = ")?.1;
+        if result.starts_with('-') || result.starts_with('?') {
+            return None;
+        }
+        let here = self.folders.get(&pid).map_or(self.cwd, PathBuf::as_path);
+        let is_at = AT.contains(&name);
+        let path = if name == "getdents64" {
+            descriptor(arguments)?.0
+        } else if is_at {
+            let (folder, rest) = descriptor(arguments)?;
+            folder.join(quoted(rest.trim_start_matches([',', ' ']))?.0)
+        } else if PLAIN.contains(&name) {
+            here.join(quoted(arguments)?.0)
+        } else {
+            return None;
+        };
+        let path = plain(&path)?;
+        if name == "chdir" {
+            self.folders.insert(pid, path.clone());
+        }
+        Some(Use { at, path, lists: name == "getdents64", runs: name == "execve" })
+    }
+}
+
+/// `3</usr/bin>, ...` or `AT_FDCWD</root>, ...`: the folder and what follows.
+fn descriptor(text: &str) -> Option<(PathBuf, &str)> {
+    let (_, rest) = text.split_once('<').filter(|(name, _)| !name.contains(['"', ',']))?;
+    let (path, rest) = rest.split_once('>')?;
+    path.starts_with('/').then(|| (PathBuf::from(path), rest))
+}
+
+/// `"/etc/passwd", ...`: the name and what follows. A name that was cut off is none.
+fn quoted(text: &str) -> Option<(String, &str)> {
+    let inner = text.strip_prefix('"')?;
+    let mut bytes = Vec::new();
+    let mut rest = inner.bytes().enumerate();
+    while let Some((place, byte)) = rest.next() {
+        match byte {
+            b'"' => {
+                let after = &inner[place + 1..];
+                let name = String::from_utf8(bytes).ok()?;
+                return (!after.starts_with("...") && !name.is_empty()).then_some((name, after));
+            }
+            b'\\' => {
+                let (place, escape) = rest.next()?;
+                let plain = match escape {
+                    b'n' => b'\n',
+                    b't' => b'\t',
+                    b'r' => b'\r',
+                    b'v' => 11,
+                    b'f' => 12,
+                    b'0'..=b'7' => {
+                        let digits = inner[place..].bytes().take(3).take_while(|it| (b'0'..=b'7').contains(it));
+                        let digits: Vec<u8> = digits.collect();
+                        rest.by_ref().take(digits.len() - 1).for_each(|_| ());
+                        let value = digits.iter().fold(0_u32, |sum, digit| sum * 8 + u32::from(digit - b'0'));
+                        u8::try_from(value).ok()?
+                    }
+                    other => other,
+                };
+                bytes.push(plain);
+            }
+            other => bytes.push(other),
+        }
+    }
+    None
+}
+
+/// Without `.` and `..`. None: it is not absolute.
+fn plain(path: &Path) -> Option<PathBuf> {
+    let mut plain = PathBuf::from("/");
+    for part in path.is_absolute().then(|| path.components())? {
+        match part {
+            Component::Normal(name) => plain.push(name),
+            Component::ParentDir => drop(plain.pop()),
+            _ => {}
+        }
+    }
+    Some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_read_in_order_with_what_failed_left_out() {
+        let text = br#"10 100.0 execve("/usr/bin/git", ["git", "status"], 0x7ffd /* 20 vars */) = 0
+10 100.1 access("/etc/ld.so.preload", R_OK) = -1 ENOENT (No such file or directory)
+10 100.2 openat(AT_FDCWD</home/a>, "x\303\244 \"y\"", O_RDONLY|O_CLOEXEC) = 3</home/a/x>
+10 100.25 chdir("sub")                      = 0
+11 100.3 newfstatat(3</home/a>, "../b", {st_mode=S_IFREG|0644, st_size=1, ...}, 0 <unfinished ...>
+10 100.4 stat("c", {st_mode=S_IFREG|0644, st_size=1, ...}) = 0
+11 100.5 <... newfstatat resumed>) = 0
+10 100.6 getdents64(4</home/a/sub>, 0x55 /* 3 entries */, 32768) = 80
+10 100.7 newfstatat(3</home/a/x>, "", {st_mode=S_IFREG|0644, st_size=1, ...}, AT_EMPTY_PATH) = 0
+10 100.8 +++ exited with 0 +++
+nonsense
+"#;
+        let found = uses(text, Path::new("/home/a"));
+        let told: Vec<_> = found.iter().map(|it| (it.path.to_str().unwrap(), it.lists)).collect();
+        let expected = [
+            ("/usr/bin/git", false),
+            ("/home/a/xä \"y\"", false),
+            ("/home/a/sub", false),
+            ("/home/a/sub/c", false),
+            ("/home/b", false),
+            ("/home/a/sub", true),
+        ];
+        assert_eq!(told, expected);
+        assert!((found[5].at - 0.6).abs() < 1e-6);
+    }
+}

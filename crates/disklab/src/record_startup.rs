@@ -1,0 +1,165 @@
+//! `disklab record-startup`: a start-up workload of any command.
+
+mod needed;
+mod order;
+mod program;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use clap::builder::NonEmptyStringValueParser;
+use disklab_collect::strace;
+use disklab_guest::startup::ENVIRONMENT;
+use disklab_spec::startup::{EntryKind, Startup, Way};
+use disklab_units::Nanos;
+
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::screen::Screen;
+use crate::whole_file;
+
+use needed::Needed;
+
+/// Make a start-up workload of a command: the files that it uses, in what order and which parts of them, and how long it
+/// computes between.
+///
+/// The command is run here twice, once under strace and once to take its time with all files in memory, and then once in a
+/// guest, on copies of its files, where the kernel tells which parts of them it reads. It has to end by itself: what it
+/// takes until then is its start-up. The workload is a new file in the lab. It is replayed anywhere, with files of the
+/// same sizes; `NAME:program` as a workload runs the command itself, on copies of the files of the machine it is run on.
+///
+/// It is started with PATH, HOME=/tmp, LC_ALL=C and TERM=dumb and no other variables, here and in guests, and with /dev/null
+/// as its input. Not recorded: what is in /proc, /sys, /dev, /run and /tmp, and names that are looked up and are not there.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Of the workload.
+    #[arg(value_parser = name)]
+    name: String,
+
+    /// What is recorded, after `--`.
+    #[arg(last = true, required = true, value_parser = NonEmptyStringValueParser::new())]
+    command: Vec<String>,
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
+    if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with(['-', '.']) {
+        Ok(text.to_owned())
+    } else {
+        Err("a workload's name has letters, digits, `-` and `.`".to_owned())
+    }
+}
+
+pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let path = home.lab.folder.join("workloads").join(format!("{}.toml", args.name));
+    if path.exists() {
+        let what = format!("{} is there; take another name, or remove it", path.display());
+        return Err(Failure::mistaken(what));
+    }
+    let cwd = std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
+    let traced = traced(&args.command)?;
+    let warm = warm(&args.command)?;
+    let uses = strace::uses(&traced.text, &cwd);
+    let needed = Needed::of(&uses);
+    if needed.entries.iter().all(|entry| !matches!(entry.kind, EntryKind::File(_))) {
+        let what = format!("{} uses no file that could be on a disk", args.command.join(" "));
+        return Err(Failure::cannot(what));
+    }
+    for left_out in &needed.left_out {
+        screen.remark(left_out);
+    }
+    let coarse = Startup {
+        way: Way::Program,
+        command: args.command.clone(),
+        limit: Nanos::from_secs(60),
+        files: needed.entries.clone(),
+        steps: Vec::new(),
+    };
+    let (pages, ready) = program::run(&home, &args.name, coarse.clone(), screen)?;
+    let seconds = uses.last().map_or(0.0, |last| last.at);
+    let scale = if seconds > 0.0 { (warm.as_secs_f64() / seconds).min(1.0) } else { 0.0 };
+    let steps = order::steps(&needed, &pages, scale, warm);
+    let startup = Startup { way: Way::Replay, steps, ..coarse };
+    let text = written(args, &startup);
+    whole_file::write(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
+    let read: u64 = startup.steps.iter().map(order::bytes).sum();
+    let files = startup.files.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
+    let mut out = screen.out();
+    writeln!(
+        out,
+        "{}: {files} files, {} steps that read {}, {} of computing; ready after {ready} on a disk that takes 50 us",
+        path.display(),
+        startup.steps.len(),
+        disklab_units::Bytes(read),
+        startup.think(),
+    )?;
+    writeln!(out, "replay it: disklab run SUITE --set workload={0}; run the program: workload={0}:program", args.name)?;
+    Ok(Exit::Ok)
+}
+
+struct Traced {
+    text: Vec<u8>,
+}
+
+/// Runs it under strace.
+fn traced(command: &[String]) -> Result<Traced, Failure> {
+    let file = tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
+    let mut strace = Command::new("strace");
+    // With names of descriptors, times, and whole names.
+    strace.args(["-f", "-qq", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
+    strace.arg(file.path()).arg("--").args(command).stdin(Stdio::null());
+    strace.env_clear().envs(ENVIRONMENT);
+    let status = strace.status().map_err(|error| {
+        Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
+    })?;
+    if !status.success() {
+        let what = format!(
+            "{} failed under strace ({status}): only a start that ends well can be recorded",
+            command.join(" ")
+        );
+        return Err(Failure::mistaken(what));
+    }
+    let text = std::fs::read(file.path())
+        .map_err(|e| Failure::cannot(format!("what strace wrote, {}: {e}", file.path().display())))?;
+    Ok(Traced { text })
+}
+
+/// How long it takes with all its files in memory.
+fn warm(command: &[String]) -> Result<Duration, Failure> {
+    let [program, arguments @ ..] = command else { return Ok(Duration::ZERO) };
+    let begun = Instant::now();
+    let status =
+        Command::new(program).args(arguments).env_clear().envs(ENVIRONMENT).stdin(Stdio::null()).status();
+    let status = status.map_err(|e| Failure::cannot(format!("{program} cannot be run: {e}")))?;
+    if status.success() {
+        Ok(begun.elapsed())
+    } else {
+        Err(Failure::mistaken(format!("{} failed the second time ({status})", command.join(" "))))
+    }
+}
+
+fn written(args: &Args, startup: &Startup) -> String {
+    let command: Vec<String> = args.command.iter().map(|word| quoted(word)).collect();
+    let mut text = format!(
+        "# By disklab record-startup. Steps: us of computing before, what is done, number of the file, first byte, bytes.\n\
+         summary = {}\n\n[startup]\ncommand = [{}]\nlimit = \"60s\"\nfiles = [\n",
+        quoted(&format!("the start of {}", args.command.join(" "))),
+        command.join(", ")
+    );
+    for entry in &startup.files {
+        text += &format!("    {},\n", quoted(&entry.to_string()));
+    }
+    text += "]\nsteps = \"\"\"\n";
+    for step in &startup.steps {
+        text += &format!("{step}\n");
+    }
+    text + "\"\"\"\n"
+}
+
+/// A string of TOML.
+fn quoted(text: &str) -> String {
+    toml::Value::String(text.to_owned()).to_string()
+}
+

@@ -1,0 +1,145 @@
+//! The files, folders and links that a program used, as they are on this machine.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+
+use disklab_collect::strace::Use;
+use disklab_spec::startup::{Act, Entry, EntryKind};
+use disklab_units::Bytes;
+
+/// What is there without a disk, or is somebody else's.
+const ELSEWHERE: [&str; 5] = ["/proc", "/sys", "/dev", "/run", "/tmp"];
+/// As many links as the kernel follows.
+const MOST_LINKS: u32 = 40;
+
+#[derive(Debug, Default)]
+pub struct Needed {
+    pub entries: Vec<Entry>,
+    /// The number of an entry, when it was first used (s), and how: [`Act::Look`] or [`Act::List`].
+    pub uses: Vec<(u32, f64, Act)>,
+    /// A sentence on each kind of thing that cannot be recorded.
+    pub left_out: Vec<String>,
+    numbers: BTreeMap<PathBuf, u32>,
+}
+
+impl Needed {
+    pub fn of(uses: &[Use]) -> Self {
+        let mut needed = Self::default();
+        let (mut elsewhere, mut gone, mut seen) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        for it in uses {
+            if let Some(place) = ELSEWHERE.iter().find(|place| it.path.starts_with(place)) {
+                elsewhere.insert(*place);
+                continue;
+            }
+            if it.path == Path::new("/") {
+                continue;
+            }
+            // What it made and removed again.
+            let Some(number) = needed.add(&it.path, MOST_LINKS) else {
+                gone.insert(it.path.display().to_string());
+                continue;
+            };
+            // Which the kernel opens, unseen by strace.
+            if let Some(interpreter) = it.runs.then(|| interpreter(&it.path)).flatten()
+                && let Some(number) = needed.add(&interpreter, MOST_LINKS)
+                && seen.insert((number, false))
+            {
+                needed.uses.push((number, it.at, Act::Look));
+            }
+            let is_folder = needed.entries[number as usize].kind == EntryKind::Folder;
+            if it.lists && is_folder {
+                needed.add_names(&it.path);
+            }
+            let act = if it.lists && is_folder { Act::List } else { Act::Look };
+            if seen.insert((number, act == Act::List)) {
+                needed.uses.push((number, it.at, act));
+            }
+        }
+        if !elsewhere.is_empty() {
+            let places: Vec<&str> = elsewhere.into_iter().collect();
+            needed.left_out.push(format!("what it used in {} is left out", places.join(", ")));
+        }
+        if let Some(first) = gone.first() {
+            let count = gone.len();
+            needed.left_out.push(format!("{count} names that are not there any more are left out, {first} first"));
+        }
+        needed
+    }
+
+    /// The entry at the end of a path's links, with all that leads to it.
+    fn add(&mut self, path: &Path, links: u32) -> Option<u32> {
+        let mut so_far = PathBuf::from("/");
+        let mut parts = path.components().peekable();
+        while let Some(part) = parts.next() {
+            let Component::Normal(name) = part else { continue };
+            so_far.push(name);
+            let found = fs::symlink_metadata(&so_far).ok()?;
+            if found.is_symlink() {
+                let target = fs::read_link(&so_far).ok()?;
+                self.put(&so_far, EntryKind::Link(target.to_str()?.to_owned()))?;
+                let rest: PathBuf = parts.collect();
+                let real = fs::canonicalize(so_far.parent()?.join(target)).ok()?;
+                return self.add(&real.join(rest), links.checked_sub(1)?);
+            }
+            if parts.peek().is_none() {
+                let kind = if found.is_dir() {
+                    EntryKind::Folder
+                } else if found.is_file() {
+                    EntryKind::File(Bytes(found.len()))
+                } else {
+                    return None;
+                };
+                return self.put(&so_far, kind);
+            }
+        }
+        None
+    }
+
+    /// What is in a folder that is listed, so that it is as long as here: files that are only names are empty.
+    fn add_names(&mut self, folder: &Path) {
+        for name in fs::read_dir(folder).into_iter().flatten().flatten() {
+            let path = name.path();
+            let Ok(kind) = name.file_type() else { continue };
+            let link = || fs::read_link(&path).ok()?.to_str().map(str::to_owned);
+            let kind = if kind.is_dir() {
+                Some(EntryKind::Folder)
+            } else if kind.is_symlink() {
+                link().map(EntryKind::Link)
+            } else {
+                Some(EntryKind::File(Bytes(0)))
+            };
+            if let Some(kind) = kind.filter(|_| !self.numbers.contains_key(&path)) {
+                self.put(&path, kind);
+            }
+        }
+    }
+
+    fn put(&mut self, path: &Path, kind: EntryKind) -> Option<u32> {
+        if let Some(&number) = self.numbers.get(path) {
+            // It was a name only, so far.
+            self.entries[number as usize].kind = kind;
+            return Some(number);
+        }
+        let number = u32::try_from(self.entries.len()).ok()?;
+        // A path that is no text, or that would not be one entry's.
+        let text = path.to_str().filter(|text| !text.contains('\n') && !text.contains(" -> "))?;
+        self.entries.push(Entry { path: text.to_owned(), kind });
+        self.numbers.insert(path.to_owned(), number);
+        Some(number)
+    }
+
+    pub fn number(&self, path: &str) -> Option<u32> {
+        self.numbers.get(Path::new(path)).copied()
+    }
+}
+
+/// What the kernel starts for a script, or loads beside a program: `/lib64/ld-linux-x86-64.so.2`.
+fn interpreter(program: &Path) -> Option<PathBuf> {
+    let bytes = fs::read(program).ok()?;
+    if let Some(line) = bytes.strip_prefix(b"#!") {
+        let line = String::from_utf8_lossy(line.split(|&byte| byte == b'\n').next()?).into_owned();
+        return line.split_whitespace().next().map(PathBuf::from);
+    }
+    goblin::elf::Elf::parse(&bytes).ok()?.interpreter.map(PathBuf::from)
+}
