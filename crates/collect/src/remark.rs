@@ -52,6 +52,8 @@ pub enum Remark {
     FewRequests { requests: u64 },
     /// What btrfs counted of a device's reads cannot be used.
     ReadStats { device_id: u64, problem: String },
+    /// It was given up after this: a result, of which only that it is more than that is known.
+    NotWithin { what: String, limit: Nanos },
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     NoPercentiles,
 }
@@ -87,6 +89,7 @@ impl Remark {
             | Self::NoMeasuredPhase
             | Self::FewRequests { .. }
             | Self::ReadStats { .. }
+            | Self::NotWithin { .. }
             | Self::NoPercentiles => false,
         }
     }
@@ -164,6 +167,7 @@ impl fmt::Display for Remark {
             Self::ReadStats { device_id, problem } => {
                 write!(out, "btrfs's read_stats of device {device_id} are not used: {problem}")
             }
+            Self::NotWithin { what, limit } => write!(out, "{what}: not within {limit}"),
             Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
         }
     }

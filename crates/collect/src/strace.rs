@@ -128,7 +128,7 @@ fn quoted(text: &str) -> Option<(String, &str)> {
 }
 
 /// Without `.` and `..`. None: it is not absolute.
-fn plain(path: &Path) -> Option<PathBuf> {
+pub fn plain(path: &Path) -> Option<PathBuf> {
     let mut plain = PathBuf::from("/");
     for part in path.is_absolute().then(|| path.components())? {
         match part {

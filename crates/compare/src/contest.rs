@@ -155,6 +155,14 @@ impl<'a> Contest<'a> {
                 metric.name()
             ));
         }
+        let is_censored = |outcome: &&Outcome| match metric {
+            Metric::Other(name) => outcome.measures.get(name).is_some_and(|measure| measure.censored),
+            _ => false,
+        };
+        let given_up = self.outcomes().filter(is_censored).count();
+        if given_up > 0 {
+            remarks.push(format!("{given_up} were given up at their limit, and are more than that"));
+        }
         if !self.paired {
             let (treatment, baseline) =
                 (treatment.into_iter().flatten().collect(), baseline.into_iter().flatten().collect());

@@ -13,6 +13,7 @@ use disklab_collect::strace;
 use disklab_guest::startup::ENVIRONMENT;
 use disklab_spec::startup::{EntryKind, Startup, Way};
 use disklab_units::Nanos;
+use tempfile::TempDir;
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
@@ -29,7 +30,7 @@ use needed::Needed;
 /// takes until then is its start-up. The workload is a new file in the lab. It is replayed anywhere, with files of the
 /// same sizes; `NAME:program` as a workload runs the command itself, on copies of the files of the machine it is run on.
 ///
-/// It is started with PATH, HOME=/tmp, LC_ALL=C and TERM=dumb and no other variables, here and in guests, and with /dev/null
+/// It is started with PATH, LC_ALL=C, TERM=dumb, a HOME without anything in it, and no other variables, here and in guests, and with /dev/null
 /// as its input. Not recorded: what is in /proc, /sys, /dev, /run and /tmp, and names that are looked up and are not there.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -110,7 +111,8 @@ fn traced(command: &[String]) -> Result<Traced, Failure> {
     // With names of descriptors, times, and whole names.
     strace.args(["-f", "-qq", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
     strace.arg(file.path()).arg("--").args(command).stdin(Stdio::null());
-    strace.env_clear().envs(ENVIRONMENT);
+    let home = home()?;
+    strace.env_clear().envs(ENVIRONMENT).env("HOME", home.path());
     let status = strace.status().map_err(|error| {
         Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
     })?;
@@ -126,12 +128,19 @@ fn traced(command: &[String]) -> Result<Traced, Failure> {
     Ok(Traced { text })
 }
 
+/// A home without any settings, as the guest has it: what programs write there at their first start they write each time.
+fn home() -> Result<TempDir, Failure> {
+    tempfile::tempdir_in("/tmp").map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))
+}
+
 /// How long it takes with all its files in memory.
 fn warm(command: &[String]) -> Result<Duration, Failure> {
     let [program, arguments @ ..] = command else { return Ok(Duration::ZERO) };
+    let home = home()?;
+    let mut started = Command::new(program);
+    started.args(arguments).env_clear().envs(ENVIRONMENT).env("HOME", home.path()).stdin(Stdio::null());
     let begun = Instant::now();
-    let status =
-        Command::new(program).args(arguments).env_clear().envs(ENVIRONMENT).stdin(Stdio::null()).status();
+    let status = started.status();
     let status = status.map_err(|e| Failure::cannot(format!("{program} cannot be run: {e}")))?;
     if status.success() {
         Ok(begun.elapsed())

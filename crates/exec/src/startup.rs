@@ -1,6 +1,7 @@
 //! The start of a program as a trial: what its disks hold, what is done, and what came of it.
 
 use crate::error::{Error, Result};
+use disklab_collect::Remark;
 use disklab_collect::digest::sha256_hex;
 use disklab_collect::found::{Better, Measure, Measures};
 use disklab_guest::plan::{self, Entries, Measured};
@@ -9,7 +10,7 @@ use disklab_spec::Trial;
 use disklab_spec::startup::{Entry, EntryKind, Startup, Way};
 use disklab_spec::suite::metric::STARTUP;
 use disklab_store::fingerprint;
-use disklab_units::Bytes;
+use disklab_units::{Bytes, Nanos};
 use std::path::Path;
 
 pub fn entries(trial: &Trial) -> Option<Entries> {
@@ -50,14 +51,15 @@ pub fn measured(startup: &Startup) -> Measured {
 }
 
 /// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
-pub fn measures(steps: &[u8]) -> std::result::Result<Measures, String> {
+pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>), String> {
     let lines = steps.split(|&byte| byte == b'\n');
     let said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
     let step = said.filter(|step| step["step"] == STEP).last().ok_or("the guest says nothing of a start-up")?;
     let ready: Ready = serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
     let measure = |ns: u64, censored| {
         let measure = Measure { value: ns as f64, unit: "ns".to_owned(), better: Better::Lower, censored };
-        Ok([(STARTUP.to_owned(), measure)].into())
+        let late = Remark::NotWithin { what: STARTUP.to_owned(), limit: Nanos(ns) };
+        Ok(([(STARTUP.to_owned(), measure)].into(), censored.then_some(late)))
     };
     match ready {
         Ready::After { ns } => measure(ns, false),

@@ -136,8 +136,9 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     let mut measures = throughput::measures(trial, &closing);
     if trial.workload.startup.is_some() {
-        measures.extend(startup::measures(&steps)?);
-        return Ok((None, Vec::new(), measures, closing));
+        let (own, late) = startup::measures(&steps)?;
+        measures.extend(own);
+        return Ok((None, late.into_iter().collect(), measures, closing));
     }
     let path = folder.join(names::FIO);
     let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;

@@ -1,5 +1,6 @@
 //! What became of the trials of a cell that gave no result which verdicts may rest on.
 
+use disklab_collect::Remark;
 use disklab_store::Status;
 use disklab_units::prose::listed;
 
@@ -42,6 +43,9 @@ fn fate(trial: &TrialRow, goes_on: bool) -> Option<(String, bool)> {
         Some(Status::Ok) => {
             let doubts = trial.remarks.iter().filter(|remark| remark.doubts());
             let doubts: Vec<String> = doubts.map(ToString::to_string).collect();
+            if let Some(late) = trial.remarks.iter().find(|remark| matches!(remark, Remark::NotWithin { .. })) {
+                return Some((late.to_string(), true));
+            }
             if doubts.is_empty() {
                 return None;
             }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use disklab_collect::strace::Use;
+use disklab_collect::strace::{self, Use};
 use disklab_spec::startup::{Act, Entry, EntryKind};
 use disklab_units::Bytes;
 
@@ -79,8 +79,9 @@ impl Needed {
                 let target = fs::read_link(&so_far).ok()?;
                 self.put(&so_far, EntryKind::Link(target.to_str()?.to_owned()))?;
                 let rest: PathBuf = parts.collect();
-                let real = fs::canonicalize(so_far.parent()?.join(target)).ok()?;
-                return self.add(&real.join(rest), links.checked_sub(1)?);
+                // It may be the first of a chain, of which each is needed.
+                let next = strace::plain(&so_far.parent()?.join(target).join(rest))?;
+                return self.add(&next, links.checked_sub(1)?);
             }
             if parts.peek().is_none() {
                 let kind = if found.is_dir() {
