@@ -265,7 +265,7 @@ mod tests {
     fn a_frame_that_would_hardly_be_shorter_is_left() {
         let mut places = Places::default();
         (0..188).for_each(|at| places.add(at * GIB / 4));
-        [60 * GIB, 61 * GIB].into_iter().for_each(|at| places.add(at));
+        [60, 61].map(|gib| places.add(gib * GIB));
         assert_eq!(places.frame((0, 62 * GIB)), (0, 62 * GIB));
     }
 
