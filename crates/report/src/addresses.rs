@@ -12,10 +12,10 @@ use disklab_units::prose::count;
 
 /// At least this part of the requests is within the frame.
 const HELD: f64 = 0.995;
-/// And at least this part where a few more that are left out shorten it to so small a part: of few requests, two are more than
+/// And at least this part where a few more that are left out shorten it to this part or less: of few requests, two are more than
 /// [`HELD`] leaves out.
 const HELD_OF_FEW: f64 = 0.98;
-const SHORTENED: f64 = 0.25;
+const SHORTENED: f64 = 0.7;
 /// Where those are in so much of what was touched, or more, the frame is all of it.
 const MOST: f64 = 0.75;
 /// Requests beside the frame are near it where they are no farther away than this part of its length.
@@ -259,6 +259,11 @@ mod tests {
         let (from, to) = of(2);
         assert!((from, to / GIB) == (10 * GIB, 10), "{from} {to}");
         assert_eq!(of(10), (10 * GIB, 301 * GIB), "one of twenty is a part of what is read");
+        // Two at the disk's begin, and the others in the second GiB.
+        let mut places = Places::default();
+        (0..188).for_each(|at| places.add(GIB + at * GIB / 188));
+        [0, 1].map(|at| places.add(at));
+        assert_eq!(places.frame((0, 2 * GIB)).0, GIB);
     }
 
     #[test]
