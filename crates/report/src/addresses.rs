@@ -262,7 +262,7 @@ mod tests {
         // Two at the disk's begin, and the others in the second GiB.
         let mut places = Places::default();
         (0..188).for_each(|at| places.add(GIB + at * GIB / 188));
-        [0, 1].map(|at| places.add(at));
+        (0..2).for_each(|at| places.add(at));
         assert_eq!(places.frame((0, 2 * GIB)).0, GIB);
     }
 
@@ -270,7 +270,7 @@ mod tests {
     fn a_frame_that_would_hardly_be_shorter_is_left() {
         let mut places = Places::default();
         (0..188).for_each(|at| places.add(at * GIB / 4));
-        [60, 61].map(|gib| places.add(gib * GIB));
+        (60..62).for_each(|gib| places.add(gib * GIB));
         assert_eq!(places.frame((0, 62 * GIB)), (0, 62 * GIB));
     }
 
