@@ -12,6 +12,10 @@ use disklab_units::prose::count;
 
 /// At least this part of the requests is within the frame.
 const HELD: f64 = 0.995;
+/// And at least this part where a few more that are left out shorten it to this part or less: of few requests, two are more than
+/// [`HELD`] leaves out.
+const HELD_OF_FEW: f64 = 0.98;
+const SHORTENED: f64 = 0.7;
 /// Where those are in so much of what was touched, or more, the frame is all of it.
 const MOST: f64 = 0.75;
 /// Requests beside the frame are near it where they are no farther away than this part of its length.
@@ -62,29 +66,15 @@ impl Places {
         }
     }
 
-    /// The shortest stretch with [`HELD`] of the requests and what is near it, within `touched`.
+    /// The shortest stretch with nearly all of the requests and what is near it, within `touched`.
     pub fn frame(&self, touched: Reach) -> Reach {
         let all: Vec<(u64, u64)> = self.counts.iter().map(|(slot, requests)| (*slot, *requests)).collect();
-        let total: u64 = all.iter().map(|(_, requests)| requests).sum();
-        let wanted = (total as f64 * HELD).ceil() as u64;
-        let (mut last, mut held) = (0, 0);
-        // The places in `all` of its first slot, and of the one after its last.
-        let mut best: Option<(usize, usize)> = None;
         let length = |(from, to): (usize, usize)| all[to - 1].0 + 1 - all[from].0;
-        for (first, (_, requests)) in all.iter().enumerate() {
-            while held < wanted && last < all.len() {
-                held += all[last].1;
-                last += 1;
-            }
-            if held < wanted || last <= first {
-                break;
-            }
-            if best.is_none_or(|known| length((first, last)) < length(known)) {
-                best = Some((first, last));
-            }
-            held -= requests;
-        }
-        let Some((mut from, mut to)) = best else { return touched };
+        let (Some(usual), Some(least)) = (shortest(&all, HELD), shortest(&all, HELD_OF_FEW)) else {
+            return touched;
+        };
+        let is_short = length(least) as f64 <= SHORTENED * length(usual) as f64;
+        let (mut from, mut to) = if is_short { least } else { usual };
         // The shortest stretch leaves out what is just beside it.
         let near = (length((from, to)) / NEAR).max(1);
         while from > 0 && all[from].0 - all[from - 1].0 <= near {
@@ -99,6 +89,30 @@ impl Places {
         let length = |(from, to): Reach| to.saturating_sub(from) as f64;
         if length(frame) < MOST * length(touched) { frame } else { touched }
     }
+}
+
+/// The shortest stretch with this part of the requests: the places in `all` (slot, requests) of its first slot, and of the one
+/// after its last.
+fn shortest(all: &[(u64, u64)], held: f64) -> Option<(usize, usize)> {
+    let total: u64 = all.iter().map(|(_, requests)| requests).sum();
+    let wanted = (total as f64 * held).ceil() as u64;
+    let length = |(from, to): (usize, usize)| all[to - 1].0 + 1 - all[from].0;
+    let (mut last, mut held) = (0, 0);
+    let mut best: Option<(usize, usize)> = None;
+    for (first, (_, requests)) in all.iter().enumerate() {
+        while held < wanted && last < all.len() {
+            held += all[last].1;
+            last += 1;
+        }
+        if held < wanted || last <= first {
+            break;
+        }
+        if best.is_none_or(|known| length((first, last)) < length(known)) {
+            best = Some((first, last));
+        }
+        held -= requests;
+    }
+    best
 }
 
 /// Requests of a disk beyond its frame, while they are found: when each ended, and where it began.
@@ -231,6 +245,33 @@ mod tests {
         (0..100).for_each(|at| places.add(256 * GIB + at));
         assert_eq!(places.frame((0, 256 * GIB + 100)), (0, 256 * GIB + 100));
         assert_eq!(Places::default().frame((3, 9)), (3, 9), "nothing at all");
+    }
+
+    /// Reads of a few files, and a few others: 190, as a disk of many has in a short trial.
+    #[test]
+    fn two_of_few_do_not_flatten_the_others() {
+        let of = |beyond: u64| {
+            let mut places = Places::default();
+            (0..190 - beyond).for_each(|at| places.add(10 * GIB + at * 8192));
+            (0..beyond).for_each(|at| places.add(300 * GIB + at * 8192));
+            places.frame((10 * GIB, 301 * GIB))
+        };
+        let (from, to) = of(2);
+        assert!((from, to / GIB) == (10 * GIB, 10), "{from} {to}");
+        assert_eq!(of(10), (10 * GIB, 301 * GIB), "one of twenty is a part of what is read");
+        // Two at the disk's begin, and the others in the second GiB.
+        let mut places = Places::default();
+        (0..188).for_each(|at| places.add(GIB + at * GIB / 188));
+        (0..2).for_each(|at| places.add(at));
+        assert_eq!(places.frame((0, 2 * GIB)).0, GIB);
+    }
+
+    #[test]
+    fn a_frame_that_would_hardly_be_shorter_is_left() {
+        let mut places = Places::default();
+        (0..188).for_each(|at| places.add(at * GIB / 4));
+        (60..62).for_each(|gib| places.add(gib * GIB));
+        assert_eq!(places.frame((0, 62 * GIB)), (0, 62 * GIB));
     }
 
     #[test]

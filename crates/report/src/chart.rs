@@ -4,6 +4,7 @@
 //! so that one picture serves light, dark and paper; a picture that stands alone brings a style sheet of its own.
 
 pub mod ink;
+pub mod palette;
 mod svg;
 pub mod terminal;
 
@@ -157,7 +158,7 @@ impl Chart {
                 title id="title" { (title) }
                 desc id="desc" { (self.says) }
                 metadata { "disklab " (disklab) "; record: " (records) "; made by: " (command) }
-                style { (PreEscaped(ink::STANDALONE)) }
+                style { (PreEscaped(ink::standalone())) }
                 @if self.inner.contains(ink::HATCHED) { defs { (ink::hatches()) } }
                 rect.paper width="100%" height="100%" fill="#ffffff" {}
                 text x="12" y="22" font-size=(svg::number(size)) font-weight="600" fill=(ink::TEXT) { (title) }

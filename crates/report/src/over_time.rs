@@ -1,6 +1,10 @@
 //! Pictures of one trial over time: lines for each disk, and where its requests were.
 
+mod scale;
 mod strips;
+mod table;
+
+pub use scale::Scale;
 
 use disklab_trace::Timeline;
 use disklab_trace::timeline::{Bin, Disk};
@@ -9,15 +13,14 @@ use kuva::prelude::{LegendPosition, LinePlot, Plot};
 use kuva::render::annotations::{ShadedRegion, TextAnnotation};
 
 use crate::addresses::{Beyond, Reach};
-use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::chart::{Chart, WIDTH, ink};
 use crate::traces::Detail;
+use table::{stretches, table};
 
 const HEIGHT: f64 = 225.0;
 /// Of each further row of the legend; and disks in a row.
 const LEGEND: f64 = 18.0;
 const IN_A_ROW: usize = 5;
-/// Rows of a table: stretches of time.
-const STRETCHES: usize = 12;
 /// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
 const LEFT: f64 = 52.0;
 const DRAWN: f64 = 330.0;
@@ -76,41 +79,6 @@ const MEASURES: [Measure; 4] = [
     Measure { kind: "depth", title: "Queue depth", unit: "requests", of: Bin::mean_depth },
     Measure { kind: "utilisation", title: "Utilisation", unit: "%", of: |bin| bin.utilisation() * 100.0 },
 ];
-
-/// How far the axes go: as far as the greatest of some trials wants.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Scale {
-    /// Of each measure.
-    tops: Vec<f64>,
-    seconds: f64,
-    /// It is of one trial alone, and says so.
-    own: bool,
-}
-
-/// Trials whose lengths differ by more have axes of their own: the shorter one would be a sliver.
-const FACTOR: f64 = 2.0;
-
-/// Whether two of these differ so much in length that they are not drawn on one axis.
-pub fn differ_in_length(all: &[Watched]) -> bool {
-    let seconds = || all.iter().map(|it| it.seconds);
-    seconds().fold(0.0, f64::max) > FACTOR * seconds().fold(f64::INFINITY, f64::min)
-}
-
-impl Scale {
-    pub fn of<'a>(all: impl Iterator<Item = &'a Watched> + Clone) -> Self {
-        let top = |measure: &Measure| {
-            let bins = all.clone().flat_map(|it| &it.line.disks).flat_map(|disk| &disk.bins);
-            bins.map(measure.of).fold(0.0, f64::max) * 1.05
-        };
-        let tops = MEASURES.iter().map(|it| if it.unit == "%" { 100.0 } else { top(it).max(0.01) }).collect();
-        Self { tops, seconds: all.map(|it| it.seconds).fold(0.0, f64::max), own: false }
-    }
-
-    /// Of a trial that stands beside one of another length.
-    pub fn of_one(it: &Watched) -> Self {
-        Self { own: true, ..Self::of(std::iter::once(it)) }
-    }
-}
 
 /// The kind of each begins with `side`.
 pub fn pictures(it: &Watched, side: &str, scale: &Scale) -> Vec<Chart> {
@@ -185,31 +153,13 @@ fn place(seconds: f64, scale: &Scale) -> f64 {
 /// With what it is about, and where the rows of its table are.
 fn finished(mut chart: Chart, it: &Watched, scale: &Scale) -> Chart {
     chart.about = it.about();
-    if scale.own {
-        chart.about = format!("{}; axes of its own, {} s", chart.about, digits(it.seconds));
+    if scale.one_of_several {
+        chart.about = format!("{}; its axis is {} s long", chart.about, digits(scale.seconds));
     }
     let line = &it.line;
     let at = |edge: usize| place((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9, scale);
     let edges = std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(at).collect();
     chart.with_edges(edges)
-}
-
-/// The bins of each row of a table: from, to.
-fn stretches(line: &Timeline) -> Vec<(usize, usize)> {
-    let each = line.bins.count.div_ceil(STRETCHES).max(1);
-    let from = (0..line.bins.count).step_by(each);
-    from.map(|from| (from, (from + each).min(line.bins.count))).collect()
-}
-
-/// A row for each stretch of time, a column for each disk.
-fn table(line: &Timeline, names: &[String], show: &dyn Fn(&Bin) -> String) -> Table {
-    let mut table = Table::new(std::iter::once("s".to_owned()).chain(names.iter().cloned()));
-    for (from, to) in stretches(line) {
-        let at = |edge: usize| digits((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9);
-        let fields = line.disks.iter().map(|disk| show(&Bin::joined(&disk.bins[from..to])));
-        table.row(std::iter::once(format!("{} to {}", at(from), at(to))).chain(fields));
-    }
-    table
 }
 
 /// 1, 2 or 5 times a power of ten, of which four to eight fit.
@@ -277,7 +227,7 @@ mod tests {
     #[test]
     fn pictures_have_their_numbers_in_tables_and_names_as_text() {
         let it = watched();
-        let charts = pictures(&it, "a", &Scale::of([&it].into_iter()));
+        let charts = pictures(&it, "a", &Scale::of_each(std::slice::from_ref(&it))[0]);
         let kinds: Vec<_> = charts.iter().map(|chart| chart.kind.as_str()).collect();
         assert_eq!(kinds, ["a-throughput", "a-seeks", "a-depth", "a-utilisation", "a-addresses"]);
         // 100 reads of 1 MiB in a second, half of the time at the disk, none where the one before ended.
@@ -299,7 +249,7 @@ mod tests {
     fn what_a_cut_trace_does_not_tell_is_said_in_its_place() {
         let whole = watched();
         let cut = Watched { cut: true, seconds: 4.0, ..watched() };
-        let scale = Scale::of([&whole, &cut].into_iter());
+        let scale = Scale { seconds: 4.0, ..Scale::of_each(std::slice::from_ref(&whole))[0].clone() };
         for (it, is_cut) in [(&whole, false), (&cut, true)] {
             for chart in pictures(it, "a", &scale) {
                 let drawn = chart.figure("a").into_string();
@@ -312,5 +262,22 @@ mod tests {
                 );
             }
         }
+    }
+
+    /// As in a cell of hard disks and SSDs.
+    #[test]
+    fn a_short_trial_is_not_on_the_axis_of_long_ones() {
+        let all = [20.0, 0.3, 19.0, 0.31].map(|seconds| Watched { seconds, ..watched() });
+        let scales = Scale::of_each(&all);
+        let of = |number: usize| scales.iter().map(|it| it.number == number).collect::<Vec<_>>();
+        assert_eq!(scales.iter().map(|it| it.seconds).collect::<Vec<_>>(), [20.0, 0.31, 20.0, 0.31]);
+        assert_eq!((of(0), of(1)), (vec![false, true, false, true], vec![true, false, true, false]));
+        for chart in pictures(&all[1], "a", &scales[1]) {
+            assert_eq!(chart.about, "a trial; its axis is 0.31 s long");
+        }
+        let alike = [20.0, 19.0].map(|seconds| Watched { seconds, ..watched() });
+        let scales = Scale::of_each(&alike);
+        assert_eq!(scales[0], scales[1]);
+        assert_eq!(pictures(&alike[1], "a", &scales[1])[0].about, "a trial");
     }
 }

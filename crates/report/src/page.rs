@@ -4,6 +4,7 @@ use disklab_units::prose::visible;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::MARKER;
+use crate::chart::palette;
 use crate::panel::{Panel, Piece, Section};
 use crate::panels;
 use crate::source::Source;
@@ -26,7 +27,7 @@ pub fn html(source: &Source) -> String {
                 meta name="generator" content={"disklab " (source.wanted.version)};
                 meta name="color-scheme" content="light dark";
                 title { (title) }
-                style { (PreEscaped(include_str!("page.css"))) }
+                style { (PreEscaped(include_str!("page.css"))) (PreEscaped(palette::on_dark())) }
             }
             body {
                 a.skip href="#content" { "To the content" }

@@ -1,20 +1,19 @@
-//! What pictures are drawn with: colours that the colour-blind can tell apart, dashes and marks beside them, and the layout
-//! that all have in common.
+//! What pictures are drawn with: inks, the [`palette`]'s colours with dashes and marks beside them, and the layout that all have
+//! in common.
 
 use kuva::plot::{LineStyle, MarkerShape};
 use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
 use maud::{Markup, html};
 
-/// Okabe and Ito's colours ("Color Universal Design", 2008) without the yellow, which is too faint on white, and a grey, for
-/// eight disks.
-const COLOURS: [&str; 8] =
-    ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#000000", "#8c8c8c"];
+use super::palette::{self, COLOURS};
+
 const MARKS: [MarkerShape; 4] =
     [MarkerShape::Circle, MarkerShape::Square, MarkerShape::Triangle, MarkerShape::Diamond];
 /// No two of the first nine are alike for those who see no colours.
 const DASHES: [&str; 9] =
     ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4", "12 3 2 3 2 3 2 3", "1 2"];
-/// Lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has none.
+/// Lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has none. They leave half of it, or it
+/// would be faint.
 const HATCHES: [&str; 9] = [
     "",
     "M-1 1L1 -1M-1 7L7 -1M5 7L7 5",
@@ -23,7 +22,7 @@ const HATCHES: [&str; 9] = [
     "M-1 5L1 7M-1 -1L7 7M5 -1L7 1",
     "M3 0V6",
     "M0 3H6M3 0V6",
-    "M0 1H6M0 3H6M0 5H6",
+    "M0 5L3 1L6 5",
     "M-1 1L1 -1M-1 7L7 -1M5 7L7 5M-1 5L1 7M-1 -1L7 7M5 -1L7 1",
 ];
 /// What a fill by one of them begins with.
@@ -42,7 +41,9 @@ pub const FONTS: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,sans-
 pub const TITLE: f64 = 34.0;
 
 /// The style sheet of a picture that stands alone. A viewer that knows none of it shows the picture on white.
-pub const STANDALONE: &str = include_str!("standalone.css");
+pub fn standalone() -> String {
+    include_str!("standalone.css").to_owned() + &palette::on_dark()
+}
 
 /// How one of several things is drawn, everywhere on the page.
 #[derive(Debug, Clone, Copy)]
@@ -66,13 +67,15 @@ pub fn hatches() -> Markup {
 }
 
 impl Series {
-    /// Different for the first 72; for those who see no colours, dashes and hatches for the first nine.
+    /// Different for the first 81; for those who see no colours, dashes and hatches for the first nine.
     pub fn of(index: usize) -> Self {
+        // After all colours they are used again, each with the next one's dash and hatch.
+        let (colour, way) = (index % COLOURS.len(), index + index / COLOURS.len());
         Self {
-            colour: COLOURS[index % COLOURS.len()],
-            mark: MARKS[(index + index / COLOURS.len()) % MARKS.len()],
-            dash: DASHES[index % DASHES.len()],
-            hatch: index % HATCHES.len(),
+            colour: COLOURS[colour].0,
+            mark: MARKS[way % MARKS.len()],
+            dash: DASHES[way % DASHES.len()],
+            hatch: way % HATCHES.len(),
         }
     }
 
@@ -141,12 +144,13 @@ mod tests {
 
     #[test]
     fn nine_are_told_apart_with_colours_and_without() {
-        for one in 0..9 {
-            for other in 0..one {
-                let (one, other) = (Series::of(one), Series::of(other));
-                assert_ne!((one.colour, one.dash), (other.colour, other.dash));
-                assert_ne!(one.dash, other.dash);
-                assert_ne!(one.hatch(), other.hatch());
+        for (one, other) in (0..81).flat_map(|one| (0..one).map(move |other| (one, other))) {
+            let [first, second] = [one, other].map(Series::of);
+            assert_ne!((first.colour, first.dash), (second.colour, second.dash), "{one} and {other}");
+            if one < 9 {
+                assert_ne!(first.colour, second.colour);
+                assert_ne!(first.dash, second.dash);
+                assert_ne!(first.hatch(), second.hatch());
             }
         }
     }

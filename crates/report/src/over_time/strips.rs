@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use maud::{Markup, html};
 
-use super::{DRAWN, LEFT, Scale, Watched, finished, missing, place, short, table, tick_step};
+use super::table::table;
+use super::{DRAWN, LEFT, Scale, Watched, finished, missing, place, short, tick_step};
 use crate::addresses::Beyond;
 use crate::chart::{Chart, WIDTH, ink, number};
 use crate::embedded::base64;

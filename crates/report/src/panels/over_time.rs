@@ -4,7 +4,7 @@ use disklab_units::prose::count;
 use maud::{PreEscaped, html};
 
 use crate::embedded;
-use crate::over_time::{Scale, Watched, differ_in_length, pictures};
+use crate::over_time::{Scale, Watched, pictures};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::{Group, Source};
 use crate::to_watch::{Reading, home, line_up, pair};
@@ -37,18 +37,20 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let all: Vec<_> = pair.into_iter().chain(beside).collect();
     let alike = if home.is_some() { vec![all] } else { all.into_iter().map(|it| vec![it]).collect() };
     let all: Vec<Watched> = alike.into_iter().flat_map(|all| reading.drawn(all, detail)).collect();
-    let (pair, beside): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| labels.contains(&it.label));
+    let scales = Scale::of_each(&all);
+    let (pair, beside): (Vec<_>, Vec<_>) =
+        all.into_iter().zip(scales).partition(|(it, _)| labels.contains(&it.label));
     if pair.is_empty() {
         return Err(reading.why_nothing());
     }
-    let shown = Shown::of(pair, beside);
+    let shown = Shown { pair, beside };
     let (scripts, left) = to_choose_from(source, home, &shown, &mut reading);
     let words = html! {
         p { "The measured phase, disk by disk. A seek is a read or write that does not begin where the one that ended before \
              it on its disk had ended." }
         (reading.told())
         div.filters hidden data-choose data-a=[shown.label(0)] data-b=[shown.label(1)] role="group" aria-label="Trials" {}
-        p.terms hidden[!shown.apart] data-apart role="status" { "The axes of these two go differently far: they are not of one cell, or one is much shorter." }
+        p.terms hidden[!shown.is_apart()] data-apart role="status" { "The axes of these two go differently far: they are not of one cell, or one is much shorter." }
         @if left > 0 { p.terms { "Not in this page, for its size: " (count(left, "trial")) ". Any two are shown by "
             code { "disklab report " (source.names().join(" ")) " --trial ID --trial ID" } "."
             @if source.records.len() > 1 { " The same id twice is that trial of the first two records." } } }
@@ -58,7 +60,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     };
     let section = Section {
         name: "pair".to_owned(),
-        title: shown.pair.iter().map(|it| it.label.clone()).collect::<Vec<_>>().join(" and "),
+        title: shown.labels().join(" and "),
         summary: String::new(),
         open: true,
         cell: disklab_store::outcome::Cell::default(),
@@ -72,32 +74,27 @@ const SIDES: [&str; 2] = ["a", "b"];
 
 /// The two trials that the page begins with, and those of their cell to choose from.
 struct Shown {
-    pair: Vec<Watched>,
-    /// Of each of the pair.
-    scales: Vec<Scale>,
-    beside: Vec<Watched>,
-    /// Of all of these.
-    common: Scale,
-    /// The two of the pair have axes of their own.
-    apart: bool,
+    pair: Vec<(Watched, Scale)>,
+    beside: Vec<(Watched, Scale)>,
 }
 
 impl Shown {
-    fn of(pair: Vec<Watched>, beside: Vec<Watched>) -> Self {
-        let apart = differ_in_length(&pair);
-        let common = if apart { Scale::of(beside.iter()) } else { Scale::of(pair.iter().chain(&beside)) };
-        let scale = |it: &Watched| if apart { Scale::of_one(it) } else { common.clone() };
-        let scales = pair.iter().map(scale).collect();
-        Self { pair, scales, beside, common, apart }
+    /// The axes of the pair go differently far.
+    fn is_apart(&self) -> bool {
+        self.pair.windows(2).any(|two| two[0].1 != two[1].1)
+    }
+
+    fn labels(&self) -> Vec<String> {
+        self.pair.iter().map(|(it, _)| it.label.clone()).collect()
     }
 
     fn label(&self, at: usize) -> Option<&str> {
-        self.pair.get(at).map(|it| it.label.as_str())
+        self.pair.get(at).map(|(it, _)| it.label.as_str())
     }
 
     /// Left and right in turn.
     fn pieces(&self) -> Vec<Piece> {
-        let drawn = self.pair.iter().zip(&self.scales).zip(SIDES);
+        let drawn = self.pair.iter().zip(SIDES);
         let sides: Vec<Vec<_>> = drawn.map(|((it, scale), side)| pictures(it, side, scale)).collect();
         let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
         let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();
@@ -110,15 +107,20 @@ impl Shown {
 
     /// Those of the pair are on the page already.
     fn packed(&self) -> Vec<Packed> {
-        let of_pair = self.pair.iter().zip(SIDES).map(|(it, side)| Packed {
+        let of_pair = self.pair.iter().zip(SIDES).map(|((it, scale), side)| Packed {
             label: it.label.clone(),
-            scale: if self.apart { format!("of {side} alone") } else { "of the pair".to_owned() },
+            scale: named("pair", scale),
             pictures: String::new(),
             shown: Some(side),
         });
-        let beside = self.beside.iter().map(|it| Packed::of(it, &self.common, "of the pair"));
+        let beside = self.beside.iter().map(|(it, scale)| Packed::of(it, scale, "pair"));
         of_pair.chain(beside).collect()
     }
+}
+
+/// Of the trials that are held against each other, those with the same axes.
+fn named(among: &str, scale: &Scale) -> String {
+    format!("{} of {among}", scale.number)
 }
 
 /// Pictures of a trial, packed.
@@ -132,12 +134,12 @@ struct Packed {
 }
 
 impl Packed {
-    fn of(it: &Watched, scale: &Scale, name: &str) -> Self {
+    fn of(it: &Watched, scale: &Scale, among: &str) -> Self {
         let charts = pictures(it, "side", scale);
         let figures =
             charts.iter().map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
         let pictures = embedded::packed(&figures.collect::<String>());
-        Self { label: it.label.clone(), scale: name.to_owned(), pictures, shown: None }
+        Self { label: it.label.clone(), scale: named(among, scale), pictures, shown: None }
     }
 }
 
@@ -150,14 +152,13 @@ fn to_choose_from(
     reading: &mut Reading,
 ) -> (Vec<Packed>, usize) {
     let mut packed = shown.packed();
-    let labels: Vec<String> = shown.pair.iter().map(|it| it.label.clone()).collect();
+    let labels = shown.labels();
     let mut room = BUDGET.saturating_sub(packed.iter().map(|it| it.pictures.len()).sum());
     let others = source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
     'all: for group in others {
         let own = line_up(source, group, &labels, reading);
         let own = reading.drawn(own, |_| Detail::Usual);
-        let scale = Scale::of(own.iter());
-        for it in &own {
+        for (it, scale) in own.iter().zip(Scale::of_each(&own)) {
             let one = Packed::of(it, &scale, &group.name);
             if one.pictures.len() > room {
                 break 'all;

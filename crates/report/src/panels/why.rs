@@ -1,13 +1,15 @@
-//! What separates the best choice of each group from the baseline, by what was recorded of the disks.
+//! What separates choices of each group from the baseline, by what was recorded of the disks.
 
 use std::fs;
 
 use disklab_collect::closing::{self, Device};
 use disklab_collect::sample::MEASURED_PHASE;
 use disklab_collect::{Sample, Spread};
+use disklab_compare::Metric;
 use disklab_compare::separation::{Fact, Separation, Side, separation};
-use disklab_stats::Better;
+use disklab_stats::{Better, Verdict};
 use disklab_store::{Outcome, Record};
+use disklab_units::prose::listed;
 use maud::html;
 
 use crate::chart::Table;
@@ -40,49 +42,86 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
 }
 
 fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option<Piece> {
-    let of_baseline = group.choices.iter().find(|choice| choice.value == baseline)?;
-    let best = best(source, group, baseline)?;
-    let (one, other) = (samples(best), samples(of_baseline));
-    if other.is_empty() {
+    let of_baseline = Recorded::of(group.choices.iter().find(|choice| choice.value == baseline)?)?;
+    let metric = source.metrics.first()?;
+    let (explained, rest) = parted(source, group, baseline, metric);
+    if explained.is_empty() {
         return None;
     }
-    let (queued, of_baseline) = (queued(best), queued(of_baseline));
-    let Separation { sentences, facts } = separation(
-        Side { name: &best.value, samples: &one, queued: &queued },
-        Side { name: baseline, samples: &other, queued: &of_baseline },
-        source.terms.smallest_effect,
-    );
-    let metric = source.metrics.first()?;
-    let judged = source.judgement(group, &best.value, metric);
-    let table = table(&facts, &best.value, baseline);
+    let least = source.terms.smallest_effect;
+    let of = |recorded: &Recorded| separation(recorded.side(), of_baseline.side(), least);
+    let explained: Vec<(&Recorded, Separation)> = explained.iter().map(|it| (it, of(it))).collect();
+    let caption = format!("Medians over seeds, with their ranges; * is apart from {baseline}");
     let words = html! {
-        p { (best.value) " is " (verdict(judged, false)) " against " (baseline) ", in " (metric.name()) "." }
-        ul { @for sentence in &sentences { li { (sentence) "." } } }
-        (table.markup(&format!("{} and {baseline}: medians over seeds, with their ranges", best.value)))
+        @for (at, (recorded, separation)) in explained.iter().enumerate() {
+            @let judged = source.judgement(group, recorded.name, metric);
+            @let said = html! { (recorded.name) " is " (verdict(judged, false)) " against " (baseline) ", in " (metric.name()) };
+            @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence) "." } } } };
+            // The best one is to be read first.
+            @if at == 0 { p { (said) "." } (sentences) } @else { details { summary { (said) } (sentences) } }
+        }
+        @if !rest.is_empty() {
+            p.terms { "No difference from " (baseline) " is certain for " (listed(&rest)) "." }
+        }
+        (table(&of_baseline, &explained).markup(&caption))
     };
+    let names: Vec<&str> = explained.iter().map(|(recorded, _)| recorded.name).collect();
     Some(Piece::Section(Section {
         name: group.name.clone(),
         title: group.title(),
-        summary: format!("{} against {baseline}", best.value),
+        summary: format!("{} against {baseline}", listed(&names)),
         open,
         cell: group.cell.clone(),
         pieces: vec![Piece::Words(words)],
     }))
 }
 
-/// Of the others, the one with the best median that has samples of disks.
-fn best<'s, 'a>(source: &Source, group: &'s Group<'a>, baseline: &str) -> Option<&'s Choice<'a>> {
-    let metric = source.metrics.first()?;
-    let measured =
-        group.choices.iter().filter(|choice| choice.value != baseline && !samples(choice).is_empty());
-    let medians = measured.filter_map(|choice| Some((choice, choice.spread(metric)?.median)));
+/// The choices whose difference from the baseline is certain, the one with the best median first, and the names of the others. Where
+/// none is certain, the best one stands for all: what was recorded may differ nevertheless.
+fn parted<'s>(
+    source: &Source,
+    group: &'s Group,
+    baseline: &str,
+    metric: &Metric,
+) -> (Vec<Recorded<'s>>, Vec<&'s str>) {
+    let others = group.choices.iter().filter(|choice| choice.value != baseline);
+    let medians = others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::of(choice)?)));
+    let mut ranked: Vec<(f64, Recorded)> = medians.collect();
     let better =
         source.judgements.iter().find(|it| it.metric == *metric).map_or(Better::Higher, |it| it.better);
-    let best = match better {
-        Better::Higher => medians.max_by(|(_, one), (_, other)| one.total_cmp(other)),
-        Better::Lower => medians.min_by(|(_, one), (_, other)| one.total_cmp(other)),
+    ranked.sort_by(|(one, _), (other, _)| match better {
+        Better::Higher => other.total_cmp(one),
+        Better::Lower => one.total_cmp(other),
+    });
+    let is_certain = |recorded: &Recorded| {
+        let judged = source.judgement(group, recorded.name, metric);
+        judged.is_some_and(|it| matches!(it.verdict, Verdict::Better | Verdict::Worse))
     };
-    best.map(|(choice, _)| choice)
+    let ranked = ranked.into_iter().map(|(_, recorded)| recorded);
+    let (mut certain, mut rest): (Vec<Recorded>, Vec<Recorded>) = ranked.partition(is_certain);
+    if certain.is_empty() && !rest.is_empty() {
+        certain.push(rest.remove(0));
+    }
+    (certain, rest.iter().map(|recorded| recorded.name).collect())
+}
+
+/// A choice, and what was recorded of its disks.
+struct Recorded<'a> {
+    name: &'a str,
+    samples: Vec<&'a Sample>,
+    queued: Vec<f64>,
+}
+
+impl<'a> Recorded<'a> {
+    /// `None`: nothing was.
+    fn of(choice: &'a Choice) -> Option<Self> {
+        let samples = samples(choice);
+        (!samples.is_empty()).then(|| Self { name: &choice.value, samples, queued: queued(choice) })
+    }
+
+    fn side(&self) -> Side<'_> {
+        Side { name: self.name, samples: &self.samples, queued: &self.queued }
+    }
 }
 
 fn samples<'a>(choice: &Choice<'a>) -> Vec<&'a Sample> {
@@ -103,12 +142,21 @@ fn queued(choice: &Choice) -> Vec<f64> {
     choice.results().filter_map(|(tried, outcome)| of(tried.record, outcome)).collect()
 }
 
-fn table(facts: &[Fact], best: &str, baseline: &str) -> Table {
-    let mut table = Table::new(["", best, baseline, "apart"]);
-    for fact in facts.iter().filter(|fact| fact.treatment.is_some() || fact.baseline.is_some()) {
+/// A column for each choice that is explained, behind the baseline's.
+fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> Table {
+    let names = explained.iter().map(|(recorded, _)| recorded.name);
+    let mut table = Table::new(["", baseline.name].into_iter().chain(names));
+    // All have the same facts in the same order.
+    let facts = explained.first().map_or(&[][..], |(_, separation)| &separation.facts);
+    for (at, fact) in facts.iter().enumerate() {
+        let own: Vec<&Fact> = explained.iter().map(|(_, separation)| &separation.facts[at]).collect();
+        if fact.baseline.is_none() && own.iter().all(|it| it.treatment.is_none()) {
+            continue;
+        }
         let told = |spread: Option<Spread>| told(spread, |value| fact.unit.show(value));
-        let apart = if fact.apart { "yes" } else { "no" };
-        table.row([fact.name.to_owned(), told(fact.treatment), told(fact.baseline), apart.to_owned()]);
+        let apart = |it: &Fact| if it.apart { " *" } else { "" };
+        let own = own.into_iter().map(|it| told(it.treatment) + apart(it));
+        table.row([fact.name.to_owned(), told(fact.baseline)].into_iter().chain(own));
     }
     table
 }

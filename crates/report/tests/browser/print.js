@@ -1,10 +1,21 @@
 // On paper.
 "use strict";
 const assert = require("node:assert/strict");
+const { spawnSync } = require("node:child_process");
 const fs = require("node:fs");
 
 /** A4 between margins of 12 mm, in CSS pixels. */
 const PAPER = { width: 703, height: 1032 };
+const FORMAT = { format: "A4", margin: { top: "12mm", right: "12mm", bottom: "12mm", left: "12mm" } };
+
+/** The last line of each page of a PDF but the last one, without marks before and after it. */
+function lastLines(paper) {
+  const { error, stdout } = spawnSync("pdftotext", ["-layout", paper, "-"], { encoding: "utf8", maxBuffer: 1 << 28 });
+  if (error) return null;
+  const pages = stdout.split("\f").slice(0, -2);
+  return pages.map((page) => plain(page.split("\n").findLast((line) => line.trim()) ?? ""));
+}
+const plain = (text) => text.replaceAll(/[▸▾]/g, "").replaceAll(/\s+/g, " ").trim();
 
 module.exports = {
   "prints all that matters, and cuts nothing": async ({ open, picture, paper }) => {
@@ -33,9 +44,32 @@ module.exports = {
       { panels: [], rows: 0, figures: unfolded, controls: [], cut: [], beyond: [], ground: "rgb(255, 255, 255)" },
     );
     await page.screenshot({ path: picture("print"), fullPage: true });
-    const pdf = await page.pdf({ path: paper, format: "A4", margin: { top: "12mm", right: "12mm", bottom: "12mm", left: "12mm" } });
+    const pdf = await page.pdf({ path: paper, ...FORMAT });
     assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
     assert.ok(fs.statSync(paper).size > 10_000);
     assert.deepEqual([page.asked, page.wrong], [[], []]);
+  },
+  "leaves no heading alone at a page's end": async ({ open, paper }, context) => {
+    // Each kind of part unfolded in turn, so that headings come to stand at many heights.
+    for (const unfolded of [0, 1, 3]) {
+      const page = await open({ viewport: PAPER });
+      const headings = await page.evaluate((unfolded) => {
+        for (const panel of document.querySelectorAll("section.panel"))
+          panel.querySelectorAll("details.group").forEach((it, at) => (it.open ||= at < unfolded));
+        const within = (state) => [...document.querySelectorAll(`details.group${state} > summary > *`)].map((it) => it.innerText);
+        const others = [...document.querySelectorAll("h2, h3:not(summary *), figcaption")].filter((it) => it.checkVisibility());
+        // What a folded one says too cannot be told from it.
+        const folded = within(":not([open])");
+        return [...others.map((it) => it.innerText), ...within("[open]").filter((text) => !folded.includes(text))];
+      }, unfolded);
+      await page.pdf({ path: paper, ...FORMAT });
+      const last = lastLines(paper);
+      if (!last) return context.skip("pdftotext does not run here; install Debian's package poppler-utils");
+      // A long heading ends with its last line; a few letters may be of anything: of an axis, or a condition's name and value.
+      const ends = (heading, line) => heading === line || (line.length > 20 && heading.endsWith(line));
+      const alone = last.filter((line) => headings.some((heading) => ends(plain(heading), line)));
+      assert.deepEqual(alone, [], `${unfolded} of each panel unfolded`);
+      await page.close();
+    }
   },
 };

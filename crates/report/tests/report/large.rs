@@ -41,3 +41,22 @@ fn addresses_go_where_the_requests_are() {
     let shares = between(&page, "data-chart=\"shares\"", "</svg>");
     assert!((1..9).all(|hatch| shares.contains(&format!("url(#hatch-{hatch})"))), "{shares}");
 }
+
+#[test]
+fn all_that_certainly_differ_are_explained_the_best_one_first() {
+    let place = tempfile::tempdir().expect("a folder");
+    let policies: &[&str] = &["pid", "round-robin", "latency", "latency-rr", "queue"];
+    let axes = [("array", &["hdd-raid1"][..]), ("workload", &["randread-4k-qd1"][..]), ("policy", policies)];
+    write_record(place.path(), &axes, 4, 2).expect("a record");
+    let page = html(place.path());
+    let why = between(&page, "data-panel=\"why\"", "</section>");
+    let worse = "is <span class=\"verdict-worse\">worse</span> against pid, in IOPS";
+    assert!(why.contains(&format!("<p>latency {worse}.</p>")), "{why}");
+    for further in ["latency-rr", "queue"] {
+        assert!(why.contains(&format!("<details><summary>{further} {worse}</summary>")), "{why}");
+    }
+    assert!(why.contains("No difference from pid is certain for round-robin."), "{why}");
+    let heads =
+        ["", "pid", "latency", "latency-rr", "queue"].map(|name| format!("<th scope=\"col\">{name}</th>"));
+    assert!(why.contains(&heads.concat()), "{why}");
+}
