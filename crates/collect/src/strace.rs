@@ -14,6 +14,8 @@ pub struct Use {
     pub lists: bool,
     /// It was executed.
     pub runs: bool,
+    /// It is not there.
+    pub missing: bool,
 }
 
 /// Calls whose first argument is a name.
@@ -22,7 +24,8 @@ const PLAIN: [&str; 9] =
 /// Calls whose first argument is the folder that the name in the second is from.
 const AT: [&str; 6] = ["openat", "newfstatat", "faccessat", "faccessat2", "readlinkat", "statx"];
 
-/// Reads the output; `cwd` is where the program began. Calls that failed are left out, lines that make no sense too.
+/// Reads the output; `cwd` is where the program began. Calls that failed for another reason than that a
+/// name is not there are left out, lines that make no sense too.
 pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     let text = String::from_utf8_lossy(text);
     let mut reader = Reader { cwd, folders: BTreeMap::new(), unfinished: BTreeMap::new(), begun: None };
@@ -60,7 +63,8 @@ impl Reader<'_> {
     fn call(&mut self, pid: u64, at: f64, call: &str) -> Option<Use> {
         let (name, arguments) = call.split_once('(')?;
         let result = call.rsplit_once(" = ")?.1;
-        if result.starts_with('-') || result.starts_with('?') {
+        let missing = result.starts_with("-1 ENOENT");
+        if !missing && result.starts_with(['-', '?']) {
             return None;
         }
         let here = self.folders.get(&pid).map_or(self.cwd, PathBuf::as_path);
@@ -76,10 +80,10 @@ impl Reader<'_> {
             return None;
         };
         let path = plain(&path)?;
-        if name == "chdir" {
+        if name == "chdir" && !missing {
             self.folders.insert(pid, path.clone());
         }
-        Some(Use { at, path, lists: name == "getdents64", runs: name == "execve" })
+        Some(Use { at, path, lists: name == "getdents64", runs: name == "execve", missing })
     }
 }
 
@@ -111,7 +115,8 @@ fn quoted(text: &str) -> Option<(String, &str)> {
                     b'v' => 11,
                     b'f' => 12,
                     b'0'..=b'7' => {
-                        let digits = inner[place..].bytes().take(3).take_while(|it| (b'0'..=b'7').contains(it));
+                        let digits =
+                            inner[place..].bytes().take(3).take_while(|it| (b'0'..=b'7').contains(it));
                         let digits: Vec<u8> = digits.collect();
                         rest.by_ref().take(digits.len() - 1).for_each(|_| ());
                         let value = digits.iter().fold(0_u32, |sum, digit| sum * 8 + u32::from(digit - b'0'));
@@ -159,9 +164,13 @@ mod tests {
 nonsense
 "#;
         let found = uses(text, Path::new("/home/a"));
+        let missing: Vec<_> =
+            found.iter().filter(|it| it.missing).map(|it| it.path.to_str().unwrap()).collect();
+        assert_eq!(missing, ["/etc/ld.so.preload"]);
         let told: Vec<_> = found.iter().map(|it| (it.path.to_str().unwrap(), it.lists)).collect();
         let expected = [
             ("/usr/bin/git", false),
+            ("/etc/ld.so.preload", false),
             ("/home/a/xä \"y\"", false),
             ("/home/a/sub", false),
             ("/home/a/sub/c", false),
@@ -169,6 +178,6 @@ nonsense
             ("/home/a/sub", true),
         ];
         assert_eq!(told, expected);
-        assert!((found[5].at - 0.6).abs() < 1e-6);
+        assert!((found[6].at - 0.6).abs() < 1e-6);
     }
 }

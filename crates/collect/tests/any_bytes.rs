@@ -55,6 +55,8 @@ fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
         direct: true,
         alone: true,
         runtime: Nanos(u64::MAX),
+        jobs: 1,
+        has_one_window: false,
         block: Some(0),
         besides: u64::MAX,
     };

@@ -25,13 +25,13 @@ use needed::Needed;
 /// Make a start-up workload of a command: the files that it uses, in what order and which parts of them, and how long it
 /// computes between.
 ///
-/// The command is run here twice, once under strace and once to take its time with all files in memory, and then once in a
-/// guest, on copies of its files, where the kernel tells which parts of them it reads. It has to end by itself: what it
+/// The command is run here four times, once under strace and then to take its time with all files in memory, of which the
+/// shortest counts, and once in a guest, on copies of its files, where the kernel tells which parts of them it reads. It has to end by itself: what it
 /// takes until then is its start-up. The workload is a new file in the lab. It is replayed anywhere, with files of the
 /// same sizes; `NAME:program` as a workload runs the command itself, on copies of the files of the machine it is run on.
 ///
 /// It is started with PATH, LC_ALL=C, TERM=dumb, a HOME without anything in it, and no other variables, here and in guests, and with /dev/null
-/// as its input. Not recorded: what is in /proc, /sys, /dev, /run and /tmp, and names that are looked up and are not there.
+/// as its input. Not recorded: what is in /proc, /sys, /dev, /run and /tmp.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Of the workload.
@@ -52,6 +52,9 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
+/// So many times it is run for its time.
+const TIMED: u32 = 3;
+
 pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let path = home.lab.folder.join("workloads").join(format!("{}.toml", args.name));
@@ -61,7 +64,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let cwd = std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
     let traced = traced(&args.command)?;
-    let warm = warm(&args.command)?;
+    let warm = (0..TIMED).map(|_| warm(&args.command)).collect::<Result<Vec<_>, _>>()?;
+    let warm = warm.into_iter().min().unwrap_or_default();
     let uses = strace::uses(&traced.text, &cwd);
     let needed = Needed::of(&uses);
     if needed.entries.iter().all(|entry| !matches!(entry.kind, EntryKind::File(_))) {
@@ -96,7 +100,11 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         disklab_units::Bytes(read),
         startup.think(),
     )?;
-    writeln!(out, "replay it: disklab run SUITE --set workload={0}; run the program: workload={0}:program", args.name)?;
+    writeln!(
+        out,
+        "replay it: disklab run SUITE --set workload={0}; run the program: workload={0}:program",
+        args.name
+    )?;
     Ok(Exit::Ok)
 }
 
@@ -106,7 +114,8 @@ struct Traced {
 
 /// Runs it under strace.
 fn traced(command: &[String]) -> Result<Traced, Failure> {
-    let file = tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
+    let file =
+        tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
     strace.args(["-f", "-qq", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
@@ -138,14 +147,15 @@ fn warm(command: &[String]) -> Result<Duration, Failure> {
     let [program, arguments @ ..] = command else { return Ok(Duration::ZERO) };
     let home = home()?;
     let mut started = Command::new(program);
-    started.args(arguments).env_clear().envs(ENVIRONMENT).env("HOME", home.path()).stdin(Stdio::null());
+    started.args(arguments).env_clear().envs(ENVIRONMENT).env("HOME", home.path());
+    started.stdin(Stdio::null()).stdout(Stdio::null());
     let begun = Instant::now();
     let status = started.status();
     let status = status.map_err(|e| Failure::cannot(format!("{program} cannot be run: {e}")))?;
     if status.success() {
         Ok(begun.elapsed())
     } else {
-        Err(Failure::mistaken(format!("{} failed the second time ({status})", command.join(" "))))
+        Err(Failure::mistaken(format!("{} failed when it was run again ({status})", command.join(" "))))
     }
 }
 
@@ -157,13 +167,10 @@ fn written(args: &Args, startup: &Startup) -> String {
         quoted(&format!("the start of {}", args.command.join(" "))),
         command.join(", ")
     );
-    for entry in &startup.files {
-        text += &format!("    {},\n", quoted(&entry.to_string()));
-    }
+    let files = startup.files.iter().map(|entry| format!("    {},\n", quoted(&entry.to_string())));
+    text.extend(files);
     text += "]\nsteps = \"\"\"\n";
-    for step in &startup.steps {
-        text += &format!("{step}\n");
-    }
+    text.extend(startup.steps.iter().map(|step| format!("{step}\n")));
     text + "\"\"\"\n"
 }
 
@@ -171,4 +178,3 @@ fn written(args: &Args, startup: &Startup) -> String {
 fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
-

@@ -7,6 +7,7 @@ use disklab_guest::plan::{
 };
 use disklab_spec::cache::Mode;
 use disklab_spec::device::{Constant, Model};
+use disklab_spec::scheduler::QUEUE;
 use disklab_spec::suite::Metadata;
 use disklab_spec::workload::{Job, Workload};
 use disklab_spec::{Filesystem, Join, SchedulerChoice, Trial};
@@ -95,7 +96,8 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
 
 /// All fios of a trial, the measured one first.
 fn loads(trial: &Trial) -> Vec<Load<'_>> {
-    let beside = trial.background.iter().filter_map(|background| background.workload.as_ref()).map(Load::beside);
+    let beside =
+        trial.background.iter().filter_map(|background| background.workload.as_ref()).map(Load::beside);
     let measured = trial.workload.startup.is_none().then(|| Load::measured(trial));
     measured.into_iter().chain(beside).collect()
 }
@@ -187,7 +189,8 @@ fn background(trial: &Trial) -> Option<Background> {
     let processes = trial.background.iter().flat_map(|background| &background.processes).map(process);
     let witness = trial.power_cut.map(|_| Process { command: power_cut::rewrite(trial), trees: None });
     let workload = trial.background.as_ref().and_then(|background| background.workload.as_ref());
-    let fio = workload.map(|workload| Process { command: Load::beside(workload).command(trial), trees: None });
+    let fio =
+        workload.map(|workload| Process { command: Load::beside(workload).command(trial), trees: None });
     is_accompanied(trial).then(|| Background {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
@@ -210,7 +213,11 @@ fn scheduler(trial: &Trial, index: usize) -> Vec<Setting> {
     let SchedulerChoice { scheduler, tunables } = &trial.scheduler;
     let chosen = Setting { path: format!("{queue}/scheduler"), value: scheduler.to_string(), choice: true };
     let tuned = tunables.iter().map(|(name, value)| Setting {
-        path: format!("{queue}/iosched/{name}"),
+        path: if QUEUE.contains(&name.as_str()) {
+            format!("{queue}/{name}")
+        } else {
+            format!("{queue}/iosched/{name}")
+        },
         value: value.to_string(),
         choice: false,
     });

@@ -43,9 +43,7 @@ pub fn room(trial: &Trial) -> Bytes {
 pub fn measured(startup: &Startup) -> Measured {
     let way = match startup.way {
         Way::Replay => plan::Startup::Replay { entries: startup.files.clone(), steps: startup.steps.clone() },
-        Way::Program => {
-            plan::Startup::Program { command: startup.command.clone(), entries: of(startup) }
-        }
+        Way::Program => plan::Startup::Program { command: startup.command.clone(), entries: of(startup) },
     };
     Measured::Startup { way, limit_ns: startup.limit.0 }
 }
@@ -53,8 +51,8 @@ pub fn measured(startup: &Startup) -> Measured {
 /// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
 pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>), String> {
     let lines = steps.split(|&byte| byte == b'\n');
-    let said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    let step = said.filter(|step| step["step"] == STEP).last().ok_or("the guest says nothing of a start-up")?;
+    let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    let step = said.rfind(|step| step["step"] == STEP).ok_or("the guest says nothing of a start-up")?;
     let ready: Ready = serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
     let measure = |ns: u64, censored| {
         let measure = Measure { value: ns as f64, unit: "ns".to_owned(), better: Better::Lower, censored };

@@ -21,10 +21,12 @@ pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
         Measure::rate(bytes as f64 / seconds, "bytes/s")
     };
     let jobs = || trial.workload.jobs.iter().chain(beside.iter().flat_map(|workload| &workload.jobs));
-    let kinds: [(&str, bool, fn(&Device) -> u64); 2] = [
-        (READ, jobs().any(|job| job.rw.reads()), |device| device.read_bytes),
-        (WRITTEN, jobs().any(|job| job.rw.writes()), |device| device.write_bytes),
-    ];
-    let wanted = kinds.into_iter().filter(|(_, wanted, _)| *wanted && seconds > 0.0);
-    wanted.map(|(name, _, of)| (name.to_owned(), moved(of))).collect()
+    let mut measures = Measures::new();
+    if seconds > 0.0 && jobs().any(|job| job.rw.reads()) {
+        measures.insert(READ.to_owned(), moved(|device| device.read_bytes));
+    }
+    if seconds > 0.0 && jobs().any(|job| job.rw.writes()) {
+        measures.insert(WRITTEN.to_owned(), moved(|device| device.write_bytes));
+    }
+    measures
 }

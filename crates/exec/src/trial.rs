@@ -77,12 +77,13 @@ pub fn carry_out(
     // Of a guest that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
-    let results =
-        results.and_then(|results| packed.map(|()| results)).and_then(|(sample, remarks, measures, closing)| {
+    let results = results.and_then(|results| packed.map(|()| results)).and_then(
+        |(sample, remarks, measures, closing)| {
             outcome.measures = measures;
             outcome.measures.extend(power_cut::measures(trial, &closing, &survived?)?);
             Ok((sample, remarks))
-        });
+        },
+    );
     match results {
         Ok((sample, remarks)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };

@@ -43,7 +43,8 @@ fn fate(trial: &TrialRow, goes_on: bool) -> Option<(String, bool)> {
         Some(Status::Ok) => {
             let doubts = trial.remarks.iter().filter(|remark| remark.doubts());
             let doubts: Vec<String> = doubts.map(ToString::to_string).collect();
-            if let Some(late) = trial.remarks.iter().find(|remark| matches!(remark, Remark::NotWithin { .. })) {
+            if let Some(late) = trial.remarks.iter().find(|remark| matches!(remark, Remark::NotWithin { .. }))
+            {
                 return Some((late.to_string(), true));
             }
             if doubts.is_empty() {

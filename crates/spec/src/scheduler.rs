@@ -1,4 +1,5 @@
-//! I/O schedulers of the kernel's block layer, with their tunables: `bfq`, `bfq:low_latency=0,slice_idle=0`.
+//! I/O schedulers of the kernel's block layer, with their tunables, and those of the queue that they order: `bfq`,
+//! `bfq:low_latency=0,slice_idle=0`, `none:nr_requests=16,read_ahead_kb=128`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -21,9 +22,13 @@ choices! {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SchedulerChoice {
     pub scheduler: Scheduler,
-    /// Name and value, each name once, in the order of [`Scheduler::tunables`].
+    /// Name and value, each name once, in the order of [`Scheduler::tunables`] and then of [`QUEUE`].
     pub tunables: Vec<(String, u64)>,
 }
+
+/// Files in `/sys/block/*/queue` that take a number and have to do with how requests are ordered, throttled and cut:
+/// `queue_attrs` in the kernel's block/blk-sysfs.c.
+pub const QUEUE: [&str; 4] = ["nr_requests", "wbt_lat_usec", "max_sectors_kb", "read_ahead_kb"];
 
 impl Scheduler {
     /// The kernel option it needs, without `CONFIG_`.
@@ -88,7 +93,7 @@ impl FromStr for SchedulerChoice {
     fn from_str(text: &str) -> Result<Self, String> {
         let (word, values) = text.split_once(':').map_or((text, None), |(word, values)| (word, Some(values)));
         let scheduler: Scheduler = word.parse()?;
-        let known = scheduler.tunables();
+        let known = [scheduler.tunables(), &QUEUE].concat();
         let mut given = vec![None; known.len()];
         for value in values.into_iter().flat_map(|values| values.split(',')) {
             let Some((name, value)) = value.split_once('=') else {

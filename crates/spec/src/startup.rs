@@ -18,8 +18,8 @@
 //! ```
 //!
 //! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an access to a file mapped into
-//! memory, each with the number of the file, from 0, the first byte and how many; `look` is a stat(2), `list` reads a
-//! folder. A name that is looked up and not there is not recorded: the folders that say so are read by the others.
+//! memory, each with the number of the file, from 0, the first byte and how many; `look` is a stat(2), `miss` looks for a
+//! name that is not in the folder, `list` reads it.
 //!
 //! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of these names on the modelled
 //! disk and runs the command from there.
@@ -77,11 +77,19 @@ pub struct Step {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
-    Read { from: u64, bytes: u64 },
+    Read {
+        from: u64,
+        bytes: u64,
+    },
     /// Of a mapped file.
-    Map { from: u64, bytes: u64 },
+    Map {
+        from: u64,
+        bytes: u64,
+    },
     /// stat(2).
     Look,
+    /// A name is looked up in a folder, and is not there.
+    Miss,
     List,
 }
 
@@ -196,7 +204,8 @@ fn step(line: &str, files: &[Entry]) -> Result<Step, String> {
     let [think, act, entry, rest @ ..] = words.as_slice() else {
         return Err("expected us, what is done, and the number of a file".to_owned());
     };
-    let number = |word: &str| word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()));
+    let number =
+        |word: &str| word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()));
     let think = Nanos(number(think)?.min(LIMITS.end().0 / 1000) * 1000);
     let entry = u32::try_from(number(entry)?).map_err(|_| "there are not as many files".to_owned())?;
     let file = files.get(entry as usize).ok_or_else(|| format!("there is no file {entry}"))?;
@@ -204,7 +213,11 @@ fn step(line: &str, files: &[Entry]) -> Result<Step, String> {
         ([from, bytes], EntryKind::File(size)) => {
             let (from, bytes) = (number(from)?, number(bytes)?);
             let is_within = from.checked_add(bytes).is_some_and(|end| end <= size.0);
-            if is_within && bytes > 0 { Ok((from, bytes)) } else { Err(format!("not within its {} bytes", size.0)) }
+            if is_within && bytes > 0 {
+                Ok((from, bytes))
+            } else {
+                Err(format!("not within its {} bytes", size.0))
+            }
         }
         (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
         _ => Err(format!("{} is no file", file.path)),
@@ -213,8 +226,14 @@ fn step(line: &str, files: &[Entry]) -> Result<Step, String> {
         "read" => range().map(|(from, bytes)| Act::Read { from, bytes })?,
         "map" => range().map(|(from, bytes)| Act::Map { from, bytes })?,
         "look" if rest.is_empty() => Act::Look,
+        "miss" if rest.is_empty() && file.kind == EntryKind::Folder => Act::Miss,
         "list" if rest.is_empty() && file.kind == EntryKind::Folder => Act::List,
-        other => return Err(format!("`{}` is not what a step does: read, map, look or list", other.escape_debug())),
+        other => {
+            return Err(format!(
+                "`{}` is not what a step does: read, map, look, miss or list",
+                other.escape_debug()
+            ));
+        }
     };
     Ok(Step { think, entry, act })
 }
@@ -227,6 +246,7 @@ impl std::fmt::Display for Step {
             Act::Read { from, bytes } => write!(out, "{think} read {entry} {from} {bytes}"),
             Act::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
             Act::Look => write!(out, "{think} look {entry}"),
+            Act::Miss => write!(out, "{think} miss {entry}"),
             Act::List => write!(out, "{think} list {entry}"),
         }
     }

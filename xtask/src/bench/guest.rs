@@ -6,7 +6,7 @@ use disklab_exec::{Installation, evidence};
 use disklab_guest::heartbeat::Beat;
 use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::names;
-use disklab_guest::plan::{Measure, Plan};
+use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
 use disklab_spec::device::{Constant, Model};
 use disklab_units::{Bytes, Nanos, Seed};
@@ -51,11 +51,10 @@ impl Place {
             Machine { build, seed: Seed(1), disks: vec![disk], controller: None, trace, power_cuts: None };
         let plan = Plan {
             measure: Some(Measure {
-                command: command.to_vec(),
+                what: Measured::Program { command: command.to_vec(), gate: None },
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
                 sync_every_ns: None,
-                gate: None,
             }),
             ..Plan::default()
         };

@@ -26,13 +26,21 @@ pub struct Needed {
 impl Needed {
     pub fn of(uses: &[Use]) -> Self {
         let mut needed = Self::default();
-        let (mut elsewhere, mut gone, mut seen) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut missed = BTreeSet::new();
+        let (mut places, mut gone, mut seen) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
         for it in uses {
-            if let Some(place) = ELSEWHERE.iter().find(|place| it.path.starts_with(place)) {
-                elsewhere.insert(*place);
+            if let Some(place) = elsewhere(&it.path) {
+                places.insert(place);
                 continue;
             }
             if it.path == Path::new("/") {
+                continue;
+            }
+            if it.missing {
+                let number = it.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
+                if let Some(number) = number.filter(|number| missed.insert(*number)) {
+                    needed.uses.push((number, it.at, Act::Miss));
+                }
                 continue;
             }
             // What it made and removed again.
@@ -56,19 +64,25 @@ impl Needed {
                 needed.uses.push((number, it.at, act));
             }
         }
-        if !elsewhere.is_empty() {
-            let places: Vec<&str> = elsewhere.into_iter().collect();
+        if !places.is_empty() {
+            let places: Vec<&str> = places.into_iter().collect();
             needed.left_out.push(format!("what it used in {} is left out", places.join(", ")));
         }
         if let Some(first) = gone.first() {
             let count = gone.len();
-            needed.left_out.push(format!("{count} names that are not there any more are left out, {first} first"));
+            needed.left_out.push(format!(
+                "{count} names that are not there any more, or not on a disk, are left out, {first} first"
+            ));
         }
         needed
     }
 
     /// The entry at the end of a path's links, with all that leads to it.
     fn add(&mut self, path: &Path, links: u32) -> Option<u32> {
+        // Where a link led.
+        if elsewhere(path).is_some() {
+            return None;
+        }
         let mut so_far = PathBuf::from("/");
         let mut parts = path.components().peekable();
         while let Some(part) = parts.next() {
@@ -133,6 +147,10 @@ impl Needed {
     pub fn number(&self, path: &str) -> Option<u32> {
         self.numbers.get(Path::new(path)).copied()
     }
+}
+
+fn elsewhere(path: &Path) -> Option<&'static str> {
+    ELSEWHERE.into_iter().find(|place| path.starts_with(place))
 }
 
 /// What the kernel starts for a script, or loads beside a program: `/lib64/ld-linux-x86-64.so.2`.

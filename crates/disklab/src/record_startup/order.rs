@@ -42,7 +42,7 @@ pub fn steps(needed: &Needed, pages: &[Access], scale: f64, warm: Duration) -> V
 pub fn bytes(step: &Step) -> u64 {
     match step.act {
         Act::Read { bytes, .. } | Act::Map { bytes, .. } => bytes,
-        Act::Look | Act::List => 0,
+        Act::Look | Act::Miss | Act::List => 0,
     }
 }
 
@@ -71,8 +71,12 @@ impl Order<'_> {
         let before = self.steps.last_mut().filter(|step| step.entry == entry).map(|step| &mut step.act);
         // One goes on where the other ended.
         match before {
-            Some(Act::Read { from: begun, bytes }) if !access.mapped && *begun + *bytes == from => *bytes += end - from,
-            Some(Act::Map { from: begun, bytes }) if access.mapped && *begun + *bytes == from => *bytes += end - from,
+            Some(Act::Read { from: begun, bytes }) if !access.mapped && *begun + *bytes == from => {
+                *bytes += end - from;
+            }
+            Some(Act::Map { from: begun, bytes }) if access.mapped && *begun + *bytes == from => {
+                *bytes += end - from;
+            }
             _ => {
                 let bytes = end - from;
                 let act = if access.mapped { Act::Map { from, bytes } } else { Act::Read { from, bytes } };

@@ -39,7 +39,12 @@ pub struct Access {
 }
 
 /// What it read, in order, and how long its start took on a disk that takes 50 us for everything.
-pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result<(Vec<Access>, Nanos), Failure> {
+pub fn run(
+    home: &Home,
+    name: &str,
+    startup: Startup,
+    screen: &Screen,
+) -> Result<(Vec<Access>, Nanos), Failure> {
     let mut lab: Lab = home.lab.clone();
     let workload = Workload {
         name: name.to_owned(),
@@ -72,14 +77,17 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     let outcome = record.lines().iter().find(|outcome| outcome.status == Status::Ok);
     let Some(outcome) = outcome else {
         let reason = record.lines().iter().find_map(|outcome| outcome.reason.clone()).unwrap_or_default();
-        return Err(Failure::cannot(format!("in the guest, with nothing but the files that it used here, {reason}")));
+        return Err(Failure::cannot(format!(
+            "in the guest, with nothing but the files that it used here, {reason}"
+        )));
     };
     let Some(measure) = outcome.measures.get(STARTUP).filter(|measure| !measure.censored) else {
         return Err(Failure::cannot("it was not ready within 60 s of virtual time in the guest"));
     };
     let ready = Nanos(measure.value as u64);
     let raw = folder.join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
-    let text = std::fs::read_to_string(&raw).map_err(|e| Failure::cannot(format!("{}: {e}", raw.display())))?;
+    let text =
+        std::fs::read_to_string(&raw).map_err(|e| Failure::cannot(format!("{}: {e}", raw.display())))?;
     Ok((accesses(&text), ready))
 }
 
@@ -89,13 +97,16 @@ fn accesses(text: &str) -> Vec<Access> {
     let mut accesses = Vec::new();
     for line in text.lines() {
         let mut words = line.splitn(3, ' ');
-        let (Some(what), Some(inode), Some(rest)) = (words.next(), words.next(), words.next()) else { continue };
+        let (Some(what), Some(inode), Some(rest)) = (words.next(), words.next(), words.next()) else {
+            continue;
+        };
         let Ok(inode) = inode.parse() else { continue };
         if what == "file" {
             files.insert(inode, rest);
             continue;
         }
-        let range = rest.split_once(' ').and_then(|(from, end)| Some((from.parse().ok()?, end.parse().ok()?)));
+        let range =
+            rest.split_once(' ').and_then(|(from, end)| Some((from.parse().ok()?, end.parse().ok()?)));
         let (Some(path), Some((from, end))) = (files.get(&inode), range) else { continue };
         accesses.push(Access { path: (*path).to_owned(), mapped: what == "map", from, end });
     }

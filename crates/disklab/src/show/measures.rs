@@ -23,7 +23,7 @@ pub fn print(group: &Group, labels: &[String], screen: &Screen, out: &mut dyn Wr
     for (cell, label) in group.cells.iter().zip(labels) {
         let of = |name: &&str| {
             let found = cell.measures.iter().find(|measured| measured.name == *name);
-            found.map_or_else(|| "-".to_owned(), |it| it.median())
+            found.map_or_else(|| "-".to_owned(), disklab_report::measures::Measured::median)
         };
         table.row(std::iter::once(label.clone()).chain(names.iter().map(of)));
     }

@@ -12,6 +12,7 @@ mod planning;
 mod report_in_browser;
 mod reporting;
 mod showing;
+mod starting;
 mod tidying;
 mod tracing;
 mod validating;

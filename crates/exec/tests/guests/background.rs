@@ -33,7 +33,8 @@ pub fn tests() -> Vec<Test> {
 fn beside(command: &[&str], trees: Option<u32>) -> Place {
     let mut place = Place::shell("sleep 1");
     let process = Process { command: command.iter().map(|&word| word.to_owned()).collect(), trees };
-    place.plan.background = Some(Background { lead_ns: 50_000_000, burn_pids: 0, processes: vec![process] });
+    place.plan.background =
+        Some(Background { lead_ns: 50_000_000, burn_pids: 0, sync_every_ns: None, processes: vec![process] });
     place
 }
 
@@ -201,8 +202,8 @@ fn pids_beside_a_background() {
     for seed_index in 1..=4 {
         let plan = disklab_exec::plan(&Trial { seed_index, ..trials(axes)[0].clone() });
         let mut place = beside(&["sh", "-c", SAY], None);
-        place.plan.measure.as_mut().unwrap().command =
-            ["sh", "-c", "head -c 4096 /dev/vda >/dev/null; echo $$"].map(str::to_owned).into();
+        place.plan.measure.as_mut().unwrap().what =
+            place::program(&["sh", "-c", "head -c 4096 /dev/vda >/dev/null; echo $$"]);
         place.plan.burn_pids = plan.burn_pids;
         place.plan.background.as_mut().unwrap().burn_pids = plan.background.unwrap().burn_pids;
         place.run().unwrap();

@@ -15,6 +15,7 @@ mod power_cut;
 mod read_policies;
 mod repeatable;
 mod seeds;
+mod startup;
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -43,6 +44,7 @@ fn main() {
         read_policies::tests(),
         repeatable::tests(),
         seeds::tests(),
+        startup::tests(),
     ];
     let tests: Vec<Trial> = tests.into_iter().flatten().collect();
     let tests = match place::missing() {

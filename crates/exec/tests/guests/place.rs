@@ -6,7 +6,7 @@ use disklab_exec::evidence;
 use disklab_exec::guest::{End, Guest};
 use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::names;
-use disklab_guest::plan::{Measure, Plan};
+use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
 use disklab_spec::device::{Constant, Model};
 use disklab_trace::Entry;
@@ -96,16 +96,20 @@ pub fn constant(bytes: Bytes, micros: u64) -> MachineDisk {
     MachineDisk { device: "constant".to_owned(), bytes, size: bytes, model, image: "0.img".to_owned() }
 }
 
+/// Its requests are what is measured.
+pub fn program(command: &[&str]) -> Measured {
+    Measured::Program { command: command.iter().map(|&word| word.to_owned()).collect(), gate: None }
+}
+
 impl Place {
     /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
     pub fn new(command: &[&str]) -> Self {
         let plan = Plan {
             measure: Some(Measure {
-                command: command.iter().map(|&word| word.to_owned()).collect(),
+                what: program(command),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
                 sync_every_ns: None,
-                gate: None,
             }),
             ..Plan::default()
         };

@@ -14,6 +14,7 @@ use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -93,8 +94,11 @@ fn forget() -> Result<(), Failure> {
 
 fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), String> {
     // SAFETY: this thread alone gets a root of its own; no descriptors are unshared.
-    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }.map_err(|e| format!("a root of its own: {e}"))?;
-    chroot(ROOT).and_then(|()| rustix::process::chdir("/")).map_err(|e| format!("{ROOT} as the root: {e}"))?;
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::FS) }
+        .map_err(|e| format!("a root of its own: {e}"))?;
+    chroot(ROOT)
+        .and_then(|()| rustix::process::chdir("/"))
+        .map_err(|e| format!("{ROOT} as the root: {e}"))?;
     match way {
         Startup::Replay { entries, steps } => replay(entries, steps),
         Startup::Program { command, .. } => program(command, output, tell),
@@ -136,7 +140,9 @@ fn replay(entries: &[Entry], steps: &[Step]) -> Result<(), String> {
         if step.think.0 > 0 {
             std::thread::sleep(Duration::from_nanos(step.think.0));
         }
-        let Some(entry) = entries.get(step.entry as usize) else { return Err(format!("no file {}", step.entry)) };
+        let Some(entry) = entries.get(step.entry as usize) else {
+            return Err(format!("no file {}", step.entry));
+        };
         let used = used.entry(step.entry).or_default();
         act(step.act, entry, used, &mut buffer).map_err(|e| format!("{}: {e}", entry.path))?;
     }
@@ -146,6 +152,14 @@ fn replay(entries: &[Entry], steps: &[Step]) -> Result<(), String> {
 fn act(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io::Result<()> {
     match act {
         Act::Look => fs::symlink_metadata(&entry.path).map(drop),
+        Act::Miss => {
+            // No program has a file of this name.
+            let name = Path::new(&entry.path).join("\u{1}");
+            match fs::symlink_metadata(name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        }
         Act::List => fs::read_dir(&entry.path)?.try_for_each(|entry| entry.map(drop)),
         Act::Read { mut from, bytes } => {
             let file = opened(entry, used)?;

@@ -166,13 +166,7 @@ impl<'a> Resolved<'a> {
         resolved
     }
 
-    fn add(
-        &mut self,
-        axis: Axis,
-        name: &'a Located<String>,
-        ramp: Span,
-        lab: &'a Lab,
-    ) -> Result<(), String> {
+    fn add(&mut self, axis: Axis, name: &'a Located<String>, ramp: Span, lab: &'a Lab) -> Result<(), String> {
         let value = name.value.as_str();
         match axis {
             Axis::Array => {
@@ -181,7 +175,8 @@ impl<'a> Resolved<'a> {
                 self.arrays.push(Named { name, thing: (array, lab.devices_of(array)) });
             }
             Axis::Workload => {
-                let (base, way) = value.split_once(':').map_or((value, None), |(base, way)| (base, Some(way)));
+                let (base, way) =
+                    value.split_once(':').map_or((value, None), |(base, way)| (base, Some(way)));
                 let workload = lab
                     .workloads
                     .get(base)

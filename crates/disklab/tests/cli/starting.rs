@@ -1,0 +1,139 @@
+//! `disklab record-startup`: what it makes of a command can be replayed and takes as long as the program; what cannot be
+//! recorded is told.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use disklab_spec::Lab;
+use disklab_spec::startup::{Act, EntryKind};
+use disklab_store::Record;
+use disklab_units::Nanos;
+
+use crate::{HOME, disklab, done, guests};
+
+const SUITE: &str = r#"
+question = "How long does it take to start?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "1s", solid_state = "1s" }
+[axes]
+array = ["bfq-hdd", "bfq-ssd"]
+workload = ["list", "list:program"]
+"#;
+
+/// Beside `here`'s cache with a kernel, a home of its own whose lab can be written.
+fn place() -> Option<tempfile::TempDir> {
+    let here = guests::place()?;
+    if let Err(error) = std::process::Command::new("strace").arg("-V").output() {
+        assert!(
+            std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
+            "DISKLAB_NEED_GUEST is set, and strace: {error}"
+        );
+        eprintln!("skipped: strace: {error}");
+        return None;
+    }
+    let home = here.path().join("home");
+    fs::create_dir(&home).expect("a folder");
+    for name in ["guest-kernel", "read-policies"] {
+        symlink(Path::new(HOME).join(name), home.join(name)).expect("a link");
+    }
+    copy(&Path::new(HOME).join("lab"), &home.join("lab"));
+    Some(here)
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).expect("a folder");
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("its name");
+        let to = to.join(entry.file_name());
+        if entry.file_type().expect("its kind").is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("a copy");
+        }
+    }
+}
+
+fn run(here: &Path, arguments: &[&str]) -> crate::Done {
+    let mut command = disklab(here);
+    done(command.env("DISKLAB_HOME", here.join("home")).args(arguments).output().expect("it starts"))
+}
+
+#[test]
+fn a_recorded_start_takes_as_long_as_the_program() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    // Some hundred requests, so that one more revolution of a disk is no matter.
+    let script = "ls -l /etc | head -n 1; cat /etc/passwd; dpkg-query -l | tail -n 1; perl -MPOSIX -MSocket -e 1; git --version";
+    let command = ["sh", "-c", script];
+    let made = run(here, &[&["record-startup", "list", "--"], &command[..]].concat());
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    assert!(made.out.contains("workloads/list.toml: "), "{}", made.out);
+    let again = run(here, &["record-startup", "list", "--", "true"]);
+    assert_eq!(again.status, Some(2), "{}", again.err);
+    assert!(again.err.contains("list.toml is there; take another name"), "{}", again.err);
+
+    let lab = Lab::load(&here.join("home/lab")).expect("what was made can be read");
+    let startup = lab.workloads["list"].startup.as_ref().expect("a start");
+    assert_eq!(startup.command, command);
+    let number = |path: &str| {
+        let found = startup.files.iter().position(|entry| entry.path == path);
+        found.unwrap_or_else(|| panic!("{path} is not among {:?}", startup.files)) as u32
+    };
+    // What was executed, what the kernel loads for it, what was read and what was listed.
+    let (passwd, etc) = (number("/etc/passwd"), number("/etc"));
+    assert!(startup.files.iter().any(|entry| entry.path.contains("/ld-linux")), "{:?}", startup.files);
+    assert!(matches!(startup.files[passwd as usize].kind, EntryKind::File(bytes) if bytes.0 > 100));
+    assert!(startup.steps.iter().any(|step| step.entry == passwd && matches!(step.act, Act::Read { .. })));
+    assert!(startup.steps.iter().any(|step| step.entry == etc && step.act == Act::List));
+    assert!(startup.think() > Nanos::ZERO, "it computes nothing");
+
+    // Without its computing, which takes no time in a guest.
+    let path = here.join("home/lab/workloads/list.toml");
+    let text = fs::read_to_string(&path).expect("the workload");
+    let (head, steps) = text.split_once("steps = \"\"\"\n").expect("steps");
+    let idle: String = steps
+        .lines()
+        .map(|line| match line.split_once(' ') {
+            Some((_, rest)) => format!("0 {rest}\n"),
+            None => format!("{line}\n"),
+        })
+        .collect();
+    fs::write(&path, format!("{head}steps = \"\"\"\n{idle}")).expect("the workload");
+    fs::write(here.join("mine.toml"), SUITE).expect("a file");
+    let ran = run(here, &["run", "mine.toml", "--out", "record"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    let record = Record::open(&here.join("record")).expect("the record");
+    for array in ["bfq-hdd", "bfq-ssd"] {
+        let time = |workload: &str| {
+            let outcome = record.lines().iter().find(|it| {
+                it.cell.value("array") == Some(array) && it.cell.value("workload") == Some(workload)
+            });
+            outcome.expect("its trial").measures["start-up"].value
+        };
+        let (replayed, itself) = (time("list"), time("list:program"));
+        assert!((0.85..1.15).contains(&(replayed / itself)), "{array}: {replayed} ns instead of {itself} ns");
+    }
+}
+
+#[test]
+fn what_cannot_be_recorded_is_told() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    let cases: [(&[&str], i32, &str); 4] = [
+        (&["fails", "--", "sh", "-c", "exit 3"], 2, "failed under strace (exit status: 3)"),
+        (&["gone", "--", "no-such-program"], 2, "no-such-program"),
+        (&["bad/name", "--", "true"], 2, "a workload's name has letters"),
+        (&["nothing"], 2, "required"),
+    ];
+    for (arguments, status, says) in cases {
+        let done = run(here, &[&["record-startup"], arguments].concat());
+        assert_eq!(done.status, Some(status), "{arguments:?}: {}", done.err);
+        assert!(done.err.contains(says), "{arguments:?}: {}", done.err);
+    }
+    let mut left = fs::read_dir(here.join("home/lab/workloads")).expect("a folder").flatten();
+    assert!(
+        left.all(|it| !["fails.toml", "gone.toml"].contains(&it.file_name().to_str().unwrap_or_default()))
+    );
+}

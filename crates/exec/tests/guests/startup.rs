@@ -1,0 +1,194 @@
+//! Programs that start: their time is measured, what is given up or fails is told, and what runs beside them runs. And what a
+//! scheduler's tunables and jobs with files of their own come to.
+
+use crate::place;
+use crate::repeatable::{summary_on, trials_of};
+use disklab_exec::Installation;
+use disklab_guest::names;
+use disklab_spec::read::{Reader, Table};
+use disklab_spec::{Lab, Trial, Workload};
+use disklab_store::{Outcome, Record, Status};
+use libtest_mimic::Trial as Test;
+use serde_json::Value;
+use std::path::Path;
+
+pub fn tests() -> Vec<Test> {
+    vec![
+        crate::test("a_start_takes_as_long_again", a_start_takes_as_long_again),
+        crate::test("a_start_that_is_given_up_is_a_result", a_start_that_is_given_up_is_a_result),
+        crate::test("a_program_that_fails_is_told_with_its_words", a_program_that_fails),
+        crate::test("a_workload_runs_beside_a_start", a_workload_runs_beside_a_start),
+        crate::test("tunables_are_set_and_read_back", tunables_are_set_and_read_back),
+        crate::test("jobs_share_one_window", jobs_share_one_window),
+    ]
+}
+
+const START: &str = r#"
+summary = "a program with a library and a folder"
+[startup]
+command = ["sh", "-c", "echo no such luck >&2; exit 3"]
+limit = "LIMIT"
+files = ["300000 /bin/it", "0 /lib -> usr/lib", "2000000 /usr/lib/lib.so", "0 /etc/", "12 /etc/conf"]
+steps = """
+0 look 0
+0 read 0 0 4096
+0 map 0 65536 8192
+2000 look 2
+0 map 2 1900000 100000
+0 map 2 0 300000
+0 list 3
+1000 read 4 0 12
+"""
+"#;
+
+const READERS: &str = r#"
+summary = "three readers"
+filesize = "64 MiB"
+own_files = true
+sync_every = "500ms"
+[[job]]
+rw = "read"
+bs = "64k"
+ioengine = "psync"
+numjobs = 2
+[[job]]
+rw = "randwrite"
+bs = "4k"
+ioengine = "psync"
+rate = "40 kB/s"
+"#;
+
+fn trials(limit: &str, axes: &str) -> Vec<Trial> {
+    let suite = format!(
+        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
+         runtime = {{ rotational = \"2s\", solid_state = \"200ms\" }}\n\
+         ramp = {{ rotational = \"1s\", solid_state = \"100ms\" }}\n[axes]\n{axes}\n"
+    );
+    let mut lab = Lab::load(&place::share().lab()).unwrap();
+    for (name, text) in [("start", START.replace("LIMIT", limit)), ("readers", READERS.to_owned())] {
+        let read = |table: &Table| Workload::read(name, table);
+        lab.workloads.insert(name.to_owned(), Reader::new(name, &text).read(read).unwrap());
+    }
+    trials_of(&suite, &lab)
+}
+
+/// The outcome of each, in order, and the steps of its guest.
+fn outcomes(trials: &[Trial]) -> Vec<(Outcome, Vec<Value>)> {
+    let here = tempfile::tempdir().unwrap();
+    let (installation, cache) = (Installation::find().unwrap(), place::cache());
+    let (_, folder) = summary_on(place::kernel(), &installation, &cache, trials, here.path(), 2);
+    let record = Record::open(&folder).unwrap();
+    let steps = |outcome: &Outcome| {
+        let raw = record.folder().join(outcome.raw.as_deref().unwrap());
+        let text = std::fs::read_to_string(raw.join(names::STEPS)).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    };
+    let of = |(id, outcome): (&str, Option<&Outcome>)| {
+        let outcome = outcome.unwrap_or_else(|| panic!("{id} has not run")).clone();
+        let steps = steps(&outcome);
+        (outcome, steps)
+    };
+    record.outcomes().into_iter().map(of).collect()
+}
+
+fn measure(outcome: &Outcome, name: &str) -> f64 {
+    let found = outcome.measures.get(name);
+    found.unwrap_or_else(|| panic!("no {name}: {:?} {:?}", outcome.reason, outcome.measures)).value
+}
+
+fn a_start_takes_as_long_again() {
+    let axes = "array = [\"bfq-hdd\", \"bfq-ssd\", \"hdd-xfs\"]\nworkload = [\"start\"]";
+    let all = trials("60s", axes);
+    let (first, second) = (outcomes(&all), outcomes(&all));
+    let times: Vec<f64> = first.iter().map(|(outcome, _)| measure(outcome, "start-up")).collect();
+    let again: Vec<f64> = second.iter().map(|(outcome, _)| measure(outcome, "start-up")).collect();
+    assert_eq!(
+        times.iter().map(|it| it.to_bits()).collect::<Vec<_>>(),
+        again.iter().map(|it| it.to_bits()).collect::<Vec<_>>()
+    );
+    // 3 ms of computing, and about a dozen places of a disk that takes 12 ms on average for one that is far.
+    let [hdd, ssd, xfs] = times[..] else { panic!("{times:?}") };
+    assert!((20e6..300e6).contains(&hdd) && (20e6..300e6).contains(&xfs), "{times:?}");
+    assert!((3e6..20e6).contains(&ssd), "{times:?}");
+}
+
+fn a_start_that_is_given_up_is_a_result() {
+    let all = trials("5ms", "array = [\"bfq-hdd\"]\nworkload = [\"start\"]");
+    let [(outcome, _)] = &outcomes(&all)[..] else { panic!("one trial") };
+    assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
+    let found = &outcome.measures["start-up"];
+    assert!(found.censored && (found.value - 5e6).abs() < 1.0, "{found:?}");
+    assert_eq!(
+        outcome.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        ["start-up: not within 5 ms"]
+    );
+}
+
+fn a_program_that_fails() {
+    let mut all = trials("60s", "array = [\"bfq-ssd\"]\nworkload = [\"start:program\"]");
+    // Files of this machine, so that there is a shell.
+    let startup = all[0].workload.startup.as_mut().unwrap();
+    startup.files.clear();
+    startup.files.push(disklab_spec::startup::Entry {
+        path: "/etc/passwd".to_owned(),
+        kind: disklab_spec::startup::EntryKind::File(disklab_units::Bytes(1)),
+    });
+    let [(outcome, _)] = &outcomes(&all)[..] else { panic!("one trial") };
+    assert_eq!(outcome.status, Status::Failed);
+    let reason = outcome.reason.as_deref().unwrap();
+    assert!(reason.starts_with("sh cannot be run: No such file"), "{reason}");
+}
+
+fn a_workload_runs_beside_a_start() {
+    let axes = "array = [\"bfq-hdd\"]\nworkload = [\"start\"]\nbackground = [\"none\", \"readers\"]\nscheduler = [\"none\", \"bfq\"]";
+    let all = outcomes(&trials("60s", axes));
+    let time = |at: usize| measure(&all[at].0, "start-up");
+    assert!(time(2) > 2.0 * time(0), "beside readers {} ns, alone {} ns", time(2), time(0));
+    assert!(time(3) < time(2), "bfq {} ns, none {} ns", time(3), time(2));
+    for (outcome, steps) in &all[2..] {
+        let beside = steps.iter().find(|step| step["step"] == "background").expect("it ran");
+        assert_eq!(
+            (beside["stopped"].as_bool(), beside["passes"].as_u64()),
+            (Some(true), Some(0)),
+            "{beside}"
+        );
+        assert!(beside["ran_ns"].as_u64() >= Some(1_000_000_000), "{beside}");
+        assert!(measure(outcome, "read from disks") > 10e6, "{:?}", outcome.measures);
+    }
+    assert!(!all[0].0.measures.contains_key("read from disks"));
+}
+
+fn tunables_are_set_and_read_back() {
+    let axes = "array = [\"bfq-ssd\"]\nworkload = [\"start\"]\n\
+                scheduler = [\"bfq:slice_idle=0,low_latency=0,read_ahead_kb=64\", \"none:nr_requests=7\"]";
+    let all = outcomes(&trials("60s", axes));
+    let said = |at: usize| -> Vec<(String, String)> {
+        let set = all[at].1.iter().filter(|step| step["step"] == "set");
+        let word = |step: &Value, name: &str| step[name].as_str().unwrap().to_owned();
+        let name = |path: &str| Path::new(path).file_name().unwrap().to_str().unwrap().to_owned();
+        set.map(|step| (name(&word(step, "path")), word(step, "says"))).collect()
+    };
+    let pair = |name: &str, says: &str| (name.to_owned(), says.to_owned());
+    let bfq = [
+        pair("scheduler", "none mq-deadline kyber [bfq]"),
+        pair("slice_idle", "0"),
+        pair("low_latency", "0"),
+        pair("read_ahead_kb", "64"),
+    ];
+    assert_eq!(said(0), bfq);
+    assert_eq!(said(1), [pair("scheduler", "[none] mq-deadline kyber bfq"), pair("nr_requests", "7")]);
+}
+
+fn jobs_share_one_window() {
+    let all =
+        outcomes(&trials("60s", "array = [\"bfq-hdd\"]\nworkload = [\"readers\"]\nscheduler = [\"bfq\"]"));
+    let [(outcome, _)] = &all[..] else { panic!("one trial") };
+    assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
+    let (read, written) = (measure(outcome, "read from disks"), measure(outcome, "written to disks"));
+    // A disk of at most 125 MB/s; the writer is held to 40 kB/s, and the filesystem writes about it.
+    assert!((20e6..125e6).contains(&read), "{read}");
+    assert!((20e3..2e6).contains(&written), "{written}");
+    // fio's sum is over the same time for all, so that it is no more than the disk's.
+    let sample = outcome.sample.as_ref().unwrap();
+    assert!(sample.read.as_ref().unwrap().bw_bytes as f64 <= 125e6, "{:?}", sample.read);
+}
