@@ -134,10 +134,15 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
                     it.jobs.iter().map(of).collect::<Vec<_>>().join(", ")
                 };
                 let facts = vec![
-                    each(|job| job.rw.to_string()),
+                    it.startup
+                        .as_ref()
+                        .map_or_else(|| each(|job| job.rw.to_string()), |_| "start".to_owned()),
                     each(|job| job.bs.to_string()),
                     each(|job| job.iodepth.to_string()),
-                    it.file_size.to_string(),
+                    it.startup
+                        .as_ref()
+                        .map_or(it.file_size, disklab_spec::startup::Startup::bytes)
+                        .to_string(),
                 ];
                 Thing { name: it.name.clone(), facts, summary: it.summary.clone() }
             };

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use disklab_exec::estimate;
 use disklab_kernels::Cache;
+use disklab_spec::background::Background;
 use disklab_spec::{Join, Trial};
 use disklab_store::outcome::Cell;
 use disklab_units::{Bytes, Nanos};
@@ -121,8 +122,13 @@ pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 /// Disks that trials share are prepared once; one trial for each such set of disks.
 pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let mut seen = BTreeSet::new();
-    let trees = |trial: &Trial| {
-        trial.background.as_ref().filter(|background| background.trees.is_some()).map(|it| it.name.clone())
+    // Those that have files of their own.
+    let beside = |trial: &Trial| {
+        let has_files = |it: &&Background| it.trees.is_some() || it.workload.is_some();
+        trial.background.as_ref().filter(has_files).map(|it| it.name.clone())
+    };
+    let started = |trial: &Trial| {
+        trial.workload.startup.as_ref().map(|startup| (trial.workload.name.clone(), startup.way.to_string()))
     };
     let key = |trial: &&Trial| {
         (
@@ -130,7 +136,8 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
             trial.array.name.clone(),
             trial.workload.file_size,
             trial.workload.files(),
-            trees(trial),
+            started(trial),
+            beside(trial),
         )
     };
     let joined = trials.iter().filter(|trial| trial.array.join != Join::SINGLE);

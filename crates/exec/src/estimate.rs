@@ -24,10 +24,13 @@ const BACKGROUND_DEPTH: usize = 32;
 /// One trial on one processor.
 pub fn wall(trial: &Trial) -> Duration {
     let seconds = (trial.lead() + trial.ramp + trial.runtime).as_secs_f64();
+    let background = trial.background.as_ref();
+    let fio = background.and_then(|background| background.workload.as_ref());
     // The largest: it moves the most.
-    let block = trial.workload.jobs.iter().map(|job| job.bs.0).max().unwrap_or_default() as f64;
-    let beside =
-        trial.background.as_ref().map_or(0, |background| background.processes.len() * BACKGROUND_DEPTH);
+    let jobs = trial.workload.jobs.iter().chain(fio.iter().flat_map(|fio| &fio.jobs));
+    let block = jobs.map(|job| job.bs.0).max().unwrap_or_default() as f64;
+    let beside = background.map_or(0, |background| background.processes.len() * BACKGROUND_DEPTH)
+        + fio.map_or(0, |fio| fio.depth() as usize);
     let depth = f64::from(trial.workload.depth()) + beside as f64;
     let requests = seconds * trial.devices.iter().map(|d| rate(&d.model, block, depth)).sum::<f64>();
     let moved = MEBIBYTE.mul_f64(requests * block / f64::from(1 << 20));
@@ -65,8 +68,14 @@ pub fn preparing(trial: &Trial) -> Duration {
     let trees = trial.background.as_ref().and_then(|background| background.trees);
     let fragments = trees.map_or(0, |trees| trees.fragments());
     START
-        + PREPARE_GIBIBYTE.mul_f64(trial.workload.bytes().0 as f64 / f64::from(1 << 30))
+        + PREPARE_GIBIBYTE.mul_f64(files(trial).0 as f64 / f64::from(1 << 30))
         + PREPARE_FRAGMENT.mul_f64(fragments as f64)
+}
+
+/// All that is written before anything is measured.
+fn files(trial: &Trial) -> Bytes {
+    let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
+    trial.workload.bytes() + beside.map(disklab_spec::Workload::bytes).unwrap_or_default()
 }
 
 /// Requests a second that a disk serves at most.

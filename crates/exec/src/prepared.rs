@@ -174,9 +174,12 @@ pub fn room(trial: &Trial) -> Bytes {
     }
     let copies = u64::from(trial.array.copies());
     let trees = trial.background.as_ref().and_then(|background| background.trees);
+    let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
+    let beside = beside.map(disklab_spec::Workload::bytes).unwrap_or_default();
     let fragments = trees.map_or(0, |trees| trees.fragments());
-    let metadata =
-        (trial.workload.bytes().0 / DATA_PER_METADATA + fragments * METADATA_PER_FRAGMENT) * copies;
+    let metadata = ((trial.workload.bytes().0 + beside.0) / DATA_PER_METADATA
+        + fragments * METADATA_PER_FRAGMENT)
+        * copies;
     let cached = trial.array.cache.iter().zip(trial.devices.last()).map(|(_, device)| device.used.0);
     let keys = cached.sum::<u64>() / CACHE_PER_KEYS;
     let contents = startup::room(trial).0 * copies;

@@ -99,7 +99,7 @@ fn a_cargo_that_is_too_old_is_told_with_what_to_type() {
 fn a_browser_is_installed_for_tests_only() {
     let machine = Machine { cargo_offered: "1.93.0+dfsg-1", ..Machine::default() };
     let (_, text) = machine.needs_for(&["test"]);
-    assert!(text.contains(" git ccache chromium poppler-utils nodejs npm"), "{text}");
+    assert!(text.contains(" git ccache chromium strace poppler-utils nodejs npm"), "{text}");
     let (_, text) = machine.needs();
     assert!(text.contains(" gcc ") && !text.contains("chromium") && !text.contains("npm"), "{text}");
 }
