@@ -132,6 +132,11 @@ mod tests {
             choice("bfq:low_latency=0,slice_idle=08").as_deref(),
             Ok("bfq:slice_idle=8,low_latency=0")
         );
+        assert_eq!(
+            choice("bfq:read_ahead_kb=128,slice_idle=0").as_deref(),
+            Ok("bfq:slice_idle=0,read_ahead_kb=128")
+        );
+        assert_eq!(choice("none:nr_requests=9").as_deref(), Ok("none:nr_requests=9"));
         assert_eq!(choice("kyber:write_lat_nsec=5").as_deref(), Ok("kyber:write_lat_nsec=5"));
     }
 
@@ -143,6 +148,9 @@ mod tests {
         assert!(wrong("bfq:").contains("is not tunable=number"));
         assert!(wrong("bfq:low_latency=no").contains("a whole number, not `no`"));
         assert!(wrong("bfq:low_latency=0,low_latency=1").contains("twice"));
-        assert!(wrong("none:slice_idle=0").contains("there is none at all"));
+        assert!(
+            wrong("none:slice_idle=0")
+                .contains("there is no tunable of `none` `slice_idle`; known: nr_requests")
+        );
     }
 }
