@@ -133,17 +133,17 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
                 let each = |of: fn(&disklab_spec::workload::Job) -> String| {
                     it.jobs.iter().map(of).collect::<Vec<_>>().join(", ")
                 };
-                let facts = vec![
-                    it.startup
-                        .as_ref()
-                        .map_or_else(|| each(|job| job.rw.to_string()), |_| "start".to_owned()),
-                    each(|job| job.bs.to_string()),
-                    each(|job| job.iodepth.to_string()),
-                    it.startup
-                        .as_ref()
-                        .map_or(it.file_size, disklab_spec::startup::Startup::bytes)
-                        .to_string(),
-                ];
+                let (does, bs, depth) = match (&it.startup, &it.player) {
+                    (Some(_), _) => ("start".to_owned(), String::new(), String::new()),
+                    (_, Some(player)) => ("play".to_owned(), player.bs.to_string(), String::new()),
+                    _ => (
+                        each(|job| job.rw.to_string()),
+                        each(|job| job.bs.to_string()),
+                        each(|job| job.iodepth.to_string()),
+                    ),
+                };
+                let file = it.startup.as_ref().map_or(it.file_size, disklab_spec::startup::Startup::bytes);
+                let facts = vec![does, bs, depth, file.to_string()];
                 Thing { name: it.name.clone(), facts, summary: it.summary.clone() }
             };
             lab.workloads.values().map(workload).collect()
@@ -183,6 +183,7 @@ fn background(background: &disklab_spec::Background) -> Thing {
         .filter_map(|process| process.command.first())
         .map(String::as_str)
         .collect();
+    programs.extend(background.workload.as_ref().map(|workload| workload.name.as_str()));
     programs.dedup();
     let trees = background.trees.map_or_else(|| "none".to_owned(), |trees| trees.bytes().to_string());
     let facts = vec![programs.join(", "), trees];

@@ -5,12 +5,12 @@ mod order;
 mod program;
 
 use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use clap::builder::NonEmptyStringValueParser;
 use disklab_collect::strace;
-use disklab_guest::startup::ENVIRONMENT;
+use disklab_guest::startup::{ENVIRONMENT, SERVER};
 use disklab_spec::startup::{EntryKind, Startup, Way};
 use disklab_units::Nanos;
 use tempfile::TempDir;
@@ -38,6 +38,15 @@ pub struct Args {
     #[arg(value_parser = name)]
     name: String,
 
+    /// A variable that it is started with, such as DISPLAY=:9; may be repeated.
+    #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
+    env: Vec<String>,
+
+    /// A program that has to be running, such as "Xvfb :9": its words are split at spaces. It is started 2 s before, from this
+    /// machine's files in guests too, and is no part of what is recorded.
+    #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
+    server: String,
+
     /// What is recorded, after `--`.
     #[arg(last = true, required = true, value_parser = NonEmptyStringValueParser::new())]
     command: Vec<String>,
@@ -52,6 +61,13 @@ fn name(text: &str) -> Result<String, String> {
     }
 }
 
+fn variable(text: &str) -> Result<String, String> {
+    match text.split_once('=') {
+        Some((name, _)) if !name.is_empty() => Ok(text.to_owned()),
+        _ => Err("expected NAME=VALUE".to_owned()),
+    }
+}
+
 /// So many times it is run for its time.
 const TIMED: u32 = 3;
 
@@ -63,8 +79,10 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Err(Failure::mistaken(what));
     }
     let cwd = std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
-    let traced = traced(&args.command)?;
-    let warm = (0..TIMED).map(|_| warm(&args.command)).collect::<Result<Vec<_>, _>>()?;
+    let server = Server::start(args)?;
+    let traced = traced(args)?;
+    let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
+    drop(server);
     let warm = warm.into_iter().min().unwrap_or_default();
     let uses = strace::uses(&traced.text, &cwd);
     let needed = Needed::of(&uses);
@@ -79,6 +97,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         way: Way::Program,
         command: args.command.clone(),
         limit: Nanos::from_secs(60),
+        environment: args.env.clone(),
+        server: args.server_words(),
         files: needed.entries.clone(),
         steps: Vec::new(),
     };
@@ -108,27 +128,64 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
+impl Args {
+    /// But for HOME, which is new each time.
+    fn environment(&self) -> impl Iterator<Item = (&str, &str)> {
+        ENVIRONMENT.into_iter().chain(self.env.iter().filter_map(|it| it.split_once('=')))
+    }
+
+    fn server_words(&self) -> Vec<String> {
+        self.server.split_whitespace().map(str::to_owned).collect()
+    }
+}
+
+/// What has to be running; it ends with this.
+struct Server(Option<Child>);
+
+impl Server {
+    fn start(args: &Args) -> Result<Self, Failure> {
+        let words = args.server_words();
+        let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
+        let mut server = Command::new(program);
+        server.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let server =
+            server.spawn().map_err(|e| Failure::mistaken(format!("{program} cannot be run: {e}")))?;
+        std::thread::sleep(SERVER);
+        Ok(Self(Some(server)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.0 {
+            // It may have ended by itself.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
 struct Traced {
     text: Vec<u8>,
 }
 
 /// Runs it under strace.
-fn traced(command: &[String]) -> Result<Traced, Failure> {
+fn traced(args: &Args) -> Result<Traced, Failure> {
     let file =
         tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
     strace.args(["-f", "-qq", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
-    strace.arg(file.path()).arg("--").args(command).stdin(Stdio::null());
+    strace.arg(file.path()).arg("--").args(&args.command).stdin(Stdio::null());
     let home = home()?;
-    strace.env_clear().envs(ENVIRONMENT).env("HOME", home.path());
+    strace.env_clear().envs(args.environment()).env("HOME", home.path());
     let status = strace.status().map_err(|error| {
         Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
     })?;
     if !status.success() {
         let what = format!(
             "{} failed under strace ({status}): only a start that ends well can be recorded",
-            command.join(" ")
+            args.command.join(" ")
         );
         return Err(Failure::mistaken(what));
     }
@@ -143,11 +200,11 @@ fn home() -> Result<TempDir, Failure> {
 }
 
 /// How long it takes with all its files in memory.
-fn warm(command: &[String]) -> Result<Duration, Failure> {
-    let [program, arguments @ ..] = command else { return Ok(Duration::ZERO) };
+fn warm(args: &Args) -> Result<Duration, Failure> {
+    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(Duration::ZERO) };
     let home = home()?;
     let mut started = Command::new(program);
-    started.args(arguments).env_clear().envs(ENVIRONMENT).env("HOME", home.path());
+    started.args(arguments).env_clear().envs(args.environment()).env("HOME", home.path());
     started.stdin(Stdio::null()).stdout(Stdio::null());
     let begun = Instant::now();
     let status = started.status();
@@ -155,23 +212,32 @@ fn warm(command: &[String]) -> Result<Duration, Failure> {
     if status.success() {
         Ok(begun.elapsed())
     } else {
-        Err(Failure::mistaken(format!("{} failed when it was run again ({status})", command.join(" "))))
+        Err(Failure::mistaken(format!("{} failed when it was run again ({status})", args.command.join(" "))))
     }
 }
 
 fn written(args: &Args, startup: &Startup) -> String {
-    let command: Vec<String> = args.command.iter().map(|word| quoted(word)).collect();
     let mut text = format!(
         "# By disklab record-startup. Steps: us of computing before, what is done, number of the file, first byte, bytes.\n\
-         summary = {}\n\n[startup]\ncommand = [{}]\nlimit = \"60s\"\nfiles = [\n",
+         summary = {}\n\n[startup]\ncommand = [{}]\nlimit = \"60s\"\n",
         quoted(&format!("the start of {}", args.command.join(" "))),
-        command.join(", ")
+        list(&args.command)
     );
+    for (key, words) in [("environment", &startup.environment), ("server", &startup.server)] {
+        if !words.is_empty() {
+            text += &format!("{key} = [{}]\n", list(words));
+        }
+    }
+    text += "files = [\n";
     let files = startup.files.iter().map(|entry| format!("    {},\n", quoted(&entry.to_string())));
     text.extend(files);
     text += "]\nsteps = \"\"\"\n";
     text.extend(startup.steps.iter().map(|step| format!("{step}\n")));
     text + "\"\"\"\n"
+}
+
+fn list(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(", ")
 }
 
 /// A string of TOML.

@@ -21,6 +21,8 @@ const BACKGROUND_FILE: &str = "background";
 pub const DISKS: &str = "disks";
 /// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
+/// What fio opens where it has no file of its own to open.
+const GATE: &str = "/tmp/gate";
 /// btrfs's statistics of each device's reads, where the kernel has them.
 const READ_STATS: &str = "/sys/fs/btrfs/*/devinfo/*/read_stats";
 
@@ -79,6 +81,11 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         let bytes = load.workload.file_size;
         load.files().into_iter().map(move |name| ZeroFile { name, bytes })
     });
+    let film = trial
+        .workload
+        .player
+        .map(|_| ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size });
+    let files = film.into_iter().chain(files);
     Some(Plan {
         cache: stack::cache(trial, true),
         // Clean, whatever it is to be in the trial.
@@ -88,17 +95,23 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         files: if mount.is_some() { files.collect() } else { Vec::new() },
         entries: startup::entries(trial),
         mount,
+        prepare: trial.background.iter().flat_map(|it| &it.prepare).map(|command| on_pool(command)).collect(),
         trees: trial.background.as_ref().and_then(|background| background.trees),
         unmount: true,
         ..Plan::default()
     })
 }
 
+/// A background's command, in the guest.
+fn on_pool(command: &[String]) -> Vec<String> {
+    command.iter().map(|word| word.replace(disklab_spec::background::POOL, POOL)).collect()
+}
+
 /// All fios of a trial, the measured one first.
 fn loads(trial: &Trial) -> Vec<Load<'_>> {
     let beside =
         trial.background.iter().filter_map(|background| background.workload.as_ref()).map(Load::beside);
-    let measured = trial.workload.startup.is_none().then(|| Load::measured(trial));
+    let measured = trial.workload.is_fio().then(|| Load::measured(trial));
     measured.into_iter().chain(beside).collect()
 }
 
@@ -132,6 +145,7 @@ pub fn plan(trial: &Trial) -> Plan {
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
             sync_every_ns: trial.workload.sync_every.map(|every| every.0),
+            priority: trial.workload.priority,
         }),
         ..Plan::default()
     }
@@ -146,7 +160,12 @@ pub fn is_accompanied(trial: &Trial) -> bool {
 /// that the job finishes after it: where a scheduler has jobs wait for seconds, they measure at different times, and
 /// their sum is more than the disks ever moved.
 pub fn has_one_window(trial: &Trial) -> bool {
-    trial.workload.own_files && trial.array.join.filesystem().is_some()
+    trial.workload.own_files
+}
+
+/// Whether fio is waited for, to see when it begins.
+fn is_gated(trial: &Trial) -> bool {
+    is_accompanied(trial) || has_one_window(trial)
 }
 
 /// How long fio measures: where the window is the disks', from its start on.
@@ -171,10 +190,18 @@ fn measured(trial: &Trial) -> Measured {
     if let Some(startup) = &trial.workload.startup {
         return startup::measured(startup);
     }
+    if let Some(player) = trial.workload.player {
+        return Measured::Player {
+            player,
+            file: format!("{POOL}/{TEST_FILE}"),
+            length: trial.runtime,
+            seed: trial.seed.derive("player"),
+        };
+    }
     let load = Load::measured(trial);
     // fio opens its file when it begins.
-    let gate = (is_accompanied(trial) || has_one_window(trial)).then(|| Gate {
-        file: format!("{POOL}/{}", load.files()[0]),
+    let gate = is_gated(trial).then(|| Gate {
+        file: if load.is_bare(trial) { GATE.to_owned() } else { format!("{POOL}/{}", load.files()[0]) },
         length_ns: (trial.ramp + trial.runtime).0,
     });
     Measured::Program { command: load.command(trial), gate }
@@ -183,19 +210,21 @@ fn measured(trial: &Trial) -> Measured {
 fn background(trial: &Trial) -> Option<Background> {
     let trees = trial.background.as_ref().and_then(|background| background.trees).map(|trees| trees.count);
     let process = |process: &disklab_spec::background::Process| Process {
-        command: process.command.clone(),
+        command: on_pool(&process.command),
         trees: trees.filter(|_| process.uses_trees()),
+        pause_ns: process.pause.0,
     };
+    let endless = |command| Process { command, trees: None, pause_ns: 0 };
     let processes = trial.background.iter().flat_map(|background| &background.processes).map(process);
-    let witness = trial.power_cut.map(|_| Process { command: power_cut::rewrite(trial), trees: None });
+    let witness = trial.power_cut.map(|_| endless(power_cut::rewrite(trial)));
     let workload = trial.background.as_ref().and_then(|background| background.workload.as_ref());
-    let fio =
-        workload.map(|workload| Process { command: Load::beside(workload).command(trial), trees: None });
+    let fio = workload.map(|workload| endless(Load::beside(workload).command(trial)));
     is_accompanied(trial).then(|| Background {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
         processes: processes.chain(witness).chain(fio).collect(),
         sync_every_ns: workload.and_then(|workload| workload.sync_every).map(|every| every.0),
+        priority: trial.background.as_ref().map(|background| background.priority).unwrap_or_default(),
     })
 }
 
@@ -260,13 +289,20 @@ impl<'a> Load<'a> {
         }
     }
 
-    /// The names of its files in [`POOL`].
+    /// The names of its files in [`POOL`]; none where it reads the device itself.
     fn files(&self) -> Vec<String> {
-        if self.workload.own_files {
+        if self.workload.raw {
+            Vec::new()
+        } else if self.workload.own_files {
             (0..self.workload.files()).map(|number| format!("{}.{number}", self.file)).collect()
         } else {
             vec![self.file.to_owned()]
         }
+    }
+
+    /// Whether it reads a device itself.
+    fn is_bare(&self, trial: &Trial) -> bool {
+        self.workload.raw || trial.array.join.filesystem().is_none()
     }
 
     /// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
@@ -305,7 +341,7 @@ impl<'a> Load<'a> {
     /// The options of one definition, on the file of this number.
     fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
         let w = self.workload;
-        let bare = trial.array.join.filesystem().is_none();
+        let bare = self.is_bare(trial);
         let file =
             if bare { stack::device(trial) } else { format!("{POOL}/{}", self.files().swap_remove(number)) };
         let mut options = vec![
@@ -327,6 +363,10 @@ impl<'a> Load<'a> {
         if bare && w.own_files {
             // On a bare device, a part of its own.
             options.push(format!("--offset={}", w.file_size.0 * number as u64));
+        }
+        if bare && number == 0 && self.file == TEST_FILE && is_gated(trial) {
+            // Just before its first request; what fio appends to write to a file is never come to.
+            options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
         }
         if job.rw.reads() && job.rw.writes() {
             options.push(format!("--rwmixread={}", job.rwmixread));

@@ -75,7 +75,8 @@ pub fn preparing(trial: &Trial) -> Duration {
 /// All that is written before anything is measured.
 fn files(trial: &Trial) -> Bytes {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
-    trial.workload.bytes() + beside.map(disklab_spec::Workload::bytes).unwrap_or_default()
+    let room = trial.background.as_ref().map(|background| background.room).unwrap_or_default();
+    trial.workload.bytes() + beside.map(disklab_spec::Workload::bytes).unwrap_or_default() + room
 }
 
 /// Requests a second that a disk serves at most.

@@ -11,6 +11,7 @@ pub mod evidence;
 pub mod facts;
 pub mod guest;
 mod image;
+mod player;
 mod power_cut;
 mod prepared;
 pub mod run;

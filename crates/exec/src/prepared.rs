@@ -182,7 +182,8 @@ pub fn room(trial: &Trial) -> Bytes {
         * copies;
     let cached = trial.array.cache.iter().zip(trial.devices.last()).map(|(_, device)| device.used.0);
     let keys = cached.sum::<u64>() / CACHE_PER_KEYS;
-    let contents = startup::room(trial).0 * copies;
+    let made = trial.background.as_ref().map(|background| background.room).unwrap_or_default();
+    let contents = (startup::room(trial) + made).0 * copies;
     Bytes(metadata + keys + contents + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
 }
 

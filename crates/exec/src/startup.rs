@@ -43,7 +43,12 @@ pub fn room(trial: &Trial) -> Bytes {
 pub fn measured(startup: &Startup) -> Measured {
     let way = match startup.way {
         Way::Replay => plan::Startup::Replay { entries: startup.files.clone(), steps: startup.steps.clone() },
-        Way::Program => plan::Startup::Program { command: startup.command.clone(), entries: of(startup) },
+        Way::Program => plan::Startup::Program {
+            command: startup.command.clone(),
+            entries: of(startup),
+            environment: startup.environment.clone(),
+            server: startup.server.clone(),
+        },
     };
     Measured::Startup { way, limit_ns: startup.limit.0 }
 }

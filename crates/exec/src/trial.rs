@@ -6,7 +6,7 @@ use crate::guest::{End, Guest};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::{estimate, evidence, image, power_cut, startup, throughput};
+use crate::{estimate, evidence, image, player, power_cut, startup, throughput};
 use disklab_collect::closing::Closing;
 use disklab_collect::found::Measures;
 use disklab_collect::sample::{self, Asked};
@@ -136,8 +136,11 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
     let closing = evidence::judge(folder, end)?;
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     let mut measures = throughput::measures(trial, &closing);
-    if trial.workload.startup.is_some() {
-        let (own, late) = startup::measures(&steps)?;
+    if !trial.workload.is_fio() {
+        let (own, late) = match trial.workload.player {
+            Some(_) => player::measures(&steps)?,
+            None => startup::measures(&steps)?,
+        };
         measures.extend(own);
         return Ok((None, late.into_iter().collect(), measures, closing));
     }

@@ -14,6 +14,7 @@ pub mod machine;
 pub mod meter;
 pub mod order;
 pub mod plan;
+pub mod player;
 pub mod power_cut;
 pub mod startup;
 pub mod volatile;

@@ -1,8 +1,10 @@
 //! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
 
 use disklab_spec::background::Trees;
+use disklab_spec::player::Player;
+use disklab_spec::priority::Priority;
 use disklab_spec::startup::{Entry, Step};
-use disklab_units::Bytes;
+use disklab_units::{Bytes, Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
 /// Where the plan's filesystem is mounted in the guest.
@@ -46,6 +48,8 @@ pub struct Plan {
     pub files: Vec<ZeroFile>,
     /// What a program's start needs, below [`ROOT`].
     pub entries: Option<Entries>,
+    /// Programs that make what a background needs, one after the other.
+    pub prepare: Vec<Vec<String>>,
     /// Fragmented files, whose pieces are written in turn with those.
     pub trees: Option<Trees>,
     /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
@@ -154,6 +158,7 @@ pub struct Background {
     /// All that is dirty is written (sync(2)) so often while they run.
     pub sync_every_ns: Option<u64>,
     pub processes: Vec<Process>,
+    pub priority: Priority,
 }
 
 /// A program that is started again whenever it has ended well.
@@ -164,6 +169,8 @@ pub struct Process {
     pub command: Vec<String>,
     /// So many times at most, if it takes a tree each time.
     pub trees: Option<u32>,
+    /// Before it is started again, in virtual ns.
+    pub pause_ns: u64,
 }
 
 /// What is measured.
@@ -177,6 +184,7 @@ pub struct Measure {
     pub ramp_ns: u64,
     /// All that is dirty is written (sync(2)) so often while it runs.
     pub sync_every_ns: Option<u64>,
+    pub priority: Priority,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -190,6 +198,8 @@ pub enum Measured {
     },
     /// A start-up, of which the time is taken; whatever becomes of it is a result.
     Startup { way: Startup, limit_ns: u64 },
+    /// Something that needs data of a file in [`POOL`] by deadlines; whatever becomes of it is a result.
+    Player { player: Player, file: String, length: Nanos, seed: Seed },
 }
 
 /// How something starts, from [`ROOT`].
@@ -199,7 +209,14 @@ pub enum Startup {
     /// Its recorded steps, on the plan's entries.
     Replay { entries: Vec<Entry>, steps: Vec<Step> },
     /// The program itself, with that as its root.
-    Program { command: Vec<String>, entries: Entries },
+    Program {
+        command: Vec<String>,
+        entries: Entries,
+        /// `NAME=value`, beside what all have.
+        environment: Vec<String>,
+        /// A program, with the host's files, that runs before it; empty: there is none.
+        server: Vec<String>,
+    },
 }
 
 /// The phase is announced when the program opens a file, and is over so long after that.

@@ -1,6 +1,7 @@
 //! What the first process says of a start-up.
 
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
 
 /// The step's name in the record; its field `ready` holds a [`Ready`].
 pub const STEP: &str = "startup";
@@ -12,6 +13,9 @@ pub const ENVIRONMENT: [(&str, &str); 4] = [
     ("LC_ALL", "C"),
     ("TERM", "dumb"),
 ];
+
+/// What a program needs to be running is started so long before it.
+pub const SERVER: Duration = Duration::from_secs(2);
 
 /// When it was ready, in virtual ns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -10,21 +10,30 @@
 //! filesize = "2 MiB"
 //! fragment = "4 KiB"        # the files are written in pieces of this size, in random order
 //!
-//! [[process]]               # one or more, all started at once
+//! [[prepare]]               # any number, in order, run once when the disks are prepared
+//! command = ["git", "init", "{pool}/repository"]
+//!
+//! [[process]]               # any number, all started at once
 //! command = ["btrfs", "filesystem", "defragment", "-r", "{tree}"]
+//! pause = "4s"              # before it is started again; may be left out
 //! ```
 //!
 //! A process that ends well is started again, as long as the workload is measured: with `{tree}` in its command on the
 //! next tree, until none is left. One that fails, or that has no tree left, before the measurement is over makes the
-//! trial fail. `none` is the background of a suite that has nothing run beside its workload.
+//! trial fail. `{pool}` is where the filesystem is mounted. `room = "1 GiB"` beside the summary says how much all
+//! programs write at most. `none` is the background of a suite that has nothing run beside its workload.
 //!
 //! Any workload of fio's is a background too, by its name: its jobs run from the suite's `ramp` before the measured workload
-//! until after it, on files of their own.
+//! until after it, on files of their own. `workload = "10r-seq"` in a background has its jobs run beside the programs.
+//! `ioprio` and `weight` are for all that a background runs: see priority.rs.
 
-use disklab_units::Bytes;
+use std::collections::BTreeMap;
+
+use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use crate::read::Table;
+use crate::priority::Priority;
+use crate::read::{Table, unknown};
 use crate::suite::{Span, TIMES_BEFORE};
 use crate::workload::Workload;
 
@@ -32,6 +41,11 @@ use crate::workload::Workload;
 pub const NONE: &str = "none";
 /// What stands for a tree in a command.
 pub const TREE: &str = "{tree}";
+/// What stands for where the filesystem is mounted.
+pub const POOL: &str = "{pool}";
+
+/// The lab's, by name; None: there is one, and it has mistakes.
+pub type Workloads = BTreeMap<String, Option<Workload>>;
 
 /// Programs that run beside the measured workload.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,9 +57,14 @@ pub struct Background {
     /// How long before the workload they start.
     pub lead: Span,
     pub trees: Option<Trees>,
+    /// Run one after the other when the disks are prepared.
+    pub prepare: Vec<Vec<String>>,
+    /// What the programs write at most.
+    pub room: Bytes,
     pub processes: Vec<Process>,
     /// What fio does all the time.
     pub workload: Option<Workload>,
+    pub priority: Priority,
 }
 
 /// Folders of fragmented files.
@@ -65,6 +84,8 @@ pub struct Trees {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Process {
     pub command: Vec<String>,
+    /// Before it is started again.
+    pub pause: Nanos,
 }
 
 /// All are open while they are written, and a process has 1024 files unless it asks for more.
@@ -73,19 +94,25 @@ const FILES_MAX: u64 = 512;
 const FRAGMENTS_MIN: u64 = 16;
 /// More take minutes to write.
 const FRAGMENTS_MAX: u64 = 1 << 20;
+const ROOM_MAX: Bytes = Bytes(100_000_000_000_000);
 /// Direct writes, and what btrfs allocates, are in these.
 const BLOCK: Bytes = Bytes::kib(4);
 
 impl Background {
     /// Reads a file's top table; `name` is the file's.
-    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+    pub fn read(name: &str, table: &Table<'_, '_>, workloads: &Workloads) -> Option<Self> {
         let summary = table.required("summary");
         let lead = table.required_table("lead").map(|lead| Span::read(&lead, &TIMES_BEFORE));
         let trees = table.table("trees").map(|trees| Trees::read(&trees));
         let processes: Vec<_> =
             table.tables("process").iter().map(|it| Process::read(it, trees.is_some())).collect();
-        if !table.has("process") {
-            table.wrong("", "a background needs at least one program, each under a [[process]] of its own");
+        let prepare: Vec<_> = table.tables("prepare").iter().map(|it| command(it, trees.is_some())).collect();
+        let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
+        let priority = Priority::read(table);
+        let fio = table.has("workload").then(|| workload(table, workloads));
+        if !table.has("process") && fio.is_none() {
+            let what = "a background needs a `workload`, or programs, each under a [[process]] of its own";
+            table.wrong("", what);
         }
         if name == NONE {
             table.wrong("", format!("`{NONE}` is the word for no background: name the file otherwise"));
@@ -99,8 +126,11 @@ impl Background {
             summary: summary?,
             lead: lead??,
             trees: trees.map_or(Some(None), |trees| trees.map(Some))?,
+            prepare: prepare.into_iter().collect::<Option<_>>()?,
+            room: room?,
             processes: processes.into_iter().collect::<Option<_>>()?,
-            workload: None,
+            workload: fio.map_or(Some(None), |fio| fio.map(Some))?,
+            priority: priority?,
         })
     }
 
@@ -111,8 +141,11 @@ impl Background {
             summary: workload.summary.clone(),
             lead,
             trees: None,
+            prepare: Vec::new(),
+            room: Bytes::ZERO,
             processes: Vec::new(),
             workload: Some(workload.clone()),
+            priority: workload.priority,
         }
     }
 
@@ -120,7 +153,7 @@ impl Background {
     pub fn bytes(&self) -> Bytes {
         let trees = self.trees.map(|trees| trees.bytes().saturating_mul(2));
         let files = self.workload.as_ref().map(Workload::bytes);
-        trees.unwrap_or_default() + files.unwrap_or_default()
+        trees.unwrap_or_default() + files.unwrap_or_default() + self.room
     }
 }
 
@@ -177,17 +210,38 @@ impl Process {
     }
 
     fn read(table: &Table<'_, '_>, has_trees: bool) -> Option<Self> {
-        let words = table.required_list::<String>("command");
-        for word in words.iter().filter(|word| word.value.contains('\0')) {
-            table.wrong_at(&word.place, "a program's argument cannot have a NUL");
-        }
-        if let Some(program) = words.first().filter(|program| program.value.is_empty()) {
-            table.wrong_at(&program.place, "the program's name is empty");
-        }
-        if let Some(word) = words.iter().find(|word| word.value.contains(TREE)).filter(|_| !has_trees) {
-            table
-                .wrong_at(&word.place, format!("`{TREE}` stands for one of the [trees], and there are none"));
-        }
-        (!words.is_empty()).then(|| Self { command: words.into_iter().map(|word| word.value).collect() })
+        let pause = table.within_or("pause", Nanos::ZERO..=*TIMES_BEFORE.end(), Nanos::ZERO);
+        Some(Self { command: command(table, has_trees)?, pause: pause? })
     }
+}
+
+/// A workload of fio's that runs as a background.
+fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
+    let name: String = table.required("workload")?;
+    // One that has mistakes is known.
+    let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_fio));
+    match loads().find(|(known, _)| **known == name) {
+        Some((_, workload)) => workload.clone(),
+        None => {
+            table.wrong(
+                "workload",
+                unknown("workload of fio's", &name, loads().map(|(known, _)| known.as_str())),
+            );
+            None
+        }
+    }
+}
+
+fn command(table: &Table<'_, '_>, has_trees: bool) -> Option<Vec<String>> {
+    let words = table.required_list::<String>("command");
+    for word in words.iter().filter(|word| word.value.contains('\0')) {
+        table.wrong_at(&word.place, "a program's argument cannot have a NUL");
+    }
+    if let Some(program) = words.first().filter(|program| program.value.is_empty()) {
+        table.wrong_at(&program.place, "the program's name is empty");
+    }
+    if let Some(word) = words.iter().find(|word| word.value.contains(TREE)).filter(|_| !has_trees) {
+        table.wrong_at(&word.place, format!("`{TREE}` stands for one of the [trees], and there are none"));
+    }
+    (!words.is_empty()).then(|| words.into_iter().map(|word| word.value).collect())
 }

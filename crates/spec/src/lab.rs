@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use disklab_units::Bytes;
 
 use crate::array::{Array, Devices};
-use crate::background::Background;
+use crate::background::{Background, Workloads};
 use crate::device::Device;
 use crate::kernel::Kernel;
 use crate::policy::Policy;
@@ -62,10 +62,12 @@ impl Lab {
         let devices: Devices = read_all(device_files, &mut mistakes, Device::read);
         let array_files = files(&folder.join("arrays"), &mut mistakes);
         let arrays = read_all(array_files, &mut mistakes, |name, table| Array::read(name, table, &devices));
-        let workloads =
+        let workloads: Workloads =
             read_all(files(&folder.join("workloads"), &mut mistakes), &mut mistakes, Workload::read);
-        let backgrounds =
-            read_all(files(&folder.join("backgrounds"), &mut mistakes), &mut mistakes, Background::read);
+        let background_files = files(&folder.join("backgrounds"), &mut mistakes);
+        let backgrounds = read_all(background_files, &mut mistakes, |name, table| {
+            Background::read(name, table, &workloads)
+        });
         let policies = read_all(files(&folder.join("policies"), &mut mistakes), &mut mistakes, Policy::read);
         let kernels = read_all(files(&folder.join("kernels"), &mut mistakes), &mut mistakes, Kernel::read);
         let kernels = order_kernels(&folder.join("kernels"), kernels, &mut mistakes);

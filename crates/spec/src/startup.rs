@@ -6,6 +6,8 @@
 //! [startup]
 //! command = ["git", "status"]     # what was recorded
 //! limit = "60s"                   # it is given up then, which is a result; may be left out: 60 s
+//! environment = ["DISPLAY=:9"]    # beside PATH, HOME, LC_ALL and TERM; may be left out
+//! server = ["Xvfb", ":9"]         # what it needs to be running, from the host's files, not the disks; may be left out
 //! files = [                       # bytes and path; a path that ends in / is a folder, one with -> a symbolic link
 //!     "5368 /usr/bin/git",
 //!     "0 /lib64 -> usr/lib64",
@@ -35,6 +37,10 @@ pub struct Startup {
     pub way: Way,
     pub command: Vec<String>,
     pub limit: Nanos,
+    /// `NAME=value`.
+    pub environment: Vec<String>,
+    /// A program and its arguments; empty: it needs none.
+    pub server: Vec<String>,
     pub files: Vec<Entry>,
     pub steps: Vec<Step>,
 }
@@ -102,11 +108,17 @@ const LARGEST: u64 = 1 << 40;
 
 impl Startup {
     pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
-        let command: Vec<String> =
-            table.required_list::<String>("command").into_iter().map(|word| word.value).collect();
-        if command.iter().any(|word| word.contains('\0')) {
-            table.wrong("command", "a program's argument cannot have a NUL");
+        let command = table.required_list::<String>("command");
+        let (environment, server) = (table.list::<String>("environment"), table.list::<String>("server"));
+        for word in command.iter().chain(&environment).chain(&server).filter(|it| it.value.contains('\0')) {
+            table.wrong_at(&word.place, "what a program is given cannot have a NUL");
         }
+        let has_name = |it: &str| it.split_once('=').is_some_and(|(name, _)| !name.is_empty());
+        for variable in environment.iter().filter(|it| !has_name(&it.value)) {
+            table.wrong_at(&variable.place, format!("`{}` is not NAME=value", variable.value.escape_debug()));
+        }
+        let [command, environment, server] = [command, environment, server]
+            .map(|words| words.into_iter().map(|word| word.value).collect::<Vec<String>>());
         let limit = table.within_or("limit", LIMITS, LIMIT);
         let named = table.required_list::<String>("files");
         let mut files = Vec::with_capacity(named.len());
@@ -122,7 +134,7 @@ impl Startup {
         let text: String = table.required("steps")?;
         match steps(&text, &files) {
             Ok(steps) if !command.is_empty() && !files.is_empty() => {
-                Some(Self { way: Way::Replay, command, limit: limit?, files, steps })
+                Some(Self { way: Way::Replay, command, limit: limit?, environment, server, files, steps })
             }
             Ok(_) => None,
             Err(message) => {

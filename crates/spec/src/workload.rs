@@ -37,11 +37,17 @@
 //! rate = "4 MB/s"          # of each of them, at most; may be left out
 //! ```
 //!
-//! How long it runs is the suite's to say. A workload can be the start of a program instead: see startup.rs.
+//! `raw = true` has them read the device below the filesystem, past it: readers only, and only where one device is there.
+//! `ioprio` and `weight` are for all jobs: see priority.rs.
+//!
+//! How long it runs is the suite's to say. A workload can be the start of a program instead, or one that needs data by
+//! deadlines: see startup.rs and player.rs.
 
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
+use crate::player::Player;
+use crate::priority::Priority;
 use crate::read::{Table, choices};
 use crate::startup::{Startup, Way};
 use crate::suite::JOBS;
@@ -59,10 +65,15 @@ pub struct Workload {
     pub own_files: bool,
     /// All that is dirty is written so often.
     pub sync_every: Option<Nanos>,
-    /// One at least, unless a program starts.
+    /// fio's, unless it is one of the two others.
     pub jobs: Vec<Job>,
     /// A program that starts, once.
     pub startup: Option<Startup>,
+    /// One that needs data by deadlines.
+    pub player: Option<Player>,
+    /// The jobs read the device that the filesystem is on.
+    pub raw: bool,
+    pub priority: Priority,
 }
 
 /// One fio job definition.
@@ -121,8 +132,9 @@ impl Rw {
     }
 }
 
+const FILES: std::ops::RangeInclusive<Bytes> = Bytes::kib(64)..=Bytes(100_000_000_000_000);
 const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
-const RATES: std::ops::RangeInclusive<Rate> = Rate(1000)..=Rate(256_000_000_000);
+pub(crate) const RATES: std::ops::RangeInclusive<Rate> = Rate(1000)..=Rate(256_000_000_000);
 /// Which of the keys are a job's.
 const OF_A_JOB: [&str; 11] = [
     "rw",
@@ -142,20 +154,30 @@ impl Workload {
     /// Reads a file's top table; `name` is the file's.
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
+        let priority = Priority::read(table);
+        let blank = |summary: String, priority| Self {
+            name: name.to_owned(),
+            summary,
+            file_size: Bytes(0),
+            own_files: false,
+            sync_every: None,
+            jobs: Vec::new(),
+            startup: None,
+            player: None,
+            raw: false,
+            priority,
+        };
         if let Some(startup) = table.table("startup") {
             let startup = Startup::read(&startup);
-            return Some(Self {
-                name: name.to_owned(),
-                summary: summary?,
-                file_size: Bytes(0),
-                own_files: false,
-                sync_every: None,
-                jobs: Vec::new(),
-                startup: Some(startup?),
-            });
+            return Some(Self { startup: Some(startup?), ..blank(summary?, priority?) });
         }
-        let file_size = table.within("filesize", Bytes::kib(64)..=Bytes(100_000_000_000_000));
+        let file_size = table.within("filesize", FILES);
+        if let Some(player) = table.table("player") {
+            let player = Player::read(&player, file_size);
+            return Some(Self { file_size: file_size?, player: Some(player?), ..blank(summary?, priority?) });
+        }
         let own_files = table.or("own_files", false);
+        let raw = table.or("raw", false);
         let sync_every = table.has("sync_every").then(|| table.within("sync_every", SYNC_EVERY));
         let jobs: Vec<Option<Job>> = if table.has("job") {
             for key in OF_A_JOB.iter().filter(|key| table.has(key)) {
@@ -165,15 +187,23 @@ impl Workload {
         } else {
             vec![Job::read(table, file_size)]
         };
+        let jobs = jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())?;
+        if raw && jobs.iter().any(|job| job.rw.writes()) {
+            table.wrong("raw", "is for readers: to write below a filesystem destroys it");
+        }
         Some(Self {
-            name: name.to_owned(),
-            summary: summary?,
             file_size: file_size?,
             own_files,
             sync_every: sync_every.map_or(Some(None), |every| every.map(Some))?,
-            jobs: jobs.into_iter().collect::<Option<Vec<_>>>().filter(|jobs| !jobs.is_empty())?,
-            startup: None,
+            jobs,
+            raw,
+            ..blank(summary?, priority?)
         })
+    }
+
+    /// Whether it is fio's.
+    pub fn is_fio(&self) -> bool {
+        !self.jobs.is_empty()
     }
 
     /// With another number of jobs; one definition only.
@@ -202,8 +232,11 @@ impl Workload {
 
     /// All files together.
     pub fn bytes(&self) -> Bytes {
-        let started = self.startup.as_ref().map(Startup::bytes);
-        started.unwrap_or_else(|| self.file_size.saturating_mul(u64::from(self.files())))
+        match &self.startup {
+            _ if self.raw => Bytes(0),
+            Some(startup) => startup.bytes(),
+            None => self.file_size.saturating_mul(u64::from(self.files())),
+        }
     }
 
     /// Requests that all jobs keep in flight together.

@@ -9,6 +9,7 @@ use disklab_guest::names;
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
 use disklab_spec::device::{Constant, Model};
+use disklab_spec::priority::Priority;
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -52,6 +53,7 @@ impl Place {
         let plan = Plan {
             measure: Some(Measure {
                 what: Measured::Program { command: command.to_vec(), gate: None },
+                priority: Priority::default(),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
                 sync_every_ns: None,

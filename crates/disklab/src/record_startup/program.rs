@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use disklab_exec::run::Event;
 use disklab_guest::names;
+use disklab_spec::priority::Priority;
 use disklab_spec::startup::Startup;
 use disklab_spec::suite::metric::STARTUP;
 use disklab_spec::workload::Workload;
@@ -22,7 +23,6 @@ const SUITE: &str = r#"
 question = "What does the program read?"
 seeds = 1
 memory = "2 GiB"
-runtime = { rotational = "60s", solid_state = "60s" }
 kernel = "newest"
 [axes]
 array = ["constant-ext4"]
@@ -54,6 +54,9 @@ pub fn run(
         sync_every: None,
         jobs: Vec::new(),
         startup: Some(startup),
+        player: None,
+        raw: false,
+        priority: Priority::default(),
     };
     lab.workloads.insert(name.to_owned(), workload);
     let text = format!("{SUITE}\"{name}:program\"]\n");

@@ -56,10 +56,13 @@ fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
         files.insert(("arrays", trial.array.name.as_str()));
         files.insert(("workloads", trial.workload.name.as_str()));
         files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
-        files.extend(trial.background.iter().map(|background| {
-            let kind = if background.workload.is_some() { "workloads" } else { "backgrounds" };
-            (kind, background.name.as_str())
-        }));
+        // A background's own file, the workload that runs in it, or a workload that is one by its name.
+        for background in &trial.background {
+            let workload = background.workload.as_ref().map(|workload| workload.name.as_str());
+            files.extend(workload.map(|name| ("workloads", name)));
+            let own = Some(background.name.as_str()).filter(|name| workload != Some(name));
+            files.extend(own.map(|name| ("backgrounds", name)));
+        }
         files.extend(trial.policy.iter().map(|policy| ("policies", policy.policy.as_str())));
     }
     let fact = |(kind, name): (&str, &str)| {

@@ -7,6 +7,7 @@ use disklab_collect::Sample;
 use disklab_guest::names;
 use disklab_guest::plan::{Background, Process};
 use disklab_spec::background;
+use disklab_spec::priority::Priority;
 use disklab_spec::read::Reader;
 use disklab_spec::{Lab, Trial};
 use disklab_store::{Record, compare};
@@ -32,9 +33,15 @@ pub fn tests() -> Vec<Test> {
 /// A second of sleep as what is measured, and one program beside it that begins 50 ms before.
 fn beside(command: &[&str], trees: Option<u32>) -> Place {
     let mut place = Place::shell("sleep 1");
-    let process = Process { command: command.iter().map(|&word| word.to_owned()).collect(), trees };
-    place.plan.background =
-        Some(Background { lead_ns: 50_000_000, burn_pids: 0, sync_every_ns: None, processes: vec![process] });
+    let process =
+        Process { command: command.iter().map(|&word| word.to_owned()).collect(), trees, pause_ns: 0 };
+    place.plan.background = Some(Background {
+        lead_ns: 50_000_000,
+        burn_pids: 0,
+        sync_every_ns: None,
+        processes: vec![process],
+        priority: Priority::default(),
+    });
     place
 }
 

@@ -9,6 +9,7 @@ use disklab_guest::names;
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
 use disklab_spec::device::{Constant, Model};
+use disklab_spec::priority::Priority;
 use disklab_trace::Entry;
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::{Path, PathBuf};
@@ -110,6 +111,7 @@ impl Place {
                 phase: "measure".to_owned(),
                 ramp_ns: 0,
                 sync_every_ns: None,
+                priority: Priority::default(),
             }),
             ..Plan::default()
         };

@@ -1,5 +1,6 @@
 //! Programs that run beside what is measured, each started again as soon as it has ended.
 
+use super::priority::Place;
 use super::program::{self, Words};
 use super::syncing::Syncing;
 use super::{Failure, Steps};
@@ -49,21 +50,26 @@ struct Ended {
 }
 
 /// Starts all programs and lets them run for the background's lead.
-pub fn start(background: &Background) -> Result<Running, Failure> {
-    let started: Result<_, Failure> =
-        background.processes.iter().enumerate().map(|(number, process)| begin(number, process)).collect();
+pub fn start(background: &Background, place: &Place) -> Result<Running, Failure> {
+    let all = background.processes.iter().enumerate();
+    let started: Result<_, Failure> = all.map(|(number, process)| begin(number, process, place)).collect();
     let every = background.sync_every_ns.map(Duration::from_nanos);
     let running = Running { started: started?, _syncing: every.map(Syncing::start) };
     std::thread::sleep(Duration::from_nanos(background.lead_ns));
     Ok(running)
 }
 
-fn begin(number: usize, process: &Process) -> Result<Started, Failure> {
+fn begin(number: usize, process: &Process, place: &Place) -> Result<Started, Failure> {
     let words = Arc::new(Words::of(&format!("{STEP}-{number}"))?);
     let state = Arc::new(Mutex::new(State::default()));
     // The first run is started here, so that a program that is not there is told before anything is measured.
-    let first = launch(process, 0, &words, &mut locked(&state))?;
-    let repeat = Repeat { process: process.clone(), words: Arc::clone(&words), state: Arc::clone(&state) };
+    let first = launch(process, place, 0, &words, &mut locked(&state))?;
+    let repeat = Repeat {
+        process: process.clone(),
+        place: place.clone(),
+        words: Arc::clone(&words),
+        state: Arc::clone(&state),
+    };
     let thread = std::thread::Builder::new()
         .spawn(move || repeat.run(first))
         .map_err(|e| format!("{STEP}: a thread for {:?}: {e}", process.command))?;
@@ -71,9 +77,17 @@ fn begin(number: usize, process: &Process) -> Result<Started, Failure> {
 }
 
 /// Starts a program for the time after `passes`.
-fn launch(process: &Process, passes: u32, words: &Words, state: &mut State) -> Result<Child, Failure> {
+fn launch(
+    process: &Process,
+    place: &Place,
+    passes: u32,
+    words: &Words,
+    state: &mut State,
+) -> Result<Child, Failure> {
     let command: Vec<_> = process.command.iter().map(|word| word.replace(TREE, &tree(passes))).collect();
-    let child = program::prepare(&command, STEP, words)?.spawn();
+    let mut prepared = program::prepare(&command, STEP, words)?;
+    place.hold(&mut prepared);
+    let child = prepared.spawn();
     let child = child.map_err(|e| program::not_started(&command, STEP, &e))?;
     state.runs = Some(Pid::from_child(&child));
     Ok(child)
@@ -81,6 +95,7 @@ fn launch(process: &Process, passes: u32, words: &Words, state: &mut State) -> R
 
 struct Repeat {
     process: Process,
+    place: Place,
     words: Arc<Words>,
     state: Arc<Mutex<State>>,
 }
@@ -115,10 +130,18 @@ impl Repeat {
                 )));
             }
             // A program that takes no time would be started for ever, and time would stand still.
-            if at == begun {
+            if at == begun && self.process.pause_ns == 0 {
                 return ended(Some(format!("{STEP}: it ended at once, and would do so for ever")));
             }
-            match launch(&self.process, state.passes, &self.words, &mut state) {
+            if self.process.pause_ns > 0 {
+                drop(state);
+                std::thread::sleep(Duration::from_nanos(self.process.pause_ns));
+                state = locked(&self.state);
+                if state.stop {
+                    return ended(None);
+                }
+            }
+            match launch(&self.process, &self.place, state.passes, &self.words, &mut state) {
                 Ok(next) => child = next,
                 Err(failure) => return ended(Some(failure)),
             }

@@ -24,7 +24,12 @@ pub struct Closed(File);
 impl Closed {
     pub fn new(gate: &Gate) -> Result<Self, Failure> {
         let failed = |e| format!("a lease on {}, to see when it is opened: {e}", gate.file);
-        let file = File::open(Path::new(&gate.file)).map_err(failed)?;
+        let path = Path::new(&gate.file);
+        // Where what is measured has no file of its own, it opens this one.
+        if !path.exists() {
+            File::create(path).map_err(failed)?;
+        }
+        let file = File::open(path).map_err(failed)?;
         lease(&file, SETLEASE, WRITE).map_err(failed)?;
         Ok(Self(file))
     }

@@ -10,6 +10,8 @@ mod entries;
 mod gate;
 mod keep;
 mod pages;
+mod player;
+mod priority;
 mod program;
 mod raid;
 mod setting;

@@ -78,6 +78,16 @@ impl<'a> Program<'a> {
         &mut self.child
     }
 
+    /// Ends it, unless it has ended by itself.
+    pub fn end(mut self, steps: &mut Steps) -> Result<(), Failure> {
+        let Self { command, step, .. } = self;
+        let _ = self.child.kill();
+        let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;
+        let said = self.words.read()?;
+        steps.say(&json!({"step": step, "command": command, "status": status.to_string(), "said": said}));
+        Ok(())
+    }
+
     /// Waits for its end; its words go into the record, cut to [`MOST_WORDS`].
     pub fn finish(mut self, steps: &mut Steps) -> Result<(), Failure> {
         let Self { command, step, .. } = self;

@@ -1,9 +1,9 @@
 //! The start of a program, or what was recorded of one, with the files on the disks as its root.
 
-use super::program::Words;
+use super::program::{Program, Words};
 use super::{Failure, Steps, entries, mounted, pages};
 use crate::plan::{ROOT, Startup};
-use crate::startup::{ENVIRONMENT, Ready, STEP};
+use crate::startup::{ENVIRONMENT, Ready, SERVER, STEP};
 use disklab_spec::startup::{Act, Entry, Step};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::process::{Pid, Signal, chroot, kill_process};
@@ -26,8 +26,13 @@ const BUFFER: usize = 1 << 20;
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
 pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Ready, Failure> {
     let words = Words::of(STEP)?;
-    if let Startup::Program { .. } = way {
+    let mut server = None;
+    if let Startup::Program { server: command, .. } = way {
         surroundings()?;
+        if !command.is_empty() {
+            server = Some(Program::start(command, "server")?);
+            std::thread::sleep(SERVER);
+        }
         pages::begin()?;
     }
     forget()?;
@@ -58,6 +63,9 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Read
     if let (Ready::NotWithin { .. }, Some(pid)) = (&ready, running) {
         // It may have ended in this moment.
         let _ = kill_process(pid, Signal::KILL);
+    }
+    if let Some(server) = server {
+        server.end(steps)?;
     }
     steps.say(&json!({"step": STEP, "ready": ready, "said": words.read()?}));
     Ok(ready)
@@ -101,16 +109,22 @@ fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), Strin
         .map_err(|e| format!("{ROOT} as the root: {e}"))?;
     match way {
         Startup::Replay { entries, steps } => replay(entries, steps),
-        Startup::Program { command, .. } => program(command, output, tell),
+        Startup::Program { command, environment, .. } => program(command, environment, output, tell),
     }
 }
 
-fn program(command: &[String], [output, errors]: [File; 2], tell: &Sender<News>) -> Result<(), String> {
+fn program(
+    command: &[String],
+    environment: &[String],
+    [output, errors]: [File; 2],
+    tell: &Sender<News>,
+) -> Result<(), String> {
     let [program, arguments @ ..] = command else { return Err("an empty command".to_owned()) };
     let child = Command::new(program)
         .args(arguments)
         .env_clear()
         .envs(ENVIRONMENT)
+        .envs(environment.iter().filter_map(|it| it.split_once('=')))
         .stdin(Stdio::null())
         .stdout(output)
         .stderr(errors)

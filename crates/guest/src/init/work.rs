@@ -2,11 +2,12 @@
 
 use super::direct::{self, BLOCK, Buffer};
 use super::gate::Closed;
+use super::priority::Place;
 use super::program::{Program, run};
 use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
-use super::{Failure, Steps, background, bcache, entries, keep, raid, setting, startup};
+use super::{Failure, Steps, background, bcache, entries, keep, player, raid, setting, startup};
 use crate::plan::{Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, Setting, Touch, ZeroFile};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
@@ -49,6 +50,7 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         let made = entries::make(entries)?;
         steps.say(&json!({"step": "entries", "made": made}));
     }
+    plan.prepare.iter().try_for_each(|command| run(command, "prepare", steps))?;
     for t in &plan.touch {
         let blocks = touch(t)?;
         steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
@@ -176,7 +178,10 @@ fn beside_witness(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 
 /// Measures, with the background running from before that until after it.
 fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
-    let running = plan.background.as_ref().map(background::start).transpose()?;
+    let asked = plan.measure.as_ref().map(|measure| measure.priority).unwrap_or_default();
+    let beside = plan.background.as_ref().map(|background| background.priority).unwrap_or_default();
+    let [own, beside] = Place::of(&asked, &beside)?;
+    let running = plan.background.as_ref().map(|it| background::start(it, &beside)).transpose()?;
     let has_ended = running.as_ref().is_some_and(background::Running::has_ended);
     let measured = match &plan.measure {
         // Stopping it tells why.
@@ -184,7 +189,8 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         Some(measure) => {
             let ready = burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
             let kept = ready.and_then(|()| keep::keep(&plan.keep, "before", steps));
-            let measured = kept.and_then(|()| self::measure(measure, steps));
+            let placed = kept.and_then(|()| own.enter().map_err(|e| format!("its I/O priority: {e}")));
+            let measured = placed.and_then(|()| self::measure(measure, steps));
             measured.and_then(|()| keep::keep(&plan.keep, "after", steps))
         }
         None => Ok(()),
@@ -194,7 +200,7 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
-    let Measure { what, phase, ramp_ns, sync_every_ns } = measure;
+    let Measure { what, phase, ramp_ns, sync_every_ns, priority: _ } = measure;
     let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
     match what {
         Measured::Program { command, gate } => program(command, gate.as_ref(), (phase, *ramp_ns), steps),
@@ -204,6 +210,13 @@ fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
             // What never began, or found all in memory, reached no disk.
             let _ = mark("end");
             startup::account(way, &ready)
+        }
+        Measured::Player { player, file, length, seed } => {
+            mark(&format!("begin {phase} 0"))?;
+            player::measure(player, file, *length, *seed, steps)?;
+            // As above.
+            let _ = mark("end");
+            Ok(())
         }
     }
 }

@@ -141,7 +141,9 @@ fn measured(record: &Record) -> Option<String> {
         return None;
     }
     let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok()?;
-    let Span { rotational, solid_state } = suite.runtime;
+    let Some(Span { rotational, solid_state }) = suite.runtime else {
+        return Some("until programs have started; in virtual time".to_owned());
+    };
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in virtual time"))
 }
 

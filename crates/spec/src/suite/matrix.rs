@@ -7,6 +7,7 @@ use crate::array::Array;
 use crate::background::{Background, NONE};
 use crate::cache::Cache;
 use crate::device::Device;
+use crate::join::Join;
 use crate::kernel::NEWEST;
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, Wanted};
@@ -41,6 +42,8 @@ impl Suite {
         let mut mistakes = Vec::new();
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut mistakes);
         resolved.check_sizes(&mut mistakes);
+        resolved.check_times(self, &mut mistakes);
+        resolved.check_raw(&mut mistakes);
         resolved.check_jobs(&self.axes, &mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
@@ -82,6 +85,8 @@ impl Suite {
         needs.dedup();
         let cell = self.visible(cell, named.map(|it| &it.thing.0));
         let limit = workload.startup.as_ref().map(|startup| startup.limit);
+        // What is not fio's has nothing to settle: what is to be settled runs beside it.
+        let settles = workload.is_fio();
         let rotational = devices.iter().any(|device| device.model.rotational());
         Some(Trial {
             id: id(&cell, seed_index),
@@ -96,8 +101,8 @@ impl Suite {
             scheduler,
             kernel: value(Axis::Kernel).unwrap_or(NEWEST).to_owned(),
             needs,
-            runtime: limit.unwrap_or_else(|| self.runtime.of(rotational)),
-            ramp: limit.map_or_else(|| self.ramp.of(rotational), |_| Nanos::ZERO),
+            runtime: limit.or_else(|| Some(self.runtime?.of(rotational))).unwrap_or_default(),
+            ramp: if settles { self.ramp.of(rotational) } else { Nanos::ZERO },
             memory: self.memory,
             mount_options: self.mount_options.clone(),
             metadata: self.metadata,
@@ -191,7 +196,7 @@ impl<'a> Resolved<'a> {
             }
             Axis::Background if value == NONE => {}
             Axis::Background => {
-                let loads = || lab.workloads.values().filter(|workload| workload.startup.is_none());
+                let loads = || lab.workloads.values().filter(|workload| workload.is_fio());
                 let known = || {
                     let loads = loads().map(|workload| workload.name.as_str());
                     names(&lab.backgrounds).chain(loads).chain([NONE])
@@ -263,6 +268,53 @@ impl<'a> Resolved<'a> {
                         format!("{what} larger than array `{}` holds: {largest} at most", array.name);
                     mistakes.push(name.place.mistake(message));
                 }
+            }
+        }
+    }
+
+    /// What takes as long as it is given needs a time, and a film that lasts.
+    fn check_times(&self, suite: &Suite, mistakes: &mut Vec<Mistake>) {
+        for Named { name, thing: workload } in self.workloads.iter().filter(|it| it.thing.startup.is_none()) {
+            let Some(runtime) = suite.runtime else {
+                let what = "the suite has no `runtime`; only programs that start need none";
+                mistakes.push(name.place.mistake(format!("workload `{}`: {what}", name.value)));
+                continue;
+            };
+            let longest = runtime.rotational.max(runtime.solid_state);
+            let needed = workload.player.map(|player| player.bytes(longest)).unwrap_or_default();
+            if needed > workload.file_size {
+                let message = format!(
+                    "a film of {longest} has {needed}, more than its filesize, {}; a part that is read twice would be in \
+                     memory",
+                    workload.file_size
+                );
+                mistakes.push(name.place.mistake(message));
+            }
+        }
+    }
+
+    /// What reads a device past its filesystem needs one, and one device only.
+    fn check_raw(&self, mistakes: &mut Vec<Mistake>) {
+        let workloads = self.workloads.iter().map(|it| (it.name, &it.thing));
+        let beside = self.backgrounds.iter().filter_map(|it| Some((it.name, it.thing.workload.as_ref()?)));
+        for (name, workload) in workloads.chain(beside).filter(|(_, workload)| workload.raw) {
+            for Named { thing: (array, devices), .. } in &self.arrays {
+                let needed = workload.file_size.saturating_mul(u64::from(workload.files()));
+                let largest = array.largest_file(devices);
+                let message = if matches!(array.join, Join::Btrfs(_)) {
+                    format!(
+                        "`raw` reads one device, and array `{}` has several below its filesystem",
+                        array.name
+                    )
+                } else if needed > largest {
+                    format!(
+                        "its parts of {needed} together are larger than array `{}`: {largest}",
+                        array.name
+                    )
+                } else {
+                    continue;
+                };
+                mistakes.push(name.place.mistake(message));
             }
         }
     }

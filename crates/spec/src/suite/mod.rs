@@ -4,7 +4,7 @@
 //! question = "Which btrfs read policy serves which disks?"
 //! seeds = 3                          # trials of each cell
 //! memory = "512 MiB"                 # of the guest
-//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time
+//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time; not for programs that start
 //! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
 //! mount_options = ["noatime"]        # may be left out
 //! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
@@ -60,8 +60,8 @@ pub struct Suite {
     pub metrics: Vec<String>,
     /// The guest's memory.
     pub memory: Bytes,
-    /// Measured, in virtual time.
-    pub runtime: Span,
+    /// Measured, in virtual time. None: all workloads are programs that start, and take as long as they take.
+    pub runtime: Option<Span>,
     /// Before it, not measured.
     pub ramp: Span,
     /// For `mount -o`, each for itself.
@@ -128,7 +128,7 @@ impl Suite {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
         let memory = table.within("memory", MEMORY);
-        let runtime = table.required_table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
+        let runtime = table.table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
         let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
         let mount_options = read_mount_options(table);
         let metadata = table.or("metadata", Metadata::default());
@@ -144,7 +144,7 @@ impl Suite {
             baseline: baseline.flatten(),
             metrics,
             memory: memory?,
-            runtime: runtime??,
+            runtime: runtime.map_or(Some(None), |runtime| runtime.map(Some))?,
             ramp: ramp.unwrap_or(Some(Span::default()))?,
             mount_options,
             metadata,

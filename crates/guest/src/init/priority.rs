@@ -1,0 +1,80 @@
+//! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
+
+use super::{Failure, mounted};
+use disklab_spec::priority::{Ioprio, Priority};
+use std::ffi::{c_int, c_long};
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const CGROUPS: &str = "/sys/fs/cgroup";
+/// Of each: who is in it.
+const PROCESSES: &str = "cgroup.procs";
+
+/// Where programs of a priority are to run.
+#[derive(Debug, Clone, Default)]
+pub struct Place {
+    ioprio: Option<c_int>,
+    /// The `cgroup.procs` of its cgroup.
+    processes: Option<PathBuf>,
+}
+
+impl Place {
+    /// Those of what is measured and of what runs beside it. As soon as one has a weight, each has a cgroup: what the first
+    /// process starts is otherwise in the one that it is in itself.
+    pub fn of(measured: &Priority, beside: &Priority) -> Result<[Self; 2], Failure> {
+        if measured.weight.or(beside.weight).is_some() {
+            mounted("cgroup2", CGROUPS, "")?;
+            put(&Path::new(CGROUPS).join("cgroup.subtree_control"), "+io")?;
+        }
+        Ok([Self::make(measured, "measured")?, Self::make(beside, "background")?])
+    }
+
+    fn make(priority: &Priority, name: &str) -> Result<Self, Failure> {
+        let ioprio = priority.ioprio.map(Ioprio::number);
+        let root = Path::new(CGROUPS);
+        let Some(weight) = priority.weight else {
+            let processes = Some(root.join(PROCESSES)).filter(|processes| processes.exists());
+            return Ok(Self { ioprio, processes });
+        };
+        let folder = root.join(name);
+        fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
+        put(&folder.join("io.bfq.weight"), &weight.to_string())?;
+        Ok(Self { ioprio, processes: Some(folder.join(PROCESSES)) })
+    }
+
+    /// Has a program run there from its first instruction on.
+    pub fn hold(&self, command: &mut Command) {
+        if self.ioprio.is_none() && self.processes.is_none() {
+            return;
+        }
+        let place = self.clone();
+        // SAFETY: between fork and exec only system calls are made, on memory that is there.
+        unsafe { command.pre_exec(move || place.enter()) };
+    }
+
+    /// The calling thread gets the priority, and its process the cgroup; what it starts then has both.
+    pub fn enter(&self) -> io::Result<()> {
+        if let Some(ioprio) = self.ioprio {
+            set_ioprio(ioprio)?;
+        }
+        self.processes.as_ref().map_or(Ok(()), |processes| fs::write(processes, "0"))
+    }
+}
+
+fn put(path: &Path, value: &str) -> Result<(), Failure> {
+    fs::write(path, value).map_err(|e| format!("writing {value} to {}: {e}", path.display()))
+}
+
+fn set_ioprio(ioprio: c_int) -> io::Result<()> {
+    unsafe extern "C" {
+        fn syscall(number: c_long, ...) -> c_long;
+    }
+    const IOPRIO_SET: c_long = 251;
+    const WHO_PROCESS: c_int = 1;
+    // SAFETY: takes three numbers; 0 is the calling thread.
+    let result = unsafe { syscall(IOPRIO_SET, WHO_PROCESS, 0 as c_int, ioprio) };
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
