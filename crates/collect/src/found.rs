@@ -40,6 +40,9 @@ pub struct Measure {
     /// It was given up then: it is more than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub censored: bool,
+    /// Of a number that may be nothing: what cannot be told from it. Ratios take less than this for this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub least: Option<f64>,
 }
 
 /// Which way is good.
@@ -53,11 +56,11 @@ pub enum Better {
 impl Measure {
     /// More is better, as with rates.
     pub fn rate(value: f64, unit: &str) -> Self {
-        Self { value, unit: unit.to_owned(), better: Better::Higher, censored: false }
+        Self { value, unit: unit.to_owned(), better: Better::Higher, censored: false, least: None }
     }
 
     /// Less is better, as with latencies, in ns.
     pub fn time(ns: f64) -> Self {
-        Self { value: ns, unit: "ns".to_owned(), better: Better::Lower, censored: false }
+        Self { value: ns, unit: "ns".to_owned(), better: Better::Lower, censored: false, least: None }
     }
 }

@@ -124,7 +124,7 @@ pub fn size(percent: f64) -> f64 {
 
 /// `+12 % better`; nothing where nothing was held against each other: that is not undecided. A word and no arrow: less latency is better, and would be down or up.
 pub fn told(change: Option<Change>, verdict: Verdict) -> String {
-    change.map_or_else(String::new, |change| format!("{} {verdict}", self::change(change.percent)))
+    change.map_or_else(String::new, |change| format!("{} {verdict}", as_known(change)))
 }
 
 /// Why a change that looks certain is undecided: `None` where its interval says so itself, and of a verdict that is given.
@@ -169,8 +169,18 @@ pub fn value(value: f64, unit: &str) -> String {
 pub fn change_and_interval(change: Option<Change>) -> (String, String) {
     change.map_or_else(
         || ("-".to_owned(), "-".to_owned()),
-        |it| (self::change(it.percent), format!("{} to {}", self::change(it.low), self::change(it.high))),
+        |it| (as_known(it), format!("{} to {}", self::change(it.low), self::change(it.high))),
     )
+}
+
+/// A change, of which one end may not be known: trials were given up.
+fn as_known(it: Change) -> String {
+    let change = self::change(it.percent);
+    match (it.low > -100.0, it.high.is_finite()) {
+        (true, false) if it.percent > 0.0 => format!("at least {change}"),
+        (false, true) if it.percent < 0.0 => format!("at least {change}"),
+        _ => change,
+    }
 }
 
 /// `+12 %`, `-3.4 %`; from ten times on `x 13`.
@@ -198,6 +208,7 @@ mod tests {
             trials: (5, 5),
             unit: "1/s".to_owned(),
             better: disklab_stats::Better::Higher,
+            given_up: (false, false),
             treatment_median: None,
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),

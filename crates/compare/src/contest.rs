@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use disklab_store::outcome::{Cell, seed_of_id};
 use disklab_store::{Outcome, Record, Status};
-use disklab_units::prose::listed;
+use disklab_units::prose::{count, listed};
 
 use crate::metric::Metric;
 
@@ -130,10 +130,24 @@ fn contest<'a>(
 pub struct Values {
     pub treatment: Vec<f64>,
     pub baseline: Vec<f64>,
+    /// Whether any of the treatment was given up, and is more than its value; and of the baseline.
+    pub given_up: (bool, bool),
     /// Of the pairs, rising; empty where nothing is paired.
     pub seeds: Vec<u32>,
     /// Why trials are left out.
     pub remarks: Vec<String>,
+}
+
+impl Values {
+    fn put_treatment(&mut self, (value, given_up): (f64, bool)) {
+        self.treatment.push(value);
+        self.given_up.0 |= given_up;
+    }
+
+    fn put_baseline(&mut self, (value, given_up): (f64, bool)) {
+        self.baseline.push(value);
+        self.given_up.1 |= given_up;
+    }
 }
 
 impl<'a> Contest<'a> {
@@ -143,8 +157,8 @@ impl<'a> Contest<'a> {
 
     pub fn values(&self, metric: &Metric) -> Values {
         let mut remarks = self.left_out.clone();
-        let of = |outcomes: &[&Outcome]| -> Vec<Option<f64>> {
-            outcomes.iter().map(|outcome| metric.of(outcome)).collect()
+        let of = |outcomes: &[&Outcome]| -> Vec<Option<(f64, bool)>> {
+            outcomes.iter().map(|it| Some((metric.of(it)?, metric.is_given_up(it)))).collect()
         };
         let (treatment, baseline) = (of(&self.treatments), of(&self.baselines));
         let without = treatment.iter().chain(&baseline).filter(|value| value.is_none()).count();
@@ -155,28 +169,44 @@ impl<'a> Contest<'a> {
                 metric.name()
             ));
         }
-        let is_censored = |outcome: &&Outcome| match metric {
-            Metric::Other(name) => outcome.measures.get(name).is_some_and(|measure| measure.censored),
-            _ => false,
-        };
-        let given_up = self.outcomes().filter(is_censored).count();
+        let given_up = self.outcomes().filter(|outcome| metric.is_given_up(outcome)).count();
         if given_up > 0 {
-            remarks.push(format!("{given_up} were given up at their limit, and are more than that"));
+            remarks.push(format!(
+                "{given_up} of {} trials were given up at their limit, and are more than that",
+                treatment.len() + baseline.len()
+            ));
         }
+        let mut values = Values {
+            treatment: Vec::new(),
+            baseline: Vec::new(),
+            given_up: (false, false),
+            seeds: Vec::new(),
+            remarks,
+        };
         if !self.paired {
-            let (treatment, baseline) =
-                (treatment.into_iter().flatten().collect(), baseline.into_iter().flatten().collect());
-            return Values { treatment, baseline, seeds: Vec::new(), remarks };
+            treatment.into_iter().flatten().for_each(|ours| values.put_treatment(ours));
+            baseline.into_iter().flatten().for_each(|theirs| values.put_baseline(theirs));
+            return values;
         }
-        let mut pairs = Values { treatment: Vec::new(), baseline: Vec::new(), seeds: Vec::new(), remarks };
+        let mut unknown = 0;
         for ((outcome, ours), theirs) in self.treatments.iter().zip(treatment).zip(baseline) {
-            if let Some((ours, theirs)) = ours.zip(theirs) {
-                pairs.seeds.push(outcome.seed_index);
-                pairs.treatment.push(ours);
-                pairs.baseline.push(theirs);
+            match ours.zip(theirs) {
+                Some(((_, true), (_, true))) => unknown += 1,
+                Some((ours, theirs)) => {
+                    values.seeds.push(outcome.seed_index);
+                    values.put_treatment(ours);
+                    values.put_baseline(theirs);
+                }
+                None => {}
             }
         }
-        pairs
+        if unknown > 0 {
+            values.remarks.push(format!(
+                "of {} both sides were given up, and nobody knows which is more",
+                count(unknown, "pair")
+            ));
+        }
+        values
     }
 
     fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {

@@ -6,6 +6,7 @@ use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
 use serde::{Serialize, Serializer};
 
+use crate::answer;
 use crate::contest::{Contest, Values};
 use crate::error::Error;
 use crate::metric::Metric;
@@ -114,6 +115,9 @@ pub struct Judgement {
     pub unit: String,
     #[serde(skip)]
     pub better: Better,
+    /// Whether any trial of the treatment is more than its value, and of the baseline.
+    #[serde(skip)]
+    pub given_up: (bool, bool),
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
@@ -171,6 +175,7 @@ pub fn judge(
             if *own == rule {
                 judgements[*index].verdict = verdict;
                 judgements[*index].seeds_to_decide = seeds;
+                judgements[*index].heed_given_up();
             }
         }
     }
@@ -183,15 +188,22 @@ fn one(
     rule: Rule,
     looked: Option<&Looked>,
 ) -> (Judgement, Option<disklab_stats::Comparison>) {
-    let Values { treatment, baseline, seeds, mut remarks } = contest.values(metric);
+    let Values { treatment, baseline, given_up, seeds, mut remarks } = contest.values(metric);
+    let least = metric.least(contest.outcomes()).unwrap_or(0.0);
+    let ratio = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.max(least)).collect() };
+    let (ours, theirs) = (ratio(&treatment), ratio(&baseline));
+    if ours != treatment || theirs != baseline {
+        let unit = metric.unit(contest.outcomes());
+        remarks.push(format!("0 counts as {}, half of the least that there can be", answer::value(least, &unit)));
+    }
     let compared = match looked {
         Some(Looked { until, upto }) if contest.paired => {
             let taken = until.looks.iter().filter(|look| *look <= upto);
             let pairs: Vec<usize> = taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
-            rule.after_looks(&treatment, &baseline, &pairs, until.looks.len())
+            rule.after_looks(&ours, &theirs, &pairs, until.looks.len())
         }
-        _ if contest.paired => rule.paired(&treatment, &baseline),
-        _ => rule.unpaired(&treatment, &baseline),
+        _ if contest.paired => rule.paired(&ours, &theirs),
+        _ => rule.unpaired(&ours, &theirs),
     };
     let comparison = match compared {
         Ok(comparison) => Some(comparison),
@@ -212,6 +224,7 @@ fn one(
         treatment_median: Spread::of(treatment).map(|spread| spread.median),
         baseline_median: Spread::of(baseline).map(|spread| spread.median),
         change: comparison.map(|comparison| Change::of(comparison.log_ratio)),
+        given_up,
         verdict: Verdict::Undecided,
         seeds_to_decide: None,
         remarks,
@@ -220,6 +233,26 @@ fn one(
 }
 
 impl Judgement {
+    /// A trial that was given up is more than its value. So is the change, if it is of the treatment: that more is certain
+    /// stays so, that it is less or the same does not. Of the baseline it is the other way round.
+    fn heed_given_up(&mut self) {
+        let (treatment, baseline) = self.given_up;
+        let Some(change) = self.change.as_mut().filter(|_| treatment || baseline) else { return };
+        if treatment {
+            change.high = f64::INFINITY;
+        }
+        if baseline {
+            change.low = -100.0;
+        }
+        let more = if self.better == Better::Lower { Verdict::Worse } else { Verdict::Better };
+        let less = if self.better == Better::Lower { Verdict::Better } else { Verdict::Worse };
+        let holds = (self.verdict == more && !baseline) || (self.verdict == less && !treatment);
+        if !holds {
+            self.verdict = Verdict::Undecided;
+            self.seeds_to_decide = None;
+        }
+    }
+
     /// `5`, or `5 and 7` where nothing is paired.
     pub fn trials_in_words(&self) -> String {
         trials_in_words(self.paired, self.trials)

@@ -112,6 +112,22 @@ impl Metric {
         }
     }
 
+    /// Whether a trial was given up then: it is more than its value.
+    pub fn is_given_up(&self, outcome: &Outcome) -> bool {
+        match self {
+            Self::Other(name) => outcome.measures.get(name).is_some_and(|measure| measure.censored),
+            _ => false,
+        }
+    }
+
+    /// What cannot be told from nothing, where that has a ratio to nothing.
+    pub fn least<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Option<f64> {
+        match self {
+            Self::Other(name) => measure(name, outcomes).and_then(|measure| measure.least),
+            _ => None,
+        }
+    }
+
     /// Which way is good, by the first of these that has the number.
     pub fn better<'a>(&self, outcomes: impl IntoIterator<Item = &'a Outcome>) -> Better {
         match self {

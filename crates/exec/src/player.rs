@@ -3,31 +3,38 @@
 use disklab_collect::Remark;
 use disklab_collect::found::{Better, Measure, Measures};
 use disklab_guest::player::{Played, STEP};
+use disklab_spec::player::Player;
 use disklab_spec::suite::metric::{FIRST_FRAME, FRAMES_LATE, FRAMES_LOST, LONGEST_STALL};
 use disklab_units::Nanos;
 
+/// Of a frame: none that is lost cannot be told from less than half of one.
+const HALF: f64 = 0.5;
+
 /// What became of its frames. The error says why there is nothing.
-pub fn measures(steps: &[u8]) -> Result<(Measures, Option<Remark>), String> {
+pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remark>), String> {
     let lines = steps.split(|&byte| byte == b'\n');
     let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
     let step = said.rfind(|step| step["step"] == STEP).ok_or("the guest says nothing of a player")?;
     let played: Played =
         serde_json::from_value(step["played"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+    let never = played.first_frame_ns.is_none();
     let time = |ns: u64, censored| Measure { censored, ..Measure::time(ns as f64) };
+    let percent = |frames: f64| frames * 100.0 / played.due.max(1) as f64;
     let share = |frames: u64| Measure {
-        value: frames as f64 * 100.0 / played.due.max(1) as f64,
+        value: percent(frames as f64),
         unit: "%".to_owned(),
         better: Better::Lower,
         censored: false,
+        least: Some(percent(HALF)),
     };
-    let never = played.first_frame_ns.is_none();
+    let stall = Measure { least: Some(player.frame().0 as f64 * HALF), ..time(played.longest_stall_ns, never) };
     // What never began was waited for as long as it stood still.
     let first = played.first_frame_ns.unwrap_or(played.longest_stall_ns);
     let measures = [
         (FIRST_FRAME, time(first, never)),
         (FRAMES_LOST, share(played.lost)),
         (FRAMES_LATE, share(played.late)),
-        (LONGEST_STALL, time(played.longest_stall_ns, never)),
+        (LONGEST_STALL, stall),
     ];
     let late = Remark::NotWithin { what: FIRST_FRAME.to_owned(), limit: Nanos(first) };
     Ok((measures.map(|(name, measure)| (name.to_owned(), measure)).into(), never.then_some(late)))

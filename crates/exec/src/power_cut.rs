@@ -137,6 +137,7 @@ pub fn measures(
         // What the disks lost is no merit of the filesystem's; that there was something to lose shows in it.
         better: Better::Lower,
         censored: false,
+        least: None,
     };
     Ok([
         ("slowest mount after a cut", Measure::time(slowest as f64)),

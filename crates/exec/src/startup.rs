@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use disklab_collect::Remark;
 use disklab_collect::digest::sha256_hex;
-use disklab_collect::found::{Better, Measure, Measures};
+use disklab_collect::found::{Measure, Measures};
 use disklab_guest::plan::{self, Entries, Measured};
 use disklab_guest::startup::{Ready, STEP};
 use disklab_spec::Trial;
@@ -60,7 +60,7 @@ pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>),
     let step = said.rfind(|step| step["step"] == STEP).ok_or("the guest says nothing of a start-up")?;
     let ready: Ready = serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
     let measure = |ns: u64, censored| {
-        let measure = Measure { value: ns as f64, unit: "ns".to_owned(), better: Better::Lower, censored };
+        let measure = Measure { censored, ..Measure::time(ns as f64) };
         let late = Remark::NotWithin { what: STARTUP.to_owned(), limit: Nanos(ns) };
         Ok(([(STARTUP.to_owned(), measure)].into(), censored.then_some(late)))
     };

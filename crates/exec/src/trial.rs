@@ -137,8 +137,8 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     let mut measures = throughput::measures(trial, &closing);
     if !trial.workload.is_fio() {
-        let (own, late) = match trial.workload.player {
-            Some(_) => player::measures(&steps)?,
+        let (own, late) = match &trial.workload.player {
+            Some(player) => player::measures(player, &steps)?,
             None => startup::measures(&steps)?,
         };
         measures.extend(own);

@@ -7,7 +7,7 @@ use disklab_spec::startup::{Act, Step};
 use disklab_units::Nanos;
 
 use super::needed::Needed;
-use super::program::Access;
+use super::program::{Access, How};
 
 const PAGE: u64 = 4096;
 
@@ -64,22 +64,30 @@ impl Order<'_> {
             return;
         }
         let touched = self.touched.entry(entry).or_default();
-        let fresh = (from / PAGE..end.div_ceil(PAGE)).filter(|page| touched.insert(*page)).count();
-        if fresh == 0 {
+        let pages = from / PAGE..end.div_ceil(PAGE);
+        if access.how == How::Read && pages.clone().all(|page| touched.contains(&page)) {
             return;
+        }
+        // A mapped page that is in memory is worth a step: the kernel reads ahead of a file whose pages it keeps missing less
+        // and less.
+        if access.how != How::Around {
+            touched.extend(pages);
         }
         let before = self.steps.last_mut().filter(|step| step.entry == entry).map(|step| &mut step.act);
         // One goes on where the other ended.
         match before {
-            Some(Act::Read { from: begun, bytes }) if !access.mapped && *begun + *bytes == from => {
+            Some(Act::Read { from: begun, bytes }) if access.how == How::Read && *begun + *bytes == from => {
                 *bytes += end - from;
             }
-            Some(Act::Map { from: begun, bytes }) if access.mapped && *begun + *bytes == from => {
+            Some(Act::Map { from: begun, bytes }) if access.how == How::Map && *begun + *bytes == from => {
                 *bytes += end - from;
             }
             _ => {
                 let bytes = end - from;
-                let act = if access.mapped { Act::Map { from, bytes } } else { Act::Read { from, bytes } };
+                let act = match access.how {
+                    How::Read => Act::Read { from, bytes },
+                    How::Map | How::Around => Act::Map { from, bytes },
+                };
                 self.steps.push(Step { think: Nanos::ZERO, entry, act });
             }
         }

@@ -32,10 +32,18 @@ workload = ["#;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Access {
     pub path: String,
-    /// Of a mapped file.
-    pub mapped: bool,
+    pub how: How,
     pub from: u64,
     pub end: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    Read,
+    /// Of a mapped file.
+    Map,
+    /// Of a mapped file, and its neighbours were in memory.
+    Around,
 }
 
 /// What it read, in order, and how long its start took on a disk that takes 50 us for everything.
@@ -110,8 +118,13 @@ fn accesses(text: &str) -> Vec<Access> {
         }
         let range =
             rest.split_once(' ').and_then(|(from, end)| Some((from.parse().ok()?, end.parse().ok()?)));
+        let how = match what {
+            "read" => How::Read,
+            "map" => How::Map,
+            _ => How::Around,
+        };
         let (Some(path), Some((from, end))) = (files.get(&inode), range) else { continue };
-        accesses.push(Access { path: (*path).to_owned(), mapped: what == "map", from, end });
+        accesses.push(Access { path: (*path).to_owned(), how, from, end });
     }
     accesses
 }

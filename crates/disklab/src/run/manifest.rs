@@ -57,7 +57,7 @@ fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
         files.insert(("workloads", trial.workload.name.as_str()));
         files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
         // A background's own file, the workload that runs in it, or a workload that is one by its name.
-        for background in &trial.background {
+        if let Some(background) = &trial.background {
             let workload = background.workload.as_ref().map(|workload| workload.name.as_str());
             files.extend(workload.map(|name| ("workloads", name)));
             let own = Some(background.name.as_str()).filter(|name| workload != Some(name));

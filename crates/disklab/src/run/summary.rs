@@ -4,6 +4,7 @@ use std::io::Write;
 
 use disklab_collect::Spread;
 use disklab_compare::{Judgement, Metric, answer, asked};
+use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
 use disklab_report::source::{Records, Source, Wanted};
 use disklab_store::Record;
@@ -30,11 +31,20 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         if !head.is_empty() {
             writeln!(out, "{}", screen.paint(&head.join(", "), Paint::Strong))?;
         }
-        rows(group, source.as_ref(), screen).print(screen, "  ", out)?;
-        if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
-            let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
-            writeln!(out)?;
-            measures::print(group, &labels, screen, out)?;
+        let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
+        if has_only(group) {
+            let judged = judged(source.as_ref()).map(|(source, head)| {
+                let verdict = |cell: &CellRow| verdict(group, cell, source, screen);
+                (head, group.cells.iter().map(verdict).collect::<Vec<_>>())
+            });
+            let last = judged.as_ref().map(|(head, verdicts)| (head.as_str(), verdicts.as_slice()));
+            measures::print(group, &labels, last, screen, out)?;
+        } else {
+            rows(group, source.as_ref(), screen).print(screen, "  ", out)?;
+            if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
+                writeln!(out)?;
+                measures::print(group, &labels, None, screen, out)?;
+            }
         }
         writeln!(out)?;
     }
@@ -52,10 +62,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
 /// On a narrow screen without the numbers that say least.
 fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
     let all = columns();
-    let judged = source.filter(|source| !source.judgements.is_empty());
-    let verdicts = judged
-        .and_then(|source| source.metrics.first())
-        .map(|metric| format!("{} against baseline", metric.name()));
+    let verdicts = judged(source).map(|(_, head)| head);
     let table = |columns: &[&Column]| {
         let axes = group.axes.join(", ");
         let mut heads = vec![(axes.as_str(), Side::Left)];
@@ -80,6 +87,12 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
     let kept = |least: u8| table(&all.iter().filter(|column| column.importance >= least).collect::<Vec<_>>());
     let fits = |table: &Table| table.width() + 2 <= screen.width;
     (0..most).map(kept).find(fits).unwrap_or_else(|| kept(most))
+}
+
+/// With the head of a column of verdicts, where there are any.
+fn judged<'s, 'r>(source: Option<&'s Source<'r>>) -> Option<(&'s Source<'r>, String)> {
+    let source = source.filter(|source| !source.judgements.is_empty())?;
+    Some((source, format!("{} against baseline", source.metrics.first()?.name())))
 }
 
 struct Column {

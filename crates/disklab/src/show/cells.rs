@@ -40,7 +40,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         }
         if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
             let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
-            measures::print(group, &labels, screen, out)?;
+            measures::print(group, &labels, None, screen, out)?;
         }
     }
     writeln!(out)?;

@@ -11,8 +11,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// A read(2) of cached or uncached pages, and the access to a mapped page that is not mapped yet.
-const EVENTS: [&str; 2] = ["mm_filemap_get_pages", "mm_filemap_fault"];
+/// A read(2) of cached or uncached pages, the access to a mapped page that is not mapped yet, and that to one whose
+/// neighbours are in memory, which the kernel maps with it.
+const EVENTS: [&str; 3] = ["mm_filemap_get_pages", "mm_filemap_fault", "mm_filemap_map_pages"];
 /// Of the kernel's own buffer: more than any start-up fills.
 const BUFFER_KIB: &str = "65536";
 const PAGE: u64 = 4096;
@@ -26,7 +27,8 @@ pub fn begin() -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/filemap/{event}/enable"), "1"))
 }
 
-/// Writes what was recorded of these files: `file INODE PATH` lines, then `read INODE FROM END` and `map INODE FROM END`.
+/// Writes what was recorded of these files: `file INODE PATH` lines, then `read INODE FROM END`, `map
+/// INODE FROM END` and `around INODE FROM END`.
 pub fn end(entries: &Entries) -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/filemap/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
@@ -62,6 +64,9 @@ fn access(line: &str) -> Option<(&'static str, u64, u64, u64)> {
     }
     let (from, last) = rest.trim().split_once('-')?;
     let (from, last): (u64, u64) = (from.parse().ok()?, last.parse().ok()?);
+    if line.contains("mm_filemap_map_pages:") {
+        return Some(("around", inode, from, from + PAGE));
+    }
     // The event has the page after the last one, and its last byte.
     Some(("read", inode, from, (last + 1).saturating_sub(PAGE).max(from + PAGE)))
 }

@@ -1,6 +1,6 @@
 //! A program that needs data by deadlines.
 
-use super::{Failure, Steps};
+use super::{Failure, Steps, startup};
 use crate::player::{Played, STEP};
 use disklab_des::Random;
 use disklab_spec::player::Player;
@@ -41,6 +41,7 @@ pub fn measure(
         file: file_,
         reads: 0,
     };
+    startup::settle();
     let (tell, told) = channel();
     let started = Instant::now();
     // A thread of its own: to a scheduler, a process that has just begun.

@@ -5,13 +5,14 @@ use super::{Failure, Steps, entries, mounted, pages};
 use crate::plan::{ROOT, Startup};
 use crate::startup::{ENVIRONMENT, Ready, SERVER, STEP};
 use disklab_spec::startup::{Act, Entry, Step};
-use rustix::mm::{MapFlags, ProtFlags, mmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use rustix::process::{Pid, Signal, chroot, kill_process};
 use rustix::thread::UnshareFlags;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
+use std::num::NonZeroU64;
 use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
@@ -26,15 +27,17 @@ const BUFFER: usize = 1 << 20;
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
 pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Ready, Failure> {
     let words = Words::of(STEP)?;
+    // For what was recorded too: where something is mounted, its folder and those above it are in memory.
+    surroundings()?;
     let mut server = None;
     if let Startup::Program { server: command, .. } = way {
-        surroundings()?;
         if !command.is_empty() {
             server = Some(Program::start(command, "server")?);
             std::thread::sleep(SERVER);
         }
         pages::begin()?;
     }
+    settle();
     forget()?;
     let begun = Instant::now();
     let (tell, told) = channel();
@@ -82,6 +85,11 @@ pub fn account(way: &Startup, ready: &Ready) -> Result<(), Failure> {
 enum News {
     Running(Pid),
     Ended(Result<(), String>),
+}
+
+/// A kernel that has just booted has coarse timers until its first ticks: a sleep of 0.1 ms takes 6.
+pub fn settle() {
+    std::thread::sleep(Duration::from_millis(50));
 }
 
 /// What a running system has besides files.
@@ -148,6 +156,8 @@ struct Used {
 }
 
 fn replay(entries: &[Entry], steps: &[Step]) -> Result<(), String> {
+    // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to wake several at once.
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).map_err(|e| format!("its timer slack: {e}"))?;
     let mut used: BTreeMap<u32, Used> = BTreeMap::new();
     let mut buffer = vec![0; BUFFER];
     for step in steps {
@@ -188,7 +198,14 @@ fn act(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io::Resul
         Act::Map { from, bytes } => {
             let start = mapping(entry, used)?;
             let size = opened(entry, used)?.metadata()?.len();
-            for page in from / PAGE..(from + bytes).min(size).div_ceil(PAGE) {
+            let pages = from / PAGE..(from + bytes).min(size).div_ceil(PAGE);
+            // What was mapped as a neighbour is touched anew, as by a program that maps the file again.
+            // SAFETY: it is within the mapping, and what is read next comes from the file again.
+            unsafe {
+                let at = start.add((pages.start * PAGE) as usize).cast_mut().cast();
+                madvise(at, ((pages.end - pages.start) * PAGE) as usize, Advice::LinuxDontNeed)?;
+            }
+            for page in pages {
                 // SAFETY: the page is within the file, which is mapped as a whole, and nobody shortens it.
                 unsafe { start.add((page * PAGE) as usize).read_volatile() };
             }

@@ -1,0 +1,101 @@
+//! Trials that were given up, and measures that may be nothing.
+
+use std::collections::BTreeMap;
+
+use disklab_collect::found::Measure;
+use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge};
+use disklab_stats::Verdict;
+use disklab_store::outcome::Cell;
+use disklab_store::{Outcome, Status};
+use disklab_units::Seed;
+
+const LIMIT: f64 = 60.0;
+
+fn outcome(seed_index: u32, measure: Measure) -> Outcome {
+    Outcome {
+        trial: format!("t+s{seed_index}"),
+        cell: Cell(Vec::new()),
+        seed_index,
+        seed: Seed(u64::from(seed_index)),
+        status: Status::Ok,
+        reason: None,
+        virtual_ns: None,
+        wall_ms: 0,
+        sample: None,
+        remarks: Vec::new(),
+        raw: None,
+        files: BTreeMap::new(),
+        disks: Vec::new(),
+        measures: BTreeMap::from([("start-up".to_owned(), measure)]),
+        found: None,
+    }
+}
+
+/// Times of one seed each; from the limit on they were given up.
+fn times(values: &[f64]) -> Vec<Outcome> {
+    let measure = |&value: &f64| Measure { censored: value >= LIMIT, ..Measure::time(value.min(LIMIT)) };
+    (1..).zip(values.iter().map(measure)).map(|(seed, measure)| outcome(seed, measure)).collect()
+}
+
+fn judged(treatment: &[Outcome], baseline: &[Outcome]) -> Judgement {
+    let contest = Contest {
+        cell: Cell(Vec::new()),
+        treatment: "bfq".to_owned(),
+        baseline: "none".to_owned(),
+        paired: true,
+        treatments: treatment.iter().collect(),
+        baselines: baseline.iter().collect(),
+        left_out: Vec::new(),
+    };
+    let terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
+    judge(&[contest], &[Metric::of_name("start-up")], terms, None).unwrap().swap_remove(0)
+}
+
+#[test]
+fn what_was_given_up_is_longer_by_so_much_or_more() {
+    let (quick, never) = (times(&[2.0, 2.1, 1.9, 2.0, 2.0]), times(&[60.0; 5]));
+    let better = judged(&quick, &never);
+    assert_eq!(better.verdict, Verdict::Better);
+    let change = better.change.unwrap();
+    assert!(change.percent < -96.0 && change.low <= -100.0 && change.high < 0.0, "{change:?}");
+    assert!(disklab_compare::answer::told(better.change, better.verdict).starts_with("at least -9"));
+    let worse = judged(&never, &quick);
+    assert_eq!(worse.verdict, Verdict::Worse);
+    assert!(worse.change.unwrap().high.is_infinite());
+    assert!(disklab_compare::answer::told(worse.change, worse.verdict).contains("at least x 30 worse"));
+}
+
+#[test]
+fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
+    let never = times(&[60.0; 5]);
+    let judgement = judged(&never, &never);
+    assert_eq!((judgement.verdict, judgement.change), (Verdict::Undecided, None));
+    assert!(judgement.remarks.iter().any(|it| it.contains("of 5 pairs both sides were given up")));
+    // What is left decides, if it is enough.
+    let judgement = judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
+    assert_eq!((judgement.verdict, judgement.trials), (Verdict::Better, (3, 3)));
+}
+
+#[test]
+fn what_was_given_up_is_not_called_the_same_or_less() {
+    // At the limit itself, all but equal: but nobody knows how much longer it would have taken.
+    let (nearly, never) = (times(&[59.9, 59.8, 59.9, 59.9, 59.8]), times(&[60.0; 5]));
+    assert_eq!(judged(&never, &nearly).verdict, Verdict::Undecided);
+    assert_eq!(judged(&nearly, &never).verdict, Verdict::Undecided);
+    // Given up on both sides, in different pairs.
+    let mixed = (times(&[60.0, 1.0, 1.0, 1.1, 1.0]), times(&[1.0, 60.0, 50.0, 51.0, 60.0]));
+    assert_eq!(judged(&mixed.0, &mixed.1).verdict, Verdict::Undecided);
+}
+
+#[test]
+fn nothing_counts_as_the_least_there_can_be() {
+    let of = |values: &[f64]| -> Vec<Outcome> {
+        let measure = |&value: &f64| Measure { least: Some(0.1), unit: "%".to_owned(), ..Measure::time(value) };
+        (1..).zip(values.iter().map(measure)).map(|(seed, measure)| outcome(seed, measure)).collect()
+    };
+    let (none, some) = (of(&[0.0; 5]), of(&[10.0, 11.0, 9.0, 10.0, 10.0]));
+    let better = judged(&none, &some);
+    assert_eq!((better.verdict, better.treatment_median), (Verdict::Better, Some(0.0)));
+    assert!(better.remarks.iter().any(|it| it.contains("0 counts as 0.1")), "{:?}", better.remarks);
+    assert_eq!(judged(&none, &none).verdict, Verdict::Same);
+}
