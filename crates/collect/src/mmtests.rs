@@ -132,7 +132,10 @@ fn measures(table: &Table, column: usize) -> Measures {
     let measure = |line: &Line| {
         let &(value, _) = line.columns.get(column)?;
         let name = line.name.split_whitespace().collect::<Vec<_>>().join(" ");
-        Some((name, Measure { value, unit: String::new(), better: better(line), censored: false, least: None }))
+        Some((
+            name,
+            Measure { value, unit: String::new(), better: better(line), censored: false, least: None },
+        ))
     };
     table.lines.iter().filter_map(measure).collect()
 }

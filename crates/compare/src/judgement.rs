@@ -194,7 +194,10 @@ fn one(
     let (ours, theirs) = (ratio(&treatment), ratio(&baseline));
     if ours != treatment || theirs != baseline {
         let unit = metric.unit(contest.outcomes());
-        remarks.push(format!("0 counts as {}, half of the least that there can be", answer::value(least, &unit)));
+        remarks.push(format!(
+            "0 counts as {}, half of the least that there can be",
+            answer::value(least, &unit)
+        ));
     }
     let compared = match looked {
         Some(Looked { until, upto }) if contest.paired => {

@@ -90,7 +90,8 @@ fn what_was_given_up_is_not_called_the_same_or_less() {
 #[test]
 fn nothing_counts_as_the_least_there_can_be() {
     let of = |values: &[f64]| -> Vec<Outcome> {
-        let measure = |&value: &f64| Measure { least: Some(0.1), unit: "%".to_owned(), ..Measure::time(value) };
+        let measure =
+            |&value: &f64| Measure { least: Some(0.1), unit: "%".to_owned(), ..Measure::time(value) };
         (1..).zip(values.iter().map(measure)).map(|(seed, measure)| outcome(seed, measure)).collect()
     };
     let (none, some) = (of(&[0.0; 5]), of(&[10.0, 11.0, 9.0, 10.0, 10.0]));

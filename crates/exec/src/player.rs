@@ -27,7 +27,8 @@ pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remar
         censored: false,
         least: Some(percent(HALF)),
     };
-    let stall = Measure { least: Some(player.frame().0 as f64 * HALF), ..time(played.longest_stall_ns, never) };
+    let stall =
+        Measure { least: Some(player.frame().0 as f64 * HALF), ..time(played.longest_stall_ns, never) };
     // What never began was waited for as long as it stood still.
     let first = played.first_frame_ns.unwrap_or(played.longest_stall_ns);
     let measures = [

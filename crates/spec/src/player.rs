@@ -116,7 +116,8 @@ mod tests {
         let wrong = |from: &str, to: &str| read(&FILM.replace(from, to)).unwrap_err();
         assert!(wrong("\"read\"", "\"randrw\"").contains("rw: a player only reads"));
         assert!(wrong("frames = 25", "frames = 0").contains("frames: 0 is not sensible"));
-        assert!(wrong("64k", "128 MB").contains("bs: 128"));
+        let small = read(&FILM.replace("64 MiB", "64 KiB").replace("64k", "128k")).unwrap_err();
+        assert!(small.contains("bs: 128 KiB is more than filesize, 64 KiB"), "{small}");
         assert!(wrong("ahead = \"500ms\"", "ahead = \"1h\"").contains("ahead"));
         assert!(wrong("[player]", "rw = \"read\"\n[player]").contains("rw"));
     }

@@ -157,7 +157,8 @@ struct Used {
 
 fn replay(entries: &[Entry], steps: &[Step]) -> Result<(), String> {
     // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to wake several at once.
-    rustix::thread::set_current_timer_slack(NonZeroU64::new(1)).map_err(|e| format!("its timer slack: {e}"))?;
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
+        .map_err(|e| format!("its timer slack: {e}"))?;
     let mut used: BTreeMap<u32, Used> = BTreeMap::new();
     let mut buffer = vec![0; BUFFER];
     for step in steps {

@@ -147,7 +147,10 @@ fn mistakes_in_a_background() {
     );
     let processes = NOISE.find("[[process]]").unwrap();
     let found = mistakes(&NOISE[processes..], "");
-    assert_eq!(found, "1:1: a background needs at least one program, each under a [[process]] of its own");
+    assert_eq!(
+        found,
+        "1:1: a background needs a `workload`, or programs, each under a [[process]] of its own"
+    );
 }
 
 #[test]

@@ -5,4 +5,5 @@ mod damage;
 mod lab;
 mod matrix;
 mod mistakes;
+mod programs;
 mod small_lab;
