@@ -1,6 +1,6 @@
 //! What `strace -f -y -ttt -e trace=%file,getdents64` says of a program: the names that it used, in order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
 /// The first use of a name.
@@ -30,6 +30,30 @@ pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     let text = String::from_utf8_lossy(text);
     let mut reader = Reader { cwd, folders: BTreeMap::new(), unfinished: BTreeMap::new(), begun: None };
     text.lines().filter_map(|line| reader.line(line)).collect()
+}
+
+/// The exit status of the process that came first, once it has ended: `7 1700000000.1 +++ exited with 0 +++`.
+pub fn first_exit(text: &[u8]) -> Option<i32> {
+    let text = String::from_utf8_lossy(text);
+    let first = text.lines().next()?.split_whitespace().next()?;
+    let exits = text.lines().filter_map(|line| line.split_once(" +++ exited with "));
+    let mut own = exits.filter(|(head, _)| head.split_whitespace().next() == Some(first));
+    own.next()?.1.strip_suffix(" +++")?.parse().ok()
+}
+
+/// The processes that have not ended.
+pub fn running(text: &[u8]) -> BTreeSet<i32> {
+    let text = String::from_utf8_lossy(text);
+    let mut running = BTreeSet::new();
+    for (pid, rest) in text.lines().filter_map(|line| line.split_once(' ')) {
+        let Ok(pid) = pid.parse() else { continue };
+        if rest.contains(" +++ exited with ") || rest.contains(" +++ killed by ") {
+            running.remove(&pid);
+        } else if pid > 1 {
+            running.insert(pid);
+        }
+    }
+    running
 }
 
 struct Reader<'a> {
@@ -148,6 +172,16 @@ pub fn plain(path: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_process_may_end_before_others() {
+        let text =
+            b"7 1.0 execve(\"/bin/sh\", [\"sh\"], 0x7 /* 4 vars */) = 0\n8 1.1 +++ exited with 3 +++\n";
+        assert_eq!(first_exit(text), None);
+        assert_eq!(first_exit(&[text.as_slice(), b"7 1.2 +++ exited with 0 +++\n"].concat()), Some(0));
+        assert_eq!(first_exit(b""), None);
+        assert_eq!(running(text), BTreeSet::from([7]));
+    }
 
     #[test]
     fn names_are_read_in_order_with_what_failed_left_out() {

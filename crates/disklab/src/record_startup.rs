@@ -1,25 +1,24 @@
 //! `disklab record-startup`: a start-up workload of any command.
 
+mod here;
 mod needed;
 mod order;
 mod program;
 
 use std::io::Write;
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use clap::builder::NonEmptyStringValueParser;
 use disklab_collect::strace;
-use disklab_guest::startup::{ENVIRONMENT, SERVER};
+use disklab_guest::startup::ENVIRONMENT;
 use disklab_spec::startup::{EntryKind, Startup, Way};
 use disklab_units::Nanos;
-use tempfile::TempDir;
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::screen::Screen;
 use crate::whole_file;
 
+use here::{Server, traced, warm};
 use needed::Needed;
 
 /// Make a start-up workload of a command: the files that it uses, in what order and which parts of them, and how long it
@@ -80,7 +79,7 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let cwd = std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
     let server = Server::start(args)?;
-    let traced = traced(args)?;
+    let traced = traced(args, screen)?;
     let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
     drop(server);
     let warm = warm.into_iter().min().unwrap_or_default();
@@ -136,83 +135,6 @@ impl Args {
 
     fn server_words(&self) -> Vec<String> {
         self.server.split_whitespace().map(str::to_owned).collect()
-    }
-}
-
-/// What has to be running; it ends with this.
-struct Server(Option<Child>);
-
-impl Server {
-    fn start(args: &Args) -> Result<Self, Failure> {
-        let words = args.server_words();
-        let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
-        let mut server = Command::new(program);
-        server.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let server =
-            server.spawn().map_err(|e| Failure::mistaken(format!("{program} cannot be run: {e}")))?;
-        std::thread::sleep(SERVER);
-        Ok(Self(Some(server)))
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Some(server) = &mut self.0 {
-            // It may have ended by itself.
-            let _ = server.kill();
-            let _ = server.wait();
-        }
-    }
-}
-
-struct Traced {
-    text: Vec<u8>,
-}
-
-/// Runs it under strace.
-fn traced(args: &Args) -> Result<Traced, Failure> {
-    let file =
-        tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
-    let mut strace = Command::new("strace");
-    // With names of descriptors, times, and whole names.
-    strace.args(["-f", "-qq", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
-    strace.arg(file.path()).arg("--").args(&args.command).stdin(Stdio::null());
-    let home = home()?;
-    strace.env_clear().envs(args.environment()).env("HOME", home.path());
-    let status = strace.status().map_err(|error| {
-        Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
-    })?;
-    if !status.success() {
-        let what = format!(
-            "{} failed under strace ({status}): only a start that ends well can be recorded",
-            args.command.join(" ")
-        );
-        return Err(Failure::mistaken(what));
-    }
-    let text = std::fs::read(file.path())
-        .map_err(|e| Failure::cannot(format!("what strace wrote, {}: {e}", file.path().display())))?;
-    Ok(Traced { text })
-}
-
-/// A home without any settings, as the guest has it: what programs write there at their first start they write each time.
-fn home() -> Result<TempDir, Failure> {
-    tempfile::tempdir_in("/tmp").map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))
-}
-
-/// How long it takes with all its files in memory.
-fn warm(args: &Args) -> Result<Duration, Failure> {
-    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(Duration::ZERO) };
-    let home = home()?;
-    let mut started = Command::new(program);
-    started.args(arguments).env_clear().envs(args.environment()).env("HOME", home.path());
-    started.stdin(Stdio::null()).stdout(Stdio::null());
-    let begun = Instant::now();
-    let status = started.status();
-    let status = status.map_err(|e| Failure::cannot(format!("{program} cannot be run: {e}")))?;
-    if status.success() {
-        Ok(begun.elapsed())
-    } else {
-        Err(Failure::mistaken(format!("{} failed when it was run again ({status})", args.command.join(" "))))
     }
 }
 

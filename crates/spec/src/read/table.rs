@@ -14,6 +14,8 @@ use super::value::FromToml;
 pub struct Reader<'s> {
     file: Arc<str>,
     source: &'s str,
+    /// Where each begins.
+    lines: Vec<usize>,
     mistakes: RefCell<Vec<Mistake>>,
 }
 
@@ -44,7 +46,9 @@ impl<T: FromToml + PartialOrd + Display> Ranged for T {}
 impl<'s> Reader<'s> {
     /// `file` is only for messages.
     pub fn new(file: &str, source: &'s str) -> Self {
-        Self { file: file.into(), source, mistakes: RefCell::default() }
+        let after = source.match_indices('\n').map(|(end, _)| end + 1);
+        let lines = std::iter::once(0).chain(after).collect();
+        Self { file: file.into(), source, lines, mistakes: RefCell::default() }
     }
 
     /// Parses the source and hands its top table to `read`.
@@ -89,9 +93,9 @@ impl<'s> Reader<'s> {
         while !self.source.is_char_boundary(offset) {
             offset -= 1;
         }
-        let before = &self.source[..offset];
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().unwrap_or("").chars().count() + 1;
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let start = line.checked_sub(1).and_then(|line| self.lines.get(line)).copied().unwrap_or(0);
+        let column = self.source[start..offset].chars().count() + 1;
         Place { file: self.file.clone(), line: line as u32, column: column as u32, key }
     }
 }

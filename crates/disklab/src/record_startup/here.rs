@@ -1,0 +1,160 @@
+//! Runs what is recorded on this machine: under strace, and for its time.
+
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use disklab_collect::strace;
+use disklab_guest::startup::SERVER;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::Args;
+use crate::exit::Failure;
+use crate::screen::Screen;
+
+/// A start that takes longer is none.
+const LIMIT: Duration = Duration::from_secs(120);
+/// What it leaves running has so long to end.
+const GRACE: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(20);
+
+/// What has to be running; it ends with this.
+pub struct Server(Option<Child>);
+
+impl Server {
+    pub fn start(args: &Args) -> Result<Self, Failure> {
+        let words = args.server_words();
+        let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
+        let mut server = Command::new(program);
+        server.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let server =
+            server.spawn().map_err(|e| Failure::mistaken(format!("{program} cannot be run: {e}")))?;
+        std::thread::sleep(SERVER);
+        Ok(Self(Some(server)))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(server) = &mut self.0 {
+            // It may have ended by itself.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
+    }
+}
+
+pub struct Traced {
+    pub text: Vec<u8>,
+}
+
+/// Runs it under strace.
+pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
+    let file =
+        tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
+    let mut strace = Command::new("strace");
+    // With names of descriptors, times, and whole names.
+    strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
+    strace.arg(file.path()).arg("--").args(&args.command).stdin(Stdio::null());
+    let home = home()?;
+    strace.env_clear().envs(args.environment()).env("HOME", home.path());
+    let mut strace = strace.spawn().map_err(|error| {
+        Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
+    })?;
+    match ended(&mut strace, file.path())? {
+        End::Well => {}
+        End::Leaving => screen.remark(
+            "it ended and left processes running, which go on: what they did until then is recorded, and a start-up is over when the \
+             command ends",
+        ),
+        End::Badly(how) => {
+            return Err(Failure::mistaken(format!(
+                "{} failed under strace ({how}): only a start that ends well can be recorded",
+                args.command.join(" ")
+            )));
+        }
+        End::Never => {
+            return Err(Failure::mistaken(format!(
+                "{} did not end within {} s: a start-up is over when the command ends; let it end as soon as it is ready, \
+                 as `xterm -e /bin/true` does",
+                args.command.join(" "),
+                LIMIT.as_secs()
+            )));
+        }
+    }
+    let text = std::fs::read(file.path())
+        .map_err(|e| Failure::cannot(format!("what strace wrote, {}: {e}", file.path().display())))?;
+    Ok(Traced { text })
+}
+
+/// How the command came to its end.
+enum End {
+    Well,
+    /// Well, but not all that it started.
+    Leaving,
+    Badly(String),
+    Never,
+}
+
+/// strace goes on until all that was started has ended; the command itself may end before.
+fn ended(strace: &mut Child, output: &Path) -> Result<End, Failure> {
+    let failed = |e| Failure::cannot(format!("waiting for strace: {e}"));
+    let of = |status: ExitStatus| if status.success() { End::Well } else { End::Badly(status.to_string()) };
+    let begun = Instant::now();
+    let mut last = None;
+    loop {
+        if let Some(status) = strace.try_wait().map_err(failed)? {
+            return Ok(of(status));
+        }
+        let first = || std::fs::read(output).ok().and_then(|text| strace::first_exit(&text));
+        if last.is_none() {
+            last = first().map(|code| (code, Instant::now()));
+        }
+        let left = last.filter(|(_, since)| since.elapsed() > GRACE);
+        if left.is_some() || begun.elapsed() > LIMIT {
+            if left.is_none() {
+                let traced = std::fs::read(output).unwrap_or_default();
+                strace::running(&traced).into_iter().for_each(|pid| signal(pid, Signal::KILL));
+            }
+            // It lets go of what it traces.
+            signal(strace.id().cast_signed(), Signal::TERM);
+            strace.wait().map_err(failed)?;
+            return Ok(match left {
+                Some((0, _)) => End::Leaving,
+                Some((code, _)) => End::Badly(format!("exit status: {code}")),
+                None => End::Never,
+            });
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// It may have ended in this moment.
+fn signal(pid: i32, signal: Signal) {
+    if let Some(pid) = Pid::from_raw(pid) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// A home without any settings, as the guest has it: what programs write there at their first start they write each time.
+fn home() -> Result<TempDir, Failure> {
+    tempfile::tempdir_in("/tmp").map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))
+}
+
+/// How long it takes with all its files in memory.
+pub fn warm(args: &Args) -> Result<Duration, Failure> {
+    let [program, arguments @ ..] = args.command.as_slice() else { return Ok(Duration::ZERO) };
+    let home = home()?;
+    let mut started = Command::new(program);
+    started.args(arguments).env_clear().envs(args.environment()).env("HOME", home.path());
+    started.stdin(Stdio::null()).stdout(Stdio::null());
+    let begun = Instant::now();
+    let status = started.status();
+    let status = status.map_err(|e| Failure::cannot(format!("{program} cannot be run: {e}")))?;
+    if status.success() {
+        Ok(begun.elapsed())
+    } else {
+        Err(Failure::mistaken(format!("{} failed when it was run again ({status})", args.command.join(" "))))
+    }
+}
