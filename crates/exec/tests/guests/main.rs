@@ -11,6 +11,7 @@ mod decisions;
 mod faults;
 mod no_room;
 mod place;
+mod playing;
 mod power_cut;
 mod read_policies;
 mod repeatable;
@@ -44,6 +45,7 @@ fn main() {
         read_policies::tests(),
         repeatable::tests(),
         seeds::tests(),
+        playing::tests(),
         startup::tests(),
     ];
     let tests: Vec<Trial> = tests.into_iter().flatten().collect();

@@ -59,21 +59,26 @@ rate = "40 kB/s"
 "#;
 
 fn trials(limit: &str, axes: &str) -> Vec<Trial> {
-    let suite = format!(
-        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
-         runtime = {{ rotational = \"2s\", solid_state = \"200ms\" }}\n\
-         ramp = {{ rotational = \"1s\", solid_state = \"100ms\" }}\n[axes]\n{axes}\n"
-    );
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     for (name, text) in [("start", START.replace("LIMIT", limit)), ("readers", READERS.to_owned())] {
         let read = |table: &Table| Workload::read(name, table);
         lab.workloads.insert(name.to_owned(), Reader::new(name, &text).read(read).unwrap());
     }
-    trials_of(&suite, &lab)
+    lab_trials(&lab, axes)
+}
+
+/// Short ones, of a suite with these axes.
+pub fn lab_trials(lab: &Lab, axes: &str) -> Vec<Trial> {
+    let suite = format!(
+        "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nkernel = \"newest\"\n\
+         runtime = {{ rotational = \"2s\", solid_state = \"200ms\" }}\n\
+         ramp = {{ rotational = \"1s\", solid_state = \"100ms\" }}\n[axes]\n{axes}\n"
+    );
+    trials_of(&suite, lab)
 }
 
 /// The outcome of each, in order, and the steps of its guest.
-fn outcomes(trials: &[Trial]) -> Vec<(Outcome, Vec<Value>)> {
+pub fn outcomes(trials: &[Trial]) -> Vec<(Outcome, Vec<Value>)> {
     let here = tempfile::tempdir().unwrap();
     let (installation, cache) = (Installation::find().unwrap(), place::cache());
     let (_, folder) = summary_on(place::kernel(), &installation, &cache, trials, here.path(), 2);
@@ -91,7 +96,7 @@ fn outcomes(trials: &[Trial]) -> Vec<(Outcome, Vec<Value>)> {
     record.outcomes().into_iter().map(of).collect()
 }
 
-fn measure(outcome: &Outcome, name: &str) -> f64 {
+pub fn measure(outcome: &Outcome, name: &str) -> f64 {
     let found = outcome.measures.get(name);
     found.unwrap_or_else(|| panic!("no {name}: {:?} {:?}", outcome.reason, outcome.measures)).value
 }
