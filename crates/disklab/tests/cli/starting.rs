@@ -137,3 +137,27 @@ fn what_cannot_be_recorded_is_told() {
         left.all(|it| !["fails.toml", "gone.toml"].contains(&it.file_name().to_str().unwrap_or_default()))
     );
 }
+
+#[test]
+fn what_goes_on_and_what_opens_much_is_recorded() {
+    let Some(here) = place() else { return };
+    let here = here.path();
+    let leaves = run(here, &["record-startup", "leaves", "--", "sh", "-c", "sleep 5 & cat /etc/passwd"]);
+    assert_eq!(leaves.status, Some(0), "{}", leaves.err);
+    assert!(leaves.err.contains("it ended and left processes running"), "{}", leaves.err);
+    assert!(here.join("home/lab/workloads/leaves.toml").exists());
+
+    // Not in /tmp, which is no disk.
+    let many = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("a folder");
+    for number in 0..10_000 {
+        fs::write(many.path().join(number.to_string()), "1").expect("a file");
+    }
+    let script = format!("cat {}/* > /dev/null", many.path().display());
+    let opens = run(here, &["record-startup", "opens", "--", "sh", "-c", &script]);
+    assert_eq!(opens.status, Some(0), "{}", opens.err);
+    let lab = Lab::load(&here.join("home/lab")).expect("what was made can be read");
+    let startup = lab.workloads["opens"].startup.as_ref().expect("a start");
+    let own = startup.files.iter().filter(|entry| Path::new(&entry.path).starts_with(many.path()));
+    // And their folder.
+    assert_eq!(own.count(), 10_001);
+}
