@@ -31,21 +31,19 @@ pub fn measure(
     seed: Seed,
     steps: &mut Steps,
 ) -> Result<(), Failure> {
-    let failed = |e: std::io::Error| format!("{STEP}: {file}: {e}");
-    let file_ = File::open(file).map_err(failed)?;
-    let size = file_.metadata().map_err(failed)?.len();
-    let reader = Reader {
-        player: *player,
-        places: size / player.bs.0.max(1),
-        random: Random::new(seed),
-        file: file_,
-        reads: 0,
-    };
     startup::settle();
     let (tell, told) = channel();
     let started = Instant::now();
-    // A thread of its own: to a scheduler, a process that has just begun.
-    let thread = std::thread::Builder::new().spawn(move || reader.play(length, &tell));
+    // A thread of its own: to a scheduler, a process that has just begun. It opens its file too: others may keep that from it.
+    let (what, path) = (*player, file.to_owned());
+    let play = move || {
+        let played = Reader::open(what, &path, seed).and_then(|mut reader| reader.frames(length, &tell));
+        if let Err(error) = played {
+            // Nobody listens any more when the time is over.
+            let _ = tell.send(News::Failed(error.to_string()));
+        }
+    };
+    let thread = std::thread::Builder::new().spawn(play);
     thread.map_err(|e| format!("{STEP}: a thread: {e}"))?;
     let due = player.due(length);
     let mut ready = vec![None; usize::try_from(due).unwrap_or(usize::MAX).min(1 << 24)];
@@ -91,11 +89,10 @@ struct Reader {
 }
 
 impl Reader {
-    /// Nobody listens any more when the time is over.
-    fn play(mut self, length: Nanos, tell: &Sender<News>) {
-        if let Err(error) = self.frames(length, tell) {
-            let _ = tell.send(News::Failed(error.to_string()));
-        }
+    fn open(player: Player, path: &str, seed: Seed) -> std::io::Result<Self> {
+        let file = File::open(path)?;
+        let places = file.metadata()?.len() / player.bs.0.max(1);
+        Ok(Self { player, file, places, random: Random::new(seed), reads: 0 })
     }
 
     fn frames(&mut self, length: Nanos, tell: &Sender<News>) -> std::io::Result<()> {
