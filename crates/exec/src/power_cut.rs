@@ -14,6 +14,7 @@ use disklab_guest::plan::{Look, POOL, Plan};
 use disklab_guest::power_cut::{Wanted, images};
 use disklab_kernels::Kernel;
 use disklab_spec::power_cut::{Flushes, PowerCut as Asked};
+use disklab_spec::suite::metric::SURVIVED;
 use disklab_spec::{Filesystem, Trial};
 use disklab_units::{Bytes, Nanos};
 use std::fs;
@@ -140,6 +141,7 @@ pub fn measures(
         least: None,
     };
     Ok([
+        (SURVIVED, Measure::rate(cuts.len() as f64, "cuts")),
         ("slowest mount after a cut", Measure::time(slowest as f64)),
         ("fsynced records, all found", Measure::rate(most(|cut| cut.acknowledged), "records")),
         ("unflushed blocks lost", lost),

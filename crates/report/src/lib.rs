@@ -29,6 +29,7 @@ pub mod panel;
 pub mod pictures;
 pub mod raster;
 pub mod source;
+pub mod survival;
 pub mod tally;
 pub mod text;
 pub mod to_watch;

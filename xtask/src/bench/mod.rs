@@ -14,6 +14,7 @@ mod memory;
 mod rate;
 mod report;
 mod start;
+mod starts;
 mod trace;
 
 use comfy_table::{CellAlignment, Table, presets};
@@ -77,12 +78,13 @@ fn goal_in_words(goal: Option<f64>, unit: &str) -> String {
 type Section = fn(&guest::Place) -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need a kernel.
-const SECTIONS: [(&str, Section); 5] = [
+const SECTIONS: [(&str, Section); 6] = [
     ("calendar", calendar::run),
     ("requests", rate::run),
     ("start", start::run),
     ("memory", memory::run),
     ("cells", cells::run),
+    ("starts", starts::run),
 ];
 
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;

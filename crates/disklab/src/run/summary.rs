@@ -6,6 +6,7 @@ use disklab_collect::Spread;
 use disklab_compare::{Judgement, Metric, answer, asked};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
+use disklab_report::survival;
 use disklab_report::source::{Records, Source, Wanted};
 use disklab_store::Record;
 use disklab_units::prose::digits;
@@ -51,7 +52,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let said = |source: &Source| source.sentences().into_iter().chain(source.seeds_to_decide());
     let verdicts = source.iter().flat_map(said).map(|sentence| format!("{sentence}."));
     let medians = "Numbers are medians over seeds; the bars are disks, reads of the busiest reader and busy of all the time.";
-    for text in verdicts.chain([medians.to_owned(), report.validity.to_owned()]) {
+    let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
+    for text in verdicts.chain(survived).chain([medians.to_owned(), report.validity.to_owned()]) {
         for line in words::wrapped(&text, screen.width, "  ") {
             writeln!(out, "{line}")?;
         }

@@ -54,7 +54,9 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
     if !outcome.measures.is_empty() {
         section("measured", screen, &mut out)?;
         for (name, measure) in &outcome.measures {
-            say(&format!("{name}: {}", answer::value(measure.value, &measure.unit)), screen, &mut out)?;
+            let more = if measure.censored { "> " } else { "" };
+            let value = answer::value(measure.value, &measure.unit);
+            say(&format!("{name}: {more}{value}"), screen, &mut out)?;
         }
     }
     for remark in &outcome.remarks {
@@ -64,6 +66,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         left.settings(screen, &mut out)?;
         left.commands(screen, &mut out)?;
         left.phases(screen, &mut out)?;
+        left.power_cuts(screen, &mut out)?;
         if outcome.status != Status::Ok {
             left.last_words(screen, &mut out)?;
         }
@@ -259,6 +262,28 @@ impl Left {
             }
         }
         Ok(())
+    }
+
+    fn power_cuts(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+        let cuts = self.closing.as_ref().map_or(&[][..], |closing| &closing.power_cuts);
+        if cuts.is_empty() {
+            return Ok(());
+        }
+        section("power cuts", screen, out)?;
+        let heads = ["cut", "at", "fsynced records", "unflushed blocks", "of them lost", "writes on their way"];
+        let columns = heads.map(|head| (head, Side::Right));
+        let mut table = Table::new(&columns, screen.color);
+        for (number, cut) in cuts.iter().enumerate() {
+            table.row([
+                (number + 1).to_string(),
+                cut.at.to_string(),
+                cut.acknowledged.to_string(),
+                cut.unsure.to_string(),
+                cut.lost.to_string(),
+                cut.on_the_way.to_string(),
+            ]);
+        }
+        table.print(screen, "", out)
     }
 
     fn last_words(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {

@@ -13,6 +13,7 @@ use crate::merge::made_with;
 use crate::overview::overview;
 use crate::panel::{Panel, Piece};
 use crate::source::{RECORD, Source};
+use crate::survival;
 
 pub const PANEL: Panel =
     Panel { place: 10, name: "question", title: "Question and answer", pictures: "overview", draw };
@@ -42,6 +43,7 @@ fn answer(source: &Source) -> Markup {
                 (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 { ", the limit holding for each of these by itself" } "." }
         }
+        @for sentence in source.records.iter().filter_map(survival::sentence) { p { (sentence) "." } }
     }
 }
 

@@ -1,0 +1,26 @@
+//! `bfq-startup` on one hard disk, one seed of five, two guests at a time: virtual against wall time.
+
+use super::Figure;
+use super::guest::Place;
+use super::start::{carry_out, trials};
+use std::time::Instant;
+
+const ARRAY: &str = "bfq-hdd";
+/// Of the suite.
+const SEEDS: f64 = 5.0;
+const JOBS: usize = 2;
+
+pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
+    let mut trials = trials(place, "bfq-startup")?;
+    trials.retain(|trial| trial.array.name == ARRAY);
+    let begun = Instant::now();
+    let outcomes = carry_out(place, &trials, JOBS, &|_| ())?;
+    let wall = begun.elapsed().as_secs_f64();
+    let seconds: f64 = outcomes.iter().map(|it| it.virtual_ns.unwrap_or_default().as_secs_f64()).sum();
+    let minutes = wall * SEEDS / 60.0;
+    Ok(vec![
+        Figure::new(format!("virtual s a wall s: bfq-startup on {ARRAY}"), format!("{:.0}", seconds / wall)),
+        Figure::new(format!("bfq-startup on {ARRAY}, {SEEDS} seeds, wall min"), format!("{minutes:.1}"))
+            .at_most(minutes, 20.0, None, " min"),
+    ])
+}
