@@ -147,7 +147,7 @@ fn written(args: &Args, startup: &Startup) -> String {
     );
     for (key, words) in [("environment", &startup.environment), ("server", &startup.server)] {
         if !words.is_empty() {
-            text += &format!("{key} = [{}]\n", list(words));
+            text = format!("{text}{key} = [{}]\n", list(words));
         }
     }
     text += "files = [\n";

@@ -15,11 +15,10 @@ pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remar
     let lines = steps.split(|&byte| byte == b'\n');
     let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
     let step = said.rfind(|step| step["step"] == STEP).ok_or("the guest says nothing of a player")?;
-    let played: Played =
-        serde_json::from_value(step["played"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
-    let never = played.first_frame_ns.is_none();
+    let seen: Played = serde_json::from_value(step["played"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+    let never = seen.first_frame_ns.is_none();
     let time = |ns: u64, censored| Measure { censored, ..Measure::time(ns as f64) };
-    let percent = |frames: f64| frames * 100.0 / played.due.max(1) as f64;
+    let percent = |frames: f64| frames * 100.0 / seen.due.max(1) as f64;
     let share = |frames: u64| Measure {
         value: percent(frames as f64),
         unit: "%".to_owned(),
@@ -27,14 +26,13 @@ pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remar
         censored: false,
         least: Some(percent(HALF)),
     };
-    let stall =
-        Measure { least: Some(player.frame().0 as f64 * HALF), ..time(played.longest_stall_ns, never) };
+    let stall = Measure { least: Some(player.frame().0 as f64 * HALF), ..time(seen.longest_stall_ns, never) };
     // What never began was waited for as long as it stood still.
-    let first = played.first_frame_ns.unwrap_or(played.longest_stall_ns);
+    let first = seen.first_frame_ns.unwrap_or(seen.longest_stall_ns);
     let measures = [
         (FIRST_FRAME, time(first, never)),
-        (FRAMES_LOST, share(played.lost)),
-        (FRAMES_LATE, share(played.late)),
+        (FRAMES_LOST, share(seen.lost)),
+        (FRAMES_LATE, share(seen.late)),
         (LONGEST_STALL, stall),
     ];
     let late = Remark::NotWithin { what: FIRST_FRAME.to_owned(), limit: Nanos(first) };

@@ -19,7 +19,11 @@ pub fn sentence(record: &Record) -> Option<String> {
     let failed = outcomes.iter().filter(|outcome| outcome.status == Status::Failed).count();
     let rest = match failed {
         0 => String::new(),
-        _ => format!("; {} failed, and say what was lost: disklab show {}", count(failed, "trial"), record_name(record)),
+        _ => format!(
+            "; {} failed, and say what was lost: disklab show {}",
+            count(failed, "trial"),
+            record_name(record)
+        ),
     };
     Some(format!("After each of {cuts} in {trials}, everything that had been promised was found{rest}"))
 }

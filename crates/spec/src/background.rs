@@ -220,16 +220,12 @@ fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
     let name: String = table.required("workload")?;
     // One that has mistakes is known.
     let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_fio));
-    match loads().find(|(known, _)| **known == name) {
-        Some((_, workload)) => workload.clone(),
-        None => {
-            table.wrong(
-                "workload",
-                unknown("workload of fio's", &name, loads().map(|(known, _)| known.as_str())),
-            );
-            None
-        }
+    let found = loads().find(|(known, _)| **known == name);
+    if found.is_none() {
+        let known = loads().map(|(known, _)| known.as_str());
+        table.wrong("workload", unknown("workload of fio's", &name, known));
     }
+    found.and_then(|(_, workload)| workload.clone())
 }
 
 fn command(table: &Table<'_, '_>, has_trees: bool) -> Option<Vec<String>> {

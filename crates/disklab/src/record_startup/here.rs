@@ -115,7 +115,9 @@ fn ended(strace: &mut Child, output: &Path) -> Result<End, Failure> {
         if left.is_some() || begun.elapsed() > LIMIT {
             if left.is_none() {
                 let traced = std::fs::read(output).unwrap_or_default();
-                strace::running(&traced).into_iter().for_each(|pid| signal(pid, Signal::KILL));
+                for pid in strace::running(&traced) {
+                    signal(pid, Signal::KILL);
+                }
             }
             // It lets go of what it traces.
             signal(strace.id().cast_signed(), Signal::TERM);

@@ -6,8 +6,8 @@ use disklab_collect::Spread;
 use disklab_compare::{Judgement, Metric, answer, asked};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
-use disklab_report::survival;
 use disklab_report::source::{Records, Source, Wanted};
+use disklab_report::survival;
 use disklab_store::Record;
 use disklab_units::prose::digits;
 

@@ -270,7 +270,8 @@ impl Left {
             return Ok(());
         }
         section("power cuts", screen, out)?;
-        let heads = ["cut", "at", "fsynced records", "unflushed blocks", "of them lost", "writes on their way"];
+        let heads =
+            ["cut", "at", "fsynced records", "unflushed blocks", "of them lost", "writes on their way"];
         let columns = heads.map(|head| (head, Side::Right));
         let mut table = Table::new(&columns, screen.color);
         for (number, cut) in cuts.iter().enumerate() {

@@ -37,8 +37,8 @@ pub fn measure(
     // A thread of its own: to a scheduler, a process that has just begun. It opens its file too: others may keep that from it.
     let (what, path) = (*player, file.to_owned());
     let play = move || {
-        let played = Reader::open(what, &path, seed).and_then(|mut reader| reader.frames(length, &tell));
-        if let Err(error) = played {
+        let read = Reader::open(what, &path, seed).and_then(|mut reader| reader.frames(length, &tell));
+        if let Err(error) = read {
             // Nobody listens any more when the time is over.
             let _ = tell.send(News::Failed(error.to_string()));
         }
@@ -67,14 +67,14 @@ pub fn measure(
             }
         }
     }
-    let played = match begun {
+    let result = match begun {
         Some(begun) => {
             let first = begun.duration_since(started).as_nanos() as u64;
             Played::of(first, &ready, due, player.frame().0, length.0)
         }
         None => Played::never(due, LIMIT.as_nanos() as u64),
     };
-    steps.say(&json!({"step": STEP, "played": played}));
+    steps.say(&json!({"step": STEP, "played": result}));
     Ok(())
 }
 

@@ -101,11 +101,11 @@ pub fn settle() {
 /// that takes one at a time (`blk_mq_dispatch_rq_list` comes before the software queues).
 fn surrounded(limit: Duration) -> Result<bool, Failure> {
     let (tell, told) = channel();
-    let make = move || {
+    let begin = move || {
         // Nobody listens once it is given up.
         let _ = tell.send(surroundings());
     };
-    std::thread::Builder::new().spawn(make).map_err(|e| format!("{STEP}: a thread: {e}"))?;
+    std::thread::Builder::new().spawn(begin).map_err(|e| format!("{STEP}: a thread: {e}"))?;
     match told.recv_timeout(limit) {
         Ok(made) => made.map(|()| true),
         Err(RecvTimeoutError::Timeout) => Ok(false),

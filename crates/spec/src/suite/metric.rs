@@ -21,7 +21,8 @@ pub const SURVIVED: &str = "power cuts survived";
 
 /// fio's, and what trials measure besides. fio's are also of one direction: `read p99`.
 const FIO: [&str; 6] = ["iops", "bandwidth", "mean", "p50", "p99", "p99.9"];
-const OTHERS: [&str; 8] = [SURVIVED, READ, WRITTEN, STARTUP, FIRST_FRAME, FRAMES_LOST, FRAMES_LATE, LONGEST_STALL];
+const OTHERS: [&str; 8] =
+    [SURVIVED, READ, WRITTEN, STARTUP, FIRST_FRAME, FRAMES_LOST, FRAMES_LATE, LONGEST_STALL];
 
 /// Reads `metrics`; the first is what a run's last sentences are about. Empty: what is usual.
 pub fn read(table: &Table<'_, '_>) -> Vec<String> {
