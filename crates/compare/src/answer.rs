@@ -208,7 +208,7 @@ mod tests {
             trials: (5, 5),
             unit: "1/s".to_owned(),
             better: disklab_stats::Better::Higher,
-            given_up: (false, false),
+            given_up: (None, None),
             treatment_median: None,
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),

@@ -130,8 +130,8 @@ fn contest<'a>(
 pub struct Values {
     pub treatment: Vec<f64>,
     pub baseline: Vec<f64>,
-    /// Whether any of the treatment was given up, and is more than its value; and of the baseline.
-    pub given_up: (bool, bool),
+    /// The least value at which a trial of the treatment was given up, so that it is more than that; and of the baseline.
+    pub given_up: (Option<f64>, Option<f64>),
     /// Of the pairs, rising; empty where nothing is paired.
     pub seeds: Vec<u32>,
     /// Why trials are left out.
@@ -141,13 +141,17 @@ pub struct Values {
 impl Values {
     fn put_treatment(&mut self, (value, given_up): (f64, bool)) {
         self.treatment.push(value);
-        self.given_up.0 |= given_up;
+        self.given_up.0 = least(self.given_up.0, given_up.then_some(value));
     }
 
     fn put_baseline(&mut self, (value, given_up): (f64, bool)) {
         self.baseline.push(value);
-        self.given_up.1 |= given_up;
+        self.given_up.1 = least(self.given_up.1, given_up.then_some(value));
     }
+}
+
+fn least(one: Option<f64>, other: Option<f64>) -> Option<f64> {
+    one.into_iter().chain(other).min_by(f64::total_cmp)
 }
 
 impl<'a> Contest<'a> {
@@ -179,7 +183,7 @@ impl<'a> Contest<'a> {
         let mut values = Values {
             treatment: Vec::new(),
             baseline: Vec::new(),
-            given_up: (false, false),
+            given_up: (None, None),
             seeds: Vec::new(),
             remarks,
         };

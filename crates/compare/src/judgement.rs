@@ -115,9 +115,9 @@ pub struct Judgement {
     pub unit: String,
     #[serde(skip)]
     pub better: Better,
-    /// Whether any trial of the treatment is more than its value, and of the baseline.
+    /// The least value at which a trial of the treatment was given up, so that it is more than that; and of the baseline.
     #[serde(skip)]
-    pub given_up: (bool, bool),
+    pub given_up: (Option<f64>, Option<f64>),
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
@@ -239,7 +239,7 @@ impl Judgement {
     /// A trial that was given up is more than its value. So is the change, if it is of the treatment: that more is certain
     /// stays so, that it is less or the same does not. Of the baseline it is the other way round.
     fn heed_given_up(&mut self) {
-        let (treatment, baseline) = self.given_up;
+        let (treatment, baseline) = (self.given_up.0.is_some(), self.given_up.1.is_some());
         let Some(change) = self.change.as_mut().filter(|_| treatment || baseline) else { return };
         if treatment {
             change.high = f64::INFINITY;
@@ -254,6 +254,16 @@ impl Judgement {
             self.verdict = Verdict::Undecided;
             self.seeds_to_decide = None;
         }
+    }
+
+    /// As far as they are known: `> 60 s`.
+    pub fn medians_in_words(&self) -> (String, String) {
+        let told = |median: Option<f64>, given_up: Option<f64>| {
+            let Some(median) = median else { return "-".to_owned() };
+            let more = if given_up.is_some_and(|limit| limit <= median) { "> " } else { "" };
+            format!("{more}{}", answer::value(median, &self.unit))
+        };
+        (told(self.treatment_median, self.given_up.0), told(self.baseline_median, self.given_up.1))
     }
 
     /// `5`, or `5 and 7` where nothing is paired.

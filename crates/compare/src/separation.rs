@@ -192,22 +192,51 @@ fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<Strin
         None => "on one disk, another one from seed to seed".to_owned(),
     };
     let most = Unit::Share.show(most);
+    let (even_shares, ranked) = shares(even);
+    let order = if ranked { ", whichever has most first" } else { "" };
     Some(format!(
-        "{} spreads reads {} % over its disks, where {} has {most} {where_to}",
-        even.name,
-        shares(even),
-        uneven.name
+        "{} spreads reads {even_shares} % over its disks{order}, where {} has {most} {where_to}",
+        even.name, uneven.name
     ))
 }
 
-/// The medians of each disk's share in whole per cent: `12/12/13`.
-fn shares(side: Side) -> String {
-    let disks = side.samples.iter().map(|sample| sample.devices.len()).max().unwrap_or(0);
-    let share = |index: usize| {
-        let all = side.samples.iter().filter_map(|sample| sample.devices.get(index)?.read_share);
-        Spread::of(all).map_or_else(|| "-".to_owned(), |share| format!("{:.0}", share.median * 100.0))
+/// In whole per cent: `12/12/13`; and whether by rank.
+fn shares(side: Side) -> (String, bool) {
+    let (shares, ranked) = read_shares(side.samples);
+    let told =
+        |share: &Option<f64>| share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}", share * 100.0));
+    (shares.iter().map(told).collect::<Vec<_>>().join("/"), ranked)
+}
+
+/// The medians over trials of each disk's share of reads, 0 to 1. Where it is another disk from trial to trial that has most,
+/// these would say that all have as much: then, and true is told, of the disk with most in each trial, of the next, and so on.
+pub fn read_shares(samples: &[&Sample]) -> (Vec<Option<f64>>, bool) {
+    let of = |sample: &&Sample| -> Vec<Option<f64>> {
+        sample.devices.iter().map(|disk| disk.read_share).collect()
     };
-    (0..disks).map(share).collect::<Vec<_>>().join("/")
+    let trials: Vec<Vec<Option<f64>>> = samples.iter().map(of).collect();
+    let by_disk = medians(&trials);
+    let descending = |trial: &Vec<Option<f64>>| {
+        let mut ranked = trial.clone();
+        ranked.sort_by(|one, other| other.unwrap_or(-1.0).total_cmp(&one.unwrap_or(-1.0)));
+        ranked
+    };
+    let by_rank = medians(&trials.iter().map(descending).collect::<Vec<_>>());
+    let most = |shares: &[Option<f64>]| shares.iter().copied().flatten().fold(0.0, f64::max);
+    if most(&by_rank) > most(&by_disk) + WANDERS { (by_rank, true) } else { (by_disk, false) }
+}
+
+/// By so much the busiest disk's share differs from the greatest of the disks' own medians, where it is not the same disk.
+const WANDERS: f64 = 0.05;
+
+/// Place by place.
+fn medians(trials: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
+    let places = trials.iter().map(Vec::len).max().unwrap_or(0);
+    let median = |place: usize| {
+        let all = trials.iter().filter_map(|trial| trial.get(place).copied().flatten());
+        Spread::of(all).map(|share| share.median)
+    };
+    (0..places).map(median).collect()
 }
 
 /// The disk with most reads, if it is the same in all trials.

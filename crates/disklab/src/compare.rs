@@ -258,13 +258,10 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
         let mut table = Table::new(&columns, screen.color);
         let same = |it: &&Judgement| it.cell == first.cell && it.metric == first.metric;
         let own: Vec<&Judgement> = judgements.iter().filter(same).collect();
-        let median = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_owned(), |value| answer::value(value, &first.unit))
-        };
         table.row([
             first.baseline.clone(),
             String::new(),
-            median(first.baseline_median),
+            first.medians_in_words().1,
             String::new(),
             String::new(),
             "baseline".to_owned(),
@@ -274,7 +271,7 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
             table.row([
                 it.treatment.clone(),
                 it.trials_in_words(),
-                median(it.treatment_median),
+                it.medians_in_words().0,
                 change,
                 interval,
                 screen.paint(&verdict(it), it.verdict.into()),

@@ -17,9 +17,18 @@ pub struct Fate {
 
 /// In the order of the trials. `goes_on`: somebody still runs them.
 pub fn fates<'a>(trials: impl IntoIterator<Item = TrialRow<'a>>, goes_on: bool) -> Vec<Fate> {
+    fates_in(trials, goes_on, None)
+}
+
+/// What was given up in another metric than this one is none.
+pub fn fates_in<'a>(
+    trials: impl IntoIterator<Item = TrialRow<'a>>,
+    goes_on: bool,
+    metric: Option<&str>,
+) -> Vec<Fate> {
     let mut fates: Vec<(String, bool, Vec<String>)> = Vec::new();
     for trial in trials {
-        let Some((fate, failed)) = fate(&trial, goes_on) else { continue };
+        let Some((fate, failed)) = fate(&trial, goes_on, metric) else { continue };
         let seed = trial.seed_index.map_or_else(|| trial.trial.to_owned(), |seed| seed.to_string());
         match fates.iter_mut().find(|(known, ..)| *known == fate) {
             Some((.., seeds)) => seeds.push(seed),
@@ -34,7 +43,7 @@ pub fn fates<'a>(trials: impl IntoIterator<Item = TrialRow<'a>>, goes_on: bool) 
 }
 
 /// And whether something went wrong; `None` of a trial that nothing has to be said of.
-fn fate(trial: &TrialRow, goes_on: bool) -> Option<(String, bool)> {
+fn fate(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String, bool)> {
     Some(match trial.status {
         None | Some(Status::Interrupted) if goes_on => (NOT_YET.to_owned(), false),
         None => (NOT_RUN.to_owned(), false),
@@ -43,8 +52,11 @@ fn fate(trial: &TrialRow, goes_on: bool) -> Option<(String, bool)> {
         Some(Status::Ok) => {
             let doubts = trial.remarks.iter().filter(|remark| remark.doubts());
             let doubts: Vec<String> = doubts.map(ToString::to_string).collect();
-            if let Some(late) = trial.remarks.iter().find(|remark| matches!(remark, Remark::NotWithin { .. }))
-            {
+            let is_late = |remark: &&Remark| match remark {
+                Remark::NotWithin { what, .. } => metric.is_none_or(|metric| metric == what),
+                _ => false,
+            };
+            if let Some(late) = trial.remarks.iter().find(is_late) {
                 return Some((late.to_string(), true));
             }
             if doubts.is_empty() {

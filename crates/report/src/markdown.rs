@@ -78,7 +78,7 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
                 let mark = if fate.failed { "✕ " } else { "" };
                 format!("{mark}{}, {}: {}", group.title(), choice.value, fate.text)
             };
-            failures.extend(choice.fates().into_iter().map(told));
+            failures.extend(choice.fates(metric).into_iter().map(told));
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
@@ -92,7 +92,7 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
 /// `173, +4.2 % better`; `✕` where no trial has a result.
 fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> String {
     let Some(spread) = choice.spread(metric) else {
-        let (words, failed) = choice.without_result();
+        let (words, failed) = choice.without_result(metric);
         return if failed { "✕".to_owned() } else { words.to_owned() };
     };
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
@@ -100,8 +100,8 @@ fn field(source: &Source, group: &Group, choice: &Choice, metric: &Metric) -> St
     let median = judgement.and_then(|it| it.treatment_median).unwrap_or(spread.median);
     let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
     let verdict = if told.is_empty() { told } else { format!(", {told}") };
-    let failed = if choice.has_failed() { " ✕" } else { "" };
-    plain(&format!("{}{verdict}{failed}", answer::value(median, &unit)))
+    let failed = if choice.has_failed(metric) { " ✕" } else { "" };
+    plain(&format!("{}{verdict}{failed}", choice.known(metric, median, &unit)))
 }
 
 /// Text that is nothing but text in Markdown, on one line.

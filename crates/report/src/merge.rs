@@ -110,6 +110,9 @@ pub struct Measured {
     /// Of the writes alone.
     pub write: Option<Numbers>,
     pub disks: Vec<Disk>,
+    /// As [`disklab_compare::separation::read_shares`] has it.
+    #[serde(skip)]
+    pub read_shares: Vec<Option<f64>>,
 }
 
 #[derive(Debug, Serialize)]
@@ -266,6 +269,7 @@ impl Measured {
             read: alone(|sample| sample.read.as_ref()),
             write: alone(|sample| sample.write.as_ref()),
             disks: disks(samples),
+            read_shares: disklab_compare::separation::read_shares(samples).0,
         })
     }
 

@@ -196,10 +196,15 @@ impl<'a> Source<'a> {
             certain.cmp(other).then(size.total_cmp(another))
         });
         let place = |it: &Judgement| self.groups.iter().position(|group| group.cell == it.cell);
+        let first = self.metrics.first();
+        let has_failed = |group: &Group| {
+            group.choices.iter().any(|choice| first.is_some_and(|metric| choice.has_failed(metric)))
+        };
         let with_result =
             |group: &Group| group.choices.iter().any(|choice| choice.results().next().is_some());
         greatest
             .and_then(|(_, it)| place(it))
+            .or_else(|| self.groups.iter().position(has_failed))
             .or_else(|| self.groups.iter().position(with_result))
             .unwrap_or(0)
     }

@@ -99,7 +99,7 @@ mod tests {
             paired: true,
             trials: (5, 5),
             unit: "1/s".to_owned(),
-            given_up: (false, false),
+            given_up: (None, None),
             better,
             treatment_median: Some(100.0 + percent),
             baseline_median: Some(100.0),

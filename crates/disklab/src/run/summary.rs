@@ -116,8 +116,8 @@ fn columns() -> [Column; 8] {
         right("p99", 3, |it| time(it.all.p99_ns)),
         right("p99.9", 0, |it| time(it.all.p99_9_ns)),
         left("reads", 3, |it| {
-            let shares: Vec<Option<f64>> = medians(it, |disk| disk.read_share);
-            sparkline(&shares, shares.iter().flatten().copied().fold(0.0, f64::max))
+            let shares = &it.read_shares;
+            sparkline(shares, shares.iter().flatten().copied().fold(0.0, f64::max))
         }),
         left("busy", 2, |it| sparkline(&medians(it, |disk| Some(disk.utilisation)), 1.0)),
     ]

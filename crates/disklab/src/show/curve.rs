@@ -12,6 +12,8 @@ use crate::screen::{Paint, Screen};
 const ROWS: usize = 14;
 /// Wider than this a curve says no more.
 const WIDEST: usize = 100;
+/// On less, the numbers beside the axes are cut off.
+const NARROWEST: usize = 56;
 
 /// Nothing where fio's report in `raw` has no histogram, or cannot be read.
 pub fn print(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
@@ -25,6 +27,9 @@ pub fn print(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Fai
             })
         })
         .collect();
+    if screen.width < NARROWEST && !points.is_empty() {
+        return Ok(writeln!(out, "\nlatency as a curve: from {NARROWEST} columns on")?);
+    }
     let lines = terminal::percentiles(&points, screen.width.min(WIDEST), ROWS);
     if !lines.is_empty() {
         writeln!(out, "\n{}", screen.paint("latency of all requests, the fastest first", Paint::Strong))?;

@@ -39,6 +39,8 @@ struct Bar<'s> {
     series: usize,
     /// Least, median and greatest over the seeds.
     seeds: Option<(f64, f64, f64)>,
+    /// As far as it is known.
+    median: Option<String>,
     /// The change and the verdict, where there is one.
     told: String,
     fates: Vec<Fate>,
@@ -53,9 +55,8 @@ impl Bar<'_> {
     }
 
     /// Right of the bar: the median over the change.
-    fn texts(&self, value: &dyn Fn(f64) -> String) -> [String; 2] {
-        let median = self.seeds.map_or_else(|| self.without.to_owned(), |(_, median, _)| value(median));
-        [median, self.told.clone()]
+    fn texts(&self) -> [String; 2] {
+        [self.median.clone().unwrap_or_else(|| self.without.to_owned()), self.told.clone()]
     }
 
     /// Why trials have no result.
@@ -82,7 +83,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     });
     let said = html! {
         p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed; ✕ is a trial that gave no \
-                  result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is. Undecided is what too few seeds \
+                  result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is; without any, one with a ✕. Undecided is what too few seeds \
                   tell; the remarks under " a href="#matrix" { "All cells" } " say how many would." }
     };
     Ok(std::iter::once(Piece::Words(said)).chain(sections).collect())
@@ -94,7 +95,7 @@ fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
     let fates: Vec<(&str, Fate)> = group
         .choices
         .iter()
-        .flat_map(|choice| choice.fates().into_iter().map(|fate| (choice.value.as_str(), fate)))
+        .flat_map(|choice| all_fates(source, choice).into_iter().map(|fate| (choice.value.as_str(), fate)))
         .collect();
     if !fates.is_empty() {
         pieces.push(Piece::Words(html! {
@@ -106,8 +107,20 @@ fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
     pieces
 }
 
+/// Of any of the metrics, each once.
+fn all_fates(source: &Source, choice: &Choice) -> Vec<Fate> {
+    let mut all: Vec<Fate> = Vec::new();
+    for fate in source.metrics.iter().flat_map(|metric| choice.fates(metric)) {
+        if !all.contains(&fate) {
+            all.push(fate);
+        }
+    }
+    all
+}
+
 fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
     let all = source.choices();
+    let unit = metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
     let bar = |choice: &'s Choice| {
         let judgement = source.judgement(group, &choice.value, metric);
         let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
@@ -116,8 +129,9 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
             series: all.iter().position(|known| *known == choice.value).unwrap_or(0),
             seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
             told,
-            fates: choice.fates(),
-            without: choice.without_result().0,
+            median: choice.spread(metric).map(|spread| choice.known(metric, spread.median, &unit)),
+            fates: choice.fates(metric),
+            without: choice.without_result(metric).0,
             trials: (choice.results().count(), choice.trials.len()),
         }
     };
@@ -135,7 +149,7 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
     let height = ABOVE + BELOW + ROW * rows as f64;
     let longest = bars.iter().map(|bar| bar.choice.chars().count().min(NAME)).max().unwrap_or(0);
     let left = 10.0 + LETTER * longest.max(4) as f64;
-    let texts = bars.iter().flat_map(|bar| bar.texts(&value));
+    let texts = bars.iter().flat_map(Bar::texts);
     let widest = LETTER * texts.map(|text| text.chars().count()).max().unwrap_or(0) as f64;
     let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
     let right = GAP + widest + cross + 4.0;
@@ -197,7 +211,7 @@ fn plots(
         let x = most + x_of((right - cross) / 2.0);
         // Annotations stand six pixels above their place; half of a letter's height more is the middle of the row.
         let lines = if bar.told.is_empty() { [-10.0, 0.0] } else { [-2.0, -17.0] };
-        for (text, pixels) in bar.texts(value).iter().zip(lines).filter(|(text, _)| !text.is_empty()) {
+        for (text, pixels) in bar.texts().iter().zip(lines).filter(|(text, _)| !text.is_empty()) {
             let place = place + pixels / ROW;
             layout =
                 layout.with_annotation(TextAnnotation::new(ink::plain(text), x, place).with_font_size(12));
@@ -218,9 +232,11 @@ fn plots(
 }
 
 fn said(bar: &Bar, value: &dyn Fn(f64) -> String) -> String {
-    let Some((min, median, max)) = bar.seeds else { return format!("{}: {}", bar.choice, bar.without) };
+    let Some(((min, _, max), median)) = bar.seeds.zip(bar.median.as_ref()) else {
+        return format!("{}: {}", bar.choice, bar.without);
+    };
     let told = if bar.told.is_empty() { String::new() } else { format!(", {}", bar.told) };
-    format!("{}: {}, seeds {} to {}{told}", bar.choice, value(median), value(min), value(max))
+    format!("{}: {median}, seeds {} to {}{told}", bar.choice, value(min), value(max))
 }
 
 fn says(bars: &[Bar], value: &dyn Fn(f64) -> String) -> String {
@@ -234,7 +250,7 @@ fn table(bars: &[Bar], value: &dyn Fn(f64) -> String) -> Table {
         let number = |number: Option<f64>| number.map_or_else(|| none.to_owned(), value);
         table.row([
             bar.choice.to_owned(),
-            number(bar.seeds.map(|(_, median, _)| median)),
+            bar.median.clone().unwrap_or_else(|| none.to_owned()),
             number(bar.seeds.map(|(min, ..)| min)),
             number(bar.seeds.map(|(.., max)| max)),
             bar.told.clone(),

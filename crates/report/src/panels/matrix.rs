@@ -130,7 +130,7 @@ fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric)
         td data-verdict=[judgement.map(|it| it.verdict)] {
             a href={"#bars-" (group.name)} {
                 @match (choice.spread(metric), judgement) {
-                    (None, _) => { (nothing(choice)) },
+                    (None, _) => { (nothing(choice, metric)) },
                     (Some(_), Some(it)) if it.change.is_some() => { (answer::told(it.change, it.verdict)) },
                     (Some(_), _) => { @if is_baseline { "baseline" } @else { "-" } },
                 }
@@ -158,7 +158,7 @@ fn row<'a>(
     let trials = choice.results().count();
     let family =
         if source.until.is_some() { source.judgements.len() } else { source.of_first_metric().count() };
-    let (fates, remarked) = (choice.fates(), remarked(&mut notes.0, group, choice));
+    let (fates, remarked) = (choice.fates(metric), remarked(&mut notes.0, group, choice));
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)} data-verdict=[judgement.map(|it| it.verdict)] {
             @for axis in axes { @let value = group.cell.value(axis).unwrap_or_default(); td class=[short(value)] { (value) } }
@@ -168,7 +168,7 @@ fn row<'a>(
                 td.number data-value=[number(change.map(|change| change.percent))] { (told) }
                 td.number data-value=[number(change.map(|change| change.low))] { (interval) }
             }
-            td.number data-value=[number(median)] { @if let Some(median) = median { (answer::value(median, &unit)) } @else { (nothing(choice)) } }
+            td.number data-value=[number(median)] { @if let Some(median) = median { (choice.known(metric, median, &unit)) } @else { (nothing(choice, metric)) } }
             td.number data-value=(trials) { (trials) @if trials < choice.trials.len() { " of " (choice.trials.len()) } }
             td.remarks {
                 @for fate in &fates {
@@ -193,8 +193,8 @@ fn short(value: &str) -> Option<&'static str> {
 }
 
 /// In the place of a number.
-fn nothing(choice: &Choice) -> Markup {
-    let (words, failed) = choice.without_result();
+fn nothing(choice: &Choice, metric: &Metric) -> Markup {
+    let (words, failed) = choice.without_result(metric);
     html! { @if failed { span.x { "✕ " (words) } } @else { span.to-come { (words) } } }
 }
 
@@ -272,5 +272,13 @@ pub fn summary(source: &Source, group: &Group, metric: &Metric) -> String {
         // A line ends between choices, not within one.
         Some(format!("{} {told}", choice.value).replace(' ', "\u{a0}"))
     };
-    group.choices.iter().filter_map(told).collect::<Vec<_>>().join(" · ")
+    let all: Vec<String> = group.choices.iter().filter_map(told).collect();
+    // Without verdicts, what has no result is what there is to say.
+    let failed = || group.choices.iter().filter(|choice| choice.has_failed(metric));
+    let all = if all.is_empty() {
+        failed().map(|choice| format!("{}\u{a0}✕", choice.value)).collect()
+    } else {
+        all
+    };
+    all.join(" · ")
 }

@@ -34,7 +34,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         .filter_map(|(at, group)| section(source, group, at == striking))
         .collect();
     if sections.is_empty() {
-        return Err("No trial recorded what each disk did.".to_owned());
+        return Err("This is told where fio measures. What each disk did in another trial: disklab show RECORD TRIAL.".to_owned());
     }
     let words = html! {
         p { "A bar is a seed: of each choice the first " (SEEDS) ", where it has more. The tables have medians over all seeds, with \

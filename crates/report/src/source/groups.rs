@@ -7,7 +7,7 @@ use disklab_store::record::name_of;
 use disklab_store::{Outcome, Record};
 
 use super::RECORD;
-use crate::fates::{Fate, NOT_RUN, NOT_YET, fates};
+use crate::fates::{Fate, NOT_RUN, NOT_YET, fates_in};
 use crate::merge::{TrialRow, goes_on};
 use crate::text::{distinct, slug};
 
@@ -60,25 +60,36 @@ impl<'a> Choice<'a> {
         Spread::of(self.results().filter_map(|(_, outcome)| metric.of(outcome)))
     }
 
+    /// A median, as far as it is known: `> 60 s`.
+    pub fn known(&self, metric: &Metric, median: f64, unit: &str) -> String {
+        let told = answer::value(median, unit);
+        let is_less = |outcome: &Outcome| {
+            metric.is_given_up(outcome) && metric.of(outcome).is_some_and(|limit| limit <= median)
+        };
+        if self.results().any(|(_, outcome)| is_less(outcome)) { format!("> {told}") } else { told }
+    }
+
     /// What became of the others, in words.
-    pub fn fates(&self) -> Vec<Fate> {
+    pub fn fates(&self, metric: &Metric) -> Vec<Fate> {
         let goes_on = self.trials.iter().any(|tried| tried.goes_on);
-        fates(self.trials.iter().map(|tried| TrialRow::of(tried.id, tried.outcome)), goes_on)
+        let rows = self.trials.iter().map(|tried| TrialRow::of(tried.id, tried.outcome));
+        fates_in(rows, goes_on, Some(metric.name()))
     }
 
     /// What stands in the place of a number that there is none of; and whether that is so because something went wrong.
-    pub fn without_result(&self) -> (&'static str, bool) {
-        let to_come = self.fates().iter().any(|fate| !fate.failed);
+    pub fn without_result(&self, metric: &Metric) -> (&'static str, bool) {
+        let to_come = self.fates(metric).iter().any(|fate| !fate.failed);
         match self.trials.iter().any(|tried| tried.goes_on) {
-            _ if self.has_failed() || !to_come => ("no result", true),
+            _ if self.results().next().is_some() => ("not measured", false),
+            _ if self.has_failed(metric) || !to_come => ("no result", true),
             true => (NOT_YET, false),
             false => (NOT_RUN, false),
         }
     }
 
     /// Some trial ought to have given a result, and did not.
-    pub fn has_failed(&self) -> bool {
-        self.fates().iter().any(|fate| fate.failed)
+    pub fn has_failed(&self, metric: &Metric) -> bool {
+        self.fates(metric).iter().any(|fate| fate.failed)
     }
 }
 

@@ -328,6 +328,7 @@ mod tests {
             read: None,
             write: None,
             disks: (0..disks).map(disk).collect(),
+            read_shares: Vec::new(),
         };
         CellRow {
             values: vec!["round-robin:4096".to_owned()],
