@@ -378,6 +378,19 @@ mod tests {
         let told = separated(&queue, &pid);
         let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one disk, another one from seed to seed";
         assert_eq!(told.sentences[0], expected);
+        // 98 % go to one disk in each trial: their medians by disk would be half each, and as even as can be.
+        let pid = [sample(&[0.98, 0.02], 5e6, 1), sample(&[0.02, 0.98], 5e6, 1)];
+        let devid = [sample(&[1.0, 0.0], 5e6, 1), sample(&[1.0, 0.0], 5e6, 1)];
+        assert_eq!(read_shares(&pid.iter().collect::<Vec<_>>()), (vec![Some(0.98), Some(0.02)], true));
+        assert_eq!(read_shares(&devid.iter().collect::<Vec<_>>()), (vec![Some(1.0), Some(0.0)], false));
+        let told = separation(
+            Side { name: "pid", samples: &pid.iter().collect::<Vec<_>>(), queued: &[] },
+            Side { name: "devid", samples: &devid.iter().collect::<Vec<_>>(), queued: &[] },
+            0.01,
+        );
+        let expected =
+            "pid spreads reads 98/2 % over its disks, whichever has most first, where devid has 100 % on vda";
+        assert_eq!(told.sentences[0], expected);
     }
 
     #[test]
