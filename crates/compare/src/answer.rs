@@ -209,6 +209,7 @@ mod tests {
             unit: "1/s".to_owned(),
             better: disklab_stats::Better::Higher,
             given_up: (None, None),
+            limits: (None, None),
             treatment_median: None,
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),

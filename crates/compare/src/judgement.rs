@@ -2,6 +2,7 @@
 
 use disklab_collect::Spread;
 use disklab_stats::{Better, Correction, Estimate, Rule, Verdict, percent};
+use disklab_store::Outcome;
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
 use serde::{Serialize, Serializer};
@@ -118,6 +119,9 @@ pub struct Judgement {
     /// The least value at which a trial of the treatment was given up, so that it is more than that; and of the baseline.
     #[serde(skip)]
     pub given_up: (Option<f64>, Option<f64>),
+    /// The same of all trials, also of those that were not compared.
+    #[serde(skip)]
+    pub limits: (Option<f64>, Option<f64>),
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
@@ -215,6 +219,14 @@ fn one(
             None
         }
     };
+    // Of all, also of pairs of which nobody knows the order: what is left of these would be the survivors'.
+    let median = |outcomes: &[&Outcome]| {
+        Spread::of(outcomes.iter().filter_map(|it| metric.of(it))).map(|spread| spread.median)
+    };
+    let limit = |outcomes: &[&Outcome]| {
+        let given_up = outcomes.iter().filter(|it| metric.is_given_up(it));
+        given_up.filter_map(|it| metric.of(it)).min_by(f64::total_cmp)
+    };
     let judgement = Judgement {
         cell: contest.cell.clone(),
         metric: metric.clone(),
@@ -224,8 +236,9 @@ fn one(
         trials: (treatment.len(), baseline.len()),
         unit: metric.unit(contest.outcomes()),
         better: metric.better(contest.outcomes()),
-        treatment_median: Spread::of(treatment).map(|spread| spread.median),
-        baseline_median: Spread::of(baseline).map(|spread| spread.median),
+        treatment_median: median(&contest.treatments),
+        baseline_median: median(&contest.baselines),
+        limits: (limit(&contest.treatments), limit(&contest.baselines)),
         change: comparison.map(|comparison| Change::of(comparison.log_ratio)),
         given_up,
         verdict: Verdict::Undecided,
@@ -263,7 +276,7 @@ impl Judgement {
             let more = if given_up.is_some_and(|limit| limit <= median) { "> " } else { "" };
             format!("{more}{}", answer::value(median, &self.unit))
         };
-        (told(self.treatment_median, self.given_up.0), told(self.baseline_median, self.given_up.1))
+        (told(self.treatment_median, self.limits.0), told(self.baseline_median, self.limits.1))
     }
 
     /// `5`, or `5 and 7` where nothing is paired.

@@ -100,6 +100,7 @@ mod tests {
             trials: (5, 5),
             unit: "1/s".to_owned(),
             given_up: (None, None),
+            limits: (None, None),
             better,
             treatment_median: Some(100.0 + percent),
             baseline_median: Some(100.0),
