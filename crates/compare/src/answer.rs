@@ -176,11 +176,10 @@ pub fn change_and_interval(change: Option<Change>) -> (String, String) {
 /// A change, of which one end may not be known: trials were given up.
 fn as_known(it: Change) -> String {
     let change = self::change(it.percent);
-    match (it.low > -100.0, it.high.is_finite()) {
-        (true, false) if it.percent > 0.0 => format!("at least {change}"),
-        (false, true) if it.percent < 0.0 => format!("at least {change}"),
-        _ => change,
-    }
+    let (has_least, has_most) = (it.low > -100.0, it.high.is_finite());
+    let is_open =
+        (has_least && !has_most && it.percent > 0.0) || (!has_least && has_most && it.percent < 0.0);
+    if is_open { format!("at least {change}") } else { change }
 }
 
 /// `+12 %`, `-3.4 %`; from ten times on `x 13`.

@@ -71,6 +71,10 @@ fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
     let judgement = judged(&never, &never);
     assert_eq!((judgement.verdict, judgement.change), (Verdict::Undecided, None));
     assert!(judgement.remarks.iter().any(|it| it.contains("of 5 pairs both sides were given up")));
+    // Medians are of all: those of the two pairs that are left would be the survivors'.
+    let judgement = judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
+    assert_eq!((judgement.trials, judgement.treatment_median), ((2, 2), Some(60.0)));
+    assert_eq!(judgement.medians_in_words(), ("> 60 ns".to_owned(), "> 60 ns".to_owned()));
     // What is left decides, if it is enough.
     let judgement = judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
     assert_eq!((judgement.verdict, judgement.trials), (Verdict::Better, (3, 3)));

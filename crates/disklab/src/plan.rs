@@ -124,7 +124,8 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let mut seen = BTreeSet::new();
     // Those that have files of their own.
     let beside = |trial: &Trial| {
-        let has_files = |it: &&Background| it.trees.is_some() || it.workload.is_some();
+        let has_files =
+            |it: &&Background| it.trees.is_some() || it.workload.is_some() || !it.prepare.is_empty();
         trial.background.as_ref().filter(has_files).map(|it| it.name.clone())
     };
     let started = |trial: &Trial| {
@@ -136,6 +137,7 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
             trial.array.name.clone(),
             trial.workload.file_size,
             trial.workload.files(),
+            trial.workload.raw,
             started(trial),
             beside(trial),
         )

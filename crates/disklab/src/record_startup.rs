@@ -113,7 +113,7 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut out = screen.out();
     writeln!(
         out,
-        "{}: {files} files, {} steps that read {}, {} of computing; ready after {ready} on a disk that takes 50 us",
+        "{}: {files} files, {} steps that touch {}, {} of computing; ready after {ready} on a disk that takes 50 us",
         path.display(),
         startup.steps.len(),
         disklab_units::Bytes(read),

@@ -101,6 +101,13 @@ pub fn mount_time(folder: &Path) -> Option<Nanos> {
     steps.find(|step| step["step"] == "mounted")?["took_ns"].as_u64().map(Nanos)
 }
 
+/// The last step of this name that the first process wrote.
+pub fn step(steps: &[u8], name: &str) -> Option<serde_json::Value> {
+    let lines = steps.split(|&byte| byte == b'\n');
+    let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    said.rfind(|step| step["step"] == name)
+}
+
 fn explained(folder: &Path, what: &str) -> String {
     let steps = tail(&folder.join(names::STEPS));
     let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());

@@ -1,5 +1,6 @@
 //! A program that needs data by deadlines as a trial.
 
+use crate::evidence;
 use disklab_collect::Remark;
 use disklab_collect::found::{Better, Measure, Measures};
 use disklab_guest::player::{Played, STEP};
@@ -12,9 +13,7 @@ const HALF: f64 = 0.5;
 
 /// What became of its frames. The error says why there is nothing.
 pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remark>), String> {
-    let lines = steps.split(|&byte| byte == b'\n');
-    let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    let step = said.rfind(|step| step["step"] == STEP).ok_or("the guest says nothing of a player")?;
+    let step = evidence::step(steps, STEP).ok_or("the guest says nothing of a player")?;
     let seen: Played = serde_json::from_value(step["played"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
     let never = seen.first_frame_ns.is_none();
     let time = |ns: u64, censored| Measure { censored, ..Measure::time(ns as f64) };

@@ -1,6 +1,7 @@
 //! The start of a program as a trial: what its disks hold, what is done, and what came of it.
 
 use crate::error::{Error, Result};
+use crate::evidence;
 use disklab_collect::Remark;
 use disklab_collect::digest::sha256_hex;
 use disklab_collect::found::{Measure, Measures};
@@ -55,9 +56,7 @@ pub fn measured(startup: &Startup) -> Measured {
 
 /// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
 pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>), String> {
-    let lines = steps.split(|&byte| byte == b'\n');
-    let mut said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
-    let step = said.rfind(|step| step["step"] == STEP).ok_or("the guest says nothing of a start-up")?;
+    let step = evidence::step(steps, STEP).ok_or("the guest says nothing of a start-up")?;
     let ready: Ready = serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
     let measure = |ns: u64, censored| {
         let measure = Measure { censored, ..Measure::time(ns as f64) };
