@@ -1,4 +1,5 @@
-//! What `strace -f -y -ttt -e trace=%file,getdents64` says of a program: the names that it used, in order.
+//! What `strace -f -y -ttt -e trace=%file,getdents64,clone,clone3,fork,vfork` says of a program: the names that it used, in order, and by
+//! which of its threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -16,7 +17,15 @@ pub struct Use {
     pub runs: bool,
     /// It is not there.
     pub missing: bool,
+    /// Whose use it is.
+    pub thread: Lineage,
+    /// So many threads and processes that one had started before.
+    pub started: u32,
 }
+
+/// Where a thread or process is in the tree of all: it is the so-and-so-manieth child, from 0, of the so-and-so-manieth child ... of
+/// the first, which is the empty list. Another run of a program has other ids, and the same lineages.
+pub type Lineage = Vec<u32>;
 
 /// Calls whose first argument is a name.
 const PLAIN: [&str; 9] =
@@ -28,8 +37,41 @@ const AT: [&str; 6] = ["openat", "newfstatat", "faccessat", "faccessat2", "readl
 /// name is not there are left out, lines that make no sense too.
 pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     let text = String::from_utf8_lossy(text);
-    let mut reader = Reader { cwd, folders: BTreeMap::new(), unfinished: BTreeMap::new(), begun: None };
+    let lineages = lineages(&text);
+    let (folders, unfinished, started) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+    let mut reader = Reader { cwd, folders, unfinished, begun: None, lineages, started };
     text.lines().filter_map(|line| reader.line(line)).collect()
+}
+
+/// Of each id: a child may speak before the call that started it is told to have returned.
+fn lineages(text: &str) -> BTreeMap<u64, Lineage> {
+    let mut lineages: BTreeMap<u64, Lineage> = BTreeMap::new();
+    let mut started: BTreeMap<u64, u32> = BTreeMap::new();
+    for line in text.lines() {
+        let Some(pid) = line.split_whitespace().next().and_then(|pid| pid.parse().ok()) else { continue };
+        if lineages.is_empty() {
+            lineages.insert(pid, Lineage::new());
+        }
+        let (Some(child), Some(parent)) = (child(line), lineages.get(&pid)) else { continue };
+        let count = started.entry(pid).or_default();
+        let lineage = [parent.as_slice(), &[*count]].concat();
+        *count += 1;
+        lineages.insert(child, lineage);
+    }
+    lineages
+}
+
+/// The id of what a line says to have been started: `7 1.0 clone(child_stack=NULL, ...) = 8`.
+fn child(line: &str) -> Option<u64> {
+    const STARTS: [&str; 4] = ["clone", "clone3", "fork", "vfork"];
+    let call = line.split_whitespace().nth(2)?;
+    let name = match call {
+        "<..." => line.split_whitespace().nth(3)?,
+        _ => call.split_once('(')?.0,
+    };
+    let (_, result) = line.rsplit_once(" = ").filter(|_| STARTS.contains(&name))?;
+    // A clone of another namespace has further words.
+    result.split_whitespace().next()?.parse().ok()
 }
 
 /// The exit status of the process that came first, once it has ended: `7 1700000000.1 +++ exited with 0 +++`.
@@ -63,6 +105,9 @@ struct Reader<'a> {
     /// The first halves of calls during which another process spoke.
     unfinished: BTreeMap<u64, String>,
     begun: Option<f64>,
+    lineages: BTreeMap<u64, Lineage>,
+    /// How many each has started so far.
+    started: BTreeMap<u64, u32>,
 }
 
 impl Reader<'_> {
@@ -73,6 +118,9 @@ impl Reader<'_> {
         let time: f64 = time.parse().ok().filter(|time: &f64| time.is_finite())?;
         let begun = *self.begun.get_or_insert(time);
         let at = (time - begun).max(0.0);
+        if child(line).is_some() {
+            *self.started.entry(pid).or_default() += 1;
+        }
         if let Some(first) = call.strip_suffix("<unfinished ...>") {
             self.unfinished.insert(pid, first.trim_end().to_owned());
             return None;
@@ -107,7 +155,10 @@ impl Reader<'_> {
         if name == "chdir" && !missing {
             self.folders.insert(pid, path.clone());
         }
-        Some(Use { at, path, lists: name == "getdents64", runs: name == "execve", missing })
+        // Who started it was not told: as if it were the first.
+        let thread = self.lineages.get(&pid).cloned().unwrap_or_default();
+        let started = self.started.get(&pid).copied().unwrap_or_default();
+        Some(Use { at, path, lists: name == "getdents64", runs: name == "execve", missing, thread, started })
     }
 }
 
@@ -213,5 +264,32 @@ nonsense
         ];
         assert_eq!(told, expected);
         assert!((found[6].at - 0.6).abs() < 1e-6);
+    }
+
+    #[test]
+    fn threads_are_known_by_who_started_them() {
+        let text = br#"10 1.0 execve("/bin/sh", ["sh"], 0x7 /* 4 vars */) = 0
+10 1.1 clone(child_stack=NULL, flags=CLONE_CHILD_SETTID|SIGCHLD, child_tidptr=0x7f) = 11
+12 1.2 openat(AT_FDCWD</>, "early", O_RDONLY) = 3</early>
+10 1.3 clone3({flags=CLONE_VM, exit_signal=0}, 88 <unfinished ...>
+11 1.4 vfork( <unfinished ...>
+13 1.5 execve("/bin/b", ["b"], 0x7 /* 4 vars */) = 0
+11 1.6 <... vfork resumed>)         = 13
+10 1.7 <... clone3 resumed> => {parent_tid=[12]}, 88) = 12
+10 1.8 clone(child_stack=NULL, flags=SIGCHLD) = -1 EAGAIN (Resource temporarily unavailable)
+10 1.9 openat(AT_FDCWD</>, "late", O_RDONLY) = 3</late>
+99 2.0 openat(AT_FDCWD</>, "whose", O_RDONLY) = 3</whose>
+"#;
+        let found = uses(text, Path::new("/"));
+        let told: Vec<_> =
+            found.iter().map(|it| (it.path.to_str().unwrap(), it.thread.as_slice(), it.started)).collect();
+        let expected: [(&str, &[u32], u32); 5] = [
+            ("/bin/sh", &[], 0),
+            ("/early", &[1], 0),
+            ("/bin/b", &[0, 0], 0),
+            ("/late", &[], 2),
+            ("/whose", &[], 0),
+        ];
+        assert_eq!(told, expected);
     }
 }

@@ -10,7 +10,7 @@ use std::io::Write;
 use clap::builder::NonEmptyStringValueParser;
 use disklab_collect::strace;
 use disklab_guest::startup::ENVIRONMENT;
-use disklab_spec::startup::{EntryKind, Startup, Way};
+use disklab_spec::startup::{EntryKind, MOST_THREADS, Startup, Threads, Way};
 use disklab_units::Nanos;
 
 use crate::exit::{Exit, Failure};
@@ -25,7 +25,8 @@ use needed::Needed;
 /// computes between.
 ///
 /// The command is run here four times, once under strace and then to take its time with all files in memory, of which the
-/// shortest counts, and once in a guest, on copies of its files, where the kernel tells which parts of them it reads. It has to end by itself: what it
+/// shortest counts, and in guests, on copies of its files, where the kernel tells which parts of them it reads, and which of its threads
+/// wait for which. It has to end by itself: what it
 /// takes until then is its start-up. The workload is a new file in the lab. It is replayed anywhere, with files of the
 /// same sizes; `NAME:program` as a workload runs the command itself, on copies of the files of the machine it is run on.
 ///
@@ -67,6 +68,8 @@ fn variable(text: &str) -> Result<String, String> {
     }
 }
 
+/// A replay that is further off, as a share, is warned of.
+const AGREES: f64 = 0.15;
 /// So many times it is run for its time.
 const TIMED: u32 = 3;
 
@@ -99,26 +102,50 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         environment: args.env.clone(),
         server: args.server_words(),
         files: needed.entries.clone(),
-        steps: Vec::new(),
+        threads: Threads::default(),
     };
-    let (pages, ready) = program::run(&home, &args.name, coarse.clone(), screen)?;
+    let program::Start { mut events, ready, compared } =
+        program::run(&home, &args.name, coarse.clone(), screen)?;
+    if order::count(&events) > MOST_THREADS {
+        screen.remark(&format!(
+            "it started {} threads and processes, more than {MOST_THREADS}: the replay does all as one thread",
+            order::count(&events) - 1
+        ));
+        events = order::by_one(events);
+    }
     let seconds = uses.last().map_or(0.0, |last| last.at);
     let scale = if seconds > 0.0 { (warm.as_secs_f64() / seconds).min(1.0) } else { 0.0 };
-    let steps = order::steps(&needed, &pages, scale, warm);
-    let startup = Startup { way: Way::Replay, steps, ..coarse };
+    let threads = order::threads(&needed, &events, scale, warm);
+    let startup = Startup { way: Way::Replay, threads, ..coarse };
+    let replayed = program::replayed(&home, &args.name, &startup)?;
     let text = written(args, &startup);
     whole_file::write(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
-    let read: u64 = startup.steps.iter().map(order::bytes).sum();
+    let read: u64 = startup.threads.uses().map(|(_, act)| order::bytes(act)).sum();
     let files = startup.files.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
     let mut out = screen.out();
     writeln!(
         out,
-        "{}: {files} files, {} steps that touch {}, {} of computing; ready after {ready} on a disk that takes 50 us",
+        "{}: {files} files, {} threads and processes, {} steps that touch {}, {} of computing; ready after {ready} on a disk that takes 50 us",
         path.display(),
-        startup.steps.len(),
+        startup.threads.0.len(),
+        startup.threads.uses().count(),
         disklab_units::Bytes(read),
-        startup.think(),
+        startup.threads.computing(),
     )?;
+    writeln!(out, "without computing, on a disk that does nothing else:")?;
+    for (((disk, _), program), replay) in program::COMPARED.into_iter().zip(compared).zip(replayed) {
+        writeln!(out, "  on {disk} ready after {program}, the replay after {replay}")?;
+        let off = (replay.0 as f64 - program.0 as f64) / program.0.max(1) as f64;
+        if off.abs() > AGREES {
+            screen.remark(&format!(
+                "on {disk} the replay takes {:.0} % {} than the program: threads side by side may come to the disk in another order, \
+                 and not all that they wait for is seen; rather run the program itself, {}:program",
+                100.0 * off.abs(),
+                if off > 0.0 { "longer" } else { "less time" },
+                args.name
+            ));
+        }
+    }
     writeln!(
         out,
         "replay it: disklab run SUITE --set workload={0}; run the program: workload={0}:program",
@@ -153,9 +180,7 @@ fn written(args: &Args, startup: &Startup) -> String {
     text += "files = [\n";
     let files = startup.files.iter().map(|entry| format!("    {},\n", quoted(&entry.to_string())));
     text.extend(files);
-    text += "]\nsteps = \"\"\"\n";
-    text.extend(startup.steps.iter().map(|step| format!("{step}\n")));
-    text + "\"\"\"\n"
+    format!("{text}]\nsteps = \"\"\"\n{}\"\"\"\n", startup.threads)
 }
 
 fn list(words: &[String]) -> String {

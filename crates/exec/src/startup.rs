@@ -12,26 +12,36 @@ use disklab_spec::startup::{Entry, EntryKind, Startup, Way};
 use disklab_spec::suite::metric::STARTUP;
 use disklab_store::fingerprint;
 use disklab_units::{Bytes, Nanos};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 pub fn entries(trial: &Trial) -> Option<Entries> {
-    trial.workload.startup.as_ref().map(of)
+    let startup = trial.workload.startup.as_ref()?;
+    let modified = || startup.files.iter().map(modified).collect();
+    Some(Entries { all: startup.files.clone(), modified: (startup.way == Way::Program).then(modified) })
 }
 
-fn of(startup: &Startup) -> Entries {
-    Entries { all: startup.files.clone(), with_contents: startup.way == Way::Program }
+/// One that is not there is told of when it is put on the disks.
+fn modified(entry: &Entry) -> i64 {
+    let found = fs::symlink_metadata(&entry.path);
+    found.map_or(0, |found| found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec()))
 }
 
 /// What those of this machine's files hold that are put on the disks. None: they are zeroes.
 pub fn contents(trial: &Trial) -> Result<Option<String>> {
-    let Some(entries) = entries(trial).filter(|entries| entries.with_contents) else { return Ok(None) };
-    let files = entries.all.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_)));
-    let digest = |entry: &Entry| {
+    let Some(Entries { all, modified: Some(modified) }) = entries(trial) else { return Ok(None) };
+    let digest = |(entry, modified): (&Entry, i64)| {
         let path = Path::new(&entry.path);
-        let digest = fingerprint::sha256_of(path).map_err(Error::io("put on the modelled disks", path))?;
-        Ok(format!("{} {}\n", digest.unwrap_or_default(), entry.path))
+        let digest = match entry.kind {
+            EntryKind::File(bytes) if bytes.0 > 0 => {
+                fingerprint::sha256_of(path).map_err(Error::io("put on the modelled disks", path))?
+            }
+            _ => None,
+        };
+        Ok(format!("{} {modified} {}\n", digest.unwrap_or_default(), entry.path))
     };
-    let all: String = files.map(digest).collect::<Result<_>>()?;
+    let all: String = all.iter().zip(modified).map(digest).collect::<Result<_>>()?;
     Ok(Some(sha256_hex(all.as_bytes())))
 }
 
@@ -43,10 +53,12 @@ pub fn room(trial: &Trial) -> Bytes {
 
 pub fn measured(startup: &Startup) -> Measured {
     let way = match startup.way {
-        Way::Replay => plan::Startup::Replay { entries: startup.files.clone(), steps: startup.steps.clone() },
+        Way::Replay => {
+            plan::Startup::Replay { entries: startup.files.clone(), threads: startup.threads.clone() }
+        }
         Way::Program => plan::Startup::Program {
             command: startup.command.clone(),
-            entries: of(startup),
+            entries: startup.files.clone(),
             environment: startup.environment.clone(),
             server: startup.server.clone(),
         },

@@ -3,7 +3,7 @@
 use disklab_spec::background::Trees;
 use disklab_spec::player::Player;
 use disklab_spec::priority::Priority;
-use disklab_spec::startup::{Entry, Step};
+use disklab_spec::startup::{Entry, Threads};
 use disklab_units::{Bytes, Nanos, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -76,8 +76,9 @@ pub struct Plan {
 #[serde(deny_unknown_fields)]
 pub struct Entries {
     pub all: Vec<Entry>,
-    /// With the contents that this machine's files of these names have; otherwise with zeroes.
-    pub with_contents: bool,
+    /// With the contents that this machine's files of these names have, and when each was changed there, ns since 1970, which
+    /// programs compare with what they have noted; otherwise with zeroes.
+    pub modified: Option<Vec<i64>>,
 }
 
 /// Software RAID.
@@ -207,11 +208,11 @@ pub enum Measured {
 #[serde(deny_unknown_fields)]
 pub enum Startup {
     /// Its recorded steps, on the plan's entries.
-    Replay { entries: Vec<Entry>, steps: Vec<Step> },
+    Replay { entries: Vec<Entry>, threads: Threads },
     /// The program itself, with that as its root.
     Program {
         command: Vec<String>,
-        entries: Entries,
+        entries: Vec<Entry>,
         /// `NAME=value`, beside what all have.
         environment: Vec<String>,
         /// A program, with the host's files, that runs before it; empty: there is none.

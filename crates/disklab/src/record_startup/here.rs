@@ -18,6 +18,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// What it leaves running has so long to end.
 const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
+/// Those with a ? are not on every machine.
+const TRACED: &str = "trace=%file,getdents64,clone,?clone3,?fork,?vfork";
 
 /// What has to be running; it ends with this.
 pub struct Server(Option<Child>);
@@ -55,7 +57,7 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
         tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
-    strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", "trace=%file,getdents64", "-o"]);
+    strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
     strace.arg(file.path()).arg("--").args(&args.command).stdin(Stdio::null());
     let home = home()?;
     strace.env_clear().envs(args.environment()).env("HOME", home.path());

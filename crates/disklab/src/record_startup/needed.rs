@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use disklab_collect::strace::{self, Use};
+use disklab_collect::strace::{self, Lineage, Use};
 use disklab_spec::startup::{Act, Entry, EntryKind};
 use disklab_units::Bytes;
 
@@ -16,11 +16,23 @@ const MOST_LINKS: u32 = 40;
 #[derive(Debug, Default)]
 pub struct Needed {
     pub entries: Vec<Entry>,
-    /// The number of an entry, when it was first used (s), and how: [`Act::Look`] or [`Act::List`].
-    pub uses: Vec<(u32, f64, Act)>,
+    pub uses: Vec<Used>,
     /// A sentence on each kind of thing that cannot be recorded.
     pub left_out: Vec<String>,
     numbers: BTreeMap<PathBuf, u32>,
+}
+
+/// The first use of an entry's name.
+#[derive(Debug)]
+pub struct Used {
+    pub entry: u32,
+    /// When, s.
+    pub at: f64,
+    /// [`Act::Look`], [`Act::Miss`] or [`Act::List`].
+    pub act: Act,
+    /// Whose, and how many threads that one had started before.
+    pub thread: Lineage,
+    pub started: u32,
 }
 
 impl Needed {
@@ -39,7 +51,7 @@ impl Needed {
             if it.missing {
                 let number = it.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
                 if let Some(number) = number.filter(|number| missed.insert(*number)) {
-                    needed.uses.push((number, it.at, Act::Miss));
+                    needed.used(number, it, Act::Miss);
                 }
                 continue;
             }
@@ -53,7 +65,7 @@ impl Needed {
                 && let Some(number) = needed.add(&interpreter, MOST_LINKS)
                 && seen.insert((number, false))
             {
-                needed.uses.push((number, it.at, Act::Look));
+                needed.used(number, it, Act::Look);
             }
             let is_folder = needed.entries[number as usize].kind == EntryKind::Folder;
             if it.lists && is_folder {
@@ -61,7 +73,7 @@ impl Needed {
             }
             let act = if it.lists && is_folder { Act::List } else { Act::Look };
             if seen.insert((number, act == Act::List)) {
-                needed.uses.push((number, it.at, act));
+                needed.used(number, it, act);
             }
         }
         if !places.is_empty() {
@@ -75,6 +87,11 @@ impl Needed {
             ));
         }
         needed
+    }
+
+    fn used(&mut self, entry: u32, of: &Use, act: Act) {
+        let (thread, started) = (of.thread.clone(), of.started);
+        self.uses.push(Used { entry, at: of.at, act, thread, started });
     }
 
     /// The entry at the end of a path's links, with all that leads to it.

@@ -1,64 +1,185 @@
-//! Puts what a program used, by name, and what it read, by the kernel's account, into one order.
+//! Puts what a program used, by name, and what it read, by the kernel's account, into one order for each of its threads.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use disklab_spec::startup::{Act, Step};
+use disklab_collect::strace::Lineage;
+use disklab_spec::startup::{Act, EntryKind, Step, Threads};
 use disklab_units::Nanos;
 
-use super::needed::Needed;
-use super::program::{Access, How};
+use super::needed::{Needed, Used};
+use super::program::{Access, Event, How, What};
 
 const PAGE: u64 = 4096;
 
 /// A file is read for the first time after its name is first used; what of it is in memory by then is not read again.
-/// `scale` makes the program's own time of strace's; `warm` is all of it.
-pub fn steps(needed: &Needed, pages: &[Access], scale: f64, warm: Duration) -> Vec<Step> {
-    let mut order = Order { needed, touched: BTreeMap::new(), steps: Vec::new() };
-    let mut pages = pages.iter().peekable();
-    let read: BTreeSet<u32> = pages.clone().filter_map(|access| needed.number(&access.path)).collect();
+/// `scale` makes the program's own time of strace's; `warm` is all of it. What several threads computed at the same time is
+/// shared out among them.
+pub fn threads(needed: &Needed, events: &[Event], scale: f64, warm: Duration) -> Threads {
+    let tree = Tree::of(events);
+    let (mut lanes, ends) = lanes(needed, events);
+    let mut last_names = vec![0.0; lanes.len()];
+    for used in &needed.uses {
+        last_names[tree.number(&used.thread).0 as usize] = used.at;
+    }
     let mut last = 0.0;
-    for &(entry, at, act) in &needed.uses {
-        // What was read before this file was.
-        if read.contains(&entry) && !order.touched.contains_key(&entry) {
-            while let Some(access) = pages.next_if(|access| needed.number(&access.path) != Some(entry)) {
-                order.add(access);
-            }
-        }
-        let think = Nanos::from_secs_f64((at - last) * scale);
-        last = at;
-        order.steps.push(Step { think, entry, act });
+    for used in &needed.uses {
+        let think = Nanos::from_secs_f64((used.at - last).max(0.0) * scale);
+        last = used.at;
+        let (number, is_itself) = tree.number(&used.thread);
+        let goes_on = |moment| ends.get(&moment).is_none_or(|other| last_names[*other as usize] <= used.at);
+        lanes[number as usize].name(needed, used, think, is_itself, goes_on);
     }
-    pages.for_each(|access| order.add(access));
+    for lane in &mut lanes {
+        while lane.step(needed) {}
+    }
+    let mut threads = steps(lanes);
     // What it computed after the last name.
-    let told: u64 = order.steps.iter().map(|step| step.think.0).sum();
-    if let Some(step) = order.steps.last_mut() {
-        step.think = Nanos(step.think.0 + (warm.as_nanos() as u64).saturating_sub(told));
+    let rest = (warm.as_nanos() as u64).saturating_sub(threads.computing().0);
+    let last = threads.0.first_mut().and_then(|steps| {
+        steps.iter_mut().rev().find_map(|step| match step {
+            Step::Use { think, .. } => Some(think),
+            Step::After { .. } => None,
+        })
+    });
+    if let Some(think) = last {
+        think.0 += rest;
     }
-    order.steps
+    threads
 }
 
-/// That a step reads.
-pub fn bytes(step: &Step) -> u64 {
-    match step.act {
+/// As if one thread had done it all, in the order in which all did.
+pub fn by_one(events: Vec<Event>) -> Vec<Event> {
+    let accesses = events.into_iter().filter(|event| matches!(event.what, What::Access(_)));
+    accesses.map(|event| Event { thread: 0, ..event }).collect()
+}
+
+/// With the first.
+pub fn count(events: &[Event]) -> usize {
+    1 + events.iter().filter(|event| matches!(event.what, What::Starts(_))).count()
+}
+
+/// That is read by it.
+pub fn bytes(act: Act) -> u64 {
+    match act {
         Act::Read { bytes, .. } | Act::Map { bytes, .. } => bytes,
         Act::Look | Act::Miss | Act::List => 0,
     }
 }
 
-struct Order<'a> {
-    needed: &'a Needed,
-    /// Pages that are in memory.
-    touched: BTreeMap<u32, BTreeSet<u64>>,
-    steps: Vec<Step>,
+/// Which thread is where in the tree of all.
+struct Tree(BTreeMap<Lineage, u32>);
+
+impl Tree {
+    fn of(events: &[Event]) -> Self {
+        let mut lineages: BTreeMap<u32, Lineage> = BTreeMap::from([(0, Lineage::new())]);
+        let mut started: BTreeMap<u32, u32> = BTreeMap::new();
+        for event in events {
+            if let (What::Starts(child), Some(parent)) = (&event.what, lineages.get(&event.thread)) {
+                let count = started.entry(event.thread).or_default();
+                let lineage = [parent.as_slice(), &[*count]].concat();
+                *count += 1;
+                lineages.insert(*child, lineage);
+            }
+        }
+        Self(lineages.into_iter().map(|(number, lineage)| (lineage, number)).collect())
+    }
+
+    /// The thread, or the nearest above it, and whether it is itself: the guest has one processor, for which programs may start
+    /// fewer.
+    fn number(&self, lineage: &Lineage) -> (u32, bool) {
+        let mut above = (0..=lineage.len()).rev();
+        let found =
+            above.find_map(|length| Some((*self.0.get(&lineage[..length])?, length == lineage.len())));
+        found.unwrap_or((0, false))
+    }
 }
 
-impl Order<'_> {
-    fn add(&mut self, access: &Access) {
-        let Some(entry) = self.needed.number(&access.path) else { return };
-        let disklab_spec::startup::EntryKind::File(size) = self.needed.entries[entry as usize].kind else {
-            return;
-        };
+/// What the kernel said of one thread, and what came of it so far.
+#[derive(Default)]
+struct Lane<'a> {
+    events: VecDeque<Item<'a>>,
+    /// Files that it reads at some time, and names that it will look for.
+    reads: BTreeSet<u32>,
+    looks: BTreeSet<u32>,
+    /// Pages that it has read.
+    touched: BTreeMap<u32, BTreeSet<u64>>,
+    /// Threads that it has started so far.
+    started: u32,
+    done: Vec<Done>,
+}
+
+enum Item<'a> {
+    Access(u32, &'a Access),
+    Look(u32),
+    Starts(Moment),
+    Ends(Moment),
+    Sync(Done),
+}
+
+/// A moment of a thread, by its number among all, in the order of time.
+type Moment = usize;
+
+enum Done {
+    Use(Step),
+    Moment(Moment),
+    /// It goes on after that one of another.
+    After(Moment),
+}
+
+impl<'a> Lane<'a> {
+    /// A name is used when what came before the kernel looked for it, or before the first access to that file, and before the last
+    /// thread that was started by then, has been done.
+    /// What it waited for before this is not seen, if nothing else is between; `goes_on` is whether it may be over by then.
+    fn name(
+        &mut self,
+        needed: &Needed,
+        used: &Used,
+        think: Nanos,
+        is_itself: bool,
+        goes_on: impl Fn(Moment) -> bool,
+    ) {
+        while is_itself && self.started < used.started && self.step(needed) {}
+        while self.looks.contains(&used.entry) && self.step(needed) {}
+        if self.reads.contains(&used.entry) && !self.touched.contains_key(&used.entry) {
+            while let Some(next) = self.events.front() {
+                if matches!(next, Item::Access(entry, _) if *entry == used.entry) {
+                    break;
+                }
+                self.step(needed);
+            }
+        }
+        while let Some(Item::Sync(next)) = self.events.front() {
+            let is_before = match next {
+                Done::After(moment) => goes_on(*moment),
+                Done::Moment(_) | Done::Use(_) => true,
+            };
+            if !is_before {
+                break;
+            }
+            self.step(needed);
+        }
+        self.done.push(Done::Use(Step::Use { think, entry: used.entry, act: used.act }));
+    }
+
+    /// The next event. False: there is none.
+    fn step(&mut self, needed: &Needed) -> bool {
+        match self.events.pop_front() {
+            None => return false,
+            Some(Item::Starts(moment)) => {
+                self.started += 1;
+                self.done.push(Done::Moment(moment));
+            }
+            Some(Item::Ends(moment)) => self.done.push(Done::Moment(moment)),
+            Some(Item::Look(entry)) => drop(self.looks.remove(&entry)),
+            Some(Item::Sync(done)) => self.done.push(done),
+            Some(Item::Access(entry, access)) => self.access(needed, entry, access),
+        }
+        true
+    }
+
+    fn access(&mut self, needed: &Needed, entry: u32, access: &'a Access) {
+        let EntryKind::File(size) = needed.entries[entry as usize].kind else { return };
         let (from, end) = (access.from, access.end.min(size.0));
         if from >= end {
             return;
@@ -73,7 +194,10 @@ impl Order<'_> {
         if access.how != How::Around {
             touched.extend(pages);
         }
-        let before = self.steps.last_mut().filter(|step| step.entry == entry).map(|step| &mut step.act);
+        let before = match self.done.last_mut() {
+            Some(Done::Use(Step::Use { entry: before, act, .. })) if *before == entry => Some(act),
+            _ => None,
+        };
         // One goes on where the other ended.
         match before {
             Some(Act::Read { from: begun, bytes }) if access.how == How::Read && *begun + *bytes == from => {
@@ -88,8 +212,177 @@ impl Order<'_> {
                     How::Read => Act::Read { from, bytes },
                     How::Map | How::Around => Act::Map { from, bytes },
                 };
-                self.steps.push(Step { think: Nanos::ZERO, entry, act });
+                self.done.push(Done::Use(Step::Use { think: Nanos::ZERO, entry, act }));
             }
         }
+    }
+}
+
+/// The lanes, from what the kernel said, and the moments at which one has ended.
+fn lanes<'a>(needed: &Needed, events: &'a [Event]) -> (Vec<Lane<'a>>, BTreeMap<Moment, u32>) {
+    let mut lanes: Vec<Lane<'a>> = Vec::new();
+    lanes.resize_with(count(events), Lane::default);
+    let mut moments: Moment = 0;
+    // Whom each has started, and who has ended and was not waited for yet.
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut ended: BTreeMap<u32, Moment> = BTreeMap::new();
+    let mut ends = BTreeMap::new();
+    for Event { thread, what } in events {
+        let lane = *thread as usize;
+        moments += 1;
+        match what {
+            What::Access(access) => {
+                let Some(entry) = needed.number(&access.path) else { continue };
+                lanes[lane].reads.insert(entry);
+                lanes[lane].events.push_back(Item::Access(entry, access));
+            }
+            What::Look(path) => {
+                let Some(entry) = needed.number(path) else { continue };
+                // Of those that come again, the first is where it is not in memory.
+                if lanes[lane].looks.insert(entry) {
+                    lanes[lane].events.push_back(Item::Look(entry));
+                }
+            }
+            What::Starts(child) => {
+                lanes[lane].events.push_back(Item::Starts(moments));
+                lanes[*child as usize].events.push_back(Item::Sync(Done::After(moments)));
+                children.entry(*thread).or_default().push(*child);
+            }
+            // Its end wakes who waits for it.
+            What::Wakes(other) if other != thread => {
+                let has_ended = matches!(lanes[lane].events.back(), Some(Item::Ends(_)));
+                let item = if has_ended { Item::Ends(moments) } else { Item::Sync(Done::Moment(moments)) };
+                ends.extend(has_ended.then_some((moments, *thread)));
+                lanes[lane].events.push_back(item);
+                lanes[*other as usize].events.push_back(Item::Sync(Done::After(moments)));
+            }
+            What::Wakes(_) => {}
+            // Of one that has not ended yet it is woken.
+            What::Waits(whom) => {
+                let all = children.get(thread).into_iter().flatten();
+                let waited = all.filter(|child| whom.is_none_or(|whom| whom == **child));
+                let over: Vec<Moment> = waited.filter_map(|child| ended.remove(child)).collect();
+                lanes[lane].events.extend(over.into_iter().map(|moment| Item::Sync(Done::After(moment))));
+            }
+            What::Ends => {
+                lanes[lane].events.push_back(Item::Ends(moments));
+                ended.insert(*thread, moments);
+                ends.insert(moments, *thread);
+            }
+        }
+    }
+    (lanes, ends)
+}
+
+/// Where one is in a lane, its uses so far, and what it has waited for since the last.
+#[derive(Clone, Default)]
+struct Reader {
+    at: usize,
+    uses: u32,
+    since: Past,
+}
+
+/// How many uses of which threads are over at a moment.
+type Past = BTreeMap<u32, u32>;
+
+/// The steps of each lane, once all its events are done. One who waits for a thread that only waited itself waits for what
+/// that one waited for.
+fn steps(lanes: Vec<Lane<'_>>) -> Threads {
+    let mut pasts: BTreeMap<Moment, Past> = BTreeMap::new();
+    let mut readers = vec![Reader::default(); lanes.len()];
+    // Moments are known in the order of time, whichever lanes they are of.
+    let mut places: BTreeMap<Moment, usize> = BTreeMap::new();
+    for (number, lane) in lanes.iter().enumerate() {
+        places.extend(lane.done.iter().filter_map(|done| match done {
+            Done::Moment(moment) => Some((*moment, number)),
+            _ => None,
+        }));
+    }
+    for (moment, number) in places {
+        let reader = &mut readers[number];
+        while let Some(done) = lanes[number].done.get(reader.at) {
+            reader.at += 1;
+            match done {
+                Done::Use(_) => {
+                    reader.uses += 1;
+                    reader.since.clear();
+                }
+                Done::After(earlier) => {
+                    for (&thread, &uses) in pasts.get(earlier).into_iter().flatten() {
+                        let most = reader.since.entry(thread).or_default();
+                        *most = (*most).max(uses);
+                    }
+                }
+                Done::Moment(this) => {
+                    let mut past = reader.since.clone();
+                    past.insert(number as u32, reader.uses);
+                    pasts.insert(*this, past);
+                    if *this == moment {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    let steps = lanes.into_iter().enumerate().map(|(number, lane)| {
+        let (mut steps, mut waited) = (Vec::new(), Past::new());
+        for done in lane.done {
+            match done {
+                Done::Use(step) => steps.push(step),
+                Done::Moment(_) => {}
+                Done::After(moment) => {
+                    for (&thread, &uses) in pasts.get(&moment).into_iter().flatten() {
+                        let so_far = waited.entry(thread).or_default();
+                        let is_new = uses > *so_far || steps.is_empty();
+                        if thread != number as u32 && is_new {
+                            *so_far = uses;
+                            steps.push(Step::After { thread, uses });
+                        }
+                    }
+                }
+            }
+        }
+        steps
+    });
+    Threads(steps.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lane(done: Vec<Done>) -> Lane<'static> {
+        Lane { done, ..Lane::default() }
+    }
+
+    fn looks(count: usize) -> impl Iterator<Item = Done> {
+        (0..count).map(|_| Done::Use(Step::Use { think: Nanos::ZERO, entry: 0, act: Act::Look }))
+    }
+
+    /// 0 starts 1 after two uses; 1 does nothing but start 2 and wait for it, then wakes 0.
+    #[test]
+    fn who_waits_for_one_that_waited_waits_for_what_that_one_waited_for() {
+        let mut first: Vec<Done> = looks(2).collect();
+        first.extend([Done::Moment(1), Done::After(4)]);
+        first.extend(looks(1));
+        // What it has waited for already.
+        first.push(Done::After(3));
+        let second = vec![Done::After(1), Done::Moment(2), Done::After(3), Done::Moment(4)];
+        let mut third = vec![Done::After(2)];
+        third.extend(looks(3));
+        third.push(Done::Moment(3));
+        let threads = steps(vec![lane(first), lane(second), lane(third)]);
+        let expected = "0 look 0\n0 look 0\nafter 2 3\n0 look 0\n\
+                        thread 1\nafter 0 2\nafter 2 3\nthread 2\nafter 0 2\n0 look 0\n0 look 0\n0 look 0\n";
+        assert_eq!(threads.to_string(), expected);
+    }
+
+    #[test]
+    fn another_run_has_the_same_lineages_or_fewer() {
+        let starts = |thread, child| Event { thread, what: What::Starts(child) };
+        let tree = Tree::of(&[starts(0, 1), starts(1, 2), starts(0, 3)]);
+        let numbers =
+            [vec![], vec![0], vec![1], vec![0, 0], vec![0, 1], vec![7, 7]].map(|it| tree.number(&it));
+        assert_eq!(numbers, [(0, true), (1, true), (3, true), (2, true), (1, false), (0, false)]);
     }
 }

@@ -1,17 +1,19 @@
-//! Runs the program in a guest, on copies of its files, to see what it reads of them.
+//! Runs the program in a guest, on copies of its files, to see what it reads of them; and its replay, to see whether that takes as
+//! long.
 
 use std::collections::BTreeMap;
 
-use disklab_exec::run::Event;
+use disklab_exec::run;
 use disklab_guest::names;
 use disklab_spec::priority::Priority;
-use disklab_spec::startup::Startup;
+use disklab_spec::startup::{Startup, Step};
 use disklab_spec::suite::metric::STARTUP;
 use disklab_spec::workload::Workload;
 use disklab_spec::{Lab, Suite};
 use disklab_store::manifest::{self, Manifest};
-use disklab_store::{Record, Status};
+use disklab_store::{Outcome, Record, Status};
 use disklab_units::{Bytes, Nanos};
+use tempfile::TempDir;
 
 use crate::exit::Failure;
 use crate::home::Home;
@@ -25,8 +27,30 @@ seeds = 1
 memory = "2 GiB"
 kernel = "newest"
 [axes]
-array = ["constant-ext4"]
-workload = ["#;
+"#;
+/// A disk that takes 50 us for everything.
+const SWIFT: &str = "constant-ext4";
+/// Where the program and its replay are compared: where the order matters most, and where waiting does.
+pub const COMPARED: [(&str, &str); 2] = [("a hard disk", "bfq-hdd"), ("an SSD", "bfq-ssd")];
+
+/// What one of the program's threads or processes did; they are numbered in the order in which they were started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    pub thread: u32,
+    pub what: What,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum What {
+    Access(Access),
+    /// A name of which nothing was in memory, by its path.
+    Look(String),
+    Starts(u32),
+    Wakes(u32),
+    /// For the end of this one, or of any that it started.
+    Waits(Option<u32>),
+    Ends,
+}
 
 /// Pages of a file that were read.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,85 +70,166 @@ pub enum How {
     Around,
 }
 
-/// What it read, in order, and how long its start took on a disk that takes 50 us for everything.
-pub fn run(
-    home: &Home,
-    name: &str,
-    startup: Startup,
-    screen: &Screen,
-) -> Result<(Vec<Access>, Nanos), Failure> {
-    let mut lab: Lab = home.lab.clone();
-    let workload = Workload {
-        name: name.to_owned(),
-        summary: String::new(),
-        file_size: Bytes(0),
-        own_files: false,
-        sync_every: None,
-        jobs: Vec::new(),
-        startup: Some(startup),
-        player: None,
-        raw: false,
-        priority: Priority::default(),
-    };
-    lab.workloads.insert(name.to_owned(), workload);
-    let text = format!("{SUITE}\"{name}:program\"]\n");
-    let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
-    let trials = suite.trials(&lab)?;
-    let run = ready::check(home, &trials, 1, signals::watch()?)?;
-    let place = tempfile::tempdir().map_err(|e| Failure::cannot(format!("a temporary folder: {e}")))?;
-    let folder = place.path().join("record");
-    let now = jiff::Timestamp::now().to_string();
-    let ids = trials.iter().map(|trial| trial.id.clone()).collect();
-    let asked = manifest::Suite::new("record-startup", text, Vec::new());
-    let writer = Record::create_at(&folder, &Manifest::new(env!("CARGO_PKG_VERSION"), &now, asked, ids))?;
-    let say = |event: Event<'_>| {
-        if let Event::Preparing { .. } = event {
+/// The program's start in a guest.
+pub struct Start {
+    /// What it did on a disk that takes 50 us for everything, in order.
+    pub events: Vec<Event>,
+    /// How long it took there.
+    pub ready: Nanos,
+    /// And on those of [`COMPARED`], which do nothing else.
+    pub compared: [Nanos; 2],
+}
+
+pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result<Start, Failure> {
+    let say = |event: run::Event<'_>| {
+        if let run::Event::Preparing { .. } = event {
             screen.remark("putting its files on a disk, and starting it in a guest");
         }
     };
-    run.carry_out(&trials, &writer, &say)?;
-    drop(writer);
-    let record = Record::open(&folder)?;
-    let outcome = record.lines().iter().find(|outcome| outcome.status == Status::Ok);
-    let Some(outcome) = outcome else {
-        let reason = record.lines().iter().find_map(|outcome| outcome.reason.clone()).unwrap_or_default();
-        return Err(Failure::cannot(format!(
-            "in the guest, with nothing but the files that it used here, {reason}"
-        )));
+    let record = Trials {
+        home,
+        name,
+        value: &format!("{name}:program"),
+        arrays: &[SWIFT, COMPARED[0].1, COMPARED[1].1],
     };
-    let Some(measure) = outcome.measures.get(STARTUP).filter(|measure| !measure.censored) else {
-        return Err(Failure::cannot("it was not ready within 60 s of virtual time in the guest"));
-    };
-    let ready = Nanos(measure.value as u64);
-    let raw = folder.join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
+    let record = record.carry_out(startup, &say)?;
+    let (outcome, ready) = record.start(SWIFT)?;
+    let compared = record.compared()?;
+    let raw = record.record.folder().join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
     let text =
         std::fs::read_to_string(&raw).map_err(|e| Failure::cannot(format!("{}: {e}", raw.display())))?;
-    Ok((accesses(&text), ready))
+    Ok(Start { events: events(&text), ready, compared })
+}
+
+/// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a guest.
+pub fn replayed(home: &Home, name: &str, startup: &Startup) -> Result<[Nanos; 2], Failure> {
+    let mut startup = startup.clone();
+    for step in startup.threads.0.iter_mut().flatten() {
+        if let Step::Use { think, .. } = step {
+            *think = Nanos::ZERO;
+        }
+    }
+    let trials = Trials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array) };
+    trials.carry_out(startup, &|_| ())?.compared()
+}
+
+struct Trials<'a> {
+    home: &'a Home,
+    name: &'a str,
+    /// Of the axis of workloads.
+    value: &'a str,
+    arrays: &'a [&'a str],
+}
+
+struct Carried {
+    record: Record,
+    _place: TempDir,
+}
+
+impl Trials<'_> {
+    fn carry_out(&self, startup: Startup, say: &(dyn Fn(run::Event<'_>) + Sync)) -> Result<Carried, Failure> {
+        let mut lab: Lab = self.home.lab.clone();
+        let workload = Workload {
+            name: self.name.to_owned(),
+            summary: String::new(),
+            file_size: Bytes(0),
+            own_files: false,
+            sync_every: None,
+            jobs: Vec::new(),
+            startup: Some(startup),
+            player: None,
+            raw: false,
+            priority: Priority::default(),
+        };
+        lab.workloads.insert(self.name.to_owned(), workload);
+        let text = format!("{SUITE}array = {:?}\nworkload = [{:?}]\n", self.arrays, self.value);
+        let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
+        let trials = suite.trials(&lab)?;
+        let ready = ready::check(self.home, &trials, 1, signals::watch()?)?;
+        let place = tempfile::tempdir().map_err(|e| Failure::cannot(format!("a temporary folder: {e}")))?;
+        let folder = place.path().join("record");
+        let now = jiff::Timestamp::now().to_string();
+        let ids = trials.iter().map(|trial| trial.id.clone()).collect();
+        let asked = manifest::Suite::new("record-startup", text, Vec::new());
+        let writer = Record::create_at(&folder, &Manifest::new(env!("CARGO_PKG_VERSION"), &now, asked, ids))?;
+        ready.carry_out(&trials, &writer, say)?;
+        drop(writer);
+        Ok(Carried { record: Record::open(&folder)?, _place: place })
+    }
+}
+
+impl Carried {
+    fn compared(&self) -> Result<[Nanos; 2], Failure> {
+        let [hard_disk, ssd] = COMPARED.map(|(_, array)| self.start(array));
+        Ok([hard_disk?.1, ssd?.1])
+    }
+
+    /// How long it took on this array.
+    fn start(&self, array: &str) -> Result<(&Outcome, Nanos), Failure> {
+        let outcome = self
+            .record
+            .lines()
+            .iter()
+            .find(|outcome| outcome.cell.value("array").is_none_or(|it| it == array));
+        let reason = || outcome.and_then(|outcome| outcome.reason.clone()).unwrap_or_default();
+        let outcome = outcome.filter(|outcome| outcome.status == Status::Ok).ok_or_else(|| {
+            Failure::cannot(format!(
+                "in the guest, with nothing but the files that it used here, {}",
+                reason()
+            ))
+        })?;
+        match outcome.measures.get(STARTUP).filter(|measure| !measure.censored) {
+            Some(measure) => Ok((outcome, Nanos(measure.value as u64))),
+            None => Err(Failure::cannot(format!(
+                "it was not ready within 60 s of virtual time in the guest, on {array}"
+            ))),
+        }
+    }
 }
 
 /// Lines as the guest's first process writes them; those that make no sense are left out.
-fn accesses(text: &str) -> Vec<Access> {
+fn events(text: &str) -> Vec<Event> {
     let mut files: BTreeMap<u64, &str> = BTreeMap::new();
-    let mut accesses = Vec::new();
+    let mut events = Vec::new();
+    let mut thread = 0;
     for line in text.lines() {
-        let mut words = line.splitn(3, ' ');
-        let (Some(what), Some(inode), Some(rest)) = (words.next(), words.next(), words.next()) else {
-            continue;
+        let words: Vec<&str> = line.splitn(3, ' ').collect();
+        let number = || words.get(1)?.parse::<u32>().ok();
+        let what = match words.as_slice() {
+            ["file", inode, path] => {
+                files.extend(inode.parse().ok().map(|inode: u64| (inode, *path)));
+                None
+            }
+            ["thread", _] => {
+                thread = number().unwrap_or(thread);
+                None
+            }
+            ["look", inode] => inode
+                .parse()
+                .ok()
+                .and_then(|inode| files.get(&inode))
+                .map(|path| What::Look((*path).to_owned())),
+            ["starts", _] => number().map(What::Starts),
+            ["wakes", _] => number().map(What::Wakes),
+            ["waits", "any"] => Some(What::Waits(None)),
+            ["waits", _] => number().map(|other| What::Waits(Some(other))),
+            ["ends"] => Some(What::Ends),
+            [how, inode, range] => access(&files, how, inode, range).map(What::Access),
+            _ => None,
         };
-        let Ok(inode) = inode.parse() else { continue };
-        if what == "file" {
-            files.insert(inode, rest);
-            continue;
-        }
-        let range =
-            rest.split_once(' ').and_then(|(from, end)| Some((from.parse().ok()?, end.parse().ok()?)));
-        let how = match what {
-            "read" => How::Read,
-            "map" => How::Map,
-            _ => How::Around,
-        };
-        let (Some(path), Some((from, end))) = (files.get(&inode), range) else { continue };
-        accesses.push(Access { path: (*path).to_owned(), how, from, end });
+        events.extend(what.map(|what| Event { thread, what }));
     }
-    accesses
+    events
+}
+
+fn access(files: &BTreeMap<u64, &str>, how: &str, inode: &str, range: &str) -> Option<Access> {
+    let how = match how {
+        "read" => How::Read,
+        "map" => How::Map,
+        "around" => How::Around,
+        _ => return None,
+    };
+    let (from, end) = range.split_once(' ')?;
+    let path = (*files.get(&inode.parse().ok()?)?).to_owned();
+    Some(Access { path, how, from: from.parse().ok()?, end: end.parse().ok()? })
 }

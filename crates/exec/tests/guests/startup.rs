@@ -15,6 +15,7 @@ use std::path::Path;
 pub fn tests() -> Vec<Test> {
     vec![
         crate::test("a_start_takes_as_long_again", a_start_takes_as_long_again),
+        crate::test("threads_of_a_start_wait_for_each_other", threads_of_a_start_wait_for_each_other),
         crate::test("a_start_that_is_given_up_is_a_result", a_start_that_is_given_up_is_a_result),
         crate::test("a_program_that_fails_is_told_with_its_words", a_program_that_fails),
         crate::test("a_workload_runs_beside_a_start", a_workload_runs_beside_a_start),
@@ -115,6 +116,21 @@ fn a_start_takes_as_long_again() {
     let [hdd, ssd, xfs] = times[..] else { panic!("{times:?}") };
     assert!((20e6..300e6).contains(&hdd) && (20e6..300e6).contains(&xfs), "{times:?}");
     assert!((3e6..20e6).contains(&ssd), "{times:?}");
+}
+
+/// Two that compute side by side, one of them after the first has done something, and a fourth that nobody waits for.
+fn threads_of_a_start_wait_for_each_other() {
+    let steps = "0 look 0\nafter 1 1\nafter 2 1\n0 look 0\nthread 1\nafter 0 0\n2000000 look 0\nthread 2\nafter 1 0\nafter 0 1\n\
+                 3000000 look 0\nthread 3\nafter 2 1\n50000000 look 0\n";
+    let (head, _) = START.split_once("0 look 0\n").unwrap();
+    let text = format!("{head}{steps}\"\"\"\n").replace("LIMIT", "60s");
+    let mut lab = Lab::load(&place::share().lab()).unwrap();
+    let start = Reader::new("start", &text).read(|table: &Table| Workload::read("start", table)).unwrap();
+    lab.workloads.insert("start".to_owned(), start);
+    let all = lab_trials(&lab, "array = [\"bfq-hdd\"]\nworkload = [\"start\"]");
+    let [(outcome, _)] = &outcomes(&all)[..] else { panic!("one trial") };
+    let time = measure(outcome, "start-up");
+    assert!((3.0e9..3.2e9).contains(&time), "{time} ns");
 }
 
 fn a_start_that_is_given_up_is_a_result() {

@@ -3,6 +3,7 @@
 use super::Failure;
 use crate::plan::{Entries, ROOT};
 use disklab_spec::startup::{Entry, EntryKind};
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,7 +18,13 @@ pub fn make(entries: &Entries) -> Result<usize, Failure> {
         fs::create_dir_all(folder).map_err(|e| format!("making {}: {e}", folder.display()))?;
     }
     for entry in &entries.all {
-        one(entry, entries.with_contents).map_err(|e| format!("putting {} on the disks: {e}", entry.path))?;
+        one(entry, entries.modified.is_some())
+            .map_err(|e| format!("putting {} on the disks: {e}", entry.path))?;
+    }
+    // When all is there, since a folder is changed by what is made in it.
+    for (entry, modified) in entries.all.iter().zip(entries.modified.iter().flatten()) {
+        set_modified(&place(&entry.path), *modified)
+            .map_err(|e| format!("{}: setting when it was changed: {e}", entry.path))?;
     }
     rustix::fs::sync();
     Ok(entries.all.len())
@@ -31,7 +38,8 @@ fn one(entry: &Entry, with_contents: bool) -> io::Result<()> {
     match &entry.kind {
         EntryKind::Folder => fs::create_dir_all(&path),
         EntryKind::Link(target) => std::os::unix::fs::symlink(target, &path),
-        EntryKind::File(_) if with_contents => fs::copy(&entry.path, &path).map(drop),
+        // One without any bytes was only seen in a listing.
+        EntryKind::File(bytes) if with_contents && bytes.0 > 0 => fs::copy(&entry.path, &path).map(drop),
         EntryKind::File(bytes) => {
             let zeroes = vec![0; 1 << 20];
             let mut file = File::create_new(&path)?;
@@ -44,6 +52,14 @@ fn one(entry: &Entry, with_contents: bool) -> io::Result<()> {
             Ok(())
         }
     }
+}
+
+/// A link's own time is set, not that of what it leads to. `modified` is in ns since 1970.
+fn set_modified(path: &Path, modified: i64) -> io::Result<()> {
+    const NS: i64 = 1_000_000_000;
+    let time = Timespec { tv_sec: modified.div_euclid(NS), tv_nsec: modified.rem_euclid(NS) };
+    let times = Timestamps { last_access: time, last_modification: time };
+    Ok(utimensat(CWD, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
 }
 
 /// Of a path from the program's root.

@@ -14,6 +14,7 @@ mod player;
 mod priority;
 mod program;
 mod raid;
+mod replay;
 mod setting;
 mod startup;
 mod syncing;

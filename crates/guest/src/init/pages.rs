@@ -1,9 +1,11 @@
-//! What a program reads of its files: each access to their pages, in order, by the kernel's own events.
+//! What a program reads of its files: each access to their pages, in order, by the kernel's own events, and which of its threads
+//! and processes wait for which.
 
 use super::{Failure, mounted};
 use crate::names;
-use crate::plan::{Entries, ROOT, TRIAL};
-use disklab_spec::startup::EntryKind;
+use crate::plan::{ROOT, TRIAL};
+use disklab_spec::startup::Entry;
+use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
@@ -12,8 +14,18 @@ use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";
 /// A read(2) of cached or uncached pages, the access to a mapped page that is not mapped yet, and that to one whose
-/// neighbours are in memory, which the kernel maps with it.
-const EVENTS: [&str; 3] = ["mm_filemap_get_pages", "mm_filemap_fault", "mm_filemap_map_pages"];
+/// neighbours are in memory, which the kernel maps with it. A name whose inode is not in memory, nor its neighbours: that of
+/// ext4, where starts are recorded. Who starts whom, wakes whom, waits for whose end, and ends.
+const EVENTS: [&str; 8] = [
+    "filemap/mm_filemap_get_pages",
+    "filemap/mm_filemap_fault",
+    "filemap/mm_filemap_map_pages",
+    "ext4/ext4_load_inode",
+    "sched/sched_process_fork",
+    "sched/sched_waking",
+    "sched/sched_process_wait",
+    "sched/sched_process_exit",
+];
 /// Of the kernel's own buffer: more than any start-up fills.
 const BUFFER_KIB: &str = "65536";
 const PAGE: u64 = 4096;
@@ -24,18 +36,22 @@ pub fn begin() -> Result<(), Failure> {
         mounted("tracefs", TRACING, "")?;
     }
     put("buffer_size_kb", BUFFER_KIB)?;
-    EVENTS.iter().try_for_each(|event| put(&format!("events/filemap/{event}/enable"), "1"))
+    EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "1"))
 }
 
-/// Writes what was recorded of these files: `file INODE PATH` lines, then `read INODE FROM END`, `map
-/// INODE FROM END` and `around INODE FROM END`.
-pub fn end(entries: &Entries) -> Result<(), Failure> {
-    EVENTS.iter().try_for_each(|event| put(&format!("events/filemap/{event}/enable"), "0"))?;
+/// Writes what was recorded of these files and of the program whose first process this is: `file INODE PATH` lines, then, of
+/// the thread that the last `thread N` line tells, `read INODE FROM END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`,
+/// `starts N`, `wakes N`, `waits N` or `waits any` for a process's end, and `ends`. Threads are numbered in the order in which they are
+/// started; the first is 0.
+pub fn end(entries: &[Entry], program: Pid) -> Result<(), Failure> {
+    EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
-    let trace = fs::read_to_string(&trace).map_err(|e| format!("{}: {e}", trace.display()))?;
+    let trace = fs::read(&trace).map_err(|e| format!("{}: {e}", trace.display()))?;
+    // A program may call itself anything.
+    let trace = String::from_utf8_lossy(&trace);
     let mut text = String::new();
     let mut known: BTreeMap<u64, &str> = BTreeMap::new();
-    for entry in entries.all.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))) {
+    for entry in entries {
         // One that the program removed is not there any more.
         if let Ok(found) = fs::symlink_metadata(format!("{ROOT}{}", entry.path)) {
             known.insert(found.ino(), &entry.path);
@@ -44,31 +60,109 @@ pub fn end(entries: &Entries) -> Result<(), Failure> {
     for (inode, path) in &known {
         let _ = writeln!(text, "file {inode} {path}");
     }
-    for (act, inode, from, end) in trace.lines().filter_map(access) {
-        if known.contains_key(&inode) {
-            let _ = writeln!(text, "{act} {inode} {from} {end}");
+    let mut threads = BTreeMap::from([(program.as_raw_nonzero().get(), 0)]);
+    let mut speaker = 0;
+    for event in trace.lines().filter_map(Event::read) {
+        let Some(&thread) = threads.get(&event.pid) else { continue };
+        let line = match event.what {
+            What::Page { act, inode, from, end } if known.contains_key(&inode) => {
+                format!("{act} {inode} {from} {end}")
+            }
+            What::Look(inode) if known.contains_key(&inode) => format!("look {inode}"),
+            What::Starts(pid) => {
+                let number = threads.len();
+                threads.insert(pid, number);
+                format!("starts {number}")
+            }
+            What::Wakes(pid) if threads.contains_key(&pid) => format!("wakes {}", threads[&pid]),
+            What::Waits(0) => "waits any".to_owned(),
+            What::Waits(pid) if threads.contains_key(&pid) => format!("waits {}", threads[&pid]),
+            What::Ends => "ends".to_owned(),
+            What::Page { .. } | What::Look(_) | What::Wakes(_) | What::Waits(_) => continue,
+        };
+        if thread != speaker {
+            let _ = writeln!(text, "thread {thread}");
+            speaker = thread;
         }
+        let _ = writeln!(text, "{line}");
     }
     let path = Path::new(TRIAL).join(names::PAGES);
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// What a thread did.
+struct Event {
+    pid: i32,
+    what: What,
+}
+
+enum What {
+    Page {
+        act: &'static str,
+        inode: u64,
+        from: u64,
+        end: u64,
+    },
+    Look(u64),
+    Starts(i32),
+    Wakes(i32),
+    /// 0: for any of its children.
+    Waits(i32),
+    Ends,
+}
+
+impl Event {
+    /// `            name-12      [000] ..s1.     0.001234: sched_waking: comm=other pid=13 prio=120 target_cpu=000`. What an interrupt
+    /// did meanwhile is nobody's.
+    fn read(line: &str) -> Option<Self> {
+        // A name, of anything, takes 16 characters.
+        let (pid, rest) = line.get(16..)?.strip_prefix('-')?.split_once(' ')?;
+        let pid = pid.parse().ok()?;
+        let (flags, rest) = rest.split_once("] ")?.1.split_once(' ')?;
+        let what = if let Some(access) = access(rest) {
+            access
+        } else if rest.contains(" ext4_load_inode: ") {
+            What::Look(rest.rsplit_once(" ino ")?.1.trim().parse().ok()?)
+        } else if rest.contains(" sched_process_fork: ") {
+            What::Starts(rest.rsplit_once(" child_pid=")?.1.trim().parse().ok()?)
+        } else if rest.contains(" sched_waking: ") {
+            if flags.contains(['h', 'H', 's', 'Z', 'z']) {
+                return None;
+            }
+            What::Wakes(whom(rest)?)
+        } else if rest.contains(" sched_process_wait: ") {
+            What::Waits(whom(rest)?)
+        } else if rest.contains(" sched_process_exit: ") {
+            What::Ends
+        } else {
+            return None;
+        };
+        Some(Self { pid, what })
+    }
+}
+
+/// `... comm=other pid=13 prio=120 ...`
+fn whom(text: &str) -> Option<i32> {
+    text.rsplit_once(" prio=")?.0.rsplit_once(" pid=")?.1.parse().ok()
+}
+
 /// `... mm_filemap_fault: dev=254:0 ino=c ofs=8192`, as `map`, inode, first byte and end.
-fn access(line: &str) -> Option<(&'static str, u64, u64, u64)> {
+fn access(line: &str) -> Option<What> {
     let (_, rest) = line.split_once(" ino=")?;
     let (inode, rest) = rest.split_once(" ofs=")?;
     let inode = u64::from_str_radix(inode, 16).ok()?;
     if line.contains("mm_filemap_fault:") {
         let from: u64 = rest.trim().parse().ok()?;
-        return Some(("map", inode, from, from + PAGE));
+        return Some(What::Page { act: "map", inode, from, end: from + PAGE });
     }
     let (from, last) = rest.trim().split_once('-')?;
     let (from, last): (u64, u64) = (from.parse().ok()?, last.parse().ok()?);
     if line.contains("mm_filemap_map_pages:") {
-        return Some(("around", inode, from, from + PAGE));
+        return Some(What::Page { act: "around", inode, from, end: from + PAGE });
     }
     // The event has the page after the last one, and its last byte.
-    Some(("read", inode, from, (last + 1).saturating_sub(PAGE).max(from + PAGE)))
+    let end = last.saturating_add(1).saturating_sub(PAGE).max(from + PAGE);
+    Some(What::Page { act: "read", inode, from, end })
 }
 
 fn put(name: &str, value: &str) -> Result<(), Failure> {

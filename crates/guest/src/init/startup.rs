@@ -1,37 +1,33 @@
 //! The start of a program, or what was recorded of one, with the files on the disks as its root.
 
 use super::program::{Program, Words};
-use super::{Failure, Steps, entries, mounted, pages};
+use super::{Failure, Steps, entries, mounted, pages, replay};
 use crate::plan::{ROOT, Startup};
 use crate::startup::{ENVIRONMENT, Ready, SERVER, STEP};
-use disklab_spec::startup::{Act, Entry, Step};
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use rustix::process::{Pid, Signal, chroot, kill_process};
 use rustix::thread::UnshareFlags;
 use serde_json::json;
-use std::collections::BTreeMap;
 use std::fs::{self, File};
-use std::io;
-use std::num::NonZeroU64;
-use std::os::unix::fs::FileExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
 
-const PAGE: u64 = 4096;
-/// The longest read in one piece.
-const BUFFER: usize = 1 << 20;
+/// A start that is over.
+pub struct Over {
+    pub ready: Ready,
+    /// The program's first process.
+    program: Option<Pid>,
+}
 
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
-pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Ready, Failure> {
+pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over, Failure> {
     let words = Words::of(STEP)?;
     // For what was recorded too: where something is mounted, its folder and those above it are in memory.
     if !surrounded(limit)? {
         let ready = Ready::NotWithin { ns: limit.as_nanos() as u64 };
         steps.say(&json!({"step": STEP, "ready": ready, "said": "not even its folders could be read"}));
-        return Ok(ready);
+        return Ok(Over { ready, program: None });
     }
     let mut server = None;
     if let Startup::Program { server: command, .. } = way {
@@ -75,13 +71,15 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Read
         server.end(steps)?;
     }
     steps.say(&json!({"step": STEP, "ready": ready, "said": words.read()?}));
-    Ok(ready)
+    Ok(Over { ready, program: running })
 }
 
 /// Keeps what a program that started read of its files.
-pub fn account(way: &Startup, ready: &Ready) -> Result<(), Failure> {
-    match (way, ready) {
-        (Startup::Program { entries, .. }, Ready::After { .. }) => pages::end(entries),
+pub fn account(way: &Startup, over: &Over) -> Result<(), Failure> {
+    match (way, over) {
+        (Startup::Program { entries, .. }, Over { ready: Ready::After { .. }, program: Some(program) }) => {
+            pages::end(entries, *program)
+        }
         _ => Ok(()),
     }
 }
@@ -137,7 +135,7 @@ fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), Strin
         .and_then(|()| rustix::process::chdir("/"))
         .map_err(|e| format!("{ROOT} as the root: {e}"))?;
     match way {
-        Startup::Replay { entries, steps } => replay(entries, steps),
+        Startup::Replay { entries, threads } => replay::all(entries, threads),
         Startup::Program { command, environment, .. } => program(command, environment, output, tell),
     }
 }
@@ -166,91 +164,4 @@ fn program(
         Some(signal) => Err(format!("{program} was ended by signal {signal}")),
         None => Err(format!("{program} failed ({status})")),
     }
-}
-
-/// A file as far as it was used.
-#[derive(Default)]
-struct Used {
-    file: Option<File>,
-    /// Where it is mapped; it stays so, as in a program.
-    mapped: Option<*const u8>,
-}
-
-fn replay(entries: &[Entry], steps: &[Step]) -> Result<(), String> {
-    // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to wake several at once.
-    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
-        .map_err(|e| format!("its timer slack: {e}"))?;
-    let mut used: BTreeMap<u32, Used> = BTreeMap::new();
-    let mut buffer = vec![0; BUFFER];
-    for step in steps {
-        if step.think.0 > 0 {
-            std::thread::sleep(Duration::from_nanos(step.think.0));
-        }
-        let Some(entry) = entries.get(step.entry as usize) else {
-            return Err(format!("no file {}", step.entry));
-        };
-        let used = used.entry(step.entry).or_default();
-        act(step.act, entry, used, &mut buffer).map_err(|e| format!("{}: {e}", entry.path))?;
-    }
-    Ok(())
-}
-
-fn act(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io::Result<()> {
-    match act {
-        Act::Look => fs::symlink_metadata(&entry.path).map(drop),
-        Act::Miss => {
-            // No program has a file of this name.
-            let name = Path::new(&entry.path).join("\u{1}");
-            match fs::symlink_metadata(name) {
-                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-                _ => Ok(()),
-            }
-        }
-        Act::List => fs::read_dir(&entry.path)?.try_for_each(|entry| entry.map(drop)),
-        Act::Read { mut from, bytes } => {
-            let file = opened(entry, used)?;
-            let end = from + bytes;
-            while from < end {
-                let length = (end - from).min(buffer.len() as u64) as usize;
-                file.read_exact_at(&mut buffer[..length], from)?;
-                from += length as u64;
-            }
-            Ok(())
-        }
-        Act::Map { from, bytes } => {
-            let start = mapping(entry, used)?;
-            let size = opened(entry, used)?.metadata()?.len();
-            let pages = from / PAGE..(from + bytes).min(size).div_ceil(PAGE);
-            // What was mapped as a neighbour is touched anew, as by a program that maps the file again.
-            // SAFETY: it is within the mapping, and what is read next comes from the file again.
-            unsafe {
-                let at = start.add((pages.start * PAGE) as usize).cast_mut().cast();
-                madvise(at, ((pages.end - pages.start) * PAGE) as usize, Advice::LinuxDontNeed)?;
-            }
-            for page in pages {
-                // SAFETY: the page is within the file, which is mapped as a whole, and nobody shortens it.
-                unsafe { start.add((page * PAGE) as usize).read_volatile() };
-            }
-            Ok(())
-        }
-    }
-}
-
-fn opened<'a>(entry: &Entry, used: &'a mut Used) -> io::Result<&'a File> {
-    if used.file.is_none() {
-        used.file = Some(File::open(&entry.path)?);
-    }
-    used.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
-}
-
-fn mapping(entry: &Entry, used: &mut Used) -> io::Result<*const u8> {
-    if let Some(start) = used.mapped {
-        return Ok(start);
-    }
-    let file = opened(entry, used)?;
-    let length = file.metadata()?.len() as usize;
-    // SAFETY: a new mapping, wherever the kernel has room for it.
-    let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
-    used.mapped = Some(start.cast());
-    Ok(start.cast())
 }

@@ -206,10 +206,10 @@ fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
         Measured::Program { command, gate } => program(command, gate.as_ref(), (phase, *ramp_ns), steps),
         Measured::Startup { way, limit_ns } => {
             mark(&format!("begin {phase} 0"))?;
-            let ready = startup::measure(way, Duration::from_nanos(*limit_ns), steps)?;
+            let over = startup::measure(way, Duration::from_nanos(*limit_ns), steps)?;
             // What never began, or found all in memory, reached no disk.
             let _ = mark("end");
-            startup::account(way, &ready)
+            startup::account(way, &over)
         }
         Measured::Player { player, file, length, seed } => {
             mark(&format!("begin {phase} 0"))?;

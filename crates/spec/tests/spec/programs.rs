@@ -20,7 +20,11 @@ steps = \"\"\"
 3 look 1
 
 0 miss 2
+after 1 1
 0 list 2
+thread 1
+after 0 2
+30 look 2
 \"\"\"
 ";
 
@@ -85,8 +89,11 @@ fn a_start_takes_its_own_time() {
     let trial = &all[0];
     assert_eq!((trial.runtime, trial.ramp), (Nanos::from_secs(5), Nanos::ZERO));
     let start = trial.workload.startup.as_ref().unwrap();
-    assert_eq!((start.server.len(), start.environment[0].as_str(), start.steps.len()), (2, "DISPLAY=:9", 5));
-    assert_eq!((start.bytes(), start.think()), (Bytes(9000), Nanos::from_micros(15)));
+    assert_eq!(
+        (start.server.len(), start.environment[0].as_str(), start.threads.uses().count()),
+        (2, "DISPLAY=:9", 6)
+    );
+    assert_eq!((start.bytes(), start.threads.computing()), (Bytes(9000), Nanos::from_micros(42)));
     let high = Priority { ioprio: Some(Ioprio::BestEffort(0)), weight: None };
     assert_eq!(trial.workload.priority, high);
     let beside = trial.background.as_ref().unwrap();
@@ -114,6 +121,13 @@ fn mistakes_in_a_start() {
         ("read 0 0 4096", "read 2 0 1", "/etc is no file"),
         ("look 1", "look", "line 3, `3 look`: expected us, what is done, and the number of a file"),
         ("miss 2", "miss 0", "`miss` is not what a step does"),
+        ("thread 1", "thread 2", "line 8, `thread 2`: the next thread is 1"),
+        ("after 0 2", "0 look 2", "thread 1 does not begin with `after`"),
+        ("after 1 1", "after 1 2", "thread 0 waits for use 2 of thread 1, which it has not"),
+        ("after 1 1", "after 0 1", "thread 0 waits for use 1 of thread 0, which it has not"),
+        ("after 1 1", "after 7 0", "thread 0 waits for use 0 of thread 7, which it has not"),
+        ("after 1 1", "after 1 x", "`x` is no number"),
+        ("after 0 2", "after 0 5", "threads wait for each other, so that none goes on"),
         ("\"5s\"", "\"5 h\"", "7:9: startup.limit: 18000 s is not sensible"),
         ("\"DISPLAY=:9\"", "\"=9\"", "5:16: startup.environment: `=9` is not NAME=value"),
         ("\"it\", \"-x\"", "\"it\\u0000\"", "what a program is given cannot have a NUL"),

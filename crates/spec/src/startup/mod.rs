@@ -21,7 +21,7 @@
 //!
 //! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an access to a file mapped into
 //! memory, each with the number of the file, from 0, the first byte and how many; `look` is a stat(2), `miss` looks for a
-//! name that is not in the folder, `list` reads it.
+//! name that is not in the folder, `list` reads it. Programs of several threads or processes have further lines, see [`Threads`].
 //!
 //! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of these names on the modelled
 //! disk and runs the command from there.
@@ -30,6 +30,10 @@ use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::read::{Table, choices};
+
+mod threads;
+
+pub use threads::{MOST_THREADS, Step, Threads};
 
 /// A program's start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -42,7 +46,7 @@ pub struct Startup {
     /// A program and its arguments; empty: it needs none.
     pub server: Vec<String>,
     pub files: Vec<Entry>,
-    pub steps: Vec<Step>,
+    pub threads: Threads,
 }
 
 choices! {
@@ -71,16 +75,7 @@ pub enum EntryKind {
     Link(String),
 }
 
-/// Something that it does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// It computes for so long before.
-    pub think: Nanos,
-    /// The number of the file.
-    pub entry: u32,
-    pub act: Act,
-}
-
+/// What is done to an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Act {
     Read {
@@ -99,11 +94,12 @@ pub enum Act {
     List,
 }
 
-const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(3600);
+/// Of a start, and of one step's computing.
+const LONGEST: Nanos = Nanos::from_secs(3600);
+const LIMITS: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(1)..=LONGEST;
 const LIMIT: Nanos = Nanos::from_secs(60);
 /// More than any program's start needs; a guest has to make them all.
 const MOST_FILES: usize = 200_000;
-const MOST_STEPS: usize = 5_000_000;
 const LARGEST: u64 = 1 << 40;
 
 impl Startup {
@@ -132,9 +128,9 @@ impl Startup {
             table.wrong("files", format!("{} are too many: at most {MOST_FILES}", files.len()));
         }
         let text: String = table.required("steps")?;
-        match steps(&text, &files) {
-            Ok(steps) if !command.is_empty() && !files.is_empty() => {
-                Some(Self { way: Way::Replay, command, limit: limit?, environment, server, files, steps })
+        match Threads::read(&text, &files) {
+            Ok(threads) if !command.is_empty() && !files.is_empty() => {
+                Some(Self { way: Way::Replay, command, limit: limit?, environment, server, files, threads })
             }
             Ok(_) => None,
             Err(message) => {
@@ -151,11 +147,6 @@ impl Startup {
             EntryKind::Folder | EntryKind::Link(_) => 0,
         };
         Bytes(self.files.iter().map(size).fold(0, u64::saturating_add))
-    }
-
-    /// How long the program itself computes.
-    pub fn think(&self) -> Nanos {
-        self.steps.iter().fold(Nanos::ZERO, |sum, step| sum.saturating_add(step.think))
     }
 }
 
@@ -194,72 +185,6 @@ impl std::fmt::Display for Entry {
             EntryKind::File(bytes) => write!(out, "{} {}", bytes.0, self.path),
             EntryKind::Folder => write!(out, "0 {}/", self.path),
             EntryKind::Link(target) => write!(out, "0 {} -> {target}", self.path),
-        }
-    }
-}
-
-/// One a line; the error says which line.
-fn steps(text: &str, files: &[Entry]) -> Result<Vec<Step>, String> {
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let step = |(number, line): (usize, &str)| {
-        step(line, files).map_err(|what| format!("line {}, `{}`: {what}", number + 1, line.escape_debug()))
-    };
-    let steps: Vec<Step> = lines.take(MOST_STEPS + 1).map(step).collect::<Result<_, _>>()?;
-    if steps.len() > MOST_STEPS {
-        return Err(format!("more than {MOST_STEPS} steps are too many"));
-    }
-    Ok(steps)
-}
-
-fn step(line: &str, files: &[Entry]) -> Result<Step, String> {
-    let words: Vec<&str> = line.split_whitespace().collect();
-    let [think, act, entry, rest @ ..] = words.as_slice() else {
-        return Err("expected us, what is done, and the number of a file".to_owned());
-    };
-    let number =
-        |word: &str| word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()));
-    let think = Nanos(number(think)?.min(LIMITS.end().0 / 1000) * 1000);
-    let entry = u32::try_from(number(entry)?).map_err(|_| "there are not as many files".to_owned())?;
-    let file = files.get(entry as usize).ok_or_else(|| format!("there is no file {entry}"))?;
-    let range = || match (rest, &file.kind) {
-        ([from, bytes], EntryKind::File(size)) => {
-            let (from, bytes) = (number(from)?, number(bytes)?);
-            let is_within = from.checked_add(bytes).is_some_and(|end| end <= size.0);
-            if is_within && bytes > 0 {
-                Ok((from, bytes))
-            } else {
-                Err(format!("not within its {} bytes", size.0))
-            }
-        }
-        (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
-        _ => Err(format!("{} is no file", file.path)),
-    };
-    let act = match *act {
-        "read" => range().map(|(from, bytes)| Act::Read { from, bytes })?,
-        "map" => range().map(|(from, bytes)| Act::Map { from, bytes })?,
-        "look" if rest.is_empty() => Act::Look,
-        "miss" if rest.is_empty() && file.kind == EntryKind::Folder => Act::Miss,
-        "list" if rest.is_empty() && file.kind == EntryKind::Folder => Act::List,
-        other => {
-            return Err(format!(
-                "`{}` is not what a step does: read, map, look, miss or list",
-                other.escape_debug()
-            ));
-        }
-    };
-    Ok(Step { think, entry, act })
-}
-
-impl std::fmt::Display for Step {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Self { think, entry, act } = self;
-        let think = think.0.div_ceil(1000);
-        match act {
-            Act::Read { from, bytes } => write!(out, "{think} read {entry} {from} {bytes}"),
-            Act::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
-            Act::Look => write!(out, "{think} look {entry}"),
-            Act::Miss => write!(out, "{think} miss {entry}"),
-            Act::List => write!(out, "{think} list {entry}"),
         }
     }
 }

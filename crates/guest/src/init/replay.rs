@@ -1,0 +1,196 @@
+//! What was recorded of a program's start, done again: each of its threads does its steps in order, and waits where it waited.
+
+use disklab_spec::startup::{Act, Entry, Step, Threads};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
+use rustix::process::{Resource, Rlimit, setrlimit};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io;
+use std::num::NonZeroU64;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex};
+use std::time::Duration;
+
+const PAGE: u64 = 4096;
+/// As many as the kernel allows, fs.nr_open.
+const FILES: u64 = 1 << 20;
+/// The longest read in one piece.
+const BUFFER: usize = 1 << 20;
+
+/// A file as far as it was used.
+#[derive(Default)]
+struct Used {
+    file: Option<File>,
+    /// Where it is mapped; it stays so, as in a program.
+    mapped: Option<*const u8>,
+}
+
+/// All threads' steps, and how far each is.
+struct Replay {
+    entries: Vec<Entry>,
+    threads: Threads,
+    /// How many uses each has done.
+    done: Vec<(Mutex<u32>, Condvar)>,
+    /// Whom each starts, by how many uses it has done then.
+    starts: Vec<BTreeMap<u32, Vec<usize>>>,
+    /// Of the first thread that could not go on, for which the others are not to be waited for.
+    failed: Mutex<Option<String>>,
+}
+
+/// Until the first of them ends, as a command does whose other processes go on.
+pub fn all(entries: &[Entry], threads: &Threads) -> Result<(), String> {
+    // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to wake several at once. Threads
+    // have this from who starts them.
+    rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
+        .map_err(|e| format!("its timer slack: {e}"))?;
+    // When a program closes its files is not recorded.
+    setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum: Some(FILES) })
+        .map_err(|e| format!("opening {FILES} files: {e}"))?;
+    let mut starts = vec![BTreeMap::<u32, Vec<usize>>::new(); threads.0.len()];
+    for (number, steps) in threads.0.iter().enumerate().skip(1) {
+        let Some(Step::After { thread, uses }) = steps.first() else {
+            return Err(format!("nobody starts thread {number}"));
+        };
+        let starter = starts.get_mut(*thread as usize).ok_or_else(|| format!("no thread {thread}"))?;
+        starter.entry(*uses).or_default().push(number);
+    }
+    let done = threads.0.iter().map(|_| (Mutex::new(0), Condvar::new())).collect();
+    let (entries, threads) = (entries.to_vec(), threads.clone());
+    let replay = Arc::new(Replay { entries, threads, done, starts, failed: Mutex::new(None) });
+    replay.start(0, 0)?;
+    replay.thread(0)?;
+    replay.failure().map_or(Ok(()), Err)
+}
+
+impl Replay {
+    fn thread(self: &Arc<Self>, number: usize) -> Result<(), String> {
+        let mut files: BTreeMap<u32, Used> = BTreeMap::new();
+        let mut buffer = vec![0; BUFFER];
+        let mut uses = 0;
+        for step in &self.threads.0[number] {
+            let (think, number_of_entry, act) = match *step {
+                Step::After { thread, uses } => {
+                    self.wait(thread as usize, uses)?;
+                    continue;
+                }
+                Step::Use { think, entry, act } => (think, entry, act),
+            };
+            if think.0 > 0 {
+                std::thread::sleep(Duration::from_nanos(think.0));
+            }
+            let entry = self.entries.get(number_of_entry as usize);
+            let entry = entry.ok_or_else(|| format!("no file {number_of_entry}"))?;
+            let file = files.entry(number_of_entry).or_default();
+            carry_out(act, entry, file, &mut buffer).map_err(|e| format!("{}: {e}", entry.path))?;
+            uses += 1;
+            let (done, changed) = &self.done[number];
+            *done.lock().map_err(|_| "a thread failed".to_owned())? = uses;
+            changed.notify_all();
+            self.start(number, uses)?;
+        }
+        Ok(())
+    }
+
+    /// Starts those that this thread starts after so many uses.
+    fn start(self: &Arc<Self>, number: usize, uses: u32) -> Result<(), String> {
+        for &other in self.starts[number].get(&uses).into_iter().flatten() {
+            let replay = Arc::clone(self);
+            let run = move || {
+                if let Err(reason) = replay.start(other, 0).and_then(|()| replay.thread(other)) {
+                    replay.fail(reason);
+                }
+            };
+            std::thread::Builder::new().spawn(run).map_err(|e| format!("thread {other}: {e}"))?;
+        }
+        Ok(())
+    }
+
+    fn wait(&self, number: usize, uses: u32) -> Result<(), String> {
+        let (done, changed) = self.done.get(number).ok_or_else(|| format!("no thread {number}"))?;
+        let failed = |_| "a thread failed".to_owned();
+        let mut so_far = done.lock().map_err(failed)?;
+        while *so_far < uses {
+            if let Some(reason) = self.failure() {
+                return Err(reason);
+            }
+            so_far = changed.wait(so_far).map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    fn fail(&self, reason: String) {
+        if let Ok(mut failed) = self.failed.lock() {
+            failed.get_or_insert(reason);
+        }
+        // Those that wait look again.
+        for (done, changed) in &self.done {
+            drop(done.lock());
+            changed.notify_all();
+        }
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.failed.lock().ok()?.clone()
+    }
+}
+
+fn carry_out(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io::Result<()> {
+    match act {
+        Act::Look => fs::symlink_metadata(&entry.path).map(drop),
+        Act::Miss => {
+            // No program has a file of this name.
+            let name = Path::new(&entry.path).join("\u{1}");
+            match fs::symlink_metadata(name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+                _ => Ok(()),
+            }
+        }
+        Act::List => fs::read_dir(&entry.path)?.try_for_each(|entry| entry.map(drop)),
+        Act::Read { mut from, bytes } => {
+            let file = opened(entry, used)?;
+            let end = from + bytes;
+            while from < end {
+                let length = (end - from).min(buffer.len() as u64) as usize;
+                file.read_exact_at(&mut buffer[..length], from)?;
+                from += length as u64;
+            }
+            Ok(())
+        }
+        Act::Map { from, bytes } => {
+            let start = mapping(entry, used)?;
+            let size = opened(entry, used)?.metadata()?.len();
+            let pages = from / PAGE..(from + bytes).min(size).div_ceil(PAGE);
+            // What was mapped as a neighbour is touched anew, as by a program that maps the file again.
+            // SAFETY: it is within the mapping, and what is read next comes from the file again.
+            unsafe {
+                let at = start.add((pages.start * PAGE) as usize).cast_mut().cast();
+                madvise(at, ((pages.end - pages.start) * PAGE) as usize, Advice::LinuxDontNeed)?;
+            }
+            for page in pages {
+                // SAFETY: the page is within the file, which is mapped as a whole, and nobody shortens it.
+                unsafe { start.add((page * PAGE) as usize).read_volatile() };
+            }
+            Ok(())
+        }
+    }
+}
+
+fn opened<'a>(entry: &Entry, used: &'a mut Used) -> io::Result<&'a File> {
+    if used.file.is_none() {
+        used.file = Some(File::open(&entry.path)?);
+    }
+    used.file.as_ref().ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+fn mapping(entry: &Entry, used: &mut Used) -> io::Result<*const u8> {
+    if let Some(start) = used.mapped {
+        return Ok(start);
+    }
+    let file = opened(entry, used)?;
+    let length = file.metadata()?.len() as usize;
+    // SAFETY: a new mapping, wherever the kernel has room for it.
+    let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
+    used.mapped = Some(start.cast());
+    Ok(start.cast())
+}
