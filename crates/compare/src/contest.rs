@@ -134,6 +134,8 @@ pub struct Values {
     pub given_up: (Option<f64>, Option<f64>),
     /// Of the pairs, rising; empty where nothing is paired.
     pub seeds: Vec<u32>,
+    /// Pairs that were left out since both sides were given up.
+    pub unknown: usize,
     /// Why trials are left out.
     pub remarks: Vec<String>,
 }
@@ -185,6 +187,7 @@ impl<'a> Contest<'a> {
             baseline: Vec::new(),
             given_up: (None, None),
             seeds: Vec::new(),
+            unknown: 0,
             remarks,
         };
         if !self.paired {
@@ -192,10 +195,9 @@ impl<'a> Contest<'a> {
             baseline.into_iter().flatten().for_each(|theirs| values.put_baseline(theirs));
             return values;
         }
-        let mut unknown = 0;
         for ((outcome, ours), theirs) in self.treatments.iter().zip(treatment).zip(baseline) {
             match ours.zip(theirs) {
-                Some(((_, true), (_, true))) => unknown += 1,
+                Some(((_, true), (_, true))) => values.unknown += 1,
                 Some((ours, theirs)) => {
                     values.seeds.push(outcome.seed_index);
                     values.put_treatment(ours);
@@ -204,10 +206,10 @@ impl<'a> Contest<'a> {
                 None => {}
             }
         }
-        if unknown > 0 {
+        if values.unknown > 0 {
             values.remarks.push(format!(
                 "of {} both sides were given up, and nobody knows which is more",
-                count(unknown, "pair")
+                count(values.unknown, "pair")
             ));
         }
         values

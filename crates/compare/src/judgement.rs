@@ -5,6 +5,7 @@ use disklab_stats::{Better, Correction, Estimate, Rule, Verdict, percent};
 use disklab_store::Outcome;
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
+use disklab_units::prose::count;
 use serde::{Serialize, Serializer};
 
 use crate::answer;
@@ -192,7 +193,7 @@ fn one(
     rule: Rule,
     looked: Option<&Looked>,
 ) -> (Judgement, Option<disklab_stats::Comparison>) {
-    let Values { treatment, baseline, given_up, seeds, mut remarks } = contest.values(metric);
+    let Values { treatment, baseline, given_up, seeds, unknown, mut remarks } = contest.values(metric);
     let least = metric.least(contest.outcomes()).unwrap_or(0.0);
     let ratio = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.max(least)).collect() };
     let (ours, theirs) = (ratio(&treatment), ratio(&baseline));
@@ -214,6 +215,14 @@ fn one(
     };
     let comparison = match compared {
         Ok(comparison) => Some(comparison),
+        // That other seeds would help is not sure.
+        Err(_) if unknown > 0 => {
+            let left = count(seeds.len(), "pair");
+            remarks.push(format!(
+                "{left} left: too few to compare; a longer limit would tell more, other seeds only if one side is in time in them"
+            ));
+            None
+        }
         Err(error) => {
             remarks.push(error.to_string());
             None

@@ -190,9 +190,15 @@ impl Plan {
         let seeds = words::count(question.suite.seeds().count() as usize, "seed");
         writeln!(
             out,
-            "{} ({} of {seeds}), {} of virtual time",
+            "{} ({} of {seeds}), {}{} of virtual time",
             words::count(self.trials.len(), "trial"),
             words::count(self.cells.len(), "cell"),
+            // A start-up may be over long before its limit.
+            if question.trials.iter().any(|trial| trial.workload.startup.is_some()) {
+                "at most "
+            } else {
+                ""
+            },
             words::virtual_time(self.virtual_ns)
         )?;
         writeln!(

@@ -53,11 +53,12 @@ pub struct Args {
 }
 
 fn name(text: &str) -> Result<String, String> {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '.';
-    if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with(['-', '.']) {
+    let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with(['-', '_', '.']) {
         Ok(text.to_owned())
     } else {
-        Err("a workload's name has letters, digits, `-` and `.`".to_owned())
+        Err("a workload's name has lower-case letters, digits, `-`, `_` and `.`, a letter or digit first"
+            .to_owned())
     }
 }
 
@@ -89,8 +90,11 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let uses = strace::uses(&traced.text, &cwd);
     let needed = Needed::of(&uses);
     if needed.entries.iter().all(|entry| !matches!(entry.kind, EntryKind::File(_))) {
-        let what = format!("{} uses no file that could be on a disk", args.command.join(" "));
-        return Err(Failure::cannot(what));
+        let what = format!(
+            "{} uses no file that could be on a disk: what is in /tmp, /run, /dev, /proc and /sys is not; move what it needs elsewhere",
+            args.command.join(" ")
+        );
+        return Err(Failure::mistaken(what));
     }
     for left_out in &needed.left_out {
         screen.remark(left_out);

@@ -11,14 +11,13 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use disklab_exec::run::{Event, Run};
-use disklab_spec::Trial;
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
 use disklab_units::Nanos;
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::home::{Home, from_here};
-use crate::plan::{self, Jobs};
+use crate::plan::Jobs;
 use crate::question::{Overrides, Question};
 use crate::records;
 use crate::screen::{Paint, Screen};
@@ -120,7 +119,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     // Its lock goes before anybody is told that the run is over.
     drop(writer);
-    ending.tell(result, &question.trials, screen)
+    ending.tell(result, screen)
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.
@@ -160,13 +159,13 @@ struct Ending {
 }
 
 impl Ending {
-    fn tell(&self, result: Result<(), Failure>, trials: &[Trial], screen: &Screen) -> Result<Exit, Failure> {
+    fn tell(&self, result: Result<(), Failure>, screen: &Screen) -> Result<Exit, Failure> {
         let record = Record::open(&self.folder)?;
         let tally = Tally::of(&record);
         let told = if screen.json {
             self.tell_json(&record, tally, screen)
         } else {
-            self.tell_people(&record, tally, result.is_ok(), trials, screen)
+            self.tell_people(&record, tally, result.is_ok(), screen)
         };
         match told {
             // What became of the trials does not depend on who reads about it.
@@ -185,7 +184,6 @@ impl Ending {
         record: &Record,
         tally: Tally,
         whole: bool,
-        trials: &[Trial],
         screen: &Screen,
     ) -> Result<(), Failure> {
         let mut out = screen.out();
@@ -194,7 +192,7 @@ impl Ending {
             summary::print(record, screen, &mut out)?;
             writeln!(out)?;
         }
-        writeln!(out, "{}{}", screen.paint(&tally.to_string(), Paint::Strong), self.speed(trials))?;
+        writeln!(out, "{}{}", screen.paint(&tally.to_string(), Paint::Strong), self.speed(record))?;
         let name = records::name_of(&self.folder);
         writeln!(out, "record: {}", from_here(&self.folder).display())?;
         if whole && !self.stopped {
@@ -210,9 +208,9 @@ impl Ending {
     }
 
     /// `; 24 min of virtual time in 1 min 52 s`
-    fn speed(&self, trials: &[Trial]) -> String {
-        let fresh = trials.iter().filter(|trial| self.fresh.contains(&trial.id));
-        let time: Nanos = fresh.map(plan::virtual_time).sum();
+    fn speed(&self, record: &Record) -> String {
+        let fresh = record.lines().iter().filter(|outcome| self.fresh.contains(&outcome.trial));
+        let time: Nanos = fresh.filter_map(|outcome| outcome.virtual_ns).sum();
         match (self.fresh.is_empty(), self.stopped) {
             (true, true) => "; interrupted".to_owned(),
             (true, false) => "; there was nothing left to run".to_owned(),

@@ -23,7 +23,10 @@ pub fn tools() -> Result<Vec<Fact>> {
 /// The programs that a trial runs besides fio: of its background, and what makes its disks and looks at them.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let processes = trial.background.iter().flat_map(|background| &background.processes);
-    let commands = processes.filter_map(|process| process.command.first().cloned());
+    let prepare = trial.background.iter().flat_map(|background| &background.prepare);
+    let commands = processes.map(|process| &process.command).chain(prepare);
+    // What is prepared first can be a program too.
+    let commands = commands.filter_map(|command| command.first()).filter(|name| !name.contains('{')).cloned();
     commands.chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
 }
 

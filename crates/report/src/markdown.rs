@@ -82,7 +82,7 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
-        line(out, "\nTrials without a result that verdicts may rest on:\n");
+        line(out, "\nTrials without a result, or with no more than that it takes longer than their limit:\n");
         for failure in &failures {
             line(out, &format!("- {}", plain(failure)));
         }

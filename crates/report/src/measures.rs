@@ -43,8 +43,7 @@ pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
     names.into_iter().filter_map(spread).collect()
 }
 
-/// Whether a group has these and nothing of fio's.
+/// Whether a group has nothing of fio's.
 pub fn has_only(group: &Group) -> bool {
     group.cells.iter().all(|cell| cell.measured.is_none())
-        && group.cells.iter().any(|cell| !cell.measures.is_empty())
 }

@@ -108,6 +108,7 @@ impl FromStr for SchedulerChoice {
             let number = value.parse::<u64>().map_err(|_| {
                 format!("`{name}` of `{scheduler}` takes a whole number, not `{}`", value.escape_debug())
             })?;
+            check(name, number)?;
             if given[at].replace(number).is_some() {
                 return Err(format!("`{name}` of `{scheduler}` is there twice"));
             }
@@ -115,6 +116,26 @@ impl FromStr for SchedulerChoice {
         let tunables = known.iter().zip(given).filter_map(|(name, given)| Some(((*name).to_owned(), given?)));
         Ok(Self { scheduler, tunables: tunables.collect() })
     }
+}
+
+/// Refuses what the kernel would not take, or would make another number of without a word: block/blk-sysfs.c, block/elevator.c
+/// and the schedulers' own files.
+fn check(name: &str, number: u64) -> Result<(), String> {
+    let (least, most) = match name {
+        "low_latency" | "strict_guarantees" | "front_merges" => (0, 1),
+        "nr_requests" => (4, 2048),
+        "max_sectors_kb" => (4, u64::MAX),
+        "back_seek_penalty" | "timeout_sync" | "async_depth" => (1, i32::MAX as u64),
+        _ => (0, u64::MAX),
+    };
+    if number < least || number > most {
+        let most = if most == u64::MAX { String::new() } else { format!(" and at most {most}") };
+        return Err(format!("`{name}` is at least {least}{most} in the kernel, not {number}"));
+    }
+    if name == "read_ahead_kb" && !number.is_multiple_of(4) {
+        return Err(format!("`{name}` is a multiple of 4 in the kernel, not {number}"));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -146,6 +167,13 @@ mod tests {
         assert!(wrong("bqf").contains("did you mean `bfq`"));
         assert!(wrong("bfq:slice_idel=0").contains("did you mean `slice_idle`"));
         assert!(wrong("bfq:").contains("is not tunable=number"));
+        assert_eq!(
+            wrong("bfq:low_latency=2"),
+            "`low_latency` is at least 0 and at most 1 in the kernel, not 2"
+        );
+        assert!(wrong("none:nr_requests=0").contains("at least 4 and at most 2048"));
+        assert!(wrong("none:max_sectors_kb=1").contains("at least 4 in the kernel, not 1"));
+        assert!(wrong("none:read_ahead_kb=6").contains("a multiple of 4"));
         assert!(wrong("bfq:low_latency=no").contains("a whole number, not `no`"));
         assert!(wrong("bfq:low_latency=0,low_latency=1").contains("twice"));
         assert!(

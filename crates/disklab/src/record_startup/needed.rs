@@ -78,7 +78,9 @@ impl Needed {
         }
         if !places.is_empty() {
             let places: Vec<&str> = places.into_iter().collect();
-            needed.left_out.push(format!("what it used in {} is left out", places.join(", ")));
+            needed
+                .left_out
+                .push(format!("what it used in {} is left out: that is on no disk", places.join(", ")));
         }
         if let Some(first) = gone.first() {
             let count = gone.len();

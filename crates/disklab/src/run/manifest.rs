@@ -8,6 +8,7 @@ use disklab_collect::digest::sha256_hex;
 use disklab_exec::facts;
 use disklab_exec::run::Run;
 use disklab_report::panels::repeat::COMMIT;
+use disklab_spec::Trial;
 use disklab_store::Manifest;
 use disklab_store::manifest::{Fact, Kernel, Suite};
 
@@ -38,7 +39,8 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
     let programs: BTreeSet<String> = question.trials.iter().flat_map(facts::programs).collect();
     for program in programs {
         if manifest.tools.iter().all(|tool| tool.name != program) {
-            manifest.tools.push(facts::tool(&program)?);
+            let tool = facts::tool(&program).map_err(|error| needed(&error, &program, question))?;
+            manifest.tools.push(tool);
         }
     }
     // The disk models are in there: other models, other results.
@@ -47,6 +49,26 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
     manifest.host = facts::host();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
+}
+
+/// Of a program that is not there: what it is for, and what to do.
+fn needed(error: &disklab_exec::Error, program: &str, question: &Question) -> Failure {
+    let needs = |trial: &&Trial| facts::programs(trial).iter().any(|name| name == program);
+    let trials: Vec<&Trial> = question.trials.iter().filter(needs).collect();
+    let first = trials.first().map_or("none", |trial| trial.id.as_str());
+    let backgrounds: BTreeSet<&str> =
+        trials.iter().filter_map(|trial| trial.background.as_ref()).map(|it| it.name.as_str()).collect();
+    let leave_out = if backgrounds.is_empty() {
+        "--set".to_owned()
+    } else {
+        let names: Vec<&str> = backgrounds.into_iter().collect();
+        format!("--set background=..., without {}", names.join(", "))
+    };
+    Failure::cannot(format!(
+        "{error}; {} of {} trials need it, {first} first\nWhat to do: install it, or leave out what needs it ({leave_out})",
+        trials.len(),
+        question.trials.len()
+    ))
 }
 
 /// The files of the lab that the trials were made of.

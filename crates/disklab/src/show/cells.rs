@@ -38,9 +38,14 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         if !has_only(group) {
             Layout::fitting(group, rows, screen).print(rows, screen, out)?;
         }
-        if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
+        if has_only(group) || group.cells.iter().any(|cell| !cell.measures.is_empty()) {
             let labels: Vec<String> = rows.iter().map(|row| row.label.clone()).collect();
             measures::print(group, &labels, None, screen, out)?;
+        }
+        for row in rows.iter().filter(|_| has_only(group)) {
+            for (text, paint) in &row.below {
+                lines(&format!("{}: {}", row.label, screen.paint(text, *paint)), "  ", screen, out)?;
+            }
         }
     }
     writeln!(out)?;

@@ -18,8 +18,15 @@ pub fn make(entries: &Entries) -> Result<usize, Failure> {
         fs::create_dir_all(folder).map_err(|e| format!("making {}: {e}", folder.display()))?;
     }
     for entry in &entries.all {
-        one(entry, entries.modified.is_some())
-            .map_err(|e| format!("putting {} on the disks: {e}", entry.path))?;
+        let is_copied = entries.modified.is_some();
+        one(entry, is_copied).map_err(|e| match e.kind() {
+            io::ErrorKind::NotFound if is_copied => format!(
+                "putting {} on the disks: this machine does not have it; the workload without `:program` replays what was recorded, \
+                 with files of these sizes",
+                entry.path
+            ),
+            _ => format!("putting {} on the disks: {e}", entry.path),
+        })?;
     }
     // When all is there, since a folder is changed by what is made in it.
     for (entry, modified) in entries.all.iter().zip(entries.modified.iter().flatten()) {
