@@ -125,7 +125,7 @@ fn what_cannot_be_recorded_is_told() {
     let cases: [(&[&str], i32, &str); 4] = [
         (&["fails", "--", "sh", "-c", "exit 3"], 2, "failed under strace (exit status: 3)"),
         (&["gone", "--", "no-such-program"], 2, "no-such-program"),
-        (&["bad/name", "--", "true"], 2, "a workload's name has letters"),
+        (&["bad/name", "--", "true"], 2, "a workload's name has lower-case letters"),
         (&["nothing"], 2, "required"),
     ];
     for (arguments, status, says) in cases {
