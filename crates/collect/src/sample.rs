@@ -203,6 +203,13 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     (sample, remarks)
 }
 
+/// What the disks did in the measured phase of a trial in which fio measured nothing: a start-up, a player. `None` without
+/// such a phase.
+pub fn of_disks(closing: &Closing) -> Option<Sample> {
+    let phase = closing.phase(MEASURED_PHASE).filter(|phase| phase.length() > Nanos(0))?;
+    Some(Sample { read_switches: phase.switched(), devices: devices(closing, phase), ..Sample::default() })
+}
+
 /// The directions of all jobs in which anything was measured.
 fn measured<'a>(jobs: &'a [&Job]) -> impl Iterator<Item = &'a Direction> {
     jobs.iter().flat_map(|job| job.directions()).filter(|direction| direction.total_ios > 0)

@@ -127,11 +127,13 @@ pub fn told(change: Option<Change>, verdict: Verdict) -> String {
     change.map_or_else(String::new, |change| format!("{} {verdict}", as_known(change)))
 }
 
-/// Why a change that looks certain is undecided: `None` where its interval says so itself, and of a verdict that is given.
-/// `verdicts` is how many alpha holds over.
-pub fn why_undecided(it: &Judgement, verdicts: usize) -> Option<String> {
+/// Why a change is undecided whose interval looks as if it decided, for better, worse or the same: `None` where it says so
+/// itself, and of a verdict that is given. `verdicts` is how many alpha holds over, `smallest` the effect (a share) below which
+/// two are the same.
+pub fn why_undecided(it: &Judgement, verdicts: usize, smallest: f64) -> Option<String> {
     let change = it.change.filter(|_| it.verdict == Verdict::Undecided)?;
-    if change.low <= 0.0 && change.high >= 0.0 {
+    let reaches = size(change.low).max(size(change.high)) >= smallest.ln_1p();
+    if change.low <= 0.0 && change.high >= 0.0 && reaches {
         return None;
     }
     let (one, other) = it.trials;
@@ -261,11 +263,12 @@ mod tests {
             change: Some(Change { percent: 53.0, low, high }),
             ..cell("one", 53.0, Verdict::Undecided)
         };
-        let why = |low, high, verdicts| why_undecided(&open(low, high), verdicts);
+        let why = |low, high, verdicts| why_undecided(&open(low, high), verdicts, 0.02);
         assert_eq!(why(52.0, 54.0, 27).unwrap(), "5 seeds are too few among 27 verdicts");
         assert_eq!(why(-54.0, -52.0, 1).unwrap(), "5 seeds are too few to be certain");
         assert_eq!(why(-1.0, 54.0, 27), None);
-        assert_eq!(why_undecided(&cell("one", 3.0, Verdict::Better), 9), None);
+        assert_eq!(why(-1.0, 1.5, 27).unwrap(), "5 seeds are too few among 27 verdicts");
+        assert_eq!(why_undecided(&cell("one", 3.0, Verdict::Better), 9, 0.02), None);
     }
 
     #[test]

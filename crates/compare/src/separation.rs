@@ -73,9 +73,10 @@ const SERVICE: (&str, Unit, Measure) = ("mean service by the disks", Unit::Nanos
 const WAITING: (&str, Unit, Measure) = ("mean waiting: latency without service", Unit::Nanos, waiting);
 const QUEUED: &str = "mean queueing at a disk, before its service";
 const BUSIEST_SHARE: (&str, Unit, Measure) =
-    ("reads of the disk with most of them", Unit::Share, |it| greatest(it, |d| d.read_share));
+    ("reads of the disk with most of them", Unit::Share, |it| greatest(several(it)?, |d| d.read_share));
 const UTILISATION_GAP: (&str, Unit, Measure) =
     ("utilisation, most used disk less least used", Unit::Share, |it| {
+        let it = several(it)?;
         Some(greatest(it, |d| Some(d.utilisation))? - least(it, |d| Some(d.utilisation))?)
     });
 const DEEPEST: (&str, Unit, Measure) =
@@ -263,6 +264,11 @@ fn positive(value: f64) -> Option<f64> {
     (value > 0.0 && value.is_finite()).then_some(value)
 }
 
+/// Of one disk alone there is nothing to tell of how they share.
+fn several(sample: &Sample) -> Option<&Sample> {
+    (sample.devices.len() > 1).then_some(sample)
+}
+
 fn greatest(sample: &Sample, of: impl Fn(&DeviceSample) -> Option<f64>) -> Option<f64> {
     sample.devices.iter().filter_map(of).max_by(f64::total_cmp)
 }
@@ -319,6 +325,25 @@ mod tests {
         let (one, other): (Vec<_>, Vec<_>) = (treatment.iter().collect(), baseline.iter().collect());
         let side = |name, samples| Side { name, samples, queued: &[] };
         separation(side("queue", &one), side("pid", &other), 0.02)
+    }
+
+    #[test]
+    fn without_fio_the_disks_tell_and_one_disk_has_no_share() {
+        let of = |service, queued| {
+            ([sample(&[1.0], 0.0, service), sample(&[1.0], 0.0, service + 1000)], [queued, queued + 1e3])
+        };
+        let ((bfq, bfq_queued), (none, none_queued)) = (of(7_000_000, 154e6), of(22_000_000, 708e6));
+        let side = |name, samples, queued| Side { name, samples, queued };
+        let (bfq, none): (Vec<_>, Vec<_>) = (bfq.iter().collect(), none.iter().collect());
+        let told = separation(side("bfq", &bfq, &bfq_queued), side("none", &none, &none_queued), 0.02);
+        assert_eq!(
+            told.sentences,
+            [
+                "at its disk a request queues for 154 ms and is served 7 ms with bfq, where it queues for 708 ms and is served 22 ms \
+              with none"
+            ]
+        );
+        assert!(told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none()));
     }
 
     #[test]

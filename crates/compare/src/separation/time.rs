@@ -16,6 +16,9 @@ pub struct Times<'a> {
 /// Queueing against service.
 pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Option<String> {
     let Times { latency, service, waiting, queued } = times;
+    if latency.medians().is_none() {
+        return at_disks_alone(queued, service, treatment, baseline);
+    }
     let (one, other) = latency.medians().filter(|_| latency.apart)?;
     let mut text = format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
     let alike = |fact: &Fact| {
@@ -60,6 +63,26 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
         };
     }
     Some(text)
+}
+
+/// Where fio measured nothing: what is apart of how long a request was at its disk.
+fn at_disks_alone(queued: &Fact, service: &Fact, treatment: Side, baseline: Side) -> Option<String> {
+    let side = |one: bool| {
+        let told = |fact: &Fact, verb: &str| {
+            let (treated, based) = fact.medians().filter(|_| fact.apart)?;
+            Some(format!("{verb} {}", if one { treated } else { based }))
+        };
+        let parts: Vec<String> =
+            [told(queued, "queues for"), told(service, "is served")].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join(" and "))
+    };
+    Some(format!(
+        "at its disk a request {} with {}, where it {} with {}",
+        side(true)?,
+        treatment.name,
+        side(false)?,
+        baseline.name
+    ))
 }
 
 /// `the disks served 2.1 requests for each of fio's with queue, 1.0 with pid`.

@@ -175,7 +175,7 @@ fn row<'a>(
                     @if fate.failed { div.failure { span.x aria-hidden="true" { "✕ " } (fate.text) } } @else { div { (fate.text) } }
                 }
                 @for why in judgement.into_iter().flat_map(|it| &it.remarks).filter(|it| !repeats(it, &fates)) { div { (why) } }
-                @if let Some(why) = judgement.and_then(|it| answer::why_undecided(it, family)) { div { (why) } }
+                @if let Some(why) = judgement.and_then(|it| answer::why_undecided(it, family, source.terms.smallest_effect)) { div { (why) } }
                 @if let Some(seeds) = judgement.and_then(|it| it.seeds_to_decide) { div { (answer::seeds(seeds)) " would decide" } }
                 @for it in &remarked {
                     a.note href={"#matrix-note-" (it.number) "-" (it.row)} title=(it.told) { "[" (it.number) "]" } " "

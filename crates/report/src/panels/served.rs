@@ -1,5 +1,6 @@
 //! Which disk served what: shares of the reads, how long they took, and what btrfs counted.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use disklab_collect::sample::DeviceSample;
@@ -9,6 +10,7 @@ use disklab_units::prose::digits;
 use maud::{Markup, html};
 
 use crate::chart::{Chart, Table, WIDTH, ink, number};
+use crate::disks;
 use crate::panel::{Panel, Piece, Section};
 use crate::source::{Choice, Group, Source};
 
@@ -34,11 +36,11 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         .filter_map(|(at, group)| section(source, group, at == striking))
         .collect();
     if sections.is_empty() {
-        return Err("This is told where fio measures. What each disk did in another trial: disklab show RECORD TRIAL.".to_owned());
+        return Err("No trial has a record of what its disks did.".to_owned());
     }
     let words = html! {
         p { "A bar is a seed: of each choice the first " (SEEDS) ", where it has more. The tables have medians over all seeds, with \
-             their ranges." }
+             their ranges. Counted is what the disks did while a trial measured, for whomever: a background's requests too." }
         (columns(source))
     };
     Ok([Piece::Words(words)].into_iter().chain(sections).collect())
@@ -95,16 +97,21 @@ fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
     if choices.is_empty() {
         return None;
     }
-    let (height, inner) = picture(&choices);
     let table = table(&source.compared, &choices);
-    let chart = Chart::of_svg("shares", "Reads of each disk", says(&choices), (WIDTH, height), inner, table);
+    let piece = if choices.iter().all(|choice| choice.disks.len() == 1) {
+        // A bar of one disk is always full.
+        Piece::Words(table.markup("What the disk did"))
+    } else {
+        let (height, inner) = picture(&choices);
+        Piece::Chart(Chart::of_svg("shares", "Reads of each disk", says(&choices), (WIDTH, height), inner, table))
+    };
     Some(Piece::Section(Section {
         name: group.name.clone(),
         title: group.title(),
         summary: String::new(),
         open,
         cell: group.cell.clone(),
-        pieces: vec![Piece::Chart(chart)],
+        pieces: vec![piece],
     }))
 }
 
@@ -132,7 +139,7 @@ struct Disk {
 
 impl Served {
     fn of(choice: &Choice) -> Option<Self> {
-        let samples: Vec<_> = choice.results().filter_map(|(_, outcome)| outcome.sample.as_ref()).collect();
+        let samples = disks::samples(choice);
         let widest = samples.iter().max_by_key(|sample| sample.devices.len())?;
         let disk = |(index, named): (usize, &DeviceSample)| {
             let over = |of: &dyn Fn(&DeviceSample) -> Option<f64>| {
@@ -154,7 +161,7 @@ impl Served {
         let disks: Vec<Disk> = widest.devices.iter().enumerate().map(disk).collect();
         let switches = Spread::of(samples.iter().filter_map(|sample| sample.read_switches));
         let shares =
-            |sample: &&Sample| sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect();
+            |sample: &Cow<Sample>| sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect();
         let seeds = samples.iter().map(shares).collect();
         (!disks.is_empty()).then(|| Self { name: choice.value.clone(), seeds, disks, switches })
     }

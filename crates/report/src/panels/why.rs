@@ -1,8 +1,8 @@
 //! What separates choices of each group from the baseline, by what was recorded of the disks.
 
-use std::fs;
+use std::borrow::Cow;
 
-use disklab_collect::closing::{self, Device};
+use disklab_collect::closing::Device;
 use disklab_collect::sample::MEASURED_PHASE;
 use disklab_collect::{Sample, Spread};
 use disklab_compare::Metric;
@@ -13,6 +13,7 @@ use disklab_units::prose::listed;
 use maud::html;
 
 use crate::chart::Table;
+use crate::disks;
 use crate::panel::{Panel, Piece, Section};
 use crate::panels::matrix::verdict;
 use crate::panels::served::told;
@@ -49,7 +50,8 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
         return None;
     }
     let least = source.terms.smallest_effect;
-    let of = |recorded: &Recorded| separation(recorded.side(), of_baseline.side(), least);
+    let samples = of_baseline.samples();
+    let of = |recorded: &Recorded| separation(recorded.side(&recorded.samples()), of_baseline.side(&samples), least);
     let explained: Vec<(&Recorded, Separation)> = explained.iter().map(|it| (it, of(it))).collect();
     let caption = format!("Medians over seeds, with their ranges; * is apart from {baseline}");
     let words = html! {
@@ -108,32 +110,30 @@ fn parted<'s>(
 /// A choice, and what was recorded of its disks.
 struct Recorded<'a> {
     name: &'a str,
-    samples: Vec<&'a Sample>,
+    samples: Vec<Cow<'a, Sample>>,
     queued: Vec<f64>,
 }
 
 impl<'a> Recorded<'a> {
     /// `None`: nothing was.
     fn of(choice: &'a Choice) -> Option<Self> {
-        let samples = samples(choice);
+        let samples = disks::samples(choice);
         (!samples.is_empty()).then(|| Self { name: &choice.value, samples, queued: queued(choice) })
     }
 
-    fn side(&self) -> Side<'_> {
-        Side { name: self.name, samples: &self.samples, queued: &self.queued }
+    fn samples(&self) -> Vec<&Sample> {
+        self.samples.iter().map(Cow::as_ref).collect()
     }
-}
 
-fn samples<'a>(choice: &Choice<'a>) -> Vec<&'a Sample> {
-    let samples = choice.results().filter_map(|(_, outcome)| outcome.sample.as_ref());
-    samples.filter(|sample| !sample.devices.is_empty()).collect()
+    fn side<'s>(&'s self, samples: &'s [&'s Sample]) -> Side<'s> {
+        Side { name: self.name, samples, queued: &self.queued }
+    }
 }
 
 /// How long a request queued at its disk on average, in ns, of each trial whose closing record can be read: samples do not have it.
 fn queued(choice: &Choice) -> Vec<f64> {
     let of = |record: &Record, outcome: &Outcome| {
-        let bytes = fs::read(record.raw(outcome)?.join("disks.json")).ok()?;
-        let closing = closing::parse(&bytes).ok()?;
+        let closing = disks::closing(record, outcome)?;
         let devices = &closing.phase(MEASURED_PHASE)?.devices;
         let requests: u64 = devices.iter().map(Device::requests).sum();
         let queued: u64 = devices.iter().map(|it| it.wait.0.saturating_sub(it.service.0)).sum();

@@ -1,0 +1,26 @@
+//! What a trial's disks did while it measured, whether fio measured or something else.
+
+use std::borrow::Cow;
+use std::fs;
+
+use disklab_collect::Sample;
+use disklab_collect::closing::{self, Closing};
+use disklab_collect::sample::of_disks;
+use disklab_store::{Outcome, Record};
+
+use crate::source::Choice;
+
+/// Of each trial that gave a result and has a record of its disks. A trial that fio did not measure (a start-up, a player) has
+/// no sample of its own: the disks' closing record stands for it.
+pub fn samples<'a>(choice: &Choice<'a>) -> Vec<Cow<'a, Sample>> {
+    let sample = |record: &Record, outcome: &'a Outcome| match &outcome.sample {
+        Some(sample) => (!sample.devices.is_empty()).then_some(Cow::Borrowed(sample)),
+        None => of_disks(&closing(record, outcome)?).map(Cow::Owned),
+    };
+    choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
+}
+
+/// `None` where it cannot be read.
+pub fn closing(record: &Record, outcome: &Outcome) -> Option<Closing> {
+    closing::parse(&fs::read(record.raw(outcome)?.join("disks.json")).ok()?).ok()
+}
