@@ -10,14 +10,18 @@ use disklab_store::{Outcome, Record};
 
 use crate::source::Choice;
 
-/// Of each trial that gave a result and has a record of its disks. A trial that fio did not measure (a start-up, a player) has
-/// no sample of its own: the disks' closing record stands for it.
+/// Of each trial that gave a result and has a record of its disks.
 pub fn samples<'a>(choice: &Choice<'a>) -> Vec<Cow<'a, Sample>> {
-    let sample = |record: &Record, outcome: &'a Outcome| match &outcome.sample {
+    choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
+}
+
+/// A trial that fio did not measure (a start-up, a player) has no sample of its own: the disks' closing record stands for it.
+/// `None`: nothing is known of its disks.
+pub fn sample<'a>(record: &Record, outcome: &'a Outcome) -> Option<Cow<'a, Sample>> {
+    match &outcome.sample {
         Some(sample) => (!sample.devices.is_empty()).then_some(Cow::Borrowed(sample)),
         None => of_disks(&closing(record, outcome)?).map(Cow::Owned),
-    };
-    choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
+    }
 }
 
 /// `None` where it cannot be read.

@@ -38,7 +38,10 @@ pub fn find(
     let mut charts = Vec::new();
     gather(pieces, &Cell::default(), false, &mut charts);
     if charts.is_empty() {
-        return Err(format!("panel {panel} has no picture of this record; panels with pictures are {}", with_pictures()));
+        return Err(format!(
+            "panel {panel} has no picture of this record; panels with pictures are {}",
+            with_pictures()
+        ));
     }
     if let Some(kind) = kind
         && charts.iter().all(|(chart, _)| chart.kind != kind)

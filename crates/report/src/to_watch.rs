@@ -7,6 +7,7 @@ use disklab_store::{Outcome, Record};
 use disklab_units::prose::count;
 use maud::{Markup, html};
 
+use crate::disks;
 use crate::over_time::Watched;
 use crate::source::{Choice, Group, Source};
 use crate::traces::{Detail, Surveyed, share_addresses};
@@ -203,7 +204,8 @@ pub fn line_up(source: &Source, group: &Group, without: &[String], reading: &mut
             continue;
         }
         for it in trials {
-            let devices = it.outcome.sample.as_ref().map_or(&[][..], |sample| &sample.devices);
+            let sample = disks::sample(it.record, it.outcome);
+            let devices = sample.as_ref().map_or(&[][..], |sample| &sample.devices);
             let requests = devices.iter().map(|it| it.reads + it.writes).sum();
             let Some(room) = reading.room.checked_sub(requests) else { return found };
             if let Some(surveyed) = reading.surveyed(&it) {

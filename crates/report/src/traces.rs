@@ -1,15 +1,15 @@
 //! Traces of trials, read so that those which are held against each other can be: with the same addresses in the same rows.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use disklab_collect::closing::{self, Closing};
+use disklab_collect::closing::Closing;
 use disklab_store::{Outcome, Record};
 use disklab_trace::timeline::Shape;
 use disklab_trace::{PACKED, PLAIN, Phase, Survey, Timeline};
 use disklab_units::prose::digits;
 
 use crate::addresses::{self, Outside, Places, Reach};
+use crate::disks;
 use crate::over_time::Watched;
 
 /// Of time; and pixels of all disks' addresses together, and of each one's at least and at most.
@@ -51,7 +51,7 @@ impl Surveyed {
             return Err(why.to_owned());
         };
         // What was lost of a trace is not lost of the closing record.
-        let closing = fs::read(raw.join("disks.json")).ok().and_then(|bytes| closing::parse(&bytes).ok());
+        let closing = disks::closing(record, outcome);
         let path = disklab_trace::find(&raw).ok_or_else(|| missing(&raw, outcome, closing.as_ref()))?;
         let (mut places, mut measuring) = (Vec::new(), false);
         let entries = disklab_trace::open(&path).map_err(|error| error.to_string())?;
@@ -67,7 +67,8 @@ impl Surveyed {
             }
             (None, None) => return Err("its trace has no measured phase".to_owned()),
         };
-        let devices = outcome.sample.as_ref().map_or(&[][..], |sample| &sample.devices);
+        let sample = disks::sample(record, outcome);
+        let devices = sample.as_ref().map_or(&[][..], |sample| &sample.devices);
         let name = |index: usize| {
             let device = devices.get(index);
             device.map_or_else(|| format!("disk {}", index + 1), |device| device.name.clone())

@@ -103,7 +103,14 @@ fn section(source: &Source, group: &Group, open: bool) -> Option<Piece> {
         Piece::Words(table.markup("What the disk did"))
     } else {
         let (height, inner) = picture(&choices);
-        Piece::Chart(Chart::of_svg("shares", "Reads of each disk", says(&choices), (WIDTH, height), inner, table))
+        Piece::Chart(Chart::of_svg(
+            "shares",
+            "Reads of each disk",
+            says(&choices),
+            (WIDTH, height),
+            inner,
+            table,
+        ))
     };
     Some(Piece::Section(Section {
         name: group.name.clone(),
@@ -267,18 +274,9 @@ fn says(choices: &[Served]) -> String {
 }
 
 fn table(compared: &str, choices: &[Served]) -> Table {
-    let heads = [
-        compared,
-        "disk",
-        "reads",
-        "utilisation",
-        "mean service",
-        "mean depth",
-        "ignored",
-        "age",
-        "btrfs's latency",
-        "switches",
-    ];
+    let has_stats = choices.iter().flat_map(|choice| &choice.disks).any(|disk| disk.ignored.is_some());
+    let of_btrfs = OF_BTRFS.map(|(name, _)| name).into_iter().filter(|_| has_stats);
+    let heads = [compared, "disk"].into_iter().chain(COLUMNS.map(|(name, _)| name)).chain(of_btrfs);
     let mut table = Table::new(heads);
     for choice in choices {
         for (at, disk) in choice.disks.iter().enumerate() {
@@ -286,18 +284,21 @@ fn table(compared: &str, choices: &[Served]) -> Table {
             let time = |spread| told(spread, |value| Nanos(value as u64).to_string());
             // It is of all disks together.
             let switches = if at == 0 { share(choice.switches) } else { String::new() };
-            table.row([
+            let of_btrfs = [
+                told(disk.ignored, |value| format!("{value:+.0}")),
+                told(disk.age, |value| format!("{value:.0}")),
+                time(disk.latency),
+            ];
+            let row = [
                 choice.name.clone(),
                 disk.told.clone(),
                 share(disk.share),
                 share(disk.utilisation),
                 time(disk.service),
                 told(disk.depth, digits),
-                told(disk.ignored, |value| format!("{value:+.0}")),
-                told(disk.age, |value| format!("{value:.0}")),
-                time(disk.latency),
                 switches,
-            ]);
+            ];
+            table.row(row.into_iter().chain(of_btrfs.into_iter().filter(|_| has_stats)));
         }
     }
     table

@@ -51,7 +51,9 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
     }
     let least = source.terms.smallest_effect;
     let samples = of_baseline.samples();
-    let of = |recorded: &Recorded| separation(recorded.side(&recorded.samples()), of_baseline.side(&samples), least);
+    let of = |recorded: &Recorded| {
+        separation(recorded.side(&recorded.samples()), of_baseline.side(&samples), least)
+    };
     let explained: Vec<(&Recorded, Separation)> = explained.iter().map(|it| (it, of(it))).collect();
     let caption = format!("Medians over seeds, with their ranges; * is apart from {baseline}");
     let words = html! {

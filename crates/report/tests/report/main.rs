@@ -5,6 +5,7 @@ mod hostile;
 mod large;
 mod old;
 mod synthetic;
+mod without_fio;
 
 use std::path::{Path, PathBuf};
 
