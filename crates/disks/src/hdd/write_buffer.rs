@@ -19,6 +19,8 @@ pub(crate) struct WriteBuffer {
     by_place: Vec<u32>,
     /// Slots, oldest first.
     by_age: VecDeque<u32>,
+    /// Where these start on the medium: side by side because every choice looks at all of its window.
+    targets: VecDeque<Target>,
     /// The extent on its way to the medium.
     leaving: Option<Range<u64>>,
 }
@@ -27,7 +29,6 @@ pub(crate) struct WriteBuffer {
 struct Extent {
     start: u64,
     end: u64,
-    target: Target,
 }
 
 /// Joining neighbours stops at this many sectors (2 MiB), so that no command waits long for one extent to be written.
@@ -44,6 +45,7 @@ impl WriteBuffer {
             free: Vec::with_capacity(64),
             by_place: Vec::with_capacity(64),
             by_age: VecDeque::with_capacity(64),
+            targets: VecDeque::with_capacity(64),
             leaving: None,
         }
     }
@@ -85,8 +87,18 @@ impl WriteBuffer {
                 at += 1;
             }
         }
-        let extent = Extent { start, end, target: target(start) };
-        let slot = joined.unwrap_or_else(|| self.new_slot(extent));
+        let extent = Extent { start, end };
+        let slot = match joined {
+            Some(slot) => {
+                if self.extents[slot as usize].start != start
+                    && let Some(age) = self.age(slot)
+                {
+                    self.targets[age] = target(start);
+                }
+                slot
+            }
+            None => self.new_slot(extent, target(start)),
+        };
         self.extents[slot as usize] = extent;
         self.by_place.insert(self.starting_before(start), slot);
         self.used += end - start;
@@ -97,21 +109,28 @@ impl WriteBuffer {
         self.by_place.partition_point(|&slot| self.extents[slot as usize].start < sector)
     }
 
-    fn new_slot(&mut self, extent: Extent) -> u32 {
+    fn new_slot(&mut self, extent: Extent, target: Target) -> u32 {
         let slot = self.free.pop().unwrap_or_else(|| {
             self.extents.push(extent);
             self.extents.len() as u32 - 1
         });
         self.by_age.push_back(slot);
+        self.targets.push_back(target);
         slot
     }
 
     /// An extent has been joined to another one.
     fn forget(&mut self, slot: u32) {
-        if let Some(age) = self.by_age.iter().position(|&other| other == slot) {
+        if let Some(age) = self.age(slot) {
             self.by_age.remove(age);
+            self.targets.remove(age);
         }
         self.free.push(slot);
+    }
+
+    /// How many that wait are older.
+    fn age(&self, slot: u32) -> Option<usize> {
+        self.by_age.iter().position(|&other| other == slot)
     }
 
     /// Whether all of `start..end` is in the buffer.
@@ -131,14 +150,14 @@ impl WriteBuffer {
 
     /// The extent whose start is reached soonest, as its age among those that wait, and how long that takes.
     pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
-        let window = self.by_age.iter().take(self.window);
-        mechanics.nearest(arm, angle, window.map(|&slot| &self.extents[slot as usize].target))
+        mechanics.nearest(arm, angle, self.targets.iter().take(self.window))
     }
 
     /// The extent of this age goes to the medium now; returns its sectors and where they start.
     pub fn begin(&mut self, age: usize) -> Option<(Range<u64>, Target)> {
         let slot = self.by_age.remove(age)?;
-        let Extent { start, end, target } = self.extents[slot as usize];
+        let target = self.targets.remove(age)?;
+        let Extent { start, end } = self.extents[slot as usize];
         self.by_place.remove(self.starting_before(start));
         self.free.push(slot);
         self.leaving = Some(start..end);
@@ -163,6 +182,10 @@ mod tests {
 
     fn anywhere(_: u64) -> Target {
         Target { arm: Arm { cylinder: 0, surface: 0 }, angle: 0, write: true }
+    }
+
+    fn told_by_angle(sector: u64) -> Target {
+        Target { angle: sector as u32, ..anywhere(sector) }
     }
 
     fn with(extents: &[(u64, u64)]) -> WriteBuffer {
@@ -221,7 +244,7 @@ mod tests {
             for (start, length, kind) in steps {
                 match kind {
                     0 | 1 if length > 0 => {
-                        buffer.insert(start, start + length, anywhere);
+                        buffer.insert(start, start + length, told_by_angle);
                         waiting.extend(start..start + length);
                     }
                     2 if leaving.is_empty() => {
@@ -248,6 +271,8 @@ mod tests {
                     last = Some(extent.end);
                 }
                 prop_assert_eq!(buffer.by_place.len(), buffer.by_age.len());
+                let starts = buffer.by_age.iter().map(|&slot| buffer.extents[slot as usize].start as u32);
+                prop_assert!(starts.eq(buffer.targets.iter().map(|target| target.angle)));
             }
         }
     }
