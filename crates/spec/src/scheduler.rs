@@ -92,7 +92,7 @@ impl FromStr for SchedulerChoice {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (word, values) = text.split_once(':').map_or((text, None), |(word, values)| (word, Some(values)));
-        let scheduler: Scheduler = word.parse()?;
+        let scheduler: Scheduler = word.parse().map_err(|slip| left(word).unwrap_or(slip))?;
         let known = [scheduler.tunables(), &QUEUE].concat();
         let mut given = vec![None; known.len()];
         for value in values.into_iter().flat_map(|values| values.split(',')) {
@@ -116,6 +116,19 @@ impl FromStr for SchedulerChoice {
         let tunables = known.iter().zip(given).filter_map(|(name, given)| Some(((*name).to_owned(), given?)));
         Ok(Self { scheduler, tunables: tunables.collect() })
     }
+}
+
+/// Where a scheduler went that Linux had before 5.0, when the block layer for one queue went with its schedulers.
+fn left(word: &str) -> Option<String> {
+    let now = match word {
+        "noop" => "`none` does what it did",
+        "deadline" => "`mq-deadline` follows it",
+        "cfq" => {
+            "`bfq` follows it; what an older kernel measured with it on real disks can be imported: disklab import --help"
+        }
+        _ => return None,
+    };
+    Some(format!("`{word}` left Linux in 5.0: {now}"))
 }
 
 /// Refuses what the kernel would not take, or would make another number of without a word: block/blk-sysfs.c, block/elevator.c
@@ -165,6 +178,8 @@ mod tests {
     fn slips_are_told() {
         let wrong = |text| choice(text).unwrap_err();
         assert!(wrong("bqf").contains("did you mean `bfq`"));
+        assert!(wrong("cfq").starts_with("`cfq` left Linux in 5.0: `bfq` follows it"));
+        assert_eq!(wrong("noop"), "`noop` left Linux in 5.0: `none` does what it did");
         assert!(wrong("bfq:slice_idel=0").contains("did you mean `slice_idle`"));
         assert!(wrong("bfq:").contains("is not tunable=number"));
         assert_eq!(
