@@ -18,6 +18,8 @@ pub(crate) struct Mechanics {
     turn: u64,
     /// Turns begun during the longest travel.
     longest_turns: u64,
+    /// No seek over a distance of so many binary digits takes less. What is known of it for little.
+    least_seek: [u64; 33],
     /// The platters' angle at time 0, as the time since angle 0 passed the head.
     start: u64,
 }
@@ -63,8 +65,13 @@ impl Mechanics {
         let Hdd { seek_track_to_track, seek_average, seek_full, .. } = *model;
         let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, geometry.cylinders());
         let longest = curve.time(geometry.cylinders()).max(head_switch) + write_settle;
+        // The nanosecond is for rounding.
+        let least_seek = std::array::from_fn(|digits| match digits {
+            0 => 0,
+            _ => curve.time(1 << (digits - 1)).saturating_sub(1),
+        });
         let (seeks, longest_turns) = (Seeks::Curve(curve), longest / turn + 1);
-        Self { geometry, seeks, head_switch, write_settle, turn, longest_turns, start }
+        Self { geometry, seeks, head_switch, write_settle, turn, longest_turns, least_seek, start }
     }
 
     /// `start`: the time since angle 0 passed the head, at time 0.
@@ -85,6 +92,8 @@ impl Mechanics {
             write_settle: write_settle as u64,
             turn,
             longest_turns: longest / turn + 1,
+            // Such a disk takes one command at a time and chooses nothing.
+            least_seek: [0; 33],
             start: start.0 % turn,
         }
     }
@@ -172,8 +181,11 @@ impl Mechanics {
         let mut best = None;
         let mut shortest = u64::MAX;
         for (index, target) in targets.enumerate() {
-            // Of 32 candidates all but a few come round too late, wherever they are: no need to ask for the seek.
-            if self.first_pass(angle, target) >= shortest {
+            // Of 32 candidates all but a few come round too late, or before the arm can be there: no need to ask for the seek.
+            let first = self.first_pass(angle, target);
+            let distance = arm.cylinder.abs_diff(target.arm.cylinder);
+            let least_seek = self.least_seek[(u32::BITS - distance.leading_zeros()) as usize];
+            if first + u64::from(least_seek > first) * self.turn >= shortest {
                 continue;
             }
             let reach = self.reach_by(seeks, arm, angle, target);
@@ -262,6 +274,24 @@ mod tests {
     }
 
     proptest! {
+        /// Against asking of each.
+        #[test]
+        fn nearest_is_the_first_that_is_reached_soonest(
+            from in 0..7_800_000_000_u64, now in any::<u64>(),
+            to in prop::collection::vec((0..7_800_000_000_u64, 0..4_000_000_u64, any::<bool>(), any::<bool>()), 0..80),
+        ) {
+            let mechanics = mechanics(1);
+            let arm = mechanics.geometry.place(from).arm();
+            let target = |(far, near, is_near, write): (u64, u64, bool, bool)| {
+                let sector = if is_near { from.saturating_add_signed(near as i64 - 2_000_000).min(7_799_999_999) } else { far };
+                mechanics.target(mechanics.geometry.place(sector), write)
+            };
+            let targets: Vec<Target> = to.into_iter().map(target).collect();
+            let angle = mechanics.angle_at(Nanos(now));
+            let each = targets.iter().map(|target| mechanics.reach(arm, angle, target)).enumerate();
+            prop_assert_eq!(mechanics.nearest(arm, angle, targets.iter()), each.min_by_key(|(_, reach)| *reach));
+        }
+
         /// Against the definition, a step at a time.
         #[test]
         fn reach_is_travel_and_the_wait_for_the_angle(
