@@ -46,7 +46,7 @@ fn sentence(cells: &[&Judgement]) -> String {
         })
         .collect();
     if !without.is_empty() {
-        counts.push(format!("without results to compare in {}", without.len()));
+        counts.push(format!("with too few results to compare in {}", without.len()));
     }
     let of = count(cells.len(), "cell");
     let mut text = format!("{}: {} is {} of {of}", first.metric.name(), first.treatment, listed(&counts));

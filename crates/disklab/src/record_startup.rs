@@ -126,24 +126,31 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     whole_file::write(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
     let read: u64 = startup.threads.uses().map(|(_, act)| order::bytes(act)).sum();
     let files = startup.files.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
+    let lanes = startup.threads.0.len();
     let mut out = screen.out();
     writeln!(
         out,
-        "{}: {files} files, {} threads and processes, {} steps that touch {}, {} of computing; ready after {ready} on a disk that takes 50 us",
+        "{}: {files} files, {}, {} steps that touch {}, {} of computing",
         path.display(),
-        startup.threads.0.len(),
+        if lanes == 1 { "1 thread".to_owned() } else { format!("{lanes} threads and processes") },
         startup.threads.uses().count(),
         disklab_units::Bytes(read),
         startup.threads.computing(),
     )?;
+    let why = if lanes == 1 {
+        "what goes by the order in which a folder lists its files does so in another one there, and not all that a program \
+         waits for is seen"
+    } else {
+        "threads side by side may come to the disk in another order, and not all that they wait for is seen"
+    };
     writeln!(out, "without computing, on a disk that does nothing else:")?;
+    writeln!(out, "  on one that takes 50 us for each request ready after {ready}")?;
     for (((disk, _), program), replay) in program::COMPARED.into_iter().zip(compared).zip(replayed) {
         writeln!(out, "  on {disk} ready after {program}, the replay after {replay}")?;
         let off = (replay.0 as f64 - program.0 as f64) / program.0.max(1) as f64;
         if off.abs() > AGREES {
             screen.remark(&format!(
-                "on {disk} the replay takes {:.0} % {} than the program: threads side by side may come to the disk in another order, \
-                 and not all that they wait for is seen; rather run the program itself, {}:program",
+                "on {disk} the replay takes {:.0} % {} than the program: {why}; rather run the program itself, {}:program",
                 100.0 * off.abs(),
                 if off > 0.0 { "longer" } else { "less time" },
                 args.name

@@ -138,6 +138,9 @@ fn check(name: &str, number: u64) -> Result<(), String> {
         "low_latency" | "strict_guarantees" | "front_merges" => (0, 1),
         "nr_requests" => (4, 2048),
         "max_sectors_kb" => (4, u64::MAX),
+        // Kept as ns in 32 bits: bfq_slice_idle in block/bfq-iosched.h.
+        "slice_idle" => (0, 4294),
+        "slice_idle_us" => (0, 4_294_967),
         "back_seek_penalty" | "timeout_sync" | "async_depth" => (1, i32::MAX as u64),
         _ => (0, u64::MAX),
     };
@@ -186,6 +189,7 @@ mod tests {
             wrong("bfq:low_latency=2"),
             "`low_latency` is at least 0 and at most 1 in the kernel, not 2"
         );
+        assert!(wrong("bfq:slice_idle=100000").contains("at most 4294 in the kernel"));
         assert!(wrong("none:nr_requests=0").contains("at least 4 and at most 2048"));
         assert!(wrong("none:max_sectors_kb=1").contains("at least 4 in the kernel, not 1"));
         assert!(wrong("none:read_ahead_kb=6").contains("a multiple of 4"));

@@ -26,6 +26,8 @@
 //! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of these names on the modelled
 //! disk and runs the command from there.
 
+use std::collections::BTreeMap;
+
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -101,6 +103,9 @@ const LIMIT: Nanos = Nanos::from_secs(60);
 /// More than any program's start needs; a guest has to make them all.
 const MOST_FILES: usize = 200_000;
 const LARGEST: u64 = 1 << 40;
+/// Bytes of a name in a folder and of a whole path, as Linux has them: NAME_MAX, PATH_MAX.
+const LONGEST_NAME: usize = 255;
+const LONGEST_PATH: usize = 4000;
 
 impl Startup {
     pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
@@ -117,12 +122,16 @@ impl Startup {
             .map(|words| words.into_iter().map(|word| word.value).collect::<Vec<String>>());
         let limit = table.within_or("limit", LIMITS, LIMIT);
         let named = table.required_list::<String>("files");
-        let mut files = Vec::with_capacity(named.len());
+        let (mut files, mut seen, all) = (Vec::with_capacity(named.len()), BTreeMap::new(), named.len());
         for entry in named {
-            match Entry::parse(&entry.value) {
+            match Entry::parse(&entry.value).and_then(|found| found.among(&mut seen)) {
                 Ok(found) => files.push(found),
                 Err(message) => table.wrong_at(&entry.place, message),
             }
+        }
+        if files.len() < all {
+            // Steps count on all of them.
+            return None;
         }
         if files.len() > MOST_FILES {
             table.wrong("files", format!("{} are too many: at most {MOST_FILES}", files.len()));
@@ -167,6 +176,9 @@ impl Entry {
         if !inner.strip_suffix('/').unwrap_or(inner).split('/').all(is_plain) || path.contains('\0') {
             return Err(wrong("expected a plain path, without . and .."));
         }
+        if path.len() > LONGEST_PATH || inner.split('/').any(|part| part.len() > LONGEST_NAME) {
+            return Err(wrong("no filesystem has names of so many bytes"));
+        }
         let kind = match link {
             Some(target) if target.is_empty() || target.contains('\0') => {
                 return Err(wrong("expected where the link leads"));
@@ -176,6 +188,23 @@ impl Entry {
             None => EntryKind::File(Bytes(bytes)),
         };
         Ok(Self { path: path.trim_end_matches('/').to_owned(), kind })
+    }
+
+    /// Itself, where it can be made beside the ones before it: each once, and nothing below a file or a link, so that what is made
+    /// on a disk is nowhere else. `seen`: paths, and whether each is a folder, be it one that only leads to another entry.
+    fn among(self, seen: &mut BTreeMap<String, bool>) -> Result<Self, String> {
+        let wrong = |what: String| Err(format!("`{}`: {what}", self.to_string().escape_debug()));
+        for (end, _) in self.path.match_indices('/').skip(1) {
+            let above = &self.path[..end];
+            if !*seen.entry(above.to_owned()).or_insert(true) {
+                return wrong(format!("`{}` is no folder", above.escape_debug()));
+            }
+        }
+        let is_folder = self.kind == EntryKind::Folder;
+        match seen.insert(self.path.clone(), is_folder) {
+            Some(was_folder) if !(was_folder && is_folder) => wrong("it is there already".to_owned()),
+            _ => Ok(self),
+        }
     }
 }
 

@@ -112,6 +112,11 @@ fn mistakes_in_a_start() {
         ("\"9000 /bin/it\"", "\"9000 /bin/../it\"", "expected a plain path, without . and .."),
         ("\"9000 /bin/it\"", "\"9000000000000000 /bin/it\"", "no program's file is as large"),
         ("-> usr/lib", "-> ", "expected where the link leads"),
+        ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin/it\"", "`1 /bin/it`: it is there already"),
+        ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin/it/it\"", "`1 /bin/it/it`: `/bin/it` is no folder"),
+        ("\"9000 /bin/it\"", "\"9000 /bin/it\", \"1 /bin\"", "`1 /bin`: it is there already"),
+        // Through a link, a file would be made elsewhere.
+        ("\"9000 /bin/it\"", "\"0 /a -> /\", \"9000 /a/it\"", "`9000 /a/it`: `/a` is no folder"),
         ("12 read", "x read", "line 1, `x read 0 0 4096`: `x` is no number"),
         ("12 read", "12 write", "`write` is not what a step does: read, map, look, miss or list"),
         ("read 0 0 4096", "read 7 0 4096", "there is no file 7"),
