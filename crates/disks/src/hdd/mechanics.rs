@@ -278,12 +278,12 @@ mod tests {
         #[test]
         fn nearest_is_the_first_that_is_reached_soonest(
             from in 0..7_800_000_000_u64, now in any::<u64>(),
-            to in prop::collection::vec((0..7_800_000_000_u64, 0..4_000_000_u64, any::<bool>(), any::<bool>()), 0..80),
+            to in prop::collection::vec((0..7_800_000_000_u64, -2_000_000..2_000_000_i64, any::<bool>(), any::<bool>()), 0..80),
         ) {
             let mechanics = mechanics(1);
             let arm = mechanics.geometry.place(from).arm();
-            let target = |(far, near, is_near, write): (u64, u64, bool, bool)| {
-                let sector = if is_near { from.saturating_add_signed(near as i64 - 2_000_000).min(7_799_999_999) } else { far };
+            let target = |(far, near, is_near, write): (u64, i64, bool, bool)| {
+                let sector = if is_near { from.saturating_add_signed(near).min(7_799_999_999) } else { far };
                 mechanics.target(mechanics.geometry.place(sector), write)
             };
             let targets: Vec<Target> = to.into_iter().map(target).collect();
