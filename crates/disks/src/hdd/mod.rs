@@ -8,6 +8,7 @@
 //! Not modelled: sectors larger than 512 bytes that must be read before a part of them is written,
 //! spindown.
 
+mod by_address;
 mod detailed;
 mod geometry;
 mod layout;

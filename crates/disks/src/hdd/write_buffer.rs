@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
+use super::by_address::ByAddress;
 use super::mechanics::{Arm, Mechanics, Target};
 
 /// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to [`LONGEST`]; what is written
@@ -15,8 +16,7 @@ pub(crate) struct WriteBuffer {
     /// Waiting ones by slot; the slots of others are in `free`.
     extents: Vec<Extent>,
     free: Vec<u32>,
-    /// Slots in order of address. Only these, so that little is moved when one comes in between.
-    by_place: Vec<u32>,
+    by_address: ByAddress,
     /// Slots, oldest first.
     by_age: VecDeque<u32>,
     /// Where these start on the medium: side by side because every choice looks at all of its window.
@@ -43,7 +43,7 @@ impl WriteBuffer {
             window: window.max(1) as usize,
             extents: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
-            by_place: Vec::with_capacity(64),
+            by_address: ByAddress::default(),
             by_age: VecDeque::with_capacity(64),
             targets: VecDeque::with_capacity(64),
             leaving: None,
@@ -67,9 +67,10 @@ impl WriteBuffer {
     /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the medium.
     pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> Target) {
         // The first extent that could touch the new one is the last to start before it, or what follows that.
-        let mut at = self.starting_before(start).saturating_sub(1);
+        let mut at = self.by_address.seek(start);
+        at = self.by_address.before(at).unwrap_or(at);
         let mut joined: Option<u32> = None;
-        while let Some(&slot) = self.by_place.get(at) {
+        while let Some(slot) = self.by_address.slot(at) {
             let other = self.extents[slot as usize];
             if other.start > end {
                 break;
@@ -79,12 +80,12 @@ impl WriteBuffer {
             let union = other.start.min(start)..other.end.max(end);
             if overlaps || adjoins && union.end - union.start <= LONGEST {
                 (start, end) = (union.start, union.end);
-                self.by_place.remove(at);
+                self.by_address.remove(&mut at);
                 self.used -= other.end - other.start;
                 // The first one joined lends its place in the order of age.
                 if joined.is_none() { joined = Some(slot) } else { self.forget(slot) }
             } else {
-                at += 1;
+                at = self.by_address.next(at);
             }
         }
         let extent = Extent { start, end };
@@ -100,13 +101,8 @@ impl WriteBuffer {
             None => self.new_slot(extent, target(start)),
         };
         self.extents[slot as usize] = extent;
-        self.by_place.insert(self.starting_before(start), slot);
+        self.by_address.insert(start, slot);
         self.used += end - start;
-    }
-
-    /// How many extents start before `sector`.
-    fn starting_before(&self, sector: u64) -> usize {
-        self.by_place.partition_point(|&slot| self.extents[slot as usize].start < sector)
     }
 
     fn new_slot(&mut self, extent: Extent, target: Target) -> u32 {
@@ -138,8 +134,9 @@ impl WriteBuffer {
         let mut from = start;
         while from < end {
             let leaving = self.leaving.clone().filter(|leaving| leaving.contains(&from));
-            let before = self.starting_before(from + 1).checked_sub(1);
-            let waiting = before.map(|at| self.extents[self.by_place[at] as usize].end);
+            let before = self.by_address.before(self.by_address.seek(from + 1));
+            let before = before.and_then(|at| self.by_address.slot(at));
+            let waiting = before.map(|slot| self.extents[slot as usize].end);
             match waiting.filter(|&end| end > from).or(leaving.map(|leaving| leaving.end)) {
                 Some(end) => from = end,
                 None => return false,
@@ -158,7 +155,7 @@ impl WriteBuffer {
         let slot = self.by_age.remove(age)?;
         let target = self.targets.remove(age)?;
         let Extent { start, end } = self.extents[slot as usize];
-        self.by_place.remove(self.starting_before(start));
+        self.by_address.remove(&mut self.by_address.seek(start));
         self.free.push(slot);
         self.leaving = Some(start..end);
         Some((start..end, target))
@@ -265,12 +262,12 @@ mod tests {
                 let all = (start..start + length).all(|s| waiting.contains(&s) || leaving.contains(&s));
                 prop_assert_eq!(buffer.holds(start, start + length), all);
                 let mut last = None;
-                for &slot in &buffer.by_place {
+                for slot in buffer.by_address.slots() {
                     let extent = buffer.extents[slot as usize];
                     prop_assert!(last <= Some(extent.start) && extent.start < extent.end);
                     last = Some(extent.end);
                 }
-                prop_assert_eq!(buffer.by_place.len(), buffer.by_age.len());
+                prop_assert_eq!(buffer.by_address.slots().len(), buffer.by_age.len());
                 let starts = buffer.by_age.iter().map(|&slot| buffer.extents[slot as usize].start as u32);
                 prop_assert!(starts.eq(buffer.targets.iter().map(|target| target.angle)));
             }

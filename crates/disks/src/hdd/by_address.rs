@@ -1,0 +1,139 @@
+//! Extents in the order of their addresses: a sorted row in pieces, so that little is moved when one comes in between.
+
+/// First sector and slot.
+type Entry = (u64, u32);
+
+/// So many entries are moved for one at most.
+const LONGEST: usize = 128;
+
+#[derive(Default)]
+pub(super) struct ByAddress {
+    /// None is empty.
+    pieces: Vec<Vec<Entry>>,
+    /// The first sector of each piece: a search looks at these alone before it looks into one.
+    firsts: Vec<u64>,
+    /// Emptied ones, to be used again: nothing is allocated while a guest runs.
+    spare: Vec<Vec<Entry>>,
+}
+
+/// A place in the row: an entry's, or behind the last one of a piece.
+#[derive(Clone, Copy)]
+pub(super) struct Cursor {
+    piece: usize,
+    at: usize,
+}
+
+impl ByAddress {
+    /// The first entry at or behind `sector`.
+    pub fn seek(&self, sector: u64) -> Cursor {
+        let piece = self.firsts.partition_point(|&first| first < sector).saturating_sub(1);
+        let at = self.pieces.get(piece).map_or(0, |piece| piece.partition_point(|entry| entry.0 < sector));
+        Cursor { piece, at }
+    }
+
+    /// The place before.
+    pub fn before(&self, cursor: Cursor) -> Option<Cursor> {
+        match cursor {
+            Cursor { piece: 0, at: 0 } => None,
+            Cursor { piece, at: 0 } => {
+                Some(Cursor { piece: piece - 1, at: self.pieces[piece - 1].len() - 1 })
+            }
+            Cursor { piece, at } => Some(Cursor { piece, at: at - 1 }),
+        }
+    }
+
+    pub fn next(&self, Cursor { piece, at }: Cursor) -> Cursor {
+        match self.pieces.get(piece) {
+            Some(entries) if at >= entries.len() => Cursor { piece: piece + 1, at: 1 },
+            _ => Cursor { piece, at: at + 1 },
+        }
+    }
+
+    pub fn slot(&self, Cursor { piece, at }: Cursor) -> Option<u32> {
+        let here = self.pieces.get(piece)?.get(at);
+        here.or_else(|| self.pieces.get(piece + 1)?.first()).map(|entry| entry.1)
+    }
+
+    /// Of two entries none begins where another does.
+    pub fn insert(&mut self, sector: u64, slot: u32) {
+        let Cursor { mut piece, mut at } = self.seek(sector);
+        if self.pieces.is_empty() {
+            let first = self.new_piece();
+            self.pieces.push(first);
+            self.firsts.push(sector);
+        } else if self.pieces[piece].len() == LONGEST {
+            let mut rest = self.new_piece();
+            rest.extend(self.pieces[piece].drain(LONGEST / 2..));
+            self.firsts.insert(piece + 1, rest[0].0);
+            self.pieces.insert(piece + 1, rest);
+            if at > LONGEST / 2 {
+                (piece, at) = (piece + 1, at - LONGEST / 2);
+            }
+        }
+        self.pieces[piece].insert(at, (sector, slot));
+        self.firsts[piece] = self.pieces[piece][0].0;
+    }
+
+    fn new_piece(&mut self) -> Vec<Entry> {
+        self.spare.pop().unwrap_or_else(|| Vec::with_capacity(LONGEST))
+    }
+
+    /// Takes the entry at the cursor out, which then is at the one that followed.
+    pub fn remove(&mut self, cursor: &mut Cursor) {
+        if self.pieces.get(cursor.piece).is_some_and(|piece| cursor.at >= piece.len()) {
+            *cursor = Cursor { piece: cursor.piece + 1, at: 0 };
+        }
+        let Cursor { piece, at } = *cursor;
+        let Some(entries) = self.pieces.get_mut(piece).filter(|entries| at < entries.len()) else { return };
+        entries.remove(at);
+        if let Some(first) = entries.first() {
+            self.firsts[piece] = first.0;
+        } else {
+            self.firsts.remove(piece);
+            self.spare.push(self.pieces.remove(piece));
+        }
+    }
+
+    #[cfg(test)]
+    pub fn slots(&self) -> impl ExactSizeIterator<Item = u32> {
+        self.pieces.iter().flatten().map(|entry| entry.1).collect::<Vec<_>>().into_iter()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a tree.
+        #[test]
+        fn it_is_a_sorted_row(steps in prop::collection::vec((0..2_000_u64, 0..3_u8), 1..3_000)) {
+            let (mut row, mut tree) = (ByAddress::default(), BTreeMap::new());
+            for (slot, (sector, kind)) in (0..).zip(steps) {
+                if kind > 0 {
+                    if tree.insert(sector, slot).is_some() {
+                        row.remove(&mut row.seek(sector));
+                    }
+                    row.insert(sector, slot);
+                } else if let Some((&sector, _)) = tree.range(sector..).next() {
+                    let mut at = row.seek(sector);
+                    row.remove(&mut at);
+                    tree.remove(&sector);
+                    prop_assert_eq!(row.slot(at), tree.range(sector..).next().map(|it| *it.1));
+                }
+                let at = row.seek(sector);
+                let mut behind = tree.range(sector..).map(|it| *it.1);
+                prop_assert_eq!(row.slot(at), behind.next());
+                prop_assert_eq!(row.slot(row.next(at)), behind.next());
+                let before = tree.range(..sector).next_back().map(|it| *it.1);
+                prop_assert_eq!(row.before(at).and_then(|at| row.slot(at)), before);
+            }
+            prop_assert!(row.slots().eq(tree.values().copied()));
+            prop_assert!(row.pieces.iter().all(|piece| !piece.is_empty() && piece.len() <= LONGEST));
+        }
+    }
+}
