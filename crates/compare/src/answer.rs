@@ -34,26 +34,33 @@ fn sentence(cells: &[&Judgement]) -> String {
     // Nothing was held against each other there: that is not undecided.
     let (held, without): (Vec<&Judgement>, Vec<&Judgement>) =
         cells.iter().copied().partition(|cell| cell.change.is_some());
+    let given_up = without.iter().filter(|cell| cell.is_given_up_on_both_sides()).count();
+    let baseline = name(&first.baseline);
     let number = |word: Verdict| held.iter().filter(|cell| cell.verdict == word).count();
     let counts = ALL.map(|word| (word, number(word)));
     let mut counts: Vec<String> = counts
         .iter()
         .filter(|(_, number)| *number > 0)
         .map(|(word, number)| match word {
-            Verdict::Better | Verdict::Worse => format!("{word} than {} in {number}", first.baseline),
+            Verdict::Better | Verdict::Worse => format!("{word} than {baseline} in {number}"),
             Verdict::Same => format!("the same in {number}"),
             Verdict::Undecided => format!("undecided in {number}"),
         })
         .collect();
-    if !without.is_empty() {
-        counts.push(format!("with too few results to compare in {}", without.len()));
+    for (number, why) in
+        [(given_up, "given up on both sides"), (without.len() - given_up, "with too few results to compare")]
+    {
+        if number > 0 {
+            counts.push(format!("{why} in {number}"));
+        }
     }
     let of = count(cells.len(), "cell");
-    let mut text = format!("{}: {} is {} of {of}", first.metric.name(), first.treatment, listed(&counts));
-    for (word, name) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
-        if let Some((cell, percent)) = largest(cells, word) {
+    let mut text =
+        format!("{}: {} is {} of {of}", first.metric.name(), name(&first.treatment), listed(&counts));
+    for (word, noun) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
+        if let Some((cell, change)) = largest(cells, word) {
             let place = if cell.0.is_empty() { String::new() } else { format!(" ({})", values(cell)) };
-            let _ = write!(text, "; the largest {name}: {}{place}", change(percent));
+            let _ = write!(text, "; the largest {noun}: {}{place}", as_known(change));
         }
     }
     text
@@ -109,10 +116,15 @@ fn rounded(number: usize) -> usize {
 }
 
 /// The cell with the greatest change among those with this verdict.
-fn largest<'a>(cells: &[&'a Judgement], word: Verdict) -> Option<(&'a Cell, f64)> {
+fn largest<'a>(cells: &[&'a Judgement], word: Verdict) -> Option<(&'a Cell, Change)> {
     let decided = cells.iter().filter(|cell| cell.verdict == word);
-    let changes = decided.filter_map(|cell| Some((&cell.cell, cell.change?.percent)));
-    changes.max_by(|(_, a), (_, b)| size(*a).total_cmp(&size(*b)))
+    let changes = decided.filter_map(|cell| Some((&cell.cell, cell.change?)));
+    changes.max_by(|(_, a), (_, b)| size(a.percent).total_cmp(&size(b.percent)))
+}
+
+/// What is compared, within a sentence: a scheduler of the name `none` is somebody.
+pub fn name(choice: &str) -> String {
+    if choice == "none" { "\"none\"".to_owned() } else { choice.to_owned() }
 }
 
 /// How great a change of so many percent is, up or down: one to a tenth is as great as one to ten times. Nothing is less than a
@@ -175,13 +187,15 @@ pub fn change_and_interval(change: Option<Change>) -> (String, String) {
     )
 }
 
-/// A change, of which one end may not be known: trials were given up.
+/// A change, of which one end may not be known: trials were given up, or there was nothing of it.
 fn as_known(it: Change) -> String {
     let change = self::change(it.percent);
     let (has_least, has_most) = (it.low > -100.0, it.high.is_finite());
-    let is_open =
-        (has_least && !has_most && it.percent > 0.0) || (!has_least && has_most && it.percent < 0.0);
-    if is_open { format!("at least {change}") } else { change }
+    match it.percent {
+        more if more > 0.0 && has_least && !has_most => format!("≥ {change}"),
+        less if less < 0.0 && has_most && !has_least => format!("≤ {change}"),
+        _ => change,
+    }
 }
 
 /// `+12 %`, `-3.4 %`; from ten times on `x 13`.

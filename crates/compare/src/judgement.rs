@@ -197,7 +197,8 @@ fn one(
     let least = metric.least(contest.outcomes()).unwrap_or(0.0);
     let ratio = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.max(least)).collect() };
     let (ours, theirs) = (ratio(&treatment), ratio(&baseline));
-    if ours != treatment || theirs != baseline {
+    let nothing = (ours != treatment, theirs != baseline);
+    if nothing.0 || nothing.1 {
         let unit = metric.unit(contest.outcomes());
         remarks.push(format!(
             "0 counts as {}, half of the least that there can be",
@@ -248,7 +249,7 @@ fn one(
         treatment_median: median(&contest.treatments),
         baseline_median: median(&contest.baselines),
         limits: (limit(&contest.treatments), limit(&contest.baselines)),
-        change: comparison.map(|comparison| Change::of(comparison.log_ratio)),
+        change: comparison.map(|comparison| Change::of(comparison.log_ratio).heeding_nothing(nothing)),
         given_up,
         verdict: Verdict::Undecided,
         seeds_to_decide: None,
@@ -278,6 +279,11 @@ impl Judgement {
         }
     }
 
+    /// So that nobody knows which takes longer.
+    pub fn is_given_up_on_both_sides(&self) -> bool {
+        self.change.is_none() && self.limits.0.is_some() && self.limits.1.is_some()
+    }
+
     /// As far as they are known: `> 60 s`.
     pub fn medians_in_words(&self) -> (String, String) {
         let told = |median: Option<f64>, given_up: Option<f64>| {
@@ -305,5 +311,12 @@ impl Change {
             low: percent(log_ratio.interval.low),
             high: percent(log_ratio.interval.high),
         }
+    }
+
+    /// Nothing, of the treatment or of the baseline, was counted as the least there can be: the change is as great or greater.
+    fn heeding_nothing(self, (treatment, baseline): (bool, bool)) -> Self {
+        let low = if treatment && self.percent < 0.0 { -100.0 } else { self.low };
+        let high = if baseline && self.percent > 0.0 { f64::INFINITY } else { self.high };
+        Self { low, high, ..self }
     }
 }

@@ -58,11 +58,11 @@ fn what_was_given_up_is_longer_by_so_much_or_more() {
     assert_eq!(better.verdict, Verdict::Better);
     let change = better.change.unwrap();
     assert!(change.percent < -96.0 && change.low <= -100.0 && change.high < 0.0, "{change:?}");
-    assert!(disklab_compare::answer::told(better.change, better.verdict).starts_with("at least -9"));
+    assert!(disklab_compare::answer::told(better.change, better.verdict).starts_with("≤ -9"));
     let worse = judged(&never, &quick);
     assert_eq!(worse.verdict, Verdict::Worse);
     assert!(worse.change.unwrap().high.is_infinite());
-    assert!(disklab_compare::answer::told(worse.change, worse.verdict).contains("at least x 30 worse"));
+    assert!(disklab_compare::answer::told(worse.change, worse.verdict).contains("≥ x 30 worse"));
 }
 
 #[test]
@@ -101,6 +101,7 @@ fn nothing_counts_as_the_least_there_can_be() {
     let (none, some) = (of(&[0.0; 5]), of(&[10.0, 11.0, 9.0, 10.0, 10.0]));
     let better = judged(&none, &some);
     assert_eq!((better.verdict, better.treatment_median), (Verdict::Better, Some(0.0)));
+    assert!(disklab_compare::answer::told(better.change, better.verdict).starts_with("≤ -9"));
     assert!(better.remarks.iter().any(|it| it.contains("0 counts as 0.1")), "{:?}", better.remarks);
     assert_eq!(judged(&none, &none).verdict, Verdict::Same);
 }

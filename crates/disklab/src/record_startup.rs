@@ -31,7 +31,7 @@ use needed::Needed;
 /// same sizes; `NAME:program` as a workload runs the command itself, on copies of the files of the machine it is run on.
 ///
 /// It is started with PATH, LC_ALL=C, TERM=dumb, a HOME without anything in it, and no other variables, here and in guests, and with /dev/null
-/// as its input. Not recorded: what is in /proc, /sys, /dev, /run and /tmp.
+/// as its input and output. Not recorded: what is in /proc, /sys, /dev, /run and /tmp.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Of the workload.

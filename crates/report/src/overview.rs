@@ -6,13 +6,15 @@ use disklab_stats::Verdict;
 use maud::{Markup, html};
 
 use crate::chart::{Chart, Table, WIDTH, ink, number};
-use crate::source::Source;
+use crate::source::{Group, Source};
 
 /// Pixels: of a letter of a name, above and below the rows, and beside them.
 const LETTER: f64 = 7.4;
 const ABOVE: f64 = 30.0;
 const BELOW: f64 = 44.0;
 const RIGHT: f64 = 16.0;
+/// Pixels right of the axis for cells without a verdict.
+const LANE: f64 = 18.0;
 /// Pixels of a cell within its row, and of a row at least and at most.
 const CELL: f64 = 5.0;
 const ROW: (f64, f64) = (28.0, 84.0);
@@ -29,32 +31,32 @@ const APART: f64 = 48.0;
 /// `None` where nothing is held against anything in this metric.
 pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
     let baseline = source.baseline.as_deref()?;
-    let rows: Vec<(&str, Vec<(usize, &Judgement)>)> = source
+    let rows: Vec<Row> = source
         .choices()
         .into_iter()
         .filter(|choice| *choice != baseline)
-        .map(|choice| (choice, cells(source, choice, metric)))
-        .filter(|(_, cells)| !cells.is_empty())
+        .map(|choice| Row::of(source, choice, metric))
+        .filter(|row| !row.judged.is_empty() || !row.without.is_empty())
         .collect();
-    let axis = Axis::of(&rows)?;
+    let has_crosses = rows.iter().any(|row| !row.without.is_empty());
+    let axis = Axis::of(&rows, if has_crosses { LANE } else { 0.0 })?;
     let each = (source.groups.len() as f64 * CELL + 8.0).clamp(ROW.0, ROW.1);
     let bottom = ABOVE + rows.len() as f64 * each;
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
-            (key())
+            (key(has_crosses))
             @for percent in axis.ticks() {
                 @let x = number(axis.x(percent));
                 path d={"M" (x) " " (ABOVE - 4.0) "V" (number(bottom + 4.0))} stroke=(if percent == 0.0 { ink::LINE } else { ink::GRID }) {}
                 text x=(x) y=(number(bottom + 18.0)) text-anchor="middle" { (tick(percent)) }
             }
-            @for (at, (choice, cells)) in rows.iter().enumerate() {
+            @for (at, row) in rows.iter().enumerate() {
                 @let top = ABOVE + at as f64 * each;
                 @if at > 0 { path d={"M0 " (number(top)) "H" (WIDTH)} stroke=(ink::GRID) {} }
-                text x=(number(axis.left - 8.0)) y=(number(top + each / 2.0 + 4.0)) text-anchor="end" { (ink::shortened(choice, NAME)) }
-                @for (group, it) in cells {
-                    @let y = top + each * (*group as f64 + 0.5) / source.groups.len() as f64;
-                    (mark(source, *group, it, &axis, y))
-                }
+                text x=(number(axis.left - 8.0)) y=(number(top + each / 2.0 + 4.0)) text-anchor="end" { (ink::shortened(row.choice, NAME)) }
+                @let y = |group: usize| top + each * (group as f64 + 0.5) / source.groups.len() as f64;
+                @for (group, it) in &row.judged { (mark(source, *group, it, &axis, y(*group))) }
+                @for (group, why) in &row.without { g.tt { title { (why) } (cross(WIDTH - RIGHT, y(*group))) } }
             }
             text x=(number(axis.left.midpoint(axis.right))) y=(number(bottom + 36.0)) text-anchor="middle" {
                 (metric.name()) ", change against " (ink::shortened(baseline, NAME))
@@ -62,17 +64,54 @@ pub fn overview(source: &Source, metric: &Metric) -> Option<Chart> {
         }
     };
     let title = format!("{} of all cells", metric.name());
-    let says = source.sentences().join(". ") + ". A mark is a cell, the line through it its interval.";
+    let says = source.sentences().join(". ")
+        + ". A mark is a cell, the line through it its interval. Crosses stand for cells without a verdict, because trials failed or were \
+                given up.";
     let table = table(source, &rows);
     let size = (WIDTH, bottom + BELOW);
     Some(Chart::of_svg("overview", title, says, size, inner.into_string(), table))
 }
 
-/// Of one choice, with the places of their groups.
-fn cells<'s>(source: &'s Source, choice: &str, metric: &Metric) -> Vec<(usize, &'s Judgement)> {
-    let of = |(at, group)| Some((at, source.judgement(group, choice, metric)?));
-    let judged = source.groups.iter().enumerate().filter_map(of);
-    judged.filter(|(_, it)| it.change.is_some_and(|change| change.percent.is_finite())).collect()
+/// The cells of one choice, each with the place of its group.
+struct Row<'s> {
+    choice: &'s str,
+    judged: Vec<(usize, &'s Judgement)>,
+    /// Without a change because trials of it or of the baseline failed or were given up, and which.
+    without: Vec<(usize, String)>,
+}
+
+impl<'s> Row<'s> {
+    fn of(source: &'s Source, choice: &'s str, metric: &Metric) -> Self {
+        let (mut judged, mut without) = (Vec::new(), Vec::new());
+        for (at, group) in source.groups.iter().enumerate() {
+            let judgement = source.judgement(group, choice, metric);
+            match judgement.filter(|it| it.change.is_some_and(|change| change.percent.is_finite())) {
+                Some(it) => judged.push((at, it)),
+                None => without.extend(fates(source, group, choice, metric).map(|why| (at, why))),
+            }
+        }
+        Self { choice, judged, without }
+    }
+
+    /// A field of the table.
+    fn told(&self, group: usize) -> String {
+        if let Some((_, it)) = self.judged.iter().find(|(at, _)| *at == group) {
+            return answer::told(it.change, it.verdict);
+        }
+        let why = self.without.iter().find(|(at, _)| *at == group);
+        why.map_or_else(|| "-".to_owned(), |(_, why)| format!("✕ {why}"))
+    }
+}
+
+/// What became of trials of the choice or else of the baseline, if anything went wrong.
+fn fates(source: &Source, group: &Group, choice: &str, metric: &Metric) -> Option<String> {
+    let names = [Some(choice), source.baseline.as_deref()];
+    names.into_iter().flatten().find_map(|name| {
+        let choice = group.choices.iter().find(|it| it.value == name)?;
+        let failed: Vec<String> =
+            choice.fates(metric).into_iter().filter(|fate| fate.failed).map(|fate| fate.text).collect();
+        (!failed.is_empty()).then(|| format!("{name}, {}: {}", group.title(), failed.join("; ")))
+    })
 }
 
 /// Changes along the width: twice and half are equally far from none.
@@ -89,17 +128,18 @@ fn ratio(percent: f64) -> f64 {
 }
 
 impl Axis {
-    fn of(rows: &[(&str, Vec<(usize, &Judgement)>)]) -> Option<Self> {
-        let changes = rows.iter().flat_map(|(_, cells)| cells).filter_map(|(_, it)| it.change);
+    /// `lane`: the pixels beside it that crosses take.
+    fn of(rows: &[Row], lane: f64) -> Option<Self> {
+        let changes = rows.iter().flat_map(|row| &row.judged).filter_map(|(_, it)| it.change);
         let ratios: Vec<f64> = changes.map(|change| ratio(change.percent)).collect();
         if ratios.is_empty() {
             return None;
         }
         let (least, most) = ratios.iter().fold((0.0_f64, 0.0_f64), |(a, b), it| (a.min(*it), b.max(*it)));
         let pad = ((most - least) * 0.08).max(0.01);
-        let longest = rows.iter().map(|(choice, _)| choice.chars().count().min(NAME)).max().unwrap_or(0);
+        let longest = rows.iter().map(|row| row.choice.chars().count().min(NAME)).max().unwrap_or(0);
         let left = 14.0 + LETTER * longest as f64;
-        Some(Self { left, right: WIDTH - RIGHT, from: least - pad, to: most + pad })
+        Some(Self { left, right: WIDTH - RIGHT - lane, from: least - pad, to: most + pad })
     }
 
     /// Within the frame.
@@ -154,8 +194,14 @@ fn shape(verdict: Verdict, x: f64, y: f64) -> Markup {
     html! { path d=(way) fill=(fill) stroke=[stroke] {} }
 }
 
+/// A cell of which nothing can be said.
+fn cross(x: f64, y: f64) -> Markup {
+    let way = format!("M{} {}l7 7m0 -7l-7 7", number(x - 3.5), number(y - 3.5));
+    html! { path d=(way) fill="none" stroke=(ink::BAD) stroke-width="1.6" {} }
+}
+
 /// What the shapes are.
-fn key() -> Markup {
+fn key(has_crosses: bool) -> Markup {
     let all = [
         (Verdict::Better, "better"),
         (Verdict::Worse, "worse"),
@@ -168,19 +214,20 @@ fn key() -> Markup {
             (shape(verdict, x, 10.0))
             text x=(number(x + 10.0)) y="14" { (word) }
         }
+        @if has_crosses {
+            @let x = 12.0 + all.len() as f64 * 96.0;
+            (cross(x, 10.0))
+            text x=(number(x + 10.0)) y="14" { "no verdict" }
+        }
     }
 }
 
 /// A row for each cell, a column for each choice.
-fn table(source: &Source, rows: &[(&str, Vec<(usize, &Judgement)>)]) -> Table {
+fn table(source: &Source, rows: &[Row]) -> Table {
     let mut table =
-        Table::new(std::iter::once(String::new()).chain(rows.iter().map(|(it, _)| (*it).to_owned())));
+        Table::new(std::iter::once(String::new()).chain(rows.iter().map(|row| row.choice.to_owned())));
     for (at, group) in source.groups.iter().enumerate() {
-        let field = |cells: &[(usize, &Judgement)]| {
-            let found = cells.iter().find(|(group, _)| *group == at);
-            found.map_or_else(|| "-".to_owned(), |(_, it)| answer::told(it.change, it.verdict))
-        };
-        table.row(std::iter::once(group.title()).chain(rows.iter().map(|(_, cells)| field(cells))));
+        table.row(std::iter::once(group.title()).chain(rows.iter().map(|row| row.told(at))));
     }
     table
 }

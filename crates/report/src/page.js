@@ -193,7 +193,8 @@
     const svg = figure.querySelector("svg");
     const large = figure.classList.toggle("large");
     svg.style.maxWidth = large ? "none" : "";
-    svg.style.width = large ? "200%" : "";
+    // Twice as large, but no larger than there is room for, unless there was none.
+    svg.style.width = large ? `max(100%, min(200%, calc(var(--width) * 2)))` : "";
     button.setAttribute("aria-pressed", large);
   };
   const equip = (figure) => {

@@ -18,6 +18,8 @@ const LIMIT: Duration = Duration::from_secs(120);
 /// What it leaves running has so long to end.
 const GRACE: Duration = Duration::from_secs(1);
 const LOOK: Duration = Duration::from_millis(20);
+/// After so long somebody wonders what is going on.
+const SOON: Duration = Duration::from_secs(5);
 /// Those with a ? are not on every machine.
 const TRACED: &str = "trace=%file,getdents64,clone,?clone3,?fork,?vfork";
 
@@ -58,13 +60,15 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
     strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
-    strace.arg(file.path()).arg("--").args(&args.command).stdin(Stdio::null());
+    strace.arg(file.path()).arg("--").args(&args.command);
+    // What it leaves running would keep our own output open, for whoever reads that to its end.
+    strace.stdin(Stdio::null()).stdout(Stdio::null());
     let home = home()?;
     strace.env_clear().envs(args.environment()).env("HOME", home.path());
     let mut strace = strace.spawn().map_err(|error| {
         Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
     })?;
-    match ended(&mut strace, file.path())? {
+    match ended(&mut strace, file.path(), screen)? {
         End::Well => {}
         End::Leaving => screen.remark(
             "it ended and left processes running, which go on: what they did until then is recorded, and a start-up is over when the \
@@ -100,11 +104,12 @@ enum End {
 }
 
 /// strace goes on until all that was started has ended; the command itself may end before.
-fn ended(strace: &mut Child, output: &Path) -> Result<End, Failure> {
+fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<End, Failure> {
     let failed = |e| Failure::cannot(format!("waiting for strace: {e}"));
     let of = |status: ExitStatus| if status.success() { End::Well } else { End::Badly(status.to_string()) };
     let begun = Instant::now();
     let mut last = None;
+    let mut told = false;
     loop {
         if let Some(status) = strace.try_wait().map_err(failed)? {
             return Ok(of(status));
@@ -129,6 +134,14 @@ fn ended(strace: &mut Child, output: &Path) -> Result<End, Failure> {
                 Some((code, _)) => End::Badly(format!("exit status: {code}")),
                 None => End::Never,
             });
+        }
+        if !told && begun.elapsed() > SOON {
+            told = true;
+            screen.remark(&format!(
+                "it has run for {} s; a start-up is over when the command ends, and is waited for up to {} s",
+                SOON.as_secs(),
+                LIMIT.as_secs()
+            ));
         }
         std::thread::sleep(LOOK);
     }

@@ -37,10 +37,9 @@ struct Bar<'s> {
     choice: &'s str,
     /// Its place among all choices, for its colour.
     series: usize,
-    /// Least, median and greatest over the seeds.
+    /// Least, median and greatest over the seeds, and these as far as they are known.
     seeds: Option<(f64, f64, f64)>,
-    /// As far as it is known.
-    median: Option<String>,
+    known: Option<[String; 3]>,
     /// The change and the verdict, where there is one.
     told: String,
     fates: Vec<Fate>,
@@ -56,7 +55,13 @@ impl Bar<'_> {
 
     /// Right of the bar: the median over the change.
     fn texts(&self) -> [String; 2] {
-        [self.median.clone().unwrap_or_else(|| self.without.to_owned()), self.told.clone()]
+        let median = self.known.as_ref().map_or(self.without, |[_, median, _]| median);
+        [median.to_owned(), self.told.clone()]
+    }
+
+    /// The greatest is more than that.
+    fn goes_on(&self) -> bool {
+        self.known.as_ref().is_some_and(|[.., greatest]| greatest.starts_with('>'))
     }
 
     /// Why trials have no result.
@@ -82,7 +87,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         })
     });
     let said = html! {
-        p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed; ✕ is a trial that gave no \
+        p.says { "Bars are medians over the seeds; whiskers reach from the least to the greatest seed, and ▸ where that was given up and is more; ✕ is a trial that gave no \
                   result that verdicts may rest on. The open group is the one with the greatest change, of those that are certain where any is; without any, one with a ✕. Undecided is what too few seeds \
                   tell; the remarks under " a href="#matrix" { "All cells" } " say how many would." }
     };
@@ -128,8 +133,10 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
             choice: &choice.value,
             series: all.iter().position(|known| *known == choice.value).unwrap_or(0),
             seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
+            known: choice.spread(metric).map(|spread| {
+                [spread.min, spread.median, spread.max].map(|value| choice.known(metric, value, &unit))
+            }),
             told,
-            median: choice.spread(metric).map(|spread| choice.known(metric, spread.median, &unit)),
             fates: choice.fates(metric),
             without: choice.without_result(metric).0,
             trials: (choice.results().count(), choice.trials.len()),
@@ -141,7 +148,6 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
 fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
     let bars = bars(source, group, metric);
     let unit = metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
-    let value = |value: f64| answer::value(value, &unit);
     let most = bars.iter().filter_map(|bar| bar.seeds).map(|(.., max)| max).fold(0.0, f64::max);
     let (label, scale) = axis(&unit, most);
     let most = if most > 0.0 { most * 1.02 / scale } else { 1.0 };
@@ -163,8 +169,8 @@ fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
             bars.iter().rev().map(|bar| ink::plain(&ink::shortened(bar.choice, NAME))).collect(),
         )
         .with_ticks(3);
-    let (plots, layout) = plots(&bars, (most, scale), (room, right), layout, &value);
-    Chart::draw(&slug(metric.name()), metric.name(), says(&bars, &value), plots, layout, table(&bars, &value))
+    let (plots, layout) = plots(&bars, (most, scale), (room, right), layout);
+    Chart::draw(&slug(metric.name()), metric.name(), says(&bars), plots, layout, table(&bars))
 }
 
 /// What an axis says of these units, and how many of them it counts as one.
@@ -187,7 +193,6 @@ fn plots(
     (most, scale): (f64, f64),
     (room, right): (f64, f64),
     mut layout: kuva::prelude::Layout,
-    value: &dyn Fn(f64) -> String,
 ) -> (Vec<Plot>, kuva::prelude::Layout) {
     let mut drawn =
         BarPlot::new().with_horizontal(true).with_width(0.62).with_error_color(ink::LINE).with_tooltips();
@@ -200,8 +205,13 @@ fn plots(
         let (min, median, max) = bar.seeds.unwrap_or_default();
         drawn = drawn.with_colored_bar(bar.choice, median / scale, ink::Series::of(bar.series).colour);
         errors.push(((median - min) / scale, (max - median) / scale));
-        tips.push(said(bar, value));
+        tips.push(said(bar));
         let x_of = |pixels: f64| most * pixels / room;
+        if bar.goes_on() {
+            // Its place is the middle of the letter, and six pixels below it.
+            let arrow = TextAnnotation::new("▸", max / scale + x_of(3.0), place - 10.0 / ROW);
+            layout = layout.with_annotation(arrow.with_font_size(14));
+        }
         if bar.has_failed() {
             // In the place of the bar; at the margin where there is one.
             crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) }, place));
@@ -231,28 +241,28 @@ fn plots(
     (plots, layout)
 }
 
-fn said(bar: &Bar, value: &dyn Fn(f64) -> String) -> String {
-    let Some(((min, _, max), median)) = bar.seeds.zip(bar.median.as_ref()) else {
+fn said(bar: &Bar) -> String {
+    let Some([min, median, max]) = &bar.known else {
         return format!("{}: {}", bar.choice, bar.without);
     };
     let told = if bar.told.is_empty() { String::new() } else { format!(", {}", bar.told) };
-    format!("{}: {median}, seeds {} to {}{told}", bar.choice, value(min), value(max))
+    format!("{}: {median}, seeds {min} to {max}{told}", bar.choice)
 }
 
-fn says(bars: &[Bar], value: &dyn Fn(f64) -> String) -> String {
-    bars.iter().map(|bar| said(bar, value)).collect::<Vec<_>>().join(". ") + "."
+fn says(bars: &[Bar]) -> String {
+    bars.iter().map(said).collect::<Vec<_>>().join(". ") + "."
 }
 
-fn table(bars: &[Bar], value: &dyn Fn(f64) -> String) -> Table {
+fn table(bars: &[Bar]) -> Table {
     let mut table = Table::new(["", "median", "least", "greatest", "change", "trials", "without a result"]);
     for bar in bars {
         let none = if bar.has_failed() { "✕" } else { "-" };
-        let number = |number: Option<f64>| number.map_or_else(|| none.to_owned(), value);
+        let [least, median, greatest] = bar.known.clone().unwrap_or_else(|| [none; 3].map(str::to_owned));
         table.row([
             bar.choice.to_owned(),
-            bar.median.clone().unwrap_or_else(|| none.to_owned()),
-            number(bar.seeds.map(|(min, ..)| min)),
-            number(bar.seeds.map(|(.., max)| max)),
+            median,
+            least,
+            greatest,
             bar.told.clone(),
             format!("{} of {}", bar.trials.0, bar.trials.1),
             bar.reasons(),

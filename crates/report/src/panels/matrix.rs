@@ -132,7 +132,7 @@ fn at_a_glance(source: &Source, group: &Group, choice: &Choice, metric: &Metric)
                 @match (choice.spread(metric), judgement) {
                     (None, _) => { (nothing(choice, metric)) },
                     (Some(_), Some(it)) if it.change.is_some() => { (answer::told(it.change, it.verdict)) },
-                    (Some(_), _) => { @if is_baseline { "baseline" } @else { "-" } },
+                    (Some(_), _) => { (uncompared(choice, metric, is_baseline)) },
                 }
             }
         }
@@ -185,6 +185,17 @@ fn row<'a>(
     };
     notes.1.extend(remarked);
     markup
+}
+
+/// In the place of a change. What was given up is known to take longer than that, and is told so.
+fn uncompared(choice: &Choice, metric: &Metric, is_baseline: bool) -> Markup {
+    html! {
+        @if is_baseline { "baseline" }
+        @match choice.given_up(metric) {
+            Some(told) => { @if is_baseline { ", " } span.x { "✕ " (told) } },
+            None => { @if !is_baseline { "too few" } },
+        }
+    }
 }
 
 /// What paper has room for on one line.
@@ -255,7 +266,7 @@ pub fn verdict(judgement: Option<&Judgement>, is_baseline: bool) -> Markup {
         @match judgement.filter(|it| it.change.is_some()).map(|it| it.verdict) {
             Some(verdict) => span class={"verdict-" (verdict)} { (verdict) },
             None if is_baseline => span.verdict-baseline { "baseline" },
-            None => span.verdict-none { "none" },
+            None => span.verdict-none { "no verdict" },
         }
     }
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use disklab_collect::closing::Device;
 use disklab_collect::sample::MEASURED_PHASE;
 use disklab_collect::{Sample, Spread};
-use disklab_compare::Metric;
+use disklab_compare::{Metric, answer};
 use disklab_compare::separation::{Fact, Separation, Side, separation};
 use disklab_stats::{Better, Verdict};
 use disklab_store::{Outcome, Record};
@@ -37,7 +37,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let rule = html! {
         p { "Said is what differs in every trial: no trial of the one has a value within the range of the other, and the medians \
              differ by what is of interest. These are numbers beside each other; which one is the cause of which is for \
-             the reader to judge." }
+             the reader to judge. A disk that serves several requests at once, as one of flash does, shares itself among them: the more there \
+             are, the longer each is served." }
     };
     Ok([Piece::Words(rule)].into_iter().chain(sections).collect())
 }
@@ -59,13 +60,13 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
     let words = html! {
         @for (at, (recorded, separation)) in explained.iter().enumerate() {
             @let judged = source.judgement(group, recorded.name, metric);
-            @let said = html! { (recorded.name) " is " (verdict(judged, false)) " against " (baseline) ", in " (metric.name()) };
+            @let said = html! { (answer::name(recorded.name)) " is " (verdict(judged, false)) " against " (answer::name(baseline)) ", in " (metric.name()) };
             @let sentences = html! { ul { @for sentence in &separation.sentences { li { (sentence) "." } } } };
             // The best one is to be read first.
             @if at == 0 { p { (said) "." } (sentences) } @else { details { summary { (said) } (sentences) } }
         }
         @if !rest.is_empty() {
-            p.terms { "No difference from " (baseline) " is certain for " (listed(&rest)) "." }
+            p.terms { "No difference from " (answer::name(baseline)) " is certain for " (listed(&rest.iter().map(|it| answer::name(it)).collect::<Vec<_>>())) "." }
         }
         (table(&of_baseline, &explained).markup(&caption))
     };

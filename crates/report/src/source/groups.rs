@@ -69,6 +69,13 @@ impl<'a> Choice<'a> {
         if self.results().any(|(_, outcome)| is_less(outcome)) { format!("> {told}") } else { told }
     }
 
+    /// The median as [`Choice::known`] has it, where that says that it is more.
+    pub fn given_up(&self, metric: &Metric) -> Option<String> {
+        let unit = metric.unit(self.results().map(|(_, outcome)| outcome));
+        let median = self.spread(metric)?.median;
+        Some(self.known(metric, median, &unit)).filter(|told| *told != answer::value(median, &unit))
+    }
+
     /// What became of the others, in words.
     pub fn fates(&self, metric: &Metric) -> Vec<Fate> {
         let goes_on = self.trials.iter().any(|tried| tried.goes_on);
