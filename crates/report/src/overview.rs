@@ -208,14 +208,15 @@ fn key(has_crosses: bool) -> Markup {
         (Verdict::Same, "the same"),
         (Verdict::Undecided, "undecided"),
     ];
+    let apart = if has_crosses { 84.0 } else { 96.0 };
     html! {
         @for (at, (verdict, word)) in all.into_iter().enumerate() {
-            @let x = 12.0 + at as f64 * 96.0;
+            @let x = 12.0 + at as f64 * apart;
             (shape(verdict, x, 10.0))
             text x=(number(x + 10.0)) y="14" { (word) }
         }
         @if has_crosses {
-            @let x = 12.0 + all.len() as f64 * 96.0;
+            @let x = 12.0 + all.len() as f64 * apart;
             (cross(x, 10.0))
             text x=(number(x + 10.0)) y="14" { "no verdict" }
         }

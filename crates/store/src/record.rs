@@ -1,9 +1,11 @@
 //! A record, read.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use disklab_units::prose::count;
 
 use crate::error::StoreError;
 use crate::manifest::Manifest;
@@ -26,6 +28,9 @@ pub struct Record {
     lines: Lines,
 }
 
+/// Of what is damaged so many lines are told one by one.
+const MOST_TOLD: usize = 20;
+
 impl Record {
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let manifest = read_manifest(folder)?;
@@ -42,10 +47,14 @@ impl Record {
         let lines = match fs::read(&path).map_err(StoreError::io("read", &path)) {
             Ok(bytes) => {
                 let (lines, bad) = outcome::parse_what_can_be(&bytes);
-                lost.extend(bad.into_iter().map(|bad| {
-                    let line = bad.line;
-                    format!("{}, line {line}: {}", path.display(), bad.message)
-                }));
+                let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
+                lost.extend(
+                    told.iter().map(|bad| format!("{}, line {}: {}", path.display(), bad.line, bad.message)),
+                );
+                if !untold.is_empty() {
+                    let more = count(untold.len(), "more line");
+                    lost.push(format!("{}: {more} like these", path.display()));
+                }
                 lines
             }
             Err(error) if manifest.is_ok() => {
@@ -62,6 +71,7 @@ impl Record {
                 Manifest::of_lines(&lines.outcomes)
             }
         };
+        lost.extend(unlisted(folder, &manifest, &lines));
         Ok((Self { folder: folder.to_owned(), manifest, lines }, lost))
     }
 
@@ -98,6 +108,18 @@ impl Record {
     pub fn raw(&self, outcome: &Outcome) -> Option<PathBuf> {
         outcome.raw.as_ref().map(|raw| self.folder.join(raw))
     }
+}
+
+/// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are some.
+fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
+    let listed: BTreeSet<&str> = manifest.trials.iter().map(String::as_str).collect();
+    let mut others = lines.outcomes.iter().map(|it| it.trial.as_str()).filter(|it| !listed.contains(it));
+    let first = others.next()?;
+    Some(format!(
+        "{}: the manifest lists no trial {first}, which trials.jsonl has an outcome of, nor those of {}: they are left out",
+        folder.display(),
+        count(others.count(), "other line"),
+    ))
 }
 
 /// By trial; a later line overrides an earlier one.

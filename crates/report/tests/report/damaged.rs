@@ -45,6 +45,24 @@ fn a_line_in_the_middle() {
 }
 
 #[test]
+fn noise_is_told_in_a_few_lines() {
+    let record = copy();
+    change(&record.path().join("trials.jsonl"), |text| text + &"noise\n".repeat(400));
+    let page = html(record.path());
+    assert_eq!(lost(&page).matches("<li>").count(), 21, "{}", lost(&page));
+    assert!(lost(&page).contains("380 more lines like these"), "{}", lost(&page));
+    assert!(page.contains("16 of 18 trials ok, 1 failed, 1 not run"));
+}
+
+#[test]
+fn outcomes_that_no_manifest_lists() {
+    let record = copy();
+    change(&record.path().join("trials.jsonl"), |text| text.replacen("+pid+s1\"", "+pid+s9\"", 1));
+    let page = html(record.path());
+    assert!(lost(&page).contains("+pid+s9, which trials.jsonl has an outcome of"), "{}", lost(&page));
+}
+
+#[test]
 fn no_manifest() {
     let record = copy();
     fs::remove_file(record.path().join("manifest.toml")).expect("removed");
