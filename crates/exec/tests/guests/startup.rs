@@ -3,11 +3,15 @@
 
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};
+use disklab_disks::Op;
 use disklab_exec::Installation;
 use disklab_guest::names;
+use disklab_spec::device::Model;
 use disklab_spec::read::{Reader, Table};
 use disklab_spec::{Lab, Trial, Workload};
 use disklab_store::{Outcome, Record, Status};
+use disklab_trace::Entry;
+use disklab_units::Rate;
 use libtest_mimic::Trial as Test;
 use serde_json::Value;
 use std::path::Path;
@@ -21,6 +25,7 @@ pub fn tests() -> Vec<Test> {
         crate::test("a_workload_runs_beside_a_start", a_workload_runs_beside_a_start),
         crate::test("tunables_are_set_and_read_back", tunables_are_set_and_read_back),
         crate::test("jobs_share_one_window", jobs_share_one_window),
+        crate::test("idle_starts_keep_to_their_disks_physics", idle_starts_keep_to_physics),
     ]
 }
 
@@ -116,6 +121,61 @@ fn a_start_takes_as_long_again() {
     let [hdd, ssd, xfs] = times[..] else { panic!("{times:?}") };
     assert!((20e6..300e6).contains(&hdd) && (20e6..300e6).contains(&xfs), "{times:?}");
     assert!((3e6..20e6).contains(&ssd), "{times:?}");
+}
+
+/// Each program of the lab, replayed on an idle disk: no read is faster than its bytes cross the link, all together are no faster
+/// than they pass the heads, and the start takes no more than its computing, the bytes at the slowest rate and, for each request, the
+/// longest seek and two turns.
+fn idle_starts_keep_to_physics() {
+    let lab = Lab::load(&place::share().lab()).unwrap();
+    let programs =
+        lab.workloads.values().filter(|it| it.startup.is_some()).map(|it| format!("{:?}", it.name));
+    let programs: Vec<String> = programs.collect();
+    assert!(programs.len() >= 5, "{programs:?}");
+    let axes = format!("array = [\"bfq-hdd\", \"bfq-ssd\"]\nworkload = [{}]", programs.join(", "));
+    let all = lab_trials(&lab, &axes);
+    let here = tempfile::tempdir().unwrap();
+    let (installation, cache) = (Installation::find().unwrap(), place::cache());
+    let (_, folder) = summary_on(place::kernel(), &installation, &cache, &all, here.path(), 2);
+    let record = Record::open(&folder).unwrap();
+    for trial in &all {
+        let id = &trial.id;
+        let outcome = record.outcome(id).unwrap_or_else(|| panic!("{id} has not run"));
+        let start = measure(outcome, "start-up");
+        let model = &trial.devices[0].model;
+        // Of the link, the medium at its fastest and at its slowest, and what a request takes at most beside its bytes (ns). What one
+        // segment of the cache holds may have been read before.
+        let (link, fastest, slowest, most, held) = match model {
+            Model::Hdd(hdd) => {
+                let most = hdd.seek_full.0 as f64 + 2.0 * 60e9 / f64::from(hdd.rpm);
+                let held = hdd.cache.0 / u64::from(hdd.cache_segments);
+                (hdd.link, hdd.rate_outer, hdd.rate_inner, most, held as f64)
+            }
+            Model::Ssd(ssd) => (ssd.link, ssd.link, Rate(ssd.link.0 / 8), 2e6, 0.0),
+            other => panic!("{other:?}"),
+        };
+        let time = |bytes: f64, rate: Rate| bytes / rate.0 as f64 * 1e9;
+        let trace = disklab_trace::find(&record.raw(outcome).unwrap()).unwrap();
+        let (mut begun, mut requests, mut bytes, mut until) = (None, 0_u32, 0.0, 0);
+        for entry in disklab_trace::open(&trace).unwrap() {
+            match entry.unwrap() {
+                Entry::Mark { at, text } => begun = text.starts_with("begin measure").then_some(at),
+                Entry::Served(served) if begun.is_some() && served.op == Op::Read => {
+                    let length = f64::from(served.sectors) * 512.0;
+                    let took = (served.ended - served.submitted) as f64;
+                    assert!(took >= time(length, link) * 0.999, "{id}: {length} bytes in {took} ns");
+                    (requests, bytes, until) = (requests + 1, bytes + length, served.ended - begun.unwrap());
+                    let least = time(bytes - held, fastest);
+                    assert!(until as f64 >= least * 0.999, "{id}: {bytes} bytes in {until} ns");
+                }
+                Entry::Served(_) => {}
+            }
+        }
+        let computing = trial.workload.startup.as_ref().unwrap().threads.computing().0 as f64;
+        let longest = computing + f64::from(requests) * most + time(bytes, slowest);
+        assert!(requests > 10, "{id} read nothing");
+        assert!(start <= longest, "{id}: {start} ns, and no more than {longest} for {requests} requests");
+    }
 }
 
 /// Two that compute side by side, one of them after the first has done something, and a fourth that nobody waits for.
