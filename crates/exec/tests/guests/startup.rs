@@ -156,7 +156,7 @@ fn idle_starts_keep_to_physics() {
         };
         let time = |bytes: f64, rate: Rate| bytes / rate.0 as f64 * 1e9;
         let trace = disklab_trace::find(&record.raw(outcome).unwrap()).unwrap();
-        let (mut begun, mut requests, mut bytes, mut until) = (None, 0_u32, 0.0, 0);
+        let (mut begun, mut requests, mut bytes) = (None, 0_u32, 0.0);
         for entry in disklab_trace::open(&trace).unwrap() {
             match entry.unwrap() {
                 Entry::Mark { at, text } => begun = text.starts_with("begin measure").then_some(at),
@@ -164,7 +164,8 @@ fn idle_starts_keep_to_physics() {
                     let length = f64::from(served.sectors) * 512.0;
                     let took = (served.ended - served.submitted) as f64;
                     assert!(took >= time(length, link) * 0.999, "{id}: {length} bytes in {took} ns");
-                    (requests, bytes, until) = (requests + 1, bytes + length, served.ended - begun.unwrap());
+                    (requests, bytes) = (requests + 1, bytes + length);
+                    let until = served.ended - begun.unwrap();
                     let least = time(bytes - held, fastest);
                     assert!(until as f64 >= least * 0.999, "{id}: {bytes} bytes in {until} ns");
                 }
