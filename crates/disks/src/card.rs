@@ -11,6 +11,8 @@ use std::ops::Range;
 use disklab_spec::device::Card;
 use disklab_units::{Bytes, Nanos, Rate, Sectors};
 
+#[cfg(test)]
+use crate::plant::Bug;
 use crate::port::{Port, PortSpeed};
 use crate::{Completion, Counters, Disk, Op, Request};
 
@@ -74,6 +76,8 @@ impl CardDisk {
             let Some(request) = self.port.take() else { break };
             let started = at.max(self.free);
             let time = self.serve(request);
+            #[cfg(test)]
+            let time = if Bug::HalfATransfer.is_planted() { Nanos(time.0 / 2) } else { time };
             self.free = started.saturating_add(time);
             self.counters.busy_ns += time.0;
             self.port.finish(Completion { id: request.id, at: self.free, started });

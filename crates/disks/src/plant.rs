@@ -10,9 +10,11 @@ pub(crate) enum Bug {
     InstantSeek,
     /// A flush is done while data is in the buffer.
     LostFlush,
+    /// A write with FUA is done when it is in the buffer.
+    LostFua,
     /// A die senses a page while it goes on to program another.
     DieUsedTwice,
-    /// The cable carries data in half of its time.
+    /// The cable, or a card, carries data in half of its time.
     HalfATransfer,
 }
 

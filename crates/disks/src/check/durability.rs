@@ -1,4 +1,5 @@
-//! When a flush is done, what was written before it is on the medium.
+//! When a flush is done, what was written before it is on the medium; when a write that must not stay in the buffer (FUA) is
+//! done, it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -126,10 +127,15 @@ impl Check for Durability {
                 if let Some(index) = self.under_way.iter().position(|&other| other == submitted) {
                     self.under_way.swap_remove(index);
                 }
-                for unit in self.whole(request) {
-                    self.units.entry(unit).or_default().written = Some((submitted, at));
+                let mut lost = None;
+                for index in self.whole(request) {
+                    let unit = self.units.entry(index).or_default();
+                    unit.written = Some((submitted, at));
+                    lost = lost.or((request.fua && !unit.is_clean()).then_some(index));
                 }
-                Ok(())
+                lost.map_or(Ok(()), |unit| {
+                    Err(format!("a write with FUA is done, and sector {} is not on the medium", unit * UNIT))
+                })
             }
             Op::Discard | Op::WriteZeroes => {
                 // What was on its way to the medium may be a write's that is still to be told of as done.

@@ -2,7 +2,8 @@
 //!
 //! The checkers know a disk by its description and by what it tells of its work. With the model they share where sectors
 //! are and how long the arm takes for a distance; not what decides about time: a rotation left out, a die used twice or
-//! a flush that ends too soon is seen. Cards and constant disks tell nothing: of them only that each request ends once.
+//! a flush or a write through the buffer that ends too soon is seen. Cards and constant disks tell nothing of their inside: of
+//! cards it is seen that they do one thing at a time and no faster than they can, of constant disks that each request ends once.
 
 mod conservation;
 mod dies;
@@ -11,6 +12,7 @@ mod link;
 mod platters;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use std::collections::BTreeMap;
 
@@ -29,6 +31,10 @@ trait Check: Send {
     }
 
     fn completed(&mut self, _request: &Request, _submitted: Nanos, _at: Nanos) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn served(&mut self, _request: &Request, _started: Nanos, _at: Nanos) -> Result<(), String> {
         Ok(())
     }
 
@@ -66,7 +72,8 @@ impl Checked {
                 checks.push(Box::new(link::Link::new(ssd.link)));
                 checks.push(Box::new(conservation::Conservation::new(bytes)));
             }
-            Model::Card(_) | Model::Constant(_) => {}
+            Model::Card(card) => checks.push(Box::new(turns::Turns::new(card, bytes))),
+            Model::Constant(_) => {}
         }
         if model.write_cache() {
             checks.push(Box::new(durability::Durability::new(bytes)));
@@ -104,6 +111,7 @@ impl Checked {
         }
         for check in checks {
             blame(violation, at, check.completed(&request, submitted, at));
+            blame(violation, at, check.served(&request, started, at));
             if present.is_empty() {
                 blame(violation, at, check.idle());
             }

@@ -27,7 +27,7 @@ fn found(source: &str) -> Option<String> {
                 op,
                 sector: random.below(blocks) * 8,
                 sectors: 8 << random.below(4),
-                fua: false,
+                fua: op == Op::Write && random.below(8) == 0,
             };
             disk.submit(now, request);
             while disk.next_event().is_some() && id >= 16 && done.len() + 16 < id as usize {
@@ -52,11 +52,13 @@ fn finish(disk: &mut dyn Disk, now: &mut Nanos) {
 
 const HDD: &str = include_str!("../../../../lab/devices/desktop-2tb.toml");
 const SSD: &str = include_str!("../../../../lab/devices/sata-ssd-1tb.toml");
+const CARD: &str = include_str!("../../../../lab/devices/transcend-microsdhc.toml");
+const EMMC: &str = include_str!("../../../../lab/devices/sandisk-emmc.toml");
 const NVME: &str = include_str!("../../../../lab/devices/nvme-tlc-1920gb.toml");
 
 #[test]
 fn models_keep_to_physics() {
-    for source in [HDD, SSD, NVME] {
+    for source in [HDD, SSD, NVME, CARD, EMMC] {
         assert_eq!(found(source), None);
     }
 }
@@ -68,6 +70,9 @@ fn planted_bugs_are_found() {
         (Bug::InstantSeek, HDD, "the arm is there"),
         (Bug::LostFlush, HDD, "a flush is done"),
         (Bug::LostFlush, SSD, "a flush is done"),
+        (Bug::LostFua, HDD, "a write with FUA is done"),
+        (Bug::LostFua, SSD, "a write with FUA is done"),
+        (Bug::HalfATransfer, CARD, "could not take less"),
         (Bug::DieUsedTwice, SSD, "does Program in"),
         (Bug::HalfATransfer, HDD, "over the cable"),
         (Bug::HalfATransfer, SSD, "over the cable"),

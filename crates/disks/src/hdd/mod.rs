@@ -229,7 +229,10 @@ impl HddDisk {
         }
         // Zeroes are told, not sent; the drive writes them like data, straight to the medium.
         let zeroes = command.request.op == Op::WriteZeroes;
-        let through = !self.write_cache || command.request.fua || zeroes || !self.buffer.could_fit(sectors);
+        let fua = command.request.fua;
+        #[cfg(test)]
+        let fua = fua && !crate::plant::Bug::LostFua.is_planted();
+        let through = !self.write_cache || fua || zeroes || !self.buffer.could_fit(sectors);
         if through {
             if !zeroes && self.detail.is_none() {
                 // The data is in memory before the arm is there, the link being faster than the medium.

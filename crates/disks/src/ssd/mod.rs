@@ -245,7 +245,10 @@ impl SsdDisk {
             self.flash.map.buffer(unit);
         }
         let there = self.port.last_transfer(at, write.bytes);
-        if !write.request.fua || self.power_loss_protection {
+        let waits = write.request.fua && !self.power_loss_protection;
+        #[cfg(test)]
+        let waits = waits && !Bug::LostFua.is_planted();
+        if !waits {
             self.port.finish(Completion { id: write.request.id, at: there, started: write.started });
         }
         let slot = self.slot(Moving { to_send: Bytes::ZERO, ..write });
@@ -311,7 +314,10 @@ impl SsdDisk {
         let write = self.moving[slot as usize];
         self.free.push(slot);
         self.flash.log.arrive(write.units().len() as u64);
-        if write.request.fua && !self.power_loss_protection {
+        let waits = write.request.fua && !self.power_loss_protection;
+        #[cfg(test)]
+        let waits = waits && !Bug::LostFua.is_planted();
+        if waits {
             let Moving { request, started, .. } = write;
             self.durable.push_back(Durable { place: self.flash.log.force(), request, started, pays: false });
         }

@@ -1,0 +1,45 @@
+//! A card does one command after another, and moves bytes at its rates at most.
+
+use disklab_spec::device::Card;
+use disklab_units::{Bytes, Nanos, Sectors};
+
+use super::Check;
+use crate::{Op, Request};
+
+pub(super) struct Turns {
+    model: Card,
+    sectors: u64,
+    free: Nanos,
+}
+
+impl Turns {
+    pub fn new(model: &Card, bytes: Bytes) -> Self {
+        Self { model: model.clone(), sectors: bytes.sectors().0, free: Nanos::ZERO }
+    }
+
+    fn least(&self, request: &Request) -> Nanos {
+        let Card { read_access, read_rate, write_access, write_rate, .. } = self.model;
+        let end = request.sector.saturating_add(u64::from(request.sectors)).min(self.sectors);
+        let bytes = Sectors(end.saturating_sub(request.sector)).bytes();
+        match request.op {
+            Op::Read => read_access + read_rate.time_for(bytes),
+            Op::Write | Op::WriteZeroes => write_access + write_rate.time_for(bytes),
+            Op::Discard | Op::Flush => write_access,
+        }
+    }
+}
+
+impl Check for Turns {
+    fn served(&mut self, request: &Request, started: Nanos, at: Nanos) -> Result<(), String> {
+        let free = self.free;
+        self.free = free.max(at);
+        if started < free {
+            return Err(format!("a command begins at {started}, and the one before ends at {free}"));
+        }
+        let (took, least) = (at.saturating_sub(started), self.least(request));
+        if took < least {
+            return Err(format!("{:?} takes {took}, and could not take less than {least}", request.op));
+        }
+        Ok(())
+    }
+}
