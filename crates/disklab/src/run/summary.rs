@@ -27,6 +27,7 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = Source::of(&records, &wanted).ok();
     let report = Report::of(record);
+    let mut has_bars = false;
     for group in &report.groups {
         let head: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();
         if !head.is_empty() {
@@ -41,7 +42,9 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
             let last = judged.as_ref().map(|(head, verdicts)| (head.as_str(), verdicts.as_slice()));
             measures::print(group, &labels, last, screen, out)?;
         } else {
-            rows(group, source.as_ref(), screen).print(screen, "  ", out)?;
+            let (table, with_bars) = rows(group, source.as_ref(), screen);
+            has_bars |= with_bars;
+            table.print(screen, "  ", out)?;
             if group.cells.iter().any(|cell| !cell.measures.is_empty()) {
                 writeln!(out)?;
                 measures::print(group, &labels, None, screen, out)?;
@@ -51,9 +54,14 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     }
     let said = |source: &Source| source.sentences().into_iter().chain(source.seeds_to_decide());
     let verdicts = source.iter().flat_map(said).map(|sentence| format!("{sentence}."));
-    let medians = "Numbers are medians over seeds; the bars are disks, reads of the busiest reader and busy of all the time.";
+    let bars = if has_bars {
+        "; the bars are disks, reads of the busiest reader and busy of all the time"
+    } else {
+        ""
+    };
+    let medians = format!("Numbers are medians over seeds{bars}.");
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
-    for text in verdicts.chain(survived).chain([medians.to_owned(), report.validity.to_owned()]) {
+    for text in verdicts.chain(survived).chain([medians, report.validity.to_owned()]) {
         for line in words::wrapped(&text, screen.width, "  ") {
             writeln!(out, "{line}")?;
         }
@@ -61,8 +69,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     Ok(())
 }
 
-/// On a narrow screen without the numbers that say least.
-fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
+/// On a narrow screen without the numbers that say least; and whether bars are among the others.
+fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (Table, bool) {
     let all = columns();
     let verdicts = judged(source).map(|(_, head)| head);
     let table = |columns: &[&Column]| {
@@ -86,8 +94,11 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> Table {
         table
     };
     let most = all.iter().map(|column| column.importance).max().unwrap_or(0);
-    let kept = |least: u8| table(&all.iter().filter(|column| column.importance >= least).collect::<Vec<_>>());
-    let fits = |table: &Table| table.width() + 2 <= screen.width;
+    let kept = |least: u8| {
+        let columns: Vec<&Column> = all.iter().filter(|column| column.importance >= least).collect();
+        (table(&columns), columns.iter().any(|column| column.is_bars))
+    };
+    let fits = |(table, _): &(Table, bool)| table.width() + 2 <= screen.width;
     (0..most).map(kept).find(fits).unwrap_or_else(|| kept(most))
 }
 
@@ -102,12 +113,13 @@ struct Column {
     side: Side,
     /// Where there is no room for all, the least go first.
     importance: u8,
+    is_bars: bool,
     text: fn(&Measured) -> String,
 }
 
 fn columns() -> [Column; 8] {
-    let right = |head, importance, text| Column { head, side: Side::Right, importance, text };
-    let left = |head, importance, text| Column { head, side: Side::Left, importance, text };
+    let right = |head, importance, text| Column { head, side: Side::Right, importance, is_bars: false, text };
+    let left = |head, importance, text| Column { head, side: Side::Left, importance, is_bars: true, text };
     [
         right("IOPS", 4, |it| digits(it.all.iops.median)),
         right("MiB/s", 1, |it| digits(it.all.bw_bytes.median / MIB)),
@@ -169,6 +181,8 @@ mod tests {
         let heads = |width| {
             let text = printed(width);
             let head = text.lines().find(|line| line.contains("IOPS against")).expect("a head").to_owned();
+            let told = text.contains("the bars are disks");
+            assert_eq!(told, head.contains(" reads ") || head.contains(" busy "), "{width}:\n{text}");
             ["p99.9", "MiB/s", "busy", "reads", "IOPS"]
                 .map(|word| head.split_whitespace().any(|it| it == word))
         };
