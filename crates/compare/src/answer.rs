@@ -47,9 +47,10 @@ fn sentence(cells: &[&Judgement]) -> String {
             Verdict::Undecided => format!("undecided in {number}"),
         })
         .collect();
-    for (number, why) in
-        [(given_up, "given up on both sides"), (without.len() - given_up, "with too few results to compare")]
-    {
+    for (number, why) in [
+        (given_up, "given up on both sides"),
+        (without.len() - given_up, "without enough results to compare"),
+    ] {
         if number > 0 {
             counts.push(format!("{why} in {number}"));
         }

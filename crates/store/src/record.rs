@@ -115,10 +115,13 @@ fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String>
     let listed: BTreeSet<&str> = manifest.trials.iter().map(String::as_str).collect();
     let mut others = lines.outcomes.iter().map(|it| it.trial.as_str()).filter(|it| !listed.contains(it));
     let first = others.next()?;
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(", nor those of {}", count(more, "other line")),
+    };
+    let folder = folder.display();
     Some(format!(
-        "{}: the manifest lists no trial {first}, which trials.jsonl has an outcome of, nor those of {}: they are left out",
-        folder.display(),
-        count(others.count(), "other line"),
+        "{folder}: the manifest lists no trial {first}, which trials.jsonl has an outcome of{more}: left out"
     ))
 }
 
