@@ -8,6 +8,8 @@ pub(crate) enum Bug {
     SkippedRotation,
     /// The arm is wherever it is wanted.
     InstantSeek,
+    /// Every seek takes half of its time.
+    ShortSeeks,
     /// A flush is done while data is in the buffer.
     LostFlush,
     /// A write with FUA is done when it is in the buffer.

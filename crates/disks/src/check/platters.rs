@@ -1,4 +1,5 @@
-//! Sectors pass under the head when the platters have turned so far, and the arm must be there.
+//! Sectors pass under the head when the platters have turned so far, and the arm must be there. That takes as long as the
+//! model's curve says, which is held against the data sheet's own numbers.
 
 use disklab_spec::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
@@ -9,13 +10,27 @@ use crate::hdd::mechanics::{Arm, Mechanics};
 
 pub(super) struct Platters {
     mechanics: Mechanics,
+    /// By the data sheet: over any distance, and over a third of all cylinders.
+    least: [Nanos; 2],
     /// The arm's last work of its own: when it ended, and where.
     last: Option<(Nanos, Arm)>,
 }
 
 impl Platters {
     pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
-        Self { mechanics: Mechanics::new(model, bytes, seed), last: None }
+        // Where the time grows less and less with the distance, the average of all is below that over a third.
+        let least = [model.seek_track_to_track, model.seek_average];
+        Self { mechanics: Mechanics::new(model, bytes, seed), least, last: None }
+    }
+
+    /// What the data sheet lets the arm take at least.
+    fn least(&self, from: Arm, to: Arm) -> Nanos {
+        let distance = from.cylinder.abs_diff(to.cylinder);
+        match distance {
+            0 => Nanos::ZERO,
+            far if far >= self.mechanics.geometry.cylinders() / 3 => self.least[1],
+            _ => self.least[0],
+        }
     }
 }
 
@@ -66,6 +81,15 @@ impl Check for Platters {
                 "{}: the arm is there {} after it left; it takes {travel}",
                 what(),
                 *begun - left
+            ));
+        }
+        let to = first.arm();
+        let needed = self.least(from, to);
+        // A nanosecond is rounded.
+        if travel + Nanos(1) < needed {
+            return Err(format!(
+                "{}: from {from:?} to {to:?} in {travel}, and the data sheet says {needed} at least",
+                what()
             ));
         }
         Ok(())

@@ -51,6 +51,8 @@ fn finish(disk: &mut dyn Disk, now: &mut Nanos) {
 }
 
 const HDD: &str = include_str!("../../../../lab/devices/desktop-2tb.toml");
+const NAS: &str = include_str!("../../../../lab/devices/nas-12tb.toml");
+const FAST: &str = include_str!("../../../../lab/devices/enterprise-15k.toml");
 const SSD: &str = include_str!("../../../../lab/devices/sata-ssd-1tb.toml");
 const CARD: &str = include_str!("../../../../lab/devices/transcend-microsdhc.toml");
 const EMMC: &str = include_str!("../../../../lab/devices/sandisk-emmc.toml");
@@ -58,7 +60,7 @@ const NVME: &str = include_str!("../../../../lab/devices/nvme-tlc-1920gb.toml");
 
 #[test]
 fn models_keep_to_physics() {
-    for source in [HDD, SSD, NVME, CARD, EMMC] {
+    for source in [HDD, NAS, FAST, SSD, NVME, CARD, EMMC] {
         assert_eq!(found(source), None);
     }
 }
@@ -68,6 +70,7 @@ fn planted_bugs_are_found() {
     for (bug, source, words) in [
         (Bug::SkippedRotation, HDD, "the platters are"),
         (Bug::InstantSeek, HDD, "the arm is there"),
+        (Bug::ShortSeeks, HDD, "the data sheet says"),
         (Bug::LostFlush, HDD, "a flush is done"),
         (Bug::LostFlush, SSD, "a flush is done"),
         (Bug::LostFua, HDD, "a write with FUA is done"),

@@ -43,7 +43,10 @@ impl SeekTime for SeekTable {
 impl SeekTime for SeekCurve {
     #[inline]
     fn time(&self, cylinders: u32) -> u64 {
-        SeekCurve::time(self, cylinders)
+        let time = SeekCurve::time(self, cylinders);
+        #[cfg(test)]
+        let time = if crate::plant::Bug::ShortSeeks.is_planted() { time / 2 } else { time };
+        time
     }
 }
 
