@@ -5,17 +5,22 @@
 //! not begun, and these before collection, unless room is short ([`super::space`]). What collection moves crosses the
 //! channel twice: the controller corrects it on the way.
 
+mod channel;
+mod die;
+
 use std::collections::VecDeque;
 
 use disklab_des::{Calendar, Random};
 use disklab_spec::device::Ssd;
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 
+use self::channel::Channel;
+use self::die::{Change, Die, Held, Long, Next, Row, Sensed, Work};
 use super::Event;
 use super::home::Home;
 use super::log::{Log, PADDING};
 use super::map::{BlockId, Map, Shape, UNIT};
-use super::space::{Fast, Space, Step, Target};
+use super::space::{Fast, Space, Step};
 use crate::diary::{Diary, DieWork, Happening};
 #[cfg(test)]
 use crate::plant::Bug;
@@ -65,109 +70,6 @@ pub(crate) struct WorkDone {
     pub programs: u64,
     pub moved: Bytes,
     pub erased_blocks: u64,
-}
-
-struct Die {
-    work: Work,
-    /// When that began, or goes on since.
-    since: Nanos,
-    /// When the row was taken that is being programmed.
-    row_taken: Nanos,
-    /// What is interrupted by reads.
-    held: Option<Held>,
-    reads: VecDeque<PageRead>,
-    channel: u32,
-    /// Which of the page types its first page has.
-    first_type: u64,
-    programmed_last: bool,
-    /// The row that is being programmed.
-    row: Vec<u32>,
-    space: Space,
-}
-
-#[derive(Clone, Copy)]
-enum Work {
-    Idle,
-    /// Reads from the cells, until then.
-    Sense(Sensed, Nanos),
-    /// Waits for the channel or uses it.
-    SendOut(Sensed),
-    /// As well, with its row.
-    TakeIn(Row, Target),
-    /// Stops what it does, until then.
-    Suspend(Nanos),
-    /// What can be interrupted.
-    Long(Long),
-}
-
-/// What a die can begin with. It comes to the rest of [`Work`] from these alone.
-enum Next {
-    Sense(Sensed, Nanos),
-    TakeIn(Row, Target),
-    Long(Long),
-}
-
-/// Programs or erases.
-#[derive(Clone, Copy)]
-struct Long {
-    what: Change,
-    /// When it ends if nothing comes in between.
-    end: Nanos,
-    /// It is not interrupted before: it goes on for as long as it stood still.
-    firm_until: Nanos,
-    /// Reads came before that, and are seen to then.
-    asked: bool,
-}
-
-#[derive(Clone, Copy)]
-enum Change {
-    Program(Row, Target),
-    Erase,
-}
-
-impl From<Change> for DieWork {
-    fn from(change: Change) -> Self {
-        match change {
-            Change::Program(..) => Self::Program,
-            Change::Erase => Self::Erase,
-        }
-    }
-}
-
-struct Held {
-    what: Change,
-    /// What is left of it.
-    left: Nanos,
-    since: Nanos,
-}
-
-#[derive(Clone, Copy)]
-enum Row {
-    /// The host's, of this number in the log.
-    Host(u64),
-    Moved,
-}
-
-#[derive(Clone, Copy)]
-enum Sensed {
-    Host(PageRead),
-    Moved(Bytes),
-}
-
-impl Sensed {
-    fn bytes(self) -> Bytes {
-        match self {
-            Self::Host(read) => read.bytes,
-            Self::Moved(bytes) => bytes,
-        }
-    }
-}
-
-#[derive(Default)]
-struct Channel {
-    /// The die whose transfer goes on, and until when.
-    current: Option<(u32, Nanos)>,
-    waiting: VecDeque<u32>,
 }
 
 /// The part of a read that lies in one row.
@@ -505,63 +407,10 @@ impl Flash {
         }
     }
 
-    fn want_channel(&mut self, at: Nanos, die: usize, calendar: &mut Calendar<Event>) {
-        let channel = self.dies[die].channel;
-        self.channels[channel as usize].waiting.push_back(die as u32);
-        if self.channels[channel as usize].current.is_none() {
-            self.next_transfer(at, channel, calendar);
-        }
-    }
-
-    fn next_transfer(&mut self, at: Nanos, index: u32, calendar: &mut Calendar<Event>) {
-        let channel = &mut self.channels[index as usize];
-        let Some(die) = channel.waiting.pop_front() else { return };
-        let bytes = match self.dies[die as usize].work {
-            Work::SendOut(sensed) => sensed.bytes(),
-            _ => self.row,
-        };
-        let end = at.saturating_add(self.channel_rate.time_for(bytes));
-        channel.current = Some((die, end));
-        calendar.schedule(end, Event::Channel(index));
-        self.diary.note(|| Happening::Channel { channel: index, begun: at, end, bytes });
-    }
-
     /// What a die has done until now.
     fn tell_work(&mut self, index: usize, what: DieWork, end: Nanos, interrupted: bool) {
         let begun = self.dies[index].since;
         self.diary.note(|| Happening::Die { die: index as u32, what, begun, end, interrupted });
-    }
-
-    /// A transfer over a channel is over.
-    pub fn channel_event(&mut self, at: Nanos, channel: u32, calendar: &mut Calendar<Event>) -> Outcome {
-        let Some((die, _)) = self.channels[channel as usize].current.take() else { return Outcome::Nothing };
-        self.next_transfer(at, channel, calendar);
-        let index = die as usize;
-        match self.dies[index].work {
-            Work::SendOut(sensed) => {
-                self.end_work(at, index, calendar);
-                match sensed {
-                    Sensed::Host(read) => Outcome::Out(read),
-                    Sensed::Moved(bytes) => {
-                        self.work_done.moved += bytes;
-                        Outcome::Nothing
-                    }
-                }
-            }
-            Work::TakeIn(row, target) => {
-                let fast = self.times.program_fast.filter(|_| target.fast);
-                let end = at.saturating_add(fast.unwrap_or(self.times.program));
-                let long = Long { what: Change::Program(row, target), end, firm_until: at, asked: false };
-                let die = &mut self.dies[index];
-                (die.work, die.since) = (Work::Long(long), at);
-                calendar.schedule(end, Event::Die(index as u32));
-                if !self.dies[index].reads.is_empty() {
-                    self.suspend(at, index, long, calendar);
-                }
-                Outcome::Nothing
-            }
-            _ => Outcome::Nothing,
-        }
     }
 
     /// No data of a read comes out before; `None` if nothing goes on that it could come from.
