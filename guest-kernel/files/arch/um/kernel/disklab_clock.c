@@ -1,11 +1,50 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Keeps the page of disklab_clock.h equal to what clock_gettime() would say. */
+/* Keeps the page of disklab_clock.h equal to what clock_gettime() would say, and moves time for code that never waits. */
+#include <linux/delay.h>
+#include <linux/hardirq.h>
 #include <linux/init.h>
+#include <linux/irqflags.h>
+#include <linux/moduleparam.h>
 #include <linux/notifier.h>
 #include <linux/pvclock_gtod.h>
 #include <linux/time.h>
+#include <linux/time-internal.h>
 #include <linux/timekeeper_internal.h>
 #include <disklab_clock.h>
+
+#undef MODULE_PARAM_PREFIX
+#define MODULE_PARAM_PREFIX "disklab."
+
+unsigned int disklab_clock_passed;
+int disklab_clock_pushed;
+
+/* ns that each system call takes. */
+static unsigned int system_call;
+module_param(system_call, uint, 0600);
+MODULE_PARM_DESC(system_call, "virtual ns that each system call takes");
+
+/* Where time may move: not below an interrupt, and not where one is held off. */
+static void push(unsigned int ns)
+{
+	if (irqs_disabled() || in_interrupt())
+		return;
+	disklab_clock_pushed++;
+	time_travel_ndelay(ns);
+	disklab_clock_pushed--;
+}
+
+void disklab_clock_passes(void)
+{
+	if (++disklab_clock_passed >= DISKLAB_CLOCK_FREE && disklab_clock_passed % DISKLAB_CLOCK_BATCH == 0)
+		push(DISKLAB_CLOCK_STEP);
+}
+
+void disklab_clock_system_call(void)
+{
+	disklab_clock_passes();
+	if (system_call)
+		push(system_call);
+}
 
 /* Until the vDSO's page exists. */
 static struct disklab_clock boot_clock;

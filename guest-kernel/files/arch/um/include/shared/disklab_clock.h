@@ -9,6 +9,8 @@
  * time to pass by reading it would then wait for ever, so reads are counted, and when
  * DISKLAB_CLOCK_SPIN of them have seen the same instant with no request to a disk between, time moves
  * by DISKLAB_CLOCK_STEP.
+ *
+ * Code that waits without looking at the clock has a rule of its own: see disklab_clock_passes().
  */
 #ifndef __DISKLAB_CLOCK_H
 #define __DISKLAB_CLOCK_H
@@ -16,6 +18,8 @@
 #define DISKLAB_CLOCKS 12		/* CLOCK_REALTIME ... CLOCK_TAI */
 #define DISKLAB_CLOCK_SPIN 1024		/* reads of one instant before time moves */
 #define DISKLAB_CLOCK_STEP 32768	/* ns it then moves by */
+#define DISKLAB_CLOCK_FREE 65536	/* system calls and turns of the kernel's loops at one instant that take no time */
+#define DISKLAB_CLOCK_BATCH 64		/* of those that come then, so many together take DISKLAB_CLOCK_STEP */
 
 struct disklab_clock {
 	/* Virtual ns since boot. */
@@ -33,14 +37,31 @@ extern struct disklab_clock *disklab_clock;
 /* Where the process that started the guest looks for signs of life; see disklab_user.c. */
 extern unsigned long long *disklab_heartbeat;
 
+/* System calls, and turns of loops in the kernel, since time last moved by itself. */
+extern unsigned int disklab_clock_passed;
+/* While time moves for their sake. */
+extern int disklab_clock_pushed;
+
 /* Virtual ns since boot, in time.c. */
 unsigned long long time_travel_now(void);
+
+/*
+ * The kernel's loops call this in each turn (cond_resched()), and every system call does: on an infinitely fast CPU, one that
+ * goes round until somebody else gets on would go round for ever, for nobody does while time stands still. Such a burst is
+ * free; beyond it time moves, by half a microsecond a turn, until there is nothing to do again.
+ */
+void disklab_clock_passes(void);
+
+/* At the end of a system call: as above, and takes what a system call costs where that is modelled. */
+void disklab_clock_system_call(void);
 
 static inline void disklab_clock_set(unsigned long long now)
 {
 	if (disklab_clock->now != now) {
 		disklab_clock->now = now;
 		disklab_clock->reads = 0;
+		if (!disklab_clock_pushed)
+			disklab_clock_passed = 0;
 		*disklab_heartbeat = now;
 	}
 }
