@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::digest::sha256_hex;
+use crate::sample::MEASURED_PHASE;
 
 /// The version of the record read here.
 pub const SCHEMA: u32 = 1;
@@ -41,6 +42,9 @@ pub struct PowerCut {
     pub at: Nanos,
     /// The number of the witness's last record that had been fsynced.
     pub acknowledged: u64,
+    /// That of the last note of our own workload engine.
+    #[serde(default)]
+    pub promised: u64,
     /// Blocks of all disks that the media might have held otherwise.
     pub unsure: u64,
     /// Of those, the ones that are not as they were last written.
@@ -50,6 +54,15 @@ pub struct PowerCut {
 }
 
 impl Closing {
+    /// What results are of: the phase of that name, or all phases as if each had begun when the one before it ended.
+    pub fn measured(&self) -> Option<Phase> {
+        if let Some(phase) = self.phase(MEASURED_PHASE) {
+            return Some(phase.clone());
+        }
+        let (first, others) = self.phases.split_first()?;
+        Some(others.iter().fold(first.clone(), Phase::followed_by))
+    }
+
     pub fn phase(&self, name: &str) -> Option<&Phase> {
         self.phases.iter().find(|phase| phase.name == name)
     }
@@ -75,6 +88,15 @@ impl Phase {
     /// Zero when it ends before it begins.
     pub fn length(&self) -> Nanos {
         Nanos(self.end.0.saturating_sub(self.begin.0))
+    }
+
+    /// Both in one, under the first one's name.
+    fn followed_by(mut self, next: &Self) -> Self {
+        self.end = Nanos(self.end.0.saturating_add(next.length().0));
+        self.read_followers = self.read_followers.saturating_add(next.read_followers);
+        self.read_switches = self.read_switches.saturating_add(next.read_switches);
+        self.devices.iter_mut().zip(&next.devices).for_each(|(device, next)| device.add(next));
+        self
     }
 
     /// The part of consecutive reads, 0 to 1, of which the second went to another disk.
@@ -123,6 +145,29 @@ pub struct Device {
 }
 
 impl Device {
+    /// What it did later, too.
+    fn add(&mut self, later: &Self) {
+        for (own, more) in [
+            (&mut self.reads, later.reads),
+            (&mut self.writes, later.writes),
+            (&mut self.flushes, later.flushes),
+            (&mut self.discards, later.discards),
+            (&mut self.read_bytes, later.read_bytes),
+            (&mut self.write_bytes, later.write_bytes),
+            (&mut self.busy.0, later.busy.0),
+            (&mut self.wait.0, later.wait.0),
+            (&mut self.service.0, later.service.0),
+            (&mut self.followers, later.followers),
+            (&mut self.apart, later.apart),
+            (&mut self.apart_sectors, later.apart_sectors),
+        ] {
+            *own = own.saturating_add(more);
+        }
+        let depth = |(own, later): (Nanos, Nanos)| Nanos(own.0.saturating_add(later.0));
+        self.depth = self.depth.zip(later.depth).map(depth);
+        self.model = sum(&self.model, &later.model);
+    }
+
     /// All that ended in the phase.
     pub fn requests(&self) -> u64 {
         [self.reads, self.writes, self.flushes, self.discards].into_iter().fold(0, u64::saturating_add)
@@ -151,6 +196,24 @@ impl Device {
     /// How far from there requests began on average, the sequential ones included: bytes.
     pub fn mean_distance(&self) -> Option<f64> {
         part(self.apart_sectors, self.followers).map(|sectors| sectors * 512.0)
+    }
+}
+
+/// Number by number.
+fn sum(one: &Value, other: &Value) -> Value {
+    match (one, other) {
+        (Value::Object(one), Value::Object(other)) => {
+            let each = other.iter().map(|(key, value)| match one.get(key) {
+                Some(known) => (key.clone(), sum(known, value)),
+                None => (key.clone(), value.clone()),
+            });
+            Value::Object(one.clone().into_iter().chain(each).collect())
+        }
+        (Value::Number(one), Value::Number(other)) => match (one.as_u64(), other.as_u64()) {
+            (Some(one), Some(other)) => one.saturating_add(other).into(),
+            _ => Value::Number(other.clone()),
+        },
+        _ => other.clone(),
     }
 }
 
@@ -250,6 +313,26 @@ mod tests {
         assert_eq!(phase.devices[0].model["cache"]["hits"], 1);
         assert_eq!(closing.devices, ["hdd-8tb"]);
         assert_eq!(closing.phase("prepare"), None);
+    }
+
+    #[test]
+    fn phases_are_measured_together() {
+        let mut closing = parse(&sealed(JSON)).expect("a whole record");
+        assert_eq!(closing.measured().as_ref(), closing.phase("measure"));
+        closing.phases[0].name = "create".to_owned();
+        let next = Phase {
+            name: "read".to_owned(),
+            begin: Nanos(100),
+            end: Nanos(110),
+            ..closing.phases[0].clone()
+        };
+        closing.phases.push(next);
+        let both = closing.measured().expect("two phases");
+        assert_eq!((both.begin, both.length()), (Nanos(2), Nanos(16)));
+        let device = &both.devices[0];
+        assert_eq!((device.reads, device.read_bytes, device.busy), (6, 24576, Nanos(10)));
+        assert_eq!((&device.model["seeks"], &device.model["cache"]["hits"]), (&4.into(), &2.into()));
+        assert_eq!(Closing { phases: Vec::new(), ..closing }.measured(), None);
     }
 
     #[test]

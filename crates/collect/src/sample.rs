@@ -203,11 +203,11 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     (sample, remarks)
 }
 
-/// What the disks did in the measured phase of a trial in which fio measured nothing: a start-up, a player. `None` without
-/// such a phase.
+/// What the disks did while a trial measured in which fio did not measure all: a start-up, a player, phases together. `None`
+/// where nothing was measured.
 pub fn of_disks(closing: &Closing) -> Option<Sample> {
-    let phase = closing.phase(MEASURED_PHASE).filter(|phase| phase.length() > Nanos(0))?;
-    Some(Sample { read_switches: phase.switched(), devices: devices(closing, phase), ..Sample::default() })
+    let phase = closing.measured().filter(|phase| phase.length() > Nanos(0))?;
+    Some(Sample { read_switches: phase.switched(), devices: devices(closing, &phase), ..Sample::default() })
 }
 
 /// The directions of all jobs in which anything was measured.
@@ -267,6 +267,12 @@ fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
 /// none that hold for all.
 pub fn latency_of(jobs: &[&Job]) -> Option<(LatencyKind, Latency)> {
     Tail::of(&measured(jobs).collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
+}
+
+/// The same of one direction, `|job| &job.read`.
+pub fn latency_in(jobs: &[&Job], direction: fn(&Job) -> &Direction) -> Option<(LatencyKind, Latency)> {
+    let all = jobs.iter().map(|job| direction(job)).filter(|direction| direction.total_ios > 0);
+    Tail::of(&all.collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
 }
 
 /// The latencies that the percentiles are computed from.

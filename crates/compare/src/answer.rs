@@ -175,9 +175,16 @@ pub fn value(value: f64, unit: &str) -> String {
     match unit {
         "1/s" => digits(value),
         "bytes/s" => format!("{} MiB/s", digits(value / f64::from(1 << 20))),
+        "bytes" => bytes(value),
         "ns" => disklab_units::Nanos(value.round() as u64).to_string(),
         _ => format!("{} {unit}", digits(value)).trim_end().to_owned(),
     }
+}
+
+/// With a sign where it is less than nothing: something shrank.
+fn bytes(value: f64) -> String {
+    let size = disklab_units::Bytes(value.abs().round() as u64);
+    if value <= -0.5 { format!("-{size}") } else { size.to_string() }
 }
 
 /// A change and its interval, or two dashes.

@@ -59,14 +59,21 @@ pub fn within<'a>(
     contests
 }
 
-/// Each cell of `treatment` against the same cell of `baseline`; the names are the records'.
+/// Each cell of `treatment` against the same cell of `baseline`; the names are the records'. Of an axis in which the records
+/// are `apart`, each has one value, which does not count.
 pub fn between<'a>(
     baseline: (&str, &'a Record),
     treatment: (&str, &'a Record),
     axes: &[String],
+    apart: Option<&str>,
     trust: Trust,
 ) -> Vec<Contest<'a>> {
-    let (first, second) = (cells(baseline.1, axes, trust), cells(treatment.1, axes, trust));
+    let cells_of = |record| {
+        let cells = cells(record, axes, trust).into_iter();
+        let alike = |cell: Cell| apart.map_or_else(|| cell.clone(), |axis| without(&cell, axis));
+        cells.map(|(cell, seeds)| (alike(cell), seeds)).collect::<Vec<_>>()
+    };
+    let (first, second) = (cells_of(baseline.1), cells_of(treatment.1));
     let seeded = !is_imported(baseline.1) && !is_imported(treatment.1);
     let in_both = |(cell, _): &&(Cell, Seeds)| second.iter().any(|(other, _)| other == cell);
     if !first.iter().any(|one| in_both(&one)) {

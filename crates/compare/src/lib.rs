@@ -85,13 +85,28 @@ pub fn against_first<'a>(
     let name = |record: &Record| name_of(record.folder());
     let mut all = Vec::new();
     for other in others {
-        let contests = between((&name(first), first), (&name(other), other), &axes, trust);
+        let contests = between((&name(first), first), (&name(other), other), &axes, None, trust);
         if contests.is_empty() {
             return Err(Error::NoCellInCommon { first: name(first), other: name(other) });
         }
         all.extend(contests);
     }
     Ok(all)
+}
+
+/// Two records that differ in an axis, of which each has one value.
+pub fn across<'a>(
+    (first, other): (&'a Record, &'a Record),
+    apart: &str,
+    trust: Trust,
+) -> Result<Vec<Contest<'a>>, Error> {
+    let axes = axes(first)?.names;
+    let name = |record: &Record| name_of(record.folder());
+    let contests = between((&name(first), first), (&name(other), other), &axes, Some(apart), trust);
+    if contests.is_empty() {
+        return Err(Error::NoCellInCommon { first: name(first), other: name(other) });
+    }
+    Ok(contests)
 }
 
 /// Refuses a metric that no trial has: a name that was mistyped.

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    array, audit, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man, plan,
-    record_startup, report, run, same, show, trace, validate, watch,
+    array, audit, bisect, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man,
+    plan, record_startup, report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -55,6 +55,7 @@ enum Verb {
     Trace(trace::Args),
     Compare(compare::Args),
     Gate(gate::Args),
+    Bisect(bisect::Args),
     Report(report::Args),
     Import(import::Args),
     Audit(audit::Args),
@@ -81,6 +82,7 @@ impl Verb {
             Self::Trace(args) => trace::trace(&args, screen),
             Self::Compare(args) => compare::compare(&args, screen),
             Self::Gate(args) => gate::gate(&args, screen),
+            Self::Bisect(args) => bisect::bisect(&args, screen),
             Self::Report(args) => report::report(&args, screen),
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),

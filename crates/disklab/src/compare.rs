@@ -102,7 +102,7 @@ enum Format {
     Json,
     Csv,
     Markdown,
-    /// As MMTests prints comparisons: gains in per cent, certain ones between stars.
+    /// As MMTests prints comparisons: gains in per cent, certain ones between stars; numbers of jobs are rows.
     Mmtests,
 }
 
@@ -165,7 +165,7 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             }
         }
         Format::Table => print(&judgements, screen, &mut out)?,
-        Format::Mmtests => mmtests::print(&judgements, &mut out)?,
+        Format::Mmtests => mmtests::print(&judgements, first.manifest().imported.is_none(), &mut out)?,
     }
     if format != Format::Csv {
         writeln!(out)?;

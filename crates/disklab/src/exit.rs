@@ -108,6 +108,9 @@ impl From<KernelError> for Failure {
             KernelError::Interrupted => Exit::Interrupted,
             KernelError::NotASource { .. }
             | KernelError::NotAKernel { .. }
+            | KernelError::NotARepository { .. }
+            | KernelError::NoRevision { .. }
+            | KernelError::WrongOrder { .. }
             | KernelError::NotEmpty { .. }
             | KernelError::WrongDigest { .. }
             | KernelError::UnknownSeries { .. }

@@ -1,7 +1,7 @@
 //! `disklab kernel`: guest kernels, built once and kept.
 
 mod patch;
-mod progress;
+pub mod progress;
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -39,11 +39,12 @@ enum Verb {
 /// Build a guest kernel, unless it is built already.
 #[derive(Debug, clap::Args)]
 struct BuildArgs {
-    /// A series of the lab, or the newest that can be had.
+    /// A series of the lab, or the newest that can be had; or what --source takes, as in a suite's axis.
     #[arg(long, value_name = "SERIES", default_value = NEWEST)]
     kernel: String,
 
-    /// A kernel tree or a tarball of one, in place of the distribution's source.
+    /// A kernel tree, a git revision of one (TREE@REV) or a tarball of one, in place of the distribution's source. None
+    /// is ever written to.
     #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
     source: Option<PathBuf>,
 
@@ -84,6 +85,11 @@ pub fn kernel(args: Args, screen: &Screen) -> Result<Exit, Failure> {
 fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let (share, series) = (&home.share, home.series());
+    let args = if args.kernel.contains('/') {
+        BuildArgs { source: Some(args.kernel.into()), kernel: NEWEST.to_owned(), ..args }
+    } else {
+        args
+    };
     if args.kernel != NEWEST && series.iter().all(|known| known.series != args.kernel) {
         return Err(unknown_kernel(&home, &args.kernel));
     }
@@ -130,7 +136,7 @@ fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Fail
             Ok(Source::Tarball { path, sha256 })
         }
         (_, Some(_)) => {
-            Err(Failure::mistaken(format!("--sha256 is for a tarball, and {} is a folder", path.display())))
+            Err(Failure::mistaken(format!("--sha256 is for a tarball, and {} is none", path.display())))
         }
         (tree, None) => Ok(tree),
     }
@@ -226,6 +232,7 @@ fn as_json(kernel: &Kernel, share: &Share) -> Result<Value, Failure> {
         "key": kernel.key,
         "compiler": kernel.compiler,
         "source": kernel.source,
+        "revision": kernel.source.revision(),
         "build_seconds": kernel.build_seconds,
     }))
 }

@@ -134,6 +134,8 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
                     it.jobs.iter().map(of).collect::<Vec<_>>().join(", ")
                 };
                 let (does, bs, depth) = match (&it.startup, &it.player) {
+                    _ if it.phases.is_some() => ("phases".to_owned(), String::new(), String::new()),
+                    _ if it.fsload.is_some() => ("files".to_owned(), String::new(), it.depth().to_string()),
                     (Some(_), _) => ("start".to_owned(), String::new(), String::new()),
                     (_, Some(player)) => ("play".to_owned(), player.bs.to_string(), String::new()),
                     _ => (
@@ -142,7 +144,7 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
                         each(|job| job.iodepth.to_string()),
                     ),
                 };
-                let file = it.startup.as_ref().map_or(it.file_size, disklab_spec::startup::Startup::bytes);
+                let file = if it.is_fio() || it.player.is_some() { it.file_size } else { it.bytes() };
                 let facts = vec![does, bs, depth, file.to_string()];
                 Thing { name: it.name.clone(), facts, summary: it.summary.clone() }
             };

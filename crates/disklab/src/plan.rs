@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_exec::estimate;
-use disklab_kernels::Cache;
+use disklab_kernels::{Btrfs, Build, Cache, Found};
 use disklab_spec::background::Background;
 use disklab_spec::{Join, Trial};
 use disklab_store::outcome::Cell;
@@ -20,7 +20,7 @@ use crate::question::{Overrides, Question};
 use crate::run::ready;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
-use crate::{records, words};
+use crate::{records, signals, words};
 
 /// Show what a suite would do and how long that would take; runs nothing.
 #[derive(Debug, clap::Args)]
@@ -98,6 +98,16 @@ struct PlannedKernel {
     path: Option<String>,
     /// Why it cannot be used as it is.
     missing: Option<String>,
+    /// What `run` builds it from first.
+    build: Option<PlannedBuild>,
+}
+
+#[derive(Debug, Serialize)]
+struct PlannedBuild {
+    from: String,
+    /// As the last build did; none was done yet where it is unknown.
+    #[serde(rename = "wall_ms", serialize_with = "millis_if_known")]
+    wall: Option<Duration>,
 }
 
 #[derive(Debug, Serialize)]
@@ -122,14 +132,18 @@ pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 /// Disks that trials share are prepared once; one trial for each such set of disks.
 pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let mut seen = BTreeSet::new();
-    // Those that have files of their own.
+    // Those that have files of their own, or a first snapshot.
     let beside = |trial: &Trial| {
-        let has_files =
-            |it: &&Background| it.trees.is_some() || it.workload.is_some() || !it.prepare.is_empty();
+        let has_files = |it: &&Background| {
+            it.trees.is_some() || it.workload.is_some() || !it.prepare.is_empty() || it.snapshots.is_some()
+        };
         trial.background.as_ref().filter(has_files).map(|it| it.name.clone())
     };
     let started = |trial: &Trial| {
-        trial.workload.startup.as_ref().map(|startup| (trial.workload.name.clone(), startup.way.to_string()))
+        let workload = &trial.workload;
+        let way = workload.startup.as_ref().map(|startup| startup.way.to_string());
+        let jobs = workload.phases.as_ref().map(|phases| phases.numjobs.to_string());
+        way.or(jobs).map(|how| (workload.name.clone(), how))
     };
     let key = |trial: &&Trial| {
         (
@@ -142,13 +156,13 @@ pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
             beside(trial),
         )
     };
-    let joined = trials.iter().filter(|trial| trial.array.join != Join::SINGLE);
+    let joined = trials.iter().filter(|trial| trial.array.join != Join::SINGLE && trial.unfit.is_none());
     joined.filter(|trial| seen.insert(key(trial))).collect()
 }
 
-/// Measured and before it.
+/// Measured and before it; nothing of a trial that cannot be.
 pub fn virtual_time(trial: &Trial) -> Nanos {
-    trial.lead().saturating_add(trial.ramp).saturating_add(trial.runtime)
+    if trial.unfit.is_some() { Nanos::ZERO } else { estimate::measured(trial) }
 }
 
 impl Plan {
@@ -159,7 +173,7 @@ impl Plan {
             id: trial.id.clone(),
             seed_index: trial.seed_index,
             virtual_ns: virtual_time(trial),
-            wall: estimate::wall(trial),
+            wall: if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) },
         };
         let planned: Vec<_> = trials.iter().map(planned).collect();
         let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
@@ -174,7 +188,7 @@ impl Plan {
             cells: cells(trials, &planned),
             trials: planned,
             jobs,
-            kernels: kernels(cache.as_ref(), home, trials)?,
+            kernels: kernels(cache.as_ref(), home, trials, jobs)?,
             room: room(cache.as_ref()),
             remarks: question.remarks(),
             prepared: prepared_once(trials).into_iter().map(estimate::room).sum(),
@@ -253,6 +267,14 @@ fn cells(trials: &[Trial], planned: &[Planned]) -> Vec<PlannedCell> {
     cells
 }
 
+#[expect(clippy::ref_option, reason = "serde gives a reference")]
+fn millis_if_known<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => millis(time, to),
+        None => to.serialize_none(),
+    }
+}
+
 fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
@@ -263,31 +285,32 @@ fn kernels(
     cache: Result<&Cache, &disklab_kernels::Error>,
     home: &Home,
     trials: &[Trial],
+    jobs: usize,
 ) -> Result<Vec<PlannedKernel>, Failure> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
+    let stop = signals::watch()?;
     let look = |name: &str| {
-        let missing = |why: String| PlannedKernel {
-            name: name.to_owned(),
-            version: None,
-            path: None,
-            missing: Some(why),
-        };
+        let planned =
+            PlannedKernel { name: name.to_owned(), version: None, path: None, missing: None, build: None };
         let cache = match cache {
             Ok(cache) => cache,
-            Err(error) => return Ok(missing(error.to_string())),
+            Err(error) => return Ok(PlannedKernel { missing: Some(error.to_string()), ..planned }),
         };
-        match disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, name) {
-            Ok(kernel) => {
+        let maker = Build { cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
+        match maker.look(name, &mut |_| {}) {
+            Ok(Found::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
-                Ok(PlannedKernel {
-                    name: name.to_owned(),
-                    version: Some(kernel.version.to_string()),
-                    path: Some(kernel.path.display().to_string()),
-                    missing: None,
-                })
+                let (version, path) = (kernel.version.to_string(), kernel.path.display().to_string());
+                Ok(PlannedKernel { version: Some(version), path: Some(path), ..planned })
             }
-            Err(error @ disklab_kernels::Error::NotAKernel { .. }) => Err(error.into()),
-            Err(error) => Ok(missing(error.to_string())),
+            Ok(Found::ToBuild { from, took }) => {
+                let build = PlannedBuild { from: from.to_string(), wall: took };
+                Ok(PlannedKernel { build: Some(build), ..planned })
+            }
+            Err(error @ disklab_kernels::Error::NoKernel { .. }) => {
+                Ok(PlannedKernel { missing: Some(error.to_string()), ..planned })
+            }
+            Err(error) => Err(error.into()),
         }
     };
     names.into_iter().map(look).collect()
@@ -314,9 +337,16 @@ fn free(folder: &Path) -> Option<Bytes> {
 
 impl std::fmt::Display for PlannedKernel {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (&self.version, &self.missing) {
-            (Some(version), _) => write!(f, "{} is Linux {version}", self.name),
-            (None, missing) => write!(f, "{}", missing.as_deref().unwrap_or(&self.name)),
+        if let Some(version) = &self.version {
+            return write!(f, "{} is Linux {version}", self.name);
         }
+        let Some(PlannedBuild { from, wall }) = &self.build else {
+            return write!(f, "{}", self.missing.as_deref().unwrap_or(&self.name));
+        };
+        let how_long = wall.map_or_else(
+            || "some minutes".to_owned(),
+            |wall| format!("about {}, as the last build took", words::wall(wall)),
+        );
+        write!(f, "{} is not built yet; `run` does it first, of {from}: {how_long}", self.name)
     }
 }

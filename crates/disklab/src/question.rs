@@ -1,16 +1,17 @@
 //! A suite, with what the command line changed in it, and the trials that come of it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use disklab_exec::facts;
 use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING, Seeds};
 use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::manifest;
 
 use crate::exit::Failure;
-use crate::limits;
+use crate::{limits, words};
 
 /// What the command line may change in a suite.
 #[derive(Debug, Default, Clone, clap::Args)]
@@ -18,6 +19,11 @@ pub struct Overrides {
     /// Replace the values of an axis (array, workload, background, jobs, policy, scheduler, kernel). Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
+
+    /// The kernels, as `--set kernel=` does: series, versions, paths of built ones; or a kernel tree or a git revision of it
+    /// (TREE@REV), which `run` builds first. A path has a `/` in it (./linux@v7.4).
+    #[arg(long, value_name = "KERNEL,...")]
+    kernel: Option<String>,
 
     /// Trials of each cell, each with a seed of its own: 5 are the first five seeds, 6-10 others.
     #[arg(long, value_name = "N")]
@@ -48,6 +54,12 @@ impl FromStr for Setting {
 }
 
 impl Overrides {
+    /// Settings as [`Self::listed`] lists them, with so many seeds.
+    pub fn of(settings: impl IntoIterator<Item = String>, seeds: Seeds) -> Result<Self, Failure> {
+        let set = settings.into_iter().map(|setting| setting.parse().map_err(Failure::mistaken));
+        Ok(Self { set: set.collect::<Result<_, _>>()?, kernel: None, seeds: Some(seeds) })
+    }
+
     /// With so many seeds where the command line does not say how many.
     pub fn with_seeds(&self, seeds: Option<Seeds>) -> Self {
         Self { seeds: self.seeds.or(seeds), ..self.clone() }
@@ -56,7 +68,8 @@ impl Overrides {
     /// As a record keeps them.
     fn listed(&self) -> Vec<String> {
         let set = self.set.iter().map(|Setting { axis, values }| format!("{axis}={values}"));
-        set.chain(self.seeds.map(|seeds| format!("{SEEDS_SETTING}={seeds}"))).collect()
+        let kernel = self.kernel.as_ref().map(|kernels| format!("kernel={kernels}"));
+        set.chain(kernel).chain(self.seeds.map(|seeds| format!("{SEEDS_SETTING}={seeds}"))).collect()
     }
 }
 
@@ -68,6 +81,8 @@ pub struct Question {
     /// What was changed in it, `policy=pid,devid` each.
     pub set: Vec<String>,
     pub trials: Vec<Trial>,
+    /// What of the matrix makes no sense, and why.
+    pub left_out: Vec<String>,
 }
 
 impl Question {
@@ -91,12 +106,13 @@ impl Question {
         let suite = Suite::of_text(name, file, &text, &set)?;
         limits::check_memory(file, suite.memory)?;
         let trials = suite.trials(lab)?;
-        Ok(Self { suite, text, set, trials })
+        let left_out = suite.left_out(lab);
+        Ok(Self { suite, text, set, trials, left_out })
     }
 }
 
 impl Question {
-    /// What the suite says and some of its trials cannot do; they run without it.
+    /// What the suite says and some of its trials cannot do: they run without it, or there are none of them.
     pub fn remarks(&self) -> Vec<String> {
         let bare =
             |trial: &&Trial| trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none();
@@ -107,6 +123,16 @@ impl Question {
                 "metadata = \"warm\" does nothing on {array}: a bare device has no filesystem and no metadata"
             )
         };
-        bare.into_iter().map(remark).collect()
+        let left_out = self.trials.iter().filter_map(|trial| Some((trial, facts::obstacle(trial)?)));
+        let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+        for (trial, reason) in left_out {
+            reasons.entry(reason).or_default().push(&trial.id);
+        }
+        let skipped = |(reason, ids): (String, Vec<&str>)| {
+            let first = ids.first().copied().unwrap_or_default();
+            format!("skipped: {}, {first} first: {reason}", words::count(ids.len(), "trial"))
+        };
+        let remarks = bare.into_iter().map(remark).chain(reasons.into_iter().map(skipped));
+        remarks.chain(self.left_out.iter().cloned()).collect()
     }
 }

@@ -121,7 +121,7 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let scale = if seconds > 0.0 { (warm.as_secs_f64() / seconds).min(1.0) } else { 0.0 };
     let threads = order::threads(&needed, &events, scale, warm);
     let startup = Startup { way: Way::Replay, threads, ..coarse };
-    let replayed = program::replayed(&home, &args.name, &startup)?;
+    let replayed = program::replayed(&home, &args.name, &startup, screen)?;
     let text = written(args, &startup);
     whole_file::write(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
     let read: u64 = startup.threads.uses().map(|(_, act)| order::bytes(act)).sum();

@@ -1,8 +1,8 @@
 //! `disklab run`: carries a suite out, or what a record lacks of it.
 
 mod decide;
-mod manifest;
-mod progress;
+pub mod manifest;
+pub mod progress;
 pub mod ready;
 mod summary;
 
@@ -54,7 +54,7 @@ pub struct Args {
     out: Option<PathBuf>,
 
     /// Continue a record, by its name in ./records or by its path, with the suite and the settings it was begun with.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "seeds", "out"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "kernel", "seeds", "out"])]
     resume: Option<String>,
 
     /// Draw the matrix of trials above the progress, as `disklab watch` does.
@@ -84,7 +84,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
         Question::ask(&home.lab, args.suite.as_deref().unwrap_or_default(), &overrides)?
     };
-    let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?)?;
+    let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
     let run = Run { trace: !args.no_trace, ..run };
     let mut manifest = manifest::describe(&home, &question, &run)?;
     manifest.until_decided = match &begun {

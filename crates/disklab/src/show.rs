@@ -3,6 +3,7 @@
 mod cells;
 mod curve;
 pub mod measures;
+mod phases;
 mod trial;
 
 use std::io::Write;

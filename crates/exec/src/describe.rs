@@ -1,9 +1,10 @@
 //! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
 
-use crate::{power_cut, stack, startup};
+use crate::{fio, fsload, phases, power_cut, stack, startup};
 use disklab_guest::machine::{Machine, MachineDisk, disk_name};
 use disklab_guest::plan::{
-    Background, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting, TRIAL, Touch, ZeroFile,
+    Background, FirstSnapshot, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting, Snapshots, TRIAL,
+    Touch, ZeroFile,
 };
 use disklab_spec::cache::Mode;
 use disklab_spec::device::{Constant, Model};
@@ -86,6 +87,8 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         .player
         .map(|_| ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size });
     let files = film.into_iter().chain(files);
+    let of_phases = trial.workload.phases.as_ref();
+    let files = files.chain(of_phases.into_iter().flat_map(phases::files));
     Some(Plan {
         cache: stack::cache(trial, true),
         // Clean, whatever it is to be in the trial.
@@ -93,13 +96,23 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         raid: stack::raid(trial, true),
         mkfs: stack::mkfs(trial),
         files: if mount.is_some() { files.collect() } else { Vec::new() },
+        fsload: fsload::laid_out(trial),
         entries: startup::entries(trial),
         mount,
-        prepare: trial.background.iter().flat_map(|it| &it.prepare).map(|command| on_pool(command)).collect(),
+        prepare: prepare(trial),
+        replica: stack::replica(trial, true),
+        first_snapshot: snapshots(trial).map(first_snapshot),
         trees: trial.background.as_ref().and_then(|background| background.trees),
         unmount: true,
         ..Plan::default()
     })
+}
+
+/// Programs that make what the workload and the background need.
+fn prepare(trial: &Trial) -> Vec<Vec<String>> {
+    let own = trial.workload.phases.iter().flat_map(|phases| &phases.prepare);
+    let beside = trial.background.iter().flat_map(|it| &it.prepare);
+    own.map(|words| phases::command(trial, words)).chain(beside.map(|words| on_pool(words))).collect()
 }
 
 /// A background's command, in the guest.
@@ -117,11 +130,6 @@ fn loads(trial: &Trial) -> Vec<Load<'_>> {
 
 /// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
 pub fn plan(trial: &Trial) -> Plan {
-    let policy = trial.policy.as_ref().map(|policy| Setting {
-        path: "/sys/fs/btrfs/*/read_policy".to_owned(),
-        value: policy.setting(),
-        choice: true,
-    });
     let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
     Plan {
         burn_pids: luck(trial).0,
@@ -135,11 +143,18 @@ pub fn plan(trial: &Trial) -> Plan {
             .collect(),
         raid: stack::raid(trial, false),
         mount: stack::mount(trial),
-        mount_settings: policy.into_iter().collect(),
+        mount_settings: mount_settings(trial),
+        replica: stack::replica(trial, false),
         touch: touch(trial),
         witness: trial.power_cut.map(|_| power_cut::lay_out()),
         background: background(trial),
-        keep: if is_btrfs { vec![READ_STATS.to_owned()] } else { Vec::new() },
+        // Of two filesystems it could not be told which one's they are.
+        keep: if is_btrfs && trial.array.replica.is_none() {
+            vec![READ_STATS.to_owned()]
+        } else {
+            Vec::new()
+        },
+        space: says_space(trial),
         measure: Some(Measure {
             what: measured(trial),
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
@@ -149,6 +164,35 @@ pub fn plan(trial: &Trial) -> Plan {
         }),
         ..Plan::default()
     }
+}
+
+/// Of the mounted filesystem.
+pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
+    let policy = trial.policy.as_ref().map(|policy| Setting {
+        path: "/sys/fs/btrfs/*/read_policy".to_owned(),
+        value: policy.setting(),
+        choice: true,
+    });
+    policy.into_iter().collect()
+}
+
+/// Whether it is told how full the filesystems are.
+fn says_space(trial: &Trial) -> bool {
+    trial.array.replica.is_some() || snapshots(trial).is_some()
+}
+
+fn first_snapshot(later: Snapshots) -> FirstSnapshot {
+    later.replicate_every_ns.map_or(FirstSnapshot::Alone, |_| FirstSnapshot::Replicated)
+}
+
+/// Those that its background takes.
+fn snapshots(trial: &Trial) -> Option<Snapshots> {
+    let snapshots = trial.background.as_ref()?.snapshots?;
+    Some(Snapshots {
+        every_ns: snapshots.every.0,
+        keep: snapshots.keep,
+        replicate_every_ns: snapshots.replicate_every.map(|every| every.0),
+    })
 }
 
 /// Whether the workload's requests are not the only ones.
@@ -190,6 +234,12 @@ fn measured(trial: &Trial) -> Measured {
     if let Some(startup) = &trial.workload.startup {
         return startup::measured(startup);
     }
+    if let Some(phases) = &trial.workload.phases {
+        return phases::measured(trial, phases);
+    }
+    if let Some(load) = &trial.workload.fsload {
+        return fsload::measured(trial, load);
+    }
     if let Some(player) = trial.workload.player {
         return Measured::Player {
             player,
@@ -223,6 +273,7 @@ fn background(trial: &Trial) -> Option<Background> {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
         processes: processes.chain(witness).chain(fio).collect(),
+        snapshots: snapshots(trial),
         sync_every_ns: workload.and_then(|workload| workload.sync_every).map(|every| every.0),
         priority: trial.background.as_ref().map(|background| background.priority).unwrap_or_default(),
     })
@@ -233,7 +284,8 @@ pub fn touch(trial: &Trial) -> Vec<Touch> {
     let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
     let touch = |name| Touch { name, every: CHECKSUM_LEAF };
     let files = loads(trial).into_iter().flat_map(|load| load.files());
-    if wanted { files.map(touch).collect() } else { Vec::new() }
+    let of_phases = trial.workload.phases.iter().flat_map(phases::files).map(|file| file.name);
+    if wanted { files.chain(of_phases).map(touch).collect() } else { Vec::new() }
 }
 
 /// A disk's scheduler, and then its tunables, whose files are there only once it is.
@@ -305,27 +357,10 @@ impl<'a> Load<'a> {
         self.workload.raw || trial.array.join.filesystem().is_none()
     }
 
-    /// fio's command line. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it measures;
-    /// `clock_gettime` is virtual where the processor's own counter would be real.
+    /// fio's command line.
     fn command(&self, trial: &Trial) -> Vec<String> {
         let w = self.workload;
-        let mut arguments = vec![
-            "fio".to_owned(),
-            "--clocksource=clock_gettime".to_owned(),
-            "--thread".to_owned(),
-            "--disk_util=0".to_owned(),
-            "--eta=never".to_owned(),
-            "--output-format=json+".to_owned(),
-            format!("--output={}", self.output),
-            // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it as a number of
-            // at most 63 bits.
-            "--randrepeat=0".to_owned(),
-            format!("--randseed={}", trial.seed.derive(self.seed).0 >> 1),
-            // Percentiles of the same latency that the mean is of.
-            "--lat_percentiles=1".to_owned(),
-            "--group_reporting".to_owned(),
-            "--exitall_on_error".to_owned(),
-        ];
+        let mut arguments = fio::program(&self.output, trial.seed.derive(self.seed));
         if w.own_files {
             // A definition for each job: fio has no other way to tell jobs their files.
             let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
@@ -344,19 +379,8 @@ impl<'a> Load<'a> {
         let bare = self.is_bare(trial);
         let file =
             if bare { stack::device(trial) } else { format!("{POOL}/{}", self.files().swap_remove(number)) };
-        let mut options = vec![
-            format!("--name={}", w.name),
-            format!("--filename={file}"),
-            format!("--size={}", w.file_size.0),
-            format!("--rw={}", job.rw),
-            format!("--bs={}", job.bs.0),
-            format!("--ioengine={}", job.ioengine),
-            format!("--iodepth={}", job.iodepth),
-            format!("--numjobs={}", job.numjobs),
-            format!("--direct={}", u8::from(job.direct)),
-            "--time_based".to_owned(),
-            format!("--runtime={}us", self.runtime.0.div_ceil(1000)),
-        ];
+        let mut options = fio::job(&w.name, &file, w.file_size, job);
+        options.extend(["--time_based".to_owned(), format!("--runtime={}us", self.runtime.0.div_ceil(1000))]);
         if self.ramp.0 > 0 {
             options.push(format!("--ramp_time={}us", self.ramp.0.div_ceil(1000)));
         }
@@ -368,16 +392,6 @@ impl<'a> Load<'a> {
             // Just before its first request; what fio appends to write to a file is never come to.
             options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
         }
-        if job.rw.reads() && job.rw.writes() {
-            options.push(format!("--rwmixread={}", job.rwmixread));
-        }
-        options.extend(job.rate.map(|rate| format!("--rate={}", rate.0)));
-        let flags = [
-            ("norandommap", job.norandommap),
-            ("refill_buffers", job.refill_buffers),
-            ("zero_buffers", job.zero_buffers),
-        ];
-        options.extend(flags.iter().filter(|(_, on)| *on).map(|(name, _)| format!("--{name}")));
         options
     }
 }

@@ -108,6 +108,13 @@ pub fn step(steps: &[u8], name: &str) -> Option<serde_json::Value> {
     said.rfind(|step| step["step"] == name)
 }
 
+/// All steps of this name.
+pub fn steps(steps: &[u8], name: &str) -> Vec<serde_json::Value> {
+    let lines = steps.split(|&byte| byte == b'\n');
+    let said = lines.filter_map(|line| serde_json::from_slice::<serde_json::Value>(line).ok());
+    said.filter(|step| step["step"] == name).collect()
+}
+
 fn explained(folder: &Path, what: &str) -> String {
     let steps = tail(&folder.join(names::STEPS));
     let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());

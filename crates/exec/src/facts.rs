@@ -20,19 +20,40 @@ pub fn tools() -> Result<Vec<Fact>> {
     Ok(vec![Fact::new("fio", program("fio")?), Fact::new("libc", libc)])
 }
 
-/// The programs that a trial runs besides fio: of its background, and what makes its disks and looks at them.
+/// The programs that a trial runs besides fio: of its phases and its background, and what makes its disks and looks at them.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let processes = trial.background.iter().flat_map(|background| &background.processes);
     let prepare = trial.background.iter().flat_map(|background| &background.prepare);
     let commands = processes.map(|process| &process.command).chain(prepare);
     // What is prepared first can be a program too.
     let commands = commands.filter_map(|command| command.first()).filter(|name| !name.contains('{')).cloned();
-    commands.chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
+    let of_phases = trial.workload.phases.iter().flat_map(disklab_spec::phases::Phases::programs).cloned();
+    commands.chain(of_phases).chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
 }
 
 /// One of [`programs`].
 pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
+}
+
+/// Why a trial cannot be carried out here: programs that it runs are not there, or its files find no place.
+pub fn obstacle(trial: &Trial) -> Option<String> {
+    let is_missing = |name: &String| place(name).is_none();
+    let missing: BTreeSet<String> = programs(trial).into_iter().filter(is_missing).collect();
+    if missing.is_empty() {
+        return trial.unfit.clone();
+    }
+    let names: Vec<String> = missing.into_iter().collect();
+    Some(format!("not installed here: {}; install it to run this trial", names.join(", ")))
+}
+
+/// Where the guest finds a program.
+fn place(name: &str) -> Option<PathBuf> {
+    // One with a path is looked for where that says.
+    if name.contains('/') {
+        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+    }
+    FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file())
 }
 
 /// What makes the contents of disks: for [`crate::prepared::key`].
@@ -67,9 +88,8 @@ pub fn host() -> Vec<Fact> {
 /// A program's version, the digest of its file, and one over the libraries that it is linked with, if it is.
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
-    let path = FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file());
     let nowhere = || std::io::Error::other(format!("it is in none of {}", FOLDERS.join(" ")));
-    let path = path.ok_or_else(|| missing(nowhere()))?;
+    let path = place(name).ok_or_else(|| missing(nowhere()))?;
     let bytes = std::fs::read(&path).map_err(missing)?;
     let out = Command::new(&path).arg("--version").output().map_err(missing)?;
     let version = first_line(&out.stdout).unwrap_or_else(|| "unknown version".to_owned());

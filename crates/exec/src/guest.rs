@@ -18,6 +18,11 @@ const LOOK: Duration = Duration::from_millis(5);
 const LONGEST_CONSOLE: u64 = 16 << 20;
 /// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November 2023).
 const EPOCH: u64 = 1_700_000_000_000_000_000;
+/// A parameter of guests that prepare what others begin with: their calendar is a day behind. ext4's journal tells what is left
+/// of older transactions by the times of their commits, and would take them for damaged new ones if time had gone back.
+pub const A_DAY_BEFORE: &str = "time-travel-start=1699913600000000000";
+/// The same of guests that look at what a trial left.
+pub const A_DAY_AFTER: &str = "time-travel-start=1700086400000000000";
 /// The first process's program in a guest, wherever it is on the host (guest-kernel/files/arch/um/include/shared/disklab_init.h).
 const INIT: &str = "/.disklab-init";
 

@@ -3,11 +3,12 @@
 
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
-use crate::guest::{End, Guest};
+use crate::guest::{A_DAY_AFTER, End, Guest};
 use crate::run::Run;
-use crate::{evidence, prepared, stack};
+use crate::{evidence, fsload, prepared, stack};
 use disklab_collect::closing::{Closing, PowerCut};
 use disklab_collect::found::{Better, Measure, Measures};
+use disklab_fsload::promises::Promise;
 use disklab_guest::machine::Machine;
 use disklab_guest::names;
 use disklab_guest::plan::{Look, POOL, Plan};
@@ -71,7 +72,7 @@ pub fn rewrite(trial: &Trial) -> Vec<String> {
 }
 
 /// What the guest after a cut does.
-fn plan(trial: &Trial, promised: u64) -> Plan {
+fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
     let verify = verified(&["--rw=read", "--verify_fatal=1"]);
     let scrub = ["btrfs", "scrub", "start", "-B", "-r", POOL].map(str::to_owned).to_vec();
     let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
@@ -81,6 +82,7 @@ fn plan(trial: &Trial, promised: u64) -> Plan {
         mount: stack::mount(trial),
         look: Some(Look {
             promised,
+            files,
             programs: is_btrfs.then_some(scrub).into_iter().chain([verify]).collect(),
         }),
         unmount: true,
@@ -92,7 +94,7 @@ fn plan(trial: &Trial, promised: u64) -> Plan {
 /// The programs that look at what a trial's power cuts leave.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let Some(_) = trial.power_cut else { return Vec::new() };
-    let Plan { look, fsck, .. } = plan(trial, 0);
+    let Plan { look, fsck, .. } = plan(trial, 0, Vec::new());
     let commands = look.into_iter().flat_map(|look| look.programs).chain(fsck);
     commands.filter_map(|words| words.into_iter().next()).collect()
 }
@@ -165,14 +167,18 @@ fn look_at(
     std::os::unix::fs::symlink(&disks, &link).map_err(Error::io("link", &link))?;
     let machine = Machine { power_cuts: None, ..describe::machine(trial, false) };
     prepared::write_json(&place.join(names::MACHINE), &machine)?;
-    prepared::write_json(&place.join(names::PLAN), &plan(trial, cut.acknowledged))?;
+    let files = match fsload::promises(trial, folder, cut.promised) {
+        Ok(files) => files,
+        Err(reason) => return Ok(Err(reason)),
+    };
+    prepared::write_json(&place.join(names::PLAN), &plan(trial, cut.acknowledged, files))?;
     let guest = Guest {
         kernel: &kernel.path,
         installation: &run.installation,
         folder: &place,
         memory: trial.memory,
         guests: run.jobs,
-        parameters: &[],
+        parameters: &[A_DAY_AFTER],
     };
     let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
     for clutter in [&link, &place.join(names::HEARTBEAT)] {

@@ -4,9 +4,9 @@
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
 use crate::facts::Makers;
-use crate::guest::Guest;
+use crate::guest::{A_DAY_BEFORE, Guest};
 use crate::run::Run;
-use crate::{evidence, image, startup};
+use crate::{evidence, fsload, image, startup};
 use disklab_guest::machine::MachineDisk;
 use disklab_guest::names;
 use disklab_guest::plan::Plan;
@@ -18,7 +18,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Part of every key: what was prepared by an older format is not used.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 /// Beside prepared disks: their digests, written last.
 const DIGESTS: &str = "disks.sha256";
 /// To write 50 GiB takes a virtual minute or two at a microsecond a request.
@@ -158,7 +158,7 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
         folder,
         memory: MEMORY,
         guests: run.jobs,
-        parameters: &[],
+        parameters: &[A_DAY_BEFORE],
     };
     let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
     if matches!(end, crate::guest::End::Stopped) {
@@ -177,13 +177,16 @@ pub fn room(trial: &Trial) -> Bytes {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let beside = beside.map(disklab_spec::Workload::bytes).unwrap_or_default();
     let fragments = trees.map_or(0, |trees| trees.fragments());
+    // A replica has the same once more.
+    let replicas = trial.array.replica.as_ref().map_or(0, |it| u64::from(it.join.copies(it.devices.len())));
     let metadata = ((trial.workload.bytes().0 + beside.0) / DATA_PER_METADATA
         + fragments * METADATA_PER_FRAGMENT)
-        * copies;
-    let cached = trial.array.cache.iter().zip(trial.devices.last()).map(|(_, device)| device.used.0);
-    let keys = cached.sum::<u64>() / CACHE_PER_KEYS;
+        * (copies + replicas);
+    let cache = trial.array.cache.as_ref().and_then(|_| trial.devices.get(trial.array.devices.len()));
+    let keys = cache.map_or(0, |device| device.used.0) / CACHE_PER_KEYS;
     let made = trial.background.as_ref().map(|background| background.room).unwrap_or_default();
-    let contents = (startup::room(trial) + made).0 * copies;
+    let programs = trial.workload.phases.as_ref().map(|phases| phases.room).unwrap_or_default();
+    let contents = (startup::room(trial) + fsload::room(trial) + made + programs).0 * copies;
     Bytes(metadata + keys + contents + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
 }
 

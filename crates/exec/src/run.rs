@@ -1,7 +1,7 @@
 //! A run: all trials that a record lacks, several guests at a time.
 
 use crate::error::{Error, Result};
-use crate::facts::Makers;
+use crate::facts::{self, Makers};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, scratch, trial};
@@ -82,14 +82,15 @@ impl Run {
         let _in_use = self.hold_cache()?;
         scratch::sweep(&self.trials_folder())?;
         let remaining = writer.remaining();
-        let trials: Vec<&Trial> = trials.iter().filter(|trial| remaining.contains(&trial.id)).collect();
+        let trials = trials.iter().filter(|trial| remaining.contains(&trial.id));
+        let summary = Mutex::new(Summary::default());
+        let trials = Self::leave_out(trials, writer, events, &summary)?;
         let makers = Makers::of(&trials)?;
         let keys: Vec<Option<String>> = trials
             .iter()
             .map(|trial| prepared::key(trial, self.kernel(trial), &makers))
             .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
-        let summary = Mutex::new(Summary::default());
         self.share(trials.len(), &|i| {
             let disks = keys[i].as_ref().map(|key| &disks[key]);
             let outcome = self.one(trials[i], disks, writer, events)?;
@@ -99,6 +100,26 @@ impl Run {
             Ok(())
         })?;
         Ok(summary.into_inner().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Those of the trials that can be carried out here; the others are rows with their reason.
+    fn leave_out<'a>(
+        trials: impl Iterator<Item = &'a Trial>,
+        writer: &Writer,
+        events: Events,
+        summary: &Mutex<Summary>,
+    ) -> Result<Vec<&'a Trial>> {
+        let mut possible = Vec::new();
+        for trial in trials {
+            let Some(reason) = facts::obstacle(trial) else {
+                possible.push(trial);
+                continue;
+            };
+            let outcome = Self::note(writer, trial::not_run(trial, Status::Skipped, reason))?;
+            summary.lock().unwrap_or_else(PoisonError::into_inner).count(outcome.status);
+            events(Event::Ended { outcome: &outcome });
+        }
+        Ok(possible)
     }
 
     /// As long as this is held, nobody takes prepared disks away (`disklab clean` asks for it alone).

@@ -1,9 +1,9 @@
 //! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
 
 use disklab_guest::machine::disk_name;
-use disklab_guest::plan::{Cache, Mount, Raid, Setting};
+use disklab_guest::plan::{Cache, Mount, Raid, Replica, Setting};
 use disklab_spec::cache::Mode;
-use disklab_spec::{Filesystem, Join, Md, Trial};
+use disklab_spec::{Filesystem, Join, Md, Profile, Trial};
 
 /// The device that md makes of the disks.
 const MD: &str = "/dev/md0";
@@ -19,6 +19,22 @@ pub fn pool_paths(trial: &Trial) -> Vec<String> {
 
 fn disk_path(index: usize) -> String {
     format!("/dev/{}", disk_name(index))
+}
+
+/// The first device of the filesystem: its first disk, or md's.
+pub fn first_device(trial: &Trial) -> String {
+    if trial.array.join.raid().is_some() { MD.to_owned() } else { pool_paths(trial).swap_remove(0) }
+}
+
+/// The last disk of the array.
+pub fn last_disk(trial: &Trial) -> String {
+    pool_paths(trial).pop().unwrap_or_default()
+}
+
+/// The first of its spares, which are behind its disks and its cache.
+pub fn spare(trial: &Trial) -> Option<String> {
+    let before = trial.array.devices.len() + usize::from(trial.array.cache.is_some());
+    (!trial.array.spares.is_empty()).then(|| disk_path(before))
 }
 
 /// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
@@ -72,10 +88,7 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
-        Join::Btrfs(profile) => {
-            let profile = profile.as_str();
-            (&["mkfs.btrfs", "-q", "-f", "-d", profile, "-m", profile], pool_paths(trial))
-        }
+        Join::Btrfs(profile) => return Some(mkfs_btrfs(profile, pool_paths(trial))),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
@@ -90,11 +103,30 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     Some(words(start).into_iter().chain(paths).collect())
 }
 
+fn mkfs_btrfs(profile: Profile, paths: Vec<String>) -> Vec<String> {
+    let profile = profile.as_str();
+    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", profile, "-m", profile]);
+    start.into_iter().chain(paths).collect()
+}
+
+/// The array's replica; `make` where there is nothing on its disks yet.
+pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
+    let Join::Btrfs(profile) = trial.array.replica.as_ref()?.join else { return None };
+    let paths: Vec<_> = trial.array.replica_disks().map(disk_path).collect();
+    let mount = mount_btrfs(&paths, trial);
+    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profile, paths)), mount })
+}
+
 /// The programs that make the contents of a trial's disks.
 pub fn makers(trial: &Trial) -> Vec<String> {
     let cache = cache(trial, true).and_then(|cache| cache.make);
     let raid = raid(trial, true).map(|raid| raid.start);
-    [cache, raid, mkfs(trial)].into_iter().flatten().filter_map(|words| words.into_iter().next()).collect()
+    let replica = replica(trial, true).and_then(|replica| replica.mkfs);
+    let all = [cache, raid, mkfs(trial), replica].into_iter().flatten();
+    let first = all.filter_map(|words| words.into_iter().next());
+    // It takes the first snapshot and sends it.
+    let snapshots = trial.background.as_ref().and_then(|background| background.snapshots);
+    first.chain(snapshots.map(|_| "btrfs".to_owned())).collect()
 }
 
 /// Looks whether the unmounted filesystem is whole, and changes nothing.
@@ -110,20 +142,28 @@ pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
 
 pub fn mount(trial: &Trial) -> Option<Mount> {
     let filesystem = trial.array.join.filesystem()?;
+    Some(match trial.array.join {
+        Join::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
+        Join::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
+    })
+}
+
+/// Of several devices, all of which it is told.
+fn mount_btrfs(paths: &[String], trial: &Trial) -> Mount {
+    let devices = paths.iter().map(|path| format!("device={path}")).collect();
+    mounted(Filesystem::Btrfs, paths.first().cloned().unwrap_or_default(), devices, trial)
+}
+
+fn mounted(filesystem: Filesystem, source: String, mut data: Vec<String>, trial: &Trial) -> Mount {
     let (noatime, others): (Vec<&String>, Vec<&String>) =
         trial.mount_options.iter().partition(|option| *option == "noatime");
-    let (source, devices) = match trial.array.join {
-        Join::Btrfs(_) => (pool_paths(trial).swap_remove(0), pool_paths(trial)),
-        Join::On { .. } => (device(trial), Vec::new()),
-    };
-    let devices = devices.iter().map(|path| format!("device={path}"));
-    let data: Vec<String> = devices.chain(others.into_iter().cloned()).collect();
-    Some(Mount {
+    data.extend(others.into_iter().cloned());
+    Mount {
         source,
         filesystem: filesystem.as_str().to_owned(),
         data: data.join(","),
         noatime: !noatime.is_empty(),
-    })
+    }
 }
 
 fn words(words: &[&str]) -> Vec<String> {

@@ -6,7 +6,7 @@ use crate::guest::{End, Guest};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::{estimate, evidence, image, player, power_cut, startup, throughput};
+use crate::{estimate, evidence, fsload, image, phases, player, power_cut, snapshots, startup, throughput};
 use disklab_collect::closing::Closing;
 use disklab_collect::found::Measures;
 use disklab_collect::sample::{self, Asked};
@@ -136,9 +136,16 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
     let closing = evidence::judge(folder, end)?;
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     let mut measures = throughput::measures(trial, &closing);
+    measures.extend(snapshots::measures(trial, &steps)?);
+    if let Some(phases) = &trial.workload.phases {
+        let (own, late) = phases::measures(phases, folder, &steps, &closing)?;
+        measures.extend(own);
+        return Ok((None, late, measures, closing));
+    }
     if !trial.workload.is_fio() {
         let (own, late) = match &trial.workload.player {
             Some(player) => player::measures(player, &steps)?,
+            None if trial.workload.fsload.is_some() => (fsload::measures(folder)?, None),
             None => startup::measures(&steps)?,
         };
         measures.extend(own);

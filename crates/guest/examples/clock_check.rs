@@ -90,6 +90,47 @@ fn spinning_ends() {
     while quick(libc::CLOCK_MONOTONIC_COARSE) < end {}
 }
 
+fn calls(count: u32) {
+    for _ in 0..count {
+        unsafe { libc::getppid() };
+    }
+}
+
+/// A burst of system calls takes no time; of a loop that goes on, so many together take a step (disklab_clock.h).
+fn calls_without_end_take_time() {
+    // Half of what is free, and of what takes a step together: each call is counted, and a mutex on its way.
+    const FREE: u32 = 32_768;
+    const BATCH: u32 = 32;
+    const STEP: i64 = 32_768;
+    move_time();
+    let begin = quick(libc::CLOCK_MONOTONIC);
+    calls(FREE - 1000);
+    let took = quick(libc::CLOCK_MONOTONIC) - begin;
+    check!(took == 0, "a burst of system calls took {took} ns");
+    calls(1000 + 100 * BATCH);
+    let took = quick(libc::CLOCK_MONOTONIC) - begin;
+    check!((100 * STEP..=104 * STEP).contains(&took), "calls without end took {took} ns");
+    move_time();
+    let again = quick(libc::CLOCK_MONOTONIC);
+    calls(FREE - 1000);
+    check!(quick(libc::CLOCK_MONOTONIC) == again, "time moves on after a sleep");
+}
+
+/// Where a trial gives system calls a time, each takes it.
+fn calls_take_what_they_are_given() {
+    let give = |ns: &str| {
+        let given = std::fs::write("/sys/module/disklab/parameters/system_call", ns);
+        check!(given.is_ok(), "a time for system calls cannot be set: {given:?}");
+    };
+    give("2000");
+    move_time();
+    let begin = quick(libc::CLOCK_MONOTONIC);
+    calls(1000);
+    let took = quick(libc::CLOCK_MONOTONIC) - begin;
+    give("0");
+    check!(took == 2_000_000, "1000 system calls of 2 us took {took} ns");
+}
+
 fn sleeping_takes_its_time() {
     for millis in [1, 20, 300] {
         let asked = Duration::from_millis(millis);
@@ -215,6 +256,8 @@ fn main() {
     both_ways_agree();
     no_clock_goes_back();
     spinning_ends();
+    calls_without_end_take_time();
+    calls_take_what_they_are_given();
     sleeping_takes_its_time();
     resolutions_are_right();
     the_other_calls_agree();

@@ -13,9 +13,11 @@ mod lifetime;
 pub mod machine;
 pub mod meter;
 pub mod order;
+pub mod phases;
 pub mod plan;
 pub mod player;
 pub mod power_cut;
+pub mod snapshots;
 pub mod startup;
 pub mod volatile;
 
@@ -36,6 +38,10 @@ pub mod names {
     pub const STEPS: &str = "guest.jsonl";
     /// fio's own output.
     pub const FIO: &str = "fio.json";
+    /// What the programs of phases said, and fio's reports of them, one JSON object a line ([`crate::phases::Account`]).
+    pub const PHASES: &str = "phases.jsonl";
+    /// Our own workload engine's results.
+    pub const FSLOAD: &str = disklab_fsload::report::FILE;
     /// What a program that started read of its files, in order ([`crate::init`]).
     pub const PAGES: &str = "pages.txt";
     /// The guest's console.

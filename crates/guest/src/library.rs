@@ -324,14 +324,20 @@ impl Library {
         -error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
     }
 
-    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `fsynced RECORD`. False if it is neither.
+    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `fsynced RECORD`, `promised NUMBER`. False if it is
+    /// none of them.
     pub fn mark(&mut self, now: Nanos, text: &str) -> bool {
         let words: Vec<_> = text.split_whitespace().collect();
         // Often, and of no use in a trace.
-        if let ["fsynced", record] = words[..] {
-            let record = record.parse();
-            return record
-                .is_ok_and(|record| self.power_cuts.as_mut().map(|it| it.acknowledged(record)).is_some());
+        if let [what @ ("fsynced" | "promised"), number] = words[..] {
+            let Some((power_cuts, number)) = self.power_cuts.as_mut().zip(number.parse().ok()) else {
+                return false;
+            };
+            match what {
+                "fsynced" => power_cuts.acknowledged(number),
+                _ => power_cuts.promised(number),
+            }
+            return true;
         }
         if let Some(trace) = &mut self.trace {
             trace.writer.mark(now.0, text);
@@ -353,6 +359,8 @@ impl Library {
                 let present = self.disks.iter().enumerate().flat_map(at);
                 self.meter.end(&counters(&self.bank), present)
             }
+            // For those who read the trace.
+            ["note", ..] => true,
             _ => false,
         }
     }

@@ -1,6 +1,8 @@
 //! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
 
+use disklab_fsload::promises::Promise;
 use disklab_spec::background::Trees;
+use disklab_spec::fsload::Fsload;
 use disklab_spec::player::Player;
 use disklab_spec::priority::Priority;
 use disklab_spec::startup::{Entry, Threads};
@@ -9,10 +11,14 @@ use serde::{Deserialize, Serialize};
 
 /// Where the plan's filesystem is mounted in the guest.
 pub const POOL: &str = "/mnt/pool";
+/// Where its replica is.
+pub const REPLICA: &str = "/mnt/replica";
 /// Where the guest sees the trial's folder.
 pub const TRIAL: &str = "/mnt/trial";
 /// Where the files of a program that starts are, as its root.
 pub const ROOT: &str = "/mnt/pool/root";
+/// Where our own workload engine has its files.
+pub const FSLOAD: &str = "/mnt/pool/fsload";
 /// Where a background's trees are.
 pub const TREES: &str = "/mnt/pool/trees";
 
@@ -44,14 +50,21 @@ pub struct Plan {
     pub mount: Option<Mount>,
     /// Settings of the mounted filesystem.
     pub mount_settings: Vec<Setting>,
+    /// A second filesystem, on other disks.
+    pub replica: Option<Replica>,
     /// Files of zeroes to write into [`POOL`] (direct, 1 MiB at a time).
     pub files: Vec<ZeroFile>,
+    /// Lays out its files below [`FSLOAD`].
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fsload: Option<Fsload>,
     /// What a program's start needs, below [`ROOT`].
     pub entries: Option<Entries>,
     /// Programs that make what a background needs, one after the other.
     pub prepare: Vec<Vec<String>>,
     /// Fragmented files, whose pieces are written in turn with those.
     pub trees: Option<Trees>,
+    /// The first of the snapshots that a background takes.
+    pub first_snapshot: Option<FirstSnapshot>,
     /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
     pub touch: Vec<Touch>,
     /// What was promised before a power cut: looked for once the filesystem is mounted.
@@ -63,6 +76,8 @@ pub struct Plan {
     /// Files of sysfs that are read just before what is measured starts and just after it has ended, where the kernel
     /// has them. A `*` stands for the names of any folders.
     pub keep: Vec<String>,
+    /// Say how full the filesystems are before what is measured and after it.
+    pub space: bool,
     /// What is measured.
     pub measure: Option<Measure>,
     /// Unmount in the end, and end the cache: the disks are to be used again.
@@ -90,12 +105,25 @@ pub struct Raid {
     pub stop: Vec<String>,
 }
 
+/// Takes what is sent to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replica {
+    /// Makes it: a program and its arguments.
+    pub mkfs: Option<Vec<String>>,
+    /// Mounts it on [`REPLICA`].
+    pub mount: Mount,
+}
+
 /// What must be there after a power cut.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Look {
     /// The witness's records, from 1 to this one.
     pub promised: u64,
+    /// What our own workload engine had fsynced, below [`FSLOAD`].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Promise>,
     /// Programs that look at the mounted filesystem, each with its arguments.
     pub programs: Vec<Vec<String>>,
 }
@@ -159,7 +187,30 @@ pub struct Background {
     /// All that is dirty is written (sync(2)) so often while they run.
     pub sync_every_ns: Option<u64>,
     pub processes: Vec<Process>,
+    pub snapshots: Option<Snapshots>,
     pub priority: Priority,
+}
+
+/// Of which all later ones are differences.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FirstSnapshot {
+    /// In [`POOL`] alone.
+    Alone,
+    /// And in [`REPLICA`].
+    Replicated,
+}
+
+/// Snapshots of [`POOL`], again and again.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Snapshots {
+    /// One is due so often.
+    pub every_ns: u64,
+    /// So many stay.
+    pub keep: u32,
+    /// All that [`REPLICA`] does not have is sent there so often.
+    pub replicate_every_ns: Option<u64>,
 }
 
 /// A program that is started again whenever it has ended well.
@@ -201,6 +252,74 @@ pub enum Measured {
     Startup { way: Startup, limit_ns: u64 },
     /// Something that needs data of a file in [`POOL`] by deadlines; whatever becomes of it is a result.
     Player { player: Player, file: String, length: Nanos, seed: Seed },
+    /// One thing after the other, each in a phase of its name.
+    Phases(Vec<Phase>),
+    /// Our own workload engine, on the files that were laid out below [`FSLOAD`].
+    Fsload {
+        load: Fsload,
+        seed: Seed,
+        ramp: Nanos,
+        length: Nanos,
+        /// What was fsynced is noted, and the disk library told of it.
+        notes: bool,
+    },
+}
+
+/// One of several; when it was over, and how, is a result.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    pub name: String,
+    /// All that is dirty is written before it, and what of the disks is in memory is dropped.
+    pub cold: bool,
+    /// It is given up then, and nothing after it is done.
+    pub limit_ns: u64,
+    /// Virtual time that each system call takes while it is measured.
+    pub system_call_ns: u64,
+    pub what: Act,
+    /// Beside it from its begin to its end.
+    pub reader: Option<Fio>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub enum Act {
+    Fio(Fio),
+    /// A program and its arguments; it has to end well.
+    Program(Vec<String>),
+    /// The filesystem is unmounted before; then it gets its settings again.
+    Remount {
+        mount: Mount,
+        settings: Vec<Setting>,
+    },
+}
+
+/// A fio whose jobs say that they are [`ready`] and wait for [`GO`], and say when they are [`over`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fio {
+    /// The program and its arguments.
+    pub command: Vec<String>,
+    pub jobs: u32,
+    /// How many of them wait for nobody else.
+    pub first: u32,
+    /// Where it leaves its report.
+    pub report: String,
+}
+
+/// Where jobs of phases say where they are: a pipe.
+pub const SAY: &str = "/tmp/phase.say";
+/// A pipe that can be opened once a phase begins.
+pub const GO: &str = "/tmp/phase.go";
+
+/// What a job of a phase says before its first request.
+pub fn ready(phase: &str) -> String {
+    format!("ready {phase}")
+}
+
+/// What it says when all that it wrote is on the disks.
+pub fn over(phase: &str) -> String {
+    format!("over {phase}")
 }
 
 /// How something starts, from [`ROOT`].

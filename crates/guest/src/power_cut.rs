@@ -33,6 +33,8 @@ pub struct Cut {
     pub at_ns: u64,
     /// The number of the witness's last record that it was promised.
     pub acknowledged: u64,
+    /// The number of the last note of our own workload engine that it was told.
+    pub promised: u64,
     /// Blocks that the medium might have held otherwise, over all disks.
     pub unsure: u64,
     /// Of those, the ones that lost their newest content.
@@ -54,6 +56,7 @@ pub struct PowerCuts {
     moments: Option<Vec<u64>>,
     disks: Vec<Volatile>,
     acknowledged: u64,
+    promised: u64,
     under_way: Option<UnderWay>,
     taken: Vec<Cut>,
 }
@@ -81,7 +84,16 @@ impl PowerCuts {
     /// `caches`: by disk, how much of what was written it may lose.
     pub fn new(wanted: Wanted, caches: impl Iterator<Item = Bytes>, random: Random) -> Self {
         let disks = caches.map(|cache| Volatile::new(cache, wanted.ignore_flushes)).collect();
-        Self { wanted, random, moments: None, disks, acknowledged: 0, under_way: None, taken: Vec::new() }
+        Self {
+            wanted,
+            random,
+            moments: None,
+            disks,
+            acknowledged: 0,
+            promised: 0,
+            under_way: None,
+            taken: Vec::new(),
+        }
     }
 
     /// A phase is announced, which begins `after` ns from now at the earliest.
@@ -98,6 +110,10 @@ impl PowerCuts {
 
     pub fn acknowledged(&mut self, record: u64) {
         self.acknowledged = self.acknowledged.max(record);
+    }
+
+    pub fn promised(&mut self, note: u64) {
+        self.promised = self.promised.max(note);
     }
 
     /// When something is to be done that no disk would say.
@@ -135,6 +151,7 @@ impl PowerCuts {
         let cut = Cut {
             at_ns: now.0,
             acknowledged: self.acknowledged,
+            promised: self.promised,
             unsure: 0,
             lost: 0,
             on_the_way: present.len(),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use disklab_units::Bytes;
 
@@ -16,7 +16,7 @@ use crate::key::{self, Key};
 use crate::process::Runner;
 use crate::recipe::{Btrfs, Recipe};
 use crate::share::Share;
-use crate::source::{Material, Series, Source};
+use crate::source::{self, Material, Provenance, Series, Source};
 use crate::step::{Report, Step};
 
 /// Objects of 7.3 with this configuration; later builds go by the count of the one before.
@@ -45,7 +45,52 @@ pub struct Built {
     pub fresh: bool,
 }
 
+/// What there is of a kernel before anything is built.
+#[derive(Debug)]
+pub enum Found {
+    Built(Box<Kernel>),
+    /// `from` is what it would be built from, and `took` how long the last build did.
+    ToBuild {
+        from: Provenance,
+        took: Option<Duration>,
+    },
+}
+
 impl Build<'_> {
+    /// What a suite's kernel axis names: what [`find`](crate::find) finds, or a tree, a revision or a tarball, which is built
+    /// unless it is.
+    pub fn named(&self, value: &str, report: Report) -> Result<Built> {
+        match self.found_or_source(value)? {
+            Ok(kernel) => Ok(Built { kernel, fresh: false }),
+            Err(source) => self.from(&source, report),
+        }
+    }
+
+    /// The same without building.
+    pub fn look(&self, value: &str, report: Report) -> Result<Found> {
+        let source = match self.found_or_source(value)? {
+            Ok(kernel) => return Ok(Found::Built(Box::new(kernel))),
+            Err(source) => source,
+        };
+        let material = Material::obtain(&source, self.cache, self.runner(), report)?;
+        let recipe = Recipe::read(self.share, self.btrfs)?;
+        let key = Key::new(&material.digest, &recipe, &key::compiler(self.runner())?);
+        if let Some(folder) = self.place_of(&key)?
+            && let Ok(kernel) = Kernel::open(&folder)
+        {
+            return Ok(Found::Built(Box::new(kernel.known_as(material.provenance))));
+        }
+        let took = kernel::list(self.cache)?.kernels.first().map(|kernel| kernel.build_seconds.max(0.0));
+        Ok(Found::ToBuild { from: material.provenance, took: took.map(Duration::from_secs_f64) })
+    }
+
+    fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, Source>> {
+        match kernel::find(self.cache, self.share, self.btrfs, value) {
+            Err(Error::NotAKernel { path }) if source::is_there(&path) => Ok(Err(Source::at(&path)?)),
+            found => found.map(Ok),
+        }
+    }
+
     /// The first of `series` whose package can be had; the caller puts the newest first. A series passed over is noted.
     pub fn newest(&self, series: &[Series], report: Report) -> Result<Built> {
         let mut passed = Vec::new();
@@ -79,7 +124,7 @@ impl Build<'_> {
         let folder = self.cache.kernels();
         let claim = Claim::take(&folder, key.short(), self.stop, report)?;
         if let Some(kernel) = self.present(&key, report)? {
-            return Ok(Built { kernel, fresh: false });
+            return Ok(Built { kernel: kernel.known_as(material.provenance.clone()), fresh: false });
         }
         self.check_room(material)?;
         let start = Instant::now();

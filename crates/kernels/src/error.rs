@@ -39,6 +39,27 @@ pub enum Error {
     #[error("{} is not a Linux kernel source: {why}; give a kernel tree or a tarball of one", path.display())]
     NotASource { path: PathBuf, why: String },
 
+    #[error(
+        "{} is not the folder of a git repository; a revision (PATH@REV) is of one: give its top folder, or leave \
+         @REV out to take the files as they are",
+        path.display()
+    )]
+    NotARepository { path: PathBuf },
+
+    #[error(
+        "there is no revision {name:?} in {}; `git -C {} log --oneline` and `git tag` show what there is, and \
+         `git fetch --tags` gets what others have",
+        path.display(), path.display()
+    )]
+    NoRevision { path: PathBuf, name: String },
+
+    #[error(
+        "in {}, the bad revision {bad} does not come after the good one, {good}: exchange them (where the later one is \
+         better, name the earlier one good all the same: what is looked for is then what made it better)",
+        repository.display()
+    )]
+    WrongOrder { repository: PathBuf, good: String, bad: String },
+
     #[error("{} changed while it was being copied; build again when nothing writes to it", path.display())]
     SourceChanged { path: PathBuf },
 
@@ -100,8 +121,8 @@ pub enum Error {
     Damaged { path: PathBuf, why: String },
 
     #[error(
-        "there is no built kernel at {}: it has no kernel.toml; give the folder that `disklab kernel build` made, or \
-         the program in it (`disklab kernel list` shows all of them)",
+        "there is no built kernel at {}, and no kernel source; give the folder that `disklab kernel build` made or the \
+         program in it (`disklab kernel list` shows all of them), a kernel tree, or a git revision as TREE@REV",
         path.display()
     )]
     NotAKernel { path: PathBuf },

@@ -155,6 +155,11 @@ impl Kernel {
         })
     }
 
+    /// As it is known to whoever asked for it: the same bytes may have been built from elsewhere.
+    pub(crate) fn known_as(self, source: Provenance) -> Self {
+        Self { source, ..self }
+    }
+
     /// Whether it was built with an option, named as a policy's `needs` names it: `BTRFS_EXPERIMENTAL`.
     pub fn has_option(&self, name: &str) -> bool {
         config::has_option(&self.config, name)

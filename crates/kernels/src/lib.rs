@@ -1,6 +1,6 @@
 //! The guest kernel: where its source comes from, how it is built once, and where it is kept.
 //!
-//! A kernel is made of three things: a source (a Debian package, a tree or a tarball of the user's own), what
+//! A kernel is made of three things: a source (a Debian package, a tree, a git revision or a tarball of the user's own), what
 //! `guest-kernel/` puts into it (files, patches, a configuration), and the compiler. The digest of the three is the
 //! kernel's key, and the key names its place in the cache: what is there is never built again, and what differs in any
 //! of them is never mistaken for it.
@@ -9,6 +9,7 @@
 
 mod apt;
 mod archive;
+mod bisection;
 mod build;
 mod cache;
 mod claim;
@@ -18,6 +19,7 @@ mod digest;
 pub mod doctor;
 mod error;
 mod file;
+mod git;
 mod kernel;
 mod key;
 mod package;
@@ -32,10 +34,12 @@ mod tarball;
 mod tree;
 mod version;
 
-pub use build::{Build, Built};
+pub use bisection::{Answer, Bisection, Next};
+pub use build::{Build, Built, Found};
 pub use cache::Cache;
 pub use claim::{Claim, Scratch};
 pub use error::{Error, Result};
+pub use git::Revision;
 pub use kernel::{Kernel, Listing, find, list};
 pub use recipe::Btrfs;
 pub use series::PatchSeries;

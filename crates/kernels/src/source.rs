@@ -7,9 +7,10 @@ use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::cache::Cache;
-use crate::digest;
+use crate::digest::{self, Fields};
 use crate::error::{Error, Result};
 use crate::file;
+use crate::git::{self, Revision};
 use crate::package;
 use crate::process::Runner;
 use crate::step::{Report, Step};
@@ -32,6 +33,8 @@ pub enum Source {
     Package { series: String, package: String },
     /// A kernel tree or git work tree of the user's own; copied, never written to.
     Tree(PathBuf),
+    /// A commit of a git repository; exported, never checked out there.
+    Revision(Revision),
     /// A tarball of a kernel tree; `sha256` in lower-case hexadecimal, if the user knows it.
     Tarball { path: PathBuf, sha256: Option<String> },
 }
@@ -40,14 +43,38 @@ pub enum Source {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Provenance {
-    Package { package: String, version: String, suite: String, sha256: String },
-    Tree { path: String, digest: String },
-    Tarball { path: String, sha256: String },
+    Package {
+        package: String,
+        version: String,
+        suite: String,
+        sha256: String,
+    },
+    /// `revision` is the commit where the tree is git's, and `changed` whether its files are others than the commit's.
+    Tree {
+        path: String,
+        digest: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        revision: Option<String>,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        changed: bool,
+    },
+    Tarball {
+        path: String,
+        sha256: String,
+    },
 }
 
 impl Source {
-    /// A folder is a tree, a file a tarball.
+    /// A folder is a tree, a file a tarball, `FOLDER@REV` a git revision.
     pub fn at(path: &Path) -> Result<Self> {
+        if let Some((repository, name)) = revision_of(path) {
+            let revision = Revision::find(&repository, &name)?;
+            if !revision.has_makefile()? {
+                let why = format!("{name} has no Makefile");
+                return Err(Error::NotASource { path: repository, why });
+            }
+            return Ok(Self::Revision(revision));
+        }
         let path = path.canonicalize().map_err(Error::io("find the kernel source", path))?;
         if path.is_dir() {
             return Ok(Self::Tree(path));
@@ -71,6 +98,22 @@ impl Source {
     }
 }
 
+/// Whether there is something at `path` that could be a source.
+pub(crate) fn is_there(path: &Path) -> bool {
+    path.exists() || revision_of(path).is_some()
+}
+
+/// The two parts of `FOLDER@REV`. Both may have an `@` (`HEAD@{1}`): what is there as it stands is no revision, and the
+/// shortest folder that is there is meant.
+fn revision_of(path: &Path) -> Option<(PathBuf, String)> {
+    let text = path.to_str().filter(|_| path.symlink_metadata().is_err())?;
+    let parts = text.match_indices('@').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));
+    parts
+        .into_iter()
+        .find(|(folder, _)| folder.is_dir())
+        .map(|(folder, name)| (folder.to_owned(), name.to_owned()))
+}
+
 impl From<&Series> for Source {
     fn from(series: &Series) -> Self {
         Self::Package { series: series.series.clone(), package: series.package.clone() }
@@ -78,6 +121,12 @@ impl From<&Series> for Source {
 }
 
 impl Provenance {
+    /// The commit in full where it is known, with what was changed since told.
+    pub fn revision(&self) -> Option<String> {
+        let Self::Tree { revision: Some(commit), changed, .. } = self else { return None };
+        Some(if *changed { format!("{commit} with changes") } else { commit.clone() })
+    }
+
     pub(crate) fn to_toml(&self) -> String {
         // A flat table of strings always serialises.
         toml::to_string(self).unwrap_or_default()
@@ -88,6 +137,10 @@ impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Package { package, version, suite, .. } => write!(f, "{package} {version} from {suite}"),
+            Self::Tree { path, revision: Some(commit), changed, .. } => {
+                let changed = if *changed { " with changes" } else { "" };
+                write!(f, "{path} at {}{changed}", Revision::short(commit))
+            }
             Self::Tree { path, .. } | Self::Tarball { path, .. } => f.write_str(path),
         }
     }
@@ -106,6 +159,7 @@ pub(crate) struct Material {
 enum Form {
     Tarball(PathBuf),
     Tree(Tree),
+    Revision(Revision),
 }
 
 impl Material {
@@ -134,11 +188,29 @@ impl Material {
                 if !path.join("Makefile").is_file() {
                     return Err(Error::NotASource { path: path.clone(), why: "it has no Makefile".into() });
                 }
+                let state = if path.join(".git").exists() { git::state(path)? } else { None };
                 let tree = Tree::read(path, runner)?;
                 let digest = tree.digest().to_owned();
-                let provenance =
-                    Provenance::Tree { path: path.display().to_string(), digest: digest.clone() };
+                let changed = state.as_ref().is_some_and(|(_, changed)| *changed);
+                let provenance = Provenance::Tree {
+                    path: path.display().to_string(),
+                    digest: digest.clone(),
+                    revision: state.map(|(commit, _)| commit),
+                    changed,
+                };
                 Ok(Self { provenance, digest, form: Form::Tree(tree) })
+            }
+            Source::Revision(revision) => {
+                let mut fields = Fields::of("revision");
+                fields.add(&revision.tree);
+                let digest = fields.finish();
+                let provenance = Provenance::Tree {
+                    path: revision.repository.display().to_string(),
+                    digest: digest.clone(),
+                    revision: Some(revision.commit.clone()),
+                    changed: false,
+                };
+                Ok(Self { provenance, digest, form: Form::Revision(revision.clone()) })
             }
         }
     }
@@ -151,6 +223,8 @@ impl Material {
                 Ok(Bytes(packed.saturating_mul(12)))
             }
             Form::Tree(tree) => Ok(Bytes(tree.size().0.saturating_mul(5) / 4)),
+            // Its tarball too.
+            Form::Revision(revision) => Ok(Bytes(revision.size()?.0.saturating_mul(9) / 4)),
         }
     }
 
@@ -166,6 +240,10 @@ impl Material {
                 tree.copy(target, runner)?;
                 Ok(target.to_path_buf())
             }
+            Form::Revision(revision) => {
+                report(Step::Preparing { what: format!("exporting {}", self.provenance) });
+                exported(revision, target, runner, &|tarball| tarball::unpack(tarball, target, runner))
+            }
         }
     }
 
@@ -178,6 +256,9 @@ impl Material {
                 tree.excerpt(folders, target, runner)?;
                 Ok(target.to_path_buf())
             }
+            Form::Revision(revision) => exported(revision, target, runner, &|tarball| {
+                tarball::excerpt(tarball, folders, target, runner)
+            }),
         }
     }
 
@@ -186,6 +267,7 @@ impl Material {
         match &self.form {
             Form::Tarball(path) => path,
             Form::Tree(tree) => tree.root(),
+            Form::Revision(revision) => &revision.repository,
         }
     }
 
@@ -195,4 +277,18 @@ impl Material {
         crate::Version::of_makefile(&makefile)
             .map_err(|why| Error::NotASource { path: self.path().to_path_buf(), why })
     }
+}
+
+/// What `unpack` makes of a tarball of the revision, which is beside `target` for as long as that takes.
+fn exported(
+    revision: &Revision,
+    target: &Path,
+    runner: Runner,
+    unpack: &dyn Fn(&Path) -> Result<PathBuf>,
+) -> Result<PathBuf> {
+    let tarball = target.with_extension("tar");
+    revision.export(&tarball, runner)?;
+    let tree = unpack(&tarball)?;
+    std::fs::remove_file(&tarball).map_err(Error::io("remove", &tarball))?;
+    Ok(tree)
 }

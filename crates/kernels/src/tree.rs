@@ -8,13 +8,13 @@ use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use disklab_units::Bytes;
 
 use crate::digest::Fields;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::git;
 use crate::process::{Runner, failure};
 
 #[derive(Debug)]
@@ -99,8 +99,8 @@ impl Tree {
 
 /// Tracked files and untracked ones that are not ignored.
 fn git_files(root: &Path) -> Result<Vec<PathBuf>> {
-    let mut command = Command::new("git");
-    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]).current_dir(root);
+    let mut command = git::git(root);
+    command.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
     let output = command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
     if !output.status.success() {
         return Err(failure(&command, output.status, &String::from_utf8_lossy(&output.stderr)));
@@ -150,6 +150,7 @@ fn hash(root: &Path, paths: &[PathBuf], runner: Runner) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
     use std::sync::atomic::AtomicBool;
 
     use super::*;

@@ -4,7 +4,6 @@
 
 use std::collections::BTreeMap;
 
-use disklab_collect::sample::MEASURED_PHASE;
 use disklab_disks::Op;
 use disklab_trace::timeline::Raster;
 use disklab_trace::{Bins, Entry, Phase, Served};
@@ -197,7 +196,7 @@ impl Beyond {
 pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &Entry) {
     match entry {
         Entry::Mark { text, .. } => {
-            *measuring = text.split_whitespace().take(2).eq(["begin", MEASURED_PHASE]);
+            *measuring = text.starts_with("begin ");
         }
         Entry::Served(served) if *measuring && is_drawn(served.op) => {
             if places.len() <= served.disk {

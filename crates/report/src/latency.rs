@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_collect::sample::latency_of;
-use disklab_collect::{Histogram, Spread, fio};
+use disklab_collect::sample::{latency_in, latency_of};
+use disklab_collect::{Histogram, Sample, Spread, fio};
 use disklab_stats::MergedHistograms;
 use disklab_store::Outcome;
 use disklab_units::Nanos;
@@ -15,6 +15,14 @@ use crate::source::{Choice, Group, Source, Tried};
 pub const NINES: f64 = 4.0;
 /// Points of the tail for each of them.
 const POINTS_A_NINE: u32 = 12;
+
+/// Which requests a curve is of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    All,
+    Reads,
+    Writes,
+}
 
 /// All seeds of a choice together, and the extremes of its seeds.
 #[derive(Debug, Clone, Copy)]
@@ -93,18 +101,29 @@ fn percents() -> Vec<f64> {
     all
 }
 
+/// What has to be told apart in a group: reads and writes, where any of its trials has both.
+pub fn sides(group: &Group) -> &'static [Side] {
+    let has_both = |sample: &Sample| sample.read.is_some() && sample.write.is_some();
+    let mut results = group.choices.iter().flat_map(Choice::results);
+    if results.any(|(_, outcome)| outcome.sample.as_ref().is_some_and(has_both)) {
+        &[Side::Reads, Side::Writes]
+    } else {
+        &[Side::All]
+    }
+}
+
 /// The curves of a group, and a sentence on each that is missing or of less than all seeds.
-pub fn curves(source: &Source, group: &Group) -> (Vec<Curve>, Vec<String>) {
+pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<String>) {
     let (mut curves, mut missing) = (Vec::new(), Vec::new());
     let all = source.choices();
     for choice in &group.choices {
         let series = all.iter().position(|known| *known == choice.value).unwrap_or(0);
-        let (histograms, why) = histograms(choice);
+        let (histograms, why) = histograms(choice, side);
         missing.extend(why.iter().map(|why| format!("{}, {why}", choice.value)));
         let curve = if histograms.is_empty() { None } else { merged(&histograms) };
         let (origin, requests, points) = match curve {
             Some((requests, points)) => (Origin::Histograms, requests, points),
-            None => (Origin::Percentiles, 0, recorded(choice)),
+            None => (Origin::Percentiles, 0, recorded(choice, side)),
         };
         if points.is_empty() {
             let what =
@@ -126,10 +145,10 @@ pub fn curves(source: &Source, group: &Group) -> (Vec<Curve>, Vec<String>) {
 type Bins = Vec<(u64, u64)>;
 
 /// Of each trial that has one, and why the others have none.
-fn histograms(choice: &Choice) -> (Vec<Bins>, Vec<String>) {
+fn histograms(choice: &Choice, side: Side) -> (Vec<Bins>, Vec<String>) {
     let (mut all, mut missing) = (Vec::new(), Vec::new());
     for (tried, outcome) in choice.results() {
-        match histogram(tried, outcome) {
+        match histogram(tried, outcome, side) {
             Ok(Some(bins)) => all.push(bins),
             Ok(None) => {}
             Err(why) => missing.push(format!("{}: {why}", tried.seed())),
@@ -139,18 +158,23 @@ fn histograms(choice: &Choice) -> (Vec<Bins>, Vec<String>) {
 }
 
 /// `None` where the trial has no report of fio's, or one without histograms.
-fn histogram(tried: &Tried, outcome: &Outcome) -> Result<Option<Bins>, String> {
+fn histogram(tried: &Tried, outcome: &Outcome, side: Side) -> Result<Option<Bins>, String> {
     let Some(raw) = tried.record.raw(outcome) else { return Ok(None) };
-    let bins = histogram_in(&raw)?.map(|histogram| histogram.bins().to_vec());
+    let bins = histogram_in(&raw, side)?.map(|histogram| histogram.bins().to_vec());
     Ok(bins.filter(|bins| !bins.is_empty()))
 }
 
-/// All requests' latencies by fio's report in a trial's folder; `None` where that has no histogram.
-pub fn histogram_in(raw: &Path) -> Result<Option<Histogram>, String> {
+/// Latencies by fio's report in a trial's folder; `None` where that has no histogram.
+pub fn histogram_in(raw: &Path, side: Side) -> Result<Option<Histogram>, String> {
     let path = raw.join("fio.json");
     let bytes = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let report = fio::parse(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let latency = latency_of(&report.jobs.iter().collect::<Vec<_>>());
+    let jobs: Vec<_> = report.jobs.iter().collect();
+    let latency = match side {
+        Side::All => latency_of(&jobs),
+        Side::Reads => latency_in(&jobs, |job| &job.read),
+        Side::Writes => latency_in(&jobs, |job| &job.write),
+    };
     Ok(latency.and_then(|(_, latency)| latency.histogram))
 }
 
@@ -169,12 +193,22 @@ fn merged(histograms: &[Bins]) -> Option<(u64, Vec<Point>)> {
 }
 
 /// The percentiles that the trials' lines have.
-fn recorded(choice: &Choice) -> Vec<Point> {
-    let of = |percent: f64, value: fn(&disklab_collect::Sample) -> Option<Nanos>| {
-        let values = choice.results().filter_map(|(_, it)| Some(value(it.sample.as_ref()?)?.0 as f64));
-        let seeds = Spread::of(values)?;
+fn recorded(choice: &Choice, side: Side) -> Vec<Point> {
+    type Percentiles = [Option<Nanos>; 3];
+    let told = |sample: &Sample| -> Option<Percentiles> {
+        let one = match side {
+            Side::All => return Some([sample.p50_ns, sample.p99_ns, sample.p99_9_ns]),
+            Side::Reads => sample.read.as_ref()?,
+            Side::Writes => sample.write.as_ref()?,
+        };
+        Some([one.p50_ns, one.p99_ns, one.p99_9_ns])
+    };
+    let samples = choice.results().filter_map(|(_, outcome)| told(outcome.sample.as_ref()?));
+    let all: Vec<Percentiles> = samples.collect();
+    let of = |(at, percent): (usize, f64)| {
+        let seeds = Spread::of(all.iter().filter_map(|one| Some(one[at]?.0 as f64)))?;
         Some(Point { percent, of_all: seeds.median, least: seeds.min, greatest: seeds.max })
     };
-    let all = [of(50.0, |it| it.p50_ns), of(99.0, |it| it.p99_ns), of(99.9, |it| it.p99_9_ns)];
-    all.into_iter().flatten().filter(|point| point.least > 0.0).collect()
+    let points = [50.0, 99.0, 99.9].into_iter().enumerate().filter_map(of);
+    points.filter(|point| point.least > 0.0).collect()
 }

@@ -17,13 +17,15 @@ use crate::chart::{Chart, WIDTH, ink};
 use crate::traces::Detail;
 use table::{stretches, table};
 
-const HEIGHT: f64 = 225.0;
+pub const HEIGHT: f64 = 225.0;
 /// Of each further row of the legend; and disks in a row.
 const LEGEND: f64 = 18.0;
 const IN_A_ROW: usize = 5;
 /// Pixels left of what is drawn, and its width: all pictures of a trial stand under each other.
-const LEFT: f64 = 52.0;
-const DRAWN: f64 = 330.0;
+pub const LEFT: f64 = 52.0;
+pub const DRAWN: f64 = 330.0;
+/// The part of the width that the name of a phase needs.
+const ROOM_FOR_A_NAME: f64 = 0.12;
 const MIB: f64 = (1 << 20) as f64;
 
 /// A trial of which there is a trace.
@@ -42,6 +44,8 @@ pub struct Watched {
     pub cut: bool,
     /// Of the whole phase, as far as it is known.
     pub seconds: f64,
+    /// Those that what was measured is made of, from when to when, s; none where it is one.
+    pub phases: Vec<(String, f64, f64)>,
 }
 
 impl Watched {
@@ -52,6 +56,12 @@ impl Watched {
 
     /// What it is called under a picture.
     fn about(&self) -> String {
+        let phase =
+            |(name, from, to): &(String, f64, f64)| format!("{name} {} to {} s", digits(*from), digits(*to));
+        if !self.cut && !self.phases.is_empty() {
+            let phases: Vec<_> = self.phases.iter().map(phase).collect();
+            return format!("{}: {}", self.label, phases.join(", "));
+        }
         if self.cut {
             format!("{}, cut off: its trace ends after {} s", self.label, digits(self.told()))
         } else {
@@ -61,21 +71,26 @@ impl Watched {
 }
 
 /// A number of a disk over time.
-struct Measure {
-    kind: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    of: fn(&Bin) -> f64,
+pub struct Measure {
+    pub kind: &'static str,
+    pub title: &'static str,
+    pub unit: &'static str,
+    pub of: fn(&Bin) -> f64,
 }
 
+pub const THROUGHPUT: Measure = Measure {
+    kind: "throughput",
+    title: "Throughput",
+    unit: "MiB/s",
+    of: |bin| bin.per_second(bin.read_bytes + bin.write_bytes) / MIB,
+};
+
+pub const SEEKS: Measure =
+    Measure { kind: "seeks", title: "Seeks", unit: "1/s", of: |bin| bin.per_second(bin.seeks) };
+
 const MEASURES: [Measure; 4] = [
-    Measure {
-        kind: "throughput",
-        title: "Throughput",
-        unit: "MiB/s",
-        of: |bin| bin.per_second(bin.read_bytes + bin.write_bytes) / MIB,
-    },
-    Measure { kind: "seeks", title: "Seeks", unit: "1/s", of: |bin| bin.per_second(bin.seeks) },
+    THROUGHPUT,
+    SEEKS,
     Measure { kind: "depth", title: "Queue depth", unit: "requests", of: Bin::mean_depth },
     Measure { kind: "utilisation", title: "Utilisation", unit: "%", of: |bin| bin.utilisation() * 100.0 },
 ];
@@ -114,6 +129,17 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
             names.iter().enumerate().map(|(at, name)| ink::Series::of(at).entry(name)).collect(),
         )
         .with_legend_position(LegendPosition::OutsideBottomColumns);
+    // Every other one is shaded, so that where one ends is seen.
+    for (at, (name, from, to)) in it.phases.iter().enumerate() {
+        if at % 2 == 1 {
+            let region = ShadedRegion::vertical(*from, *to);
+            layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(0.4));
+        }
+        if (to - from) / scale.seconds.max(1e-9) >= ROOM_FOR_A_NAME {
+            layout =
+                layout.with_annotation(TextAnnotation::new(name.as_str(), from.midpoint(*to), top * 0.96));
+        }
+    }
     if it.cut {
         let region = ShadedRegion::vertical(it.told(), scale.seconds);
         layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(1.0));
@@ -221,6 +247,7 @@ mod tests {
             detail: Detail::Fine,
             cut: false,
             seconds: 1.0,
+            phases: Vec::new(),
         }
     }
 
@@ -261,6 +288,19 @@ mod tests {
                     chart.about
                 );
             }
+        }
+    }
+
+    #[test]
+    fn phases_are_told_and_named_where_they_have_room() {
+        let phases = [("create", 0.0, 0.6), ("read", 0.6, 0.95), ("mount", 0.95, 1.0)];
+        let phases = phases.map(|(name, from, to)| (name.to_owned(), from, to)).to_vec();
+        let it = Watched { phases, ..watched() };
+        for chart in pictures(&it, "a", &Scale::of_each(std::slice::from_ref(&it))[0]) {
+            assert!(chart.about.starts_with("a trial: create 0 to 0.60 s, read 0.60 to"), "{}", chart.about);
+            let drawn = chart.figure("a").into_string();
+            let named = [">create</text>", ">read</text>", ">mount</text>"].map(|name| drawn.contains(name));
+            assert_eq!(named, [true, true, false], "{}", chart.kind);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use disklab_collect::closing::Closing;
+use disklab_collect::sample::MEASURED_PHASE;
 use disklab_store::{Outcome, Record};
 use disklab_trace::timeline::Shape;
 use disklab_trace::{PACKED, PLAIN, Phase, Survey, Timeline};
@@ -41,6 +42,12 @@ pub struct Surveyed {
     length: u64,
 }
 
+/// From the begin of the phase of this name to its end, or that of the last one after it where there are several.
+fn span(closing: &Closing, name: &str) -> Option<u64> {
+    let last = if name == MEASURED_PHASE { closing.phase(name) } else { closing.phases.last() };
+    Some(last?.end.0.saturating_sub(closing.phase(name)?.begin.0))
+}
+
 impl Surveyed {
     /// The first pass over the trace of a trial. An error is the reason why there is none to be shown.
     pub fn of(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
@@ -61,7 +68,7 @@ impl Surveyed {
             }
         }));
         let phase = match (survey.measure(), &survey.error) {
-            (Some(phase), _) => phase.clone(),
+            (Some(phase), _) => phase,
             (None, Some(error)) => {
                 return Err(format!("its trace is cut off before the measured phase: {error}"));
             }
@@ -74,7 +81,7 @@ impl Surveyed {
             device.map_or_else(|| format!("disk {}", index + 1), |device| device.name.clone())
         };
         let told = phase.end - phase.begin;
-        let whole = closing.and_then(|closing| Some(closing.phase(&phase.name)?.length().0));
+        let whole = closing.and_then(|closing| span(&closing, &phase.name));
         Ok(Self {
             label: label.to_owned(),
             path,
@@ -96,6 +103,16 @@ impl Surveyed {
         self.phase.cut.then(|| {
             format!("{}: its trace is drawn as far as it goes, {} s{of}: {why}", self.label, seconds(told))
         })
+    }
+
+    /// Those that what was measured is made of, in s from its begin; none where it is one.
+    fn phases(&self) -> Vec<(String, f64, f64)> {
+        let all = &self.survey.phases;
+        if all.iter().any(|phase| phase.name == MEASURED_PHASE) {
+            return Vec::new();
+        }
+        let at = |moment: u64| moment.saturating_sub(self.phase.begin) as f64 / 1e9;
+        all.iter().map(|phase| (phase.name.clone(), at(phase.begin), at(phase.end))).collect()
     }
 
     /// The second pass, over the frames that [`share_addresses`] has set.
@@ -134,6 +151,7 @@ impl Surveyed {
             detail,
             cut: self.phase.cut,
             seconds: self.length as f64 / 1e9,
+            phases: self.phases(),
         })
     }
 }

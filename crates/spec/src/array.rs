@@ -5,10 +5,13 @@
 //! join = "btrfs-raid1"               # see join.rs for all: xfs-on-md-raid10, ext4, single, ...
 //! part = "900 GiB"                   # may be left out: use only so much of each disk, from its outer edge
 //! devices = ["nas-4tb", "nas-4tb"]   # in the order of btrfs's device ids, which begin at 1
+//! spares = ["nas-4tb"]               # may be left out: bare disks beside them, with links of their own, for what replaces one
 //!
 //! [cache]                            # may be left out: see cache.rs
 //!
 //! [controller]                       # may be left out: see controller.rs
+//!
+//! [replica]                          # may be left out: see replica.rs
 //! ```
 
 use std::collections::BTreeMap;
@@ -21,6 +24,7 @@ use crate::controller::Controller;
 use crate::device::{BLOCK, Device};
 use crate::join::{Filesystem, Join};
 use crate::read::{Located, Table, unknown};
+use crate::replica::Replica;
 
 /// Disks and how they are joined.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,10 +38,15 @@ pub struct Array {
     pub part: Option<Bytes>,
     /// By name, in the order of btrfs's device ids.
     pub devices: Vec<String>,
+    /// By name: bare disks that nothing is on yet, of which as much is used as of the others.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spares: Vec<String>,
     /// In front of all of them.
     pub cache: Option<Cache>,
     /// That all of `devices` are behind. Without one, each has a link of its own.
     pub controller: Option<Controller>,
+    /// A second pool, on disks of its own.
+    pub replica: Option<Replica>,
 }
 
 /// Devices as they were read; `None` where the file was there and had mistakes.
@@ -62,7 +71,8 @@ impl Array {
             Some((None, Some(_))) => ("md", SMALLEST_FOR_MD),
             Some((None, None)) | None => ("a disk", Bytes(BLOCK)),
         };
-        for device in &devices {
+        let spares = table.list::<String>("spares");
+        for device in devices.iter().chain(&spares) {
             check_device(table, catalogue, device, part, purpose);
         }
         let cache = table.table("cache").map(|cache| (Cache::read(&cache, catalogue), cache));
@@ -70,12 +80,22 @@ impl Array {
         if let Some(join) = join {
             check_count(table, join, devices.len());
         }
-        let disks = devices.len() + usize::from(cache.is_some());
+        let replica = table.table("replica").map(|replica| (Replica::read(&replica, catalogue), replica));
+        let replicas = replica.iter().filter_map(|(replica, _)| replica.as_ref());
+        let disks = devices.len()
+            + spares.len()
+            + usize::from(cache.is_some())
+            + replicas.map(|replica| replica.devices.len()).sum::<usize>();
         if disks > DEVICES_MAX {
             table.wrong("devices", format!("{disks} are more than a guest can have: {DEVICES_MAX}"));
         }
         if let (Some(join @ Join::On { .. }), Some((_, cache))) = (join, &cache) {
             cache.wrong("", format!("a cache is in front of the disks of one btrfs; `{join}` has none"));
+        }
+        if let (Some(join), Some((_, replica))) = (join, &replica)
+            && join.filesystem() != Some(Filesystem::Btrfs)
+        {
+            replica.wrong("", format!("nothing could be sent to it: `{join}` is no btrfs"));
         }
         let array = Self {
             name: name.to_owned(),
@@ -83,8 +103,10 @@ impl Array {
             join: join?,
             part: part.map(|part| Bytes(part.0 / BLOCK * BLOCK)),
             devices: devices.into_iter().map(|device| device.value).collect(),
+            spares: spares.into_iter().map(|device| device.value).collect(),
             cache: cache.map_or(Some(None), |(cache, _)| cache.map(Some))?,
             controller: controller.map_or(Some(None), |controller| controller.map(Some))?,
+            replica: replica.map_or(Some(None), |(replica, _)| replica.map(Some))?,
         };
         Some(array)
     }
@@ -101,19 +123,27 @@ impl Array {
         self.join.usable(&sizes)
     }
 
+    /// Where the replica's disks begin among those of a trial, and how many they are.
+    pub fn replica_disks(&self) -> std::ops::Range<usize> {
+        let first = self.devices.len() + usize::from(self.cache.is_some()) + self.spares.len();
+        first..first + self.replica.as_ref().map_or(0, |replica| replica.devices.len())
+    }
+
     /// The largest file that fits beside the metadata that it needs.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
-        let usable = self.usable_bytes(devices);
-        match self.join.filesystem() {
-            None => usable.saturating_sub(if self.join.raid().is_some() { MD_KEEPS } else { Bytes(0) }),
-            // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents; twice that is left.
-            Some(Filesystem::Btrfs) => {
-                usable.saturating_sub(Bytes::mib(300) + usable / 250).min(usable / 10 * 9)
-            }
-            // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is kept back from nobody.
-            Some(Filesystem::Ext4 | Filesystem::Xfs) => {
-                usable.saturating_sub(Bytes::mib(64)).min(usable / 10 * 9)
-            }
+        largest_file(self.join, self.usable_bytes(devices))
+    }
+}
+
+/// The largest file that fits into what disks hold that are joined so.
+pub(crate) fn largest_file(join: Join, usable: Bytes) -> Bytes {
+    match join.filesystem() {
+        None => usable.saturating_sub(if join.raid().is_some() { MD_KEEPS } else { Bytes(0) }),
+        // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents; twice that is left.
+        Some(Filesystem::Btrfs) => usable.saturating_sub(Bytes::mib(300) + usable / 250).min(usable / 10 * 9),
+        // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is kept back from nobody.
+        Some(Filesystem::Ext4 | Filesystem::Xfs) => {
+            usable.saturating_sub(Bytes::mib(64)).min(usable / 10 * 9)
         }
     }
 }
@@ -143,7 +173,8 @@ pub(crate) fn check_device(
     }
 }
 
-fn check_count(table: &Table<'_, '_>, join: Join, devices: usize) {
+/// That there are as many devices as the join takes.
+pub(crate) fn check_count(table: &Table<'_, '_>, join: Join, devices: usize) {
     if devices == 0 {
         // Already said.
         return;

@@ -25,6 +25,7 @@
 //!
 //! Any workload of fio's is a background too, by its name: its jobs run from the suite's `ramp` before the measured workload
 //! until after it, on files of their own. `workload = "10r-seq"` in a background has its jobs run beside the programs.
+//! A table `[snapshots]` has snapshots taken and replicated: see snapshots.rs.
 //! `ioprio` and `weight` are for all that a background runs: see priority.rs.
 
 use std::collections::BTreeMap;
@@ -34,6 +35,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::priority::Priority;
 use crate::read::{Table, unknown};
+use crate::snapshots::Snapshots;
 use crate::suite::{Span, TIMES_BEFORE};
 use crate::workload::Workload;
 
@@ -64,6 +66,8 @@ pub struct Background {
     pub processes: Vec<Process>,
     /// What fio does all the time.
     pub workload: Option<Workload>,
+    /// Taken again and again.
+    pub snapshots: Option<Snapshots>,
     pub priority: Priority,
 }
 
@@ -110,8 +114,9 @@ impl Background {
         let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
         let priority = Priority::read(table);
         let fio = table.has("workload").then(|| workload(table, workloads));
-        if !table.has("process") && fio.is_none() {
-            let what = "a background needs a `workload`, or programs, each under a [[process]] of its own";
+        let snapshots = table.table("snapshots").map(|snapshots| Snapshots::read(&snapshots));
+        if !table.has("process") && fio.is_none() && snapshots.is_none() {
+            let what = "a background needs a `workload`, [snapshots], or programs, each under a [[process]] of its own";
             table.wrong("", what);
         }
         if name == NONE {
@@ -130,6 +135,7 @@ impl Background {
             room: room?,
             processes: processes.into_iter().collect::<Option<_>>()?,
             workload: fio.map_or(Some(None), |fio| fio.map(Some))?,
+            snapshots: snapshots.map_or(Some(None), |snapshots| snapshots.map(Some))?,
             priority: priority?,
         })
     }
@@ -145,6 +151,7 @@ impl Background {
             room: Bytes::ZERO,
             processes: Vec::new(),
             workload: Some(workload.clone()),
+            snapshots: None,
             priority: workload.priority,
         }
     }
@@ -228,7 +235,7 @@ fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
     found.and_then(|(_, workload)| workload.clone())
 }
 
-fn command(table: &Table<'_, '_>, has_trees: bool) -> Option<Vec<String>> {
+pub(crate) fn command(table: &Table<'_, '_>, has_trees: bool) -> Option<Vec<String>> {
     let words = table.required_list::<String>("command");
     for word in words.iter().filter(|word| word.value.contains('\0')) {
         table.wrong_at(&word.place, "a program's argument cannot have a NUL");

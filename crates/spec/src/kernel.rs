@@ -15,6 +15,9 @@ use crate::read::Table;
 /// A suite's word for the most preferred kernel that this machine can have.
 pub const NEWEST: &str = "newest";
 
+/// Of a path that stands for a kernel. Trials have folders named by all their values, of 255 letters at most.
+const LONGEST_PATH: usize = 120;
+
 /// A kernel series and where its source comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Kernel {
@@ -50,6 +53,25 @@ impl Kernel {
         }
         Some(Self { series: name.to_owned(), summary: summary?, package: package?, preference: preference? })
     }
+}
+
+/// Refuses a path that cannot be part of a trial's id and of the name of its folder.
+pub(crate) fn check_path(path: &str) -> Result<(), String> {
+    if let Some(letter) = path.chars().find(|letter| *letter == '+' || letter.is_control()) {
+        return Err(format!(
+            "a kernel's path cannot have `{}` in it, which separates values: name it by a link, or by another name of the \
+             revision",
+            letter.escape_debug()
+        ));
+    }
+    if path.len() > LONGEST_PATH {
+        return Err(format!(
+            "a kernel's path is {LONGEST_PATH} letters long at most, being part of a folder's name, and this one has {}: \
+             name it by a link, or from a folder nearer to it",
+            path.len()
+        ));
+    }
+    Ok(())
 }
 
 fn is_series(name: &str) -> bool {

@@ -103,12 +103,17 @@ impl Lab {
         Reader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
     }
 
-    /// The disks of an array, then its cache if it has one, each cut to the part of it that the array uses.
+    /// The disks of an array, then its cache, its spares and the disks of its replica, if it has them, each cut to the part of it that is
+    /// used.
     ///
     /// A name that the lab does not have is left out; arrays of this lab have none such.
     pub fn devices_of(&self, array: &Array) -> Vec<Device> {
         let joined = array.devices.iter().map(|name| (name, array.part));
-        let named = joined.chain(array.cache.iter().map(|cache| (&cache.device, cache.part)));
+        let cache = array.cache.iter().map(|cache| (&cache.device, cache.part));
+        let spares = array.spares.iter().map(|name| (name, array.part));
+        let replica = array.replica.iter();
+        let replica = replica.flat_map(|it| it.devices.iter().map(|name| (name, it.part)));
+        let named = joined.chain(cache).chain(spares).chain(replica);
         let cut = |(name, part): (&String, Option<Bytes>)| {
             let device = self.devices.get(name)?;
             let used = part.unwrap_or(device.bytes).min(device.bytes);

@@ -23,7 +23,7 @@ pub struct Trial {
     /// Depends on the index only, so that cells can be paired by seed.
     pub seed: Seed,
     pub array: Array,
-    /// The array's disks in its order, then its cache if it has one. `Device::used` is cut to the part that is used,
+    /// The array's disks in its order, then its cache, its spares and the disks of its replica, if it has them. `Device::used` is cut to the part that is used,
     /// `Device::bytes` is the whole disk.
     pub devices: Vec<Device>,
     /// Its `numjobs` is the suite's, where the suite says any.
@@ -37,7 +37,7 @@ pub struct Trial {
     pub kernel: String,
     /// Kernel options that policy and scheduler need, without `CONFIG_`, sorted.
     pub needs: Vec<String>,
-    /// Measured for so long in virtual time.
+    /// Measured for so long in virtual time; what ends by itself is given up then.
     pub runtime: Nanos,
     /// Runs for so long before anything is measured: fio's `ramp_time`.
     pub ramp: Nanos,
@@ -49,6 +49,9 @@ pub struct Trial {
     pub metadata: Metadata,
     /// Whether the power goes while it is measured, and how often.
     pub power_cut: Option<PowerCut>,
+    /// Why it cannot be: its files find no place on its array.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unfit: Option<String>,
 }
 
 impl Trial {

@@ -40,12 +40,15 @@
 //! `raw = true` has them read the device below the filesystem, past it: readers only, and only where one device is there.
 //! `ioprio` and `weight` are for all jobs: see priority.rs.
 //!
-//! How long it runs is the suite's to say. A workload can be the start of a program instead, or one that needs data by
-//! deadlines: see startup.rs and player.rs.
+//! How long it runs is the suite's to say. A workload can be the start of a program instead, one that needs data by
+//! deadlines, or several phases one after the other, or threads that work on many files: see startup.rs, player.rs,
+//! phases.rs and fsload.
 
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
+use crate::fsload::Fsload;
+use crate::phases::Phases;
 use crate::player::Player;
 use crate::priority::Priority;
 use crate::read::{Table, choices};
@@ -65,12 +68,16 @@ pub struct Workload {
     pub own_files: bool,
     /// All that is dirty is written so often.
     pub sync_every: Option<Nanos>,
-    /// fio's, unless it is one of the two others.
+    /// fio's, unless it is one of the others.
     pub jobs: Vec<Job>,
     /// A program that starts, once.
     pub startup: Option<Startup>,
     /// One that needs data by deadlines.
     pub player: Option<Player>,
+    /// What it does one after the other.
+    pub phases: Option<Phases>,
+    /// Threads that work on many files.
+    pub fsload: Option<Fsload>,
     /// The jobs read the device that the filesystem is on.
     pub raw: bool,
     pub priority: Priority,
@@ -132,7 +139,7 @@ impl Rw {
     }
 }
 
-const FILES: std::ops::RangeInclusive<Bytes> = Bytes::kib(64)..=Bytes(100_000_000_000_000);
+pub(crate) const FILES: std::ops::RangeInclusive<Bytes> = Bytes::kib(64)..=Bytes(100_000_000_000_000);
 const SYNC_EVERY: std::ops::RangeInclusive<Nanos> = Nanos::from_millis(10)..=Nanos::from_secs(3600);
 pub(crate) const RATES: std::ops::RangeInclusive<Rate> = Rate(1000)..=Rate(256_000_000_000);
 /// Which of the keys are a job's.
@@ -164,12 +171,22 @@ impl Workload {
             jobs: Vec::new(),
             startup: None,
             player: None,
+            phases: None,
+            fsload: None,
             raw: false,
             priority,
         };
         if let Some(startup) = table.table("startup") {
             let startup = Startup::read(&startup);
             return Some(Self { startup: Some(startup?), ..blank(summary?, priority?) });
+        }
+        if table.has("phase") {
+            let phases = Phases::read(table);
+            return Some(Self { phases: Some(phases?), ..blank(summary?, priority?) });
+        }
+        if let Some(fsload) = table.table("fsload") {
+            let fsload = Fsload::read(&fsload);
+            return Some(Self { fsload: Some(fsload?), ..blank(summary?, priority?) });
         }
         let file_size = table.within("filesize", FILES);
         if let Some(player) = table.table("player") {
@@ -210,7 +227,26 @@ impl Workload {
     #[must_use]
     pub fn with_numjobs(&self, numjobs: u32) -> Self {
         let jobs = self.jobs.iter().map(|job| Job { numjobs, ..job.clone() }).collect();
-        Self { jobs, ..self.clone() }
+        let phases = self.phases.clone().map(|phases| Phases { numjobs, ..phases });
+        let fsload = self.fsload.as_ref().map(|fsload| fsload.with_threads(numjobs));
+        Self { jobs, phases, fsload, ..self.clone() }
+    }
+
+    /// Whether it ends by itself, and needs no time to run for.
+    pub fn ends(&self) -> bool {
+        self.startup.is_some() || self.phases.is_some()
+    }
+
+    /// How many definitions of jobs or threads it has, each with a number of its own.
+    pub fn definitions(&self) -> usize {
+        self.jobs.len() + self.fsload.as_ref().map_or(0, |fsload| fsload.threads.len())
+    }
+
+    /// With all of its files, whatever its scale. None: its files are not many.
+    #[must_use]
+    pub fn full(&self) -> Option<Self> {
+        let fsload = self.fsload.as_ref()?.full();
+        Some(Self { fsload: Some(fsload), ..self.clone() })
     }
 
     /// With a program started in another way. None: nothing starts here.
@@ -232,16 +268,21 @@ impl Workload {
 
     /// All files together.
     pub fn bytes(&self) -> Bytes {
-        match &self.startup {
+        match (&self.startup, &self.phases) {
             _ if self.raw => Bytes(0),
-            Some(startup) => startup.bytes(),
-            None => self.file_size.saturating_mul(u64::from(self.files())),
+            (Some(startup), _) => startup.bytes(),
+            (None, Some(phases)) => phases.bytes(),
+            (None, None) if self.fsload.is_some() => {
+                self.fsload.as_ref().map(Fsload::bytes).unwrap_or_default()
+            }
+            (None, None) => self.file_size.saturating_mul(u64::from(self.files())),
         }
     }
 
     /// Requests that all jobs keep in flight together.
     pub fn depth(&self) -> u32 {
-        self.jobs.iter().map(|job| job.depth() * job.numjobs).sum()
+        let threads = self.fsload.as_ref().map_or(0, Fsload::thread_count);
+        self.jobs.iter().map(|job| job.depth() * job.numjobs).sum::<u32>() + threads
     }
 }
 
@@ -251,7 +292,12 @@ impl Job {
         if self.ioengine == Ioengine::Psync { 1 } else { self.iodepth }
     }
 
-    fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
+    /// Whether it writes its file from its begin to its end, and needs none to be there.
+    pub fn makes(&self) -> bool {
+        self.rw == Rw::Write
+    }
+
+    pub(crate) fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let rw = table.required("rw");
         let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
         let ioengine = table.required("ioengine");

@@ -14,13 +14,17 @@ use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 
 /// The raw files that the same suite, seed and kernel must give again, in this order.
-pub const REPEATABLE: [&str; 4] = ["disks.json", "fio.json", "guest.jsonl", TRACE];
+pub const REPEATABLE: [&str; 6] = ["disks.json", "fio.json", FSLOAD, "guest.jsonl", PHASES, TRACE];
+/// Our own workload engine's; only of its trials.
+const FSLOAD: &str = "fsload.json";
+/// What phases said; only of trials that have them.
+const PHASES: &str = "phases.jsonl";
 const TRACE: &str = "requests.trace";
 /// In its place, of trials whose trace was packed.
 const PACKED_TRACE: &str = "requests.trace.gz";
 
 /// The names that [`REPEATABLE`] have in this raw folder.
-fn repeatable(raw: &Path) -> [&'static str; 4] {
+fn repeatable(raw: &Path) -> [&'static str; 6] {
     let packed = raw.join(PACKED_TRACE).exists();
     REPEATABLE.map(|file| if file == TRACE && packed { PACKED_TRACE } else { file })
 }
@@ -38,6 +42,10 @@ pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
         for file in repeatable(raw) {
             let path = raw.join(file);
             let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+            if matches!(file, FSLOAD | PHASES) && sha256.is_none() {
+                // Records from before them keep their fingerprints.
+                continue;
+            }
             lines.push(format!("{}  {trial}/{file}\n", sha256.as_deref().unwrap_or("absent")));
         }
     }

@@ -92,6 +92,9 @@ pub struct Kernel {
     /// Where its source is from: a package and its version, or a path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
+    /// The commit that its source is of, where git knows, in full; with what was changed since told.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub revision: String,
     /// What compiled it, in its own words.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub compiler: String,
@@ -227,12 +230,19 @@ impl Manifest {
         differ("until decided", &until(self.until_decided.as_ref()), &until(now.until_decided.as_ref()));
         differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
         found.extend(mismatched("kernel", &kernel_facts(&self.kernels), &kernel_facts(&now.kernels)));
-        found.extend(mismatched("tool", &self.tools, &now.tools));
+        // Of what was not there, there is no result.
+        let is_new =
+            |fact: &&Fact| !self.tools.iter().any(|it| it.name == fact.name && it.value == NOT_THERE);
+        let tools = |facts: &[Fact]| facts.iter().filter(is_new).cloned().collect::<Vec<_>>();
+        found.extend(mismatched("tool", &tools(&self.tools), &tools(&now.tools)));
         found.extend(mismatched("input", &self.inputs, &now.inputs));
         found.extend(mismatched_trials(&self.trials, &now.trials));
         found
     }
 }
+
+/// The value of a tool that some trials need, and were left out for.
+pub const NOT_THERE: &str = "not there";
 
 fn quoted(values: &[String]) -> String {
     if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join("` `")) }

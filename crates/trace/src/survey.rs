@@ -10,14 +10,15 @@ use crate::reader::Error;
 /// A guest has one or two; a trace with more was not written by one, and remembering them all would take memory.
 const MOST_PHASES: usize = 64;
 
-/// The phase that results are of.
+/// The phase that results are of; without one, all phases together.
 const MEASURE: &str = "measure";
 
-/// Whether the trace has come to that phase.
+/// Whether the trace has come to what is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Measuring {
     NotYet,
     Now,
+    /// Or between two phases.
     Over,
 }
 
@@ -88,9 +89,12 @@ impl Survey {
                 Entry::Mark { at, text } => match text.split_whitespace().collect::<Vec<_>>()[..] {
                     ["begin", name, ramp] if announced.len() < MOST_PHASES => {
                         let Ok(ramp) = ramp.parse() else { continue };
-                        if name == MEASURE && measuring == Measuring::NotYet {
-                            measuring = Measuring::Now;
+                        let known = || announced.iter().any(|it| it.name == MEASURE);
+                        if announced.is_empty() || (name == MEASURE && !known()) {
                             survey.disks.iter_mut().for_each(|disk| disk.touched = None);
+                        }
+                        if name == MEASURE || !known() {
+                            measuring = Measuring::Now;
                         }
                         announced.push(Announced {
                             name: name.to_owned(),
@@ -117,9 +121,14 @@ impl Survey {
         survey
     }
 
-    /// The phase that results are of.
-    pub fn measure(&self) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.name == MEASURE)
+    /// What results are of: the phase of that name, or from the begin of the first phase to the end of the last.
+    pub fn measure(&self) -> Option<Phase> {
+        if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURE) {
+            return Some(phase.clone());
+        }
+        let (first, last) = (self.phases.first()?, self.phases.last()?);
+        let entries = first.entries.start..last.entries.end;
+        Some(Phase { end: last.end, entries, cut: last.cut, ..first.clone() })
     }
 
     fn request(&mut self, served: &Served, counts: bool) {

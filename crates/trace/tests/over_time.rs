@@ -48,9 +48,30 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
         survey.phases,
         [Phase { name: "measure".to_owned(), begin: 1130, end: 1250, ramp: 1000, entries: 1..5, cut: false }]
     );
-    assert_eq!(survey.measure(), survey.phases.first());
+    assert_eq!(survey.measure().as_ref(), survey.phases.first());
     let reach: Vec<_> = survey.disks.iter().map(|disk| disk.touched).collect();
     assert_eq!(reach, [Some((0, 1000)), Some((8, 16))]);
+}
+
+#[test]
+fn phases_are_measured_from_the_first_to_the_last() {
+    let entries = [
+        // Before, and between two of them.
+        Entry::Served(read(0, 50, 5000)),
+        mark(100, "begin create 0"),
+        Entry::Served(read(110, 160, 0)),
+        mark(200, "end"),
+        Entry::Served(read(210, 240, 9000)),
+        mark(300, "begin read 0"),
+        Entry::Served(read(310, 400, 64)),
+        mark(500, "end"),
+    ];
+    let survey = Survey::of(ok(&entries));
+    let names: Vec<&str> = survey.phases.iter().map(|phase| phase.name.as_str()).collect();
+    assert_eq!(names, ["create", "read"]);
+    let whole = survey.measure().unwrap();
+    assert_eq!((whole.begin, whole.end, whole.entries, whole.cut), (110, 400, 1..7, false));
+    assert_eq!(survey.disks[0].touched, Some((0, 72)));
 }
 
 #[test]

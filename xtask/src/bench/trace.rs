@@ -38,7 +38,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let start = Instant::now();
     let survey = Survey::of(open(&path)?);
     let reading = start.elapsed().as_secs_f64();
-    let phase: &Phase = survey.measure().context("no phase")?;
+    let phase: &Phase = &survey.measure().context("no phase")?;
     let line = Timeline::of(open(&path)?, &survey, phase, SHAPE)?;
     let both = start.elapsed().as_secs_f64();
     let mib = memory("VmHWM:")?.saturating_sub(before) as f64 / 1024.0;

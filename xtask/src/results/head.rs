@@ -206,6 +206,7 @@ mod tests {
                 sha256: of("0"),
                 config_sha256: of("0"),
                 source: String::new(),
+                revision: String::new(),
                 compiler: String::new(),
             }];
             manifest.tools = tools.iter().map(|(name, value)| Fact::new(*name, *value)).collect();

@@ -135,6 +135,7 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
         sha256: of("0"),
         config_sha256: of("0"),
         source: String::new(),
+        revision: String::new(),
         compiler: String::new(),
     }];
     let lines: String = outcomes.iter().map(|outcome| outcome.to_line().expect("plain data")).collect();

@@ -1,36 +1,62 @@
-//! Verdicts in the form of MMTests' `compare-mmtests.pl`: the baseline first, one column a treatment, gains in per cent.
+//! Verdicts in the form of MMTests' `compare-mmtests.pl`: the baseline first, one column a treatment, gains in per cent; where
+//! numbers of jobs are crossed, a table for each of the other cells and a row for each number of jobs (clients).
 //!
 //! As there, a positive percentage is a gain, of rates and of times; `( 1.23%)` is not certain, `*  1.23%*` is. Unlike there,
-//! the percentage is the change by our methods, and certainty is a verdict of better or worse; values are medians.
+//! the percentage is the change by our methods, the verdict is told in a word too, and values are medians. MMTests ends with
+//! user, system and elapsed time, which code does not take in virtual time.
 
 use std::io::{self, Write};
 
 use disklab_compare::{Judgement, answer};
+use disklab_spec::suite::Axis;
 use disklab_stats::{Better, Verdict};
+use disklab_store::outcome::Cell;
 
 /// Digits of a value, with two after the point.
 const VALUE: usize = 12;
 /// `(   1.23%)`
 const PERCENT: usize = 11;
+/// `undecided`
+const WORD: usize = 9;
+const COLUMN: usize = VALUE + 1 + PERCENT + 1 + WORD;
 
-pub fn print(judgements: &[Judgement], out: &mut dyn Write) -> io::Result<()> {
-    let mut metrics: Vec<&Judgement> = Vec::new();
+/// `in_virtual_time`: the records are of guests, and not of real machines.
+pub fn print(judgements: &[Judgement], in_virtual_time: bool, out: &mut dyn Write) -> io::Result<()> {
+    let mut tables: Vec<(&Judgement, Cell)> = Vec::new();
     for judgement in judgements {
-        if metrics.iter().all(|known| known.metric != judgement.metric) {
-            metrics.push(judgement);
+        let of = table_of(&judgement.cell);
+        if tables.iter().all(|(known, table)| known.metric != judgement.metric || *table != of) {
+            tables.push((judgement, of));
         }
     }
-    for (index, first) in metrics.iter().enumerate() {
+    for (index, (first, of)) in tables.iter().enumerate() {
         if index > 0 {
             writeln!(out)?;
         }
-        let own: Vec<&Judgement> = judgements.iter().filter(|it| it.metric == first.metric).collect();
-        metric(&own, first, out)?;
+        let own = judgements.iter().filter(|it| it.metric == first.metric && table_of(&it.cell) == *of);
+        table(&own.collect::<Vec<_>>(), first, of, out)?;
+    }
+    if in_virtual_time {
+        writeln!(out, "\nUser, system and elapsed time are left out: in virtual time, code takes none.")?;
     }
     Ok(())
 }
 
-fn metric(judgements: &[&Judgement], first: &Judgement, out: &mut dyn Write) -> io::Result<()> {
+/// What the table is of that a cell is a row of: all but the number of jobs, where there is one.
+fn table_of(cell: &Cell) -> Cell {
+    let jobs = Axis::Jobs.as_str();
+    if cell.value(jobs).is_none() {
+        return Cell::default();
+    }
+    Cell(cell.0.iter().filter(|(axis, _)| axis != jobs).cloned().collect())
+}
+
+fn table(
+    judgements: &[&Judgement],
+    first: &Judgement,
+    of_cell: &Cell,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut treatments: Vec<&str> = Vec::new();
     let mut cells: Vec<&Judgement> = Vec::new();
     for judgement in judgements {
@@ -41,23 +67,28 @@ fn metric(judgements: &[&Judgement], first: &Judgement, out: &mut dyn Write) -> 
             cells.push(judgement);
         }
     }
-    let label = |it: &Judgement| format!("Median    {}", answer::values(&it.cell));
+    let label = |it: &Judgement| match it.cell.value(Axis::Jobs.as_str()) {
+        Some(jobs) => format!("Median    {jobs}"),
+        None => format!("Median    {}", answer::values(&it.cell)),
+    };
     let width = cells.iter().map(|it| label(it).chars().count()).max().unwrap_or(0);
-    let column = VALUE + 1 + PERCENT;
     let unit = if first.unit.is_empty() { String::new() } else { format!(", {}", first.unit) };
-    writeln!(out, "{}{unit}", first.metric.name())?;
-    let heads: Vec<String> = std::iter::once(first.baseline.as_str())
-        .chain(treatments.iter().copied())
-        .map(|name| format!("{:>column$}", shortened(name, column)))
-        .collect();
-    writeln!(out, "{:width$}  {}", "", heads.join("  "))?;
+    let whose = answer::values(of_cell);
+    let whose = if whose.is_empty() { whose } else { format!(": {whose}, by number of jobs") };
+    writeln!(out, "{}{unit}{whose}", first.metric.name())?;
+    // The baseline has no verdict.
+    let plain = VALUE + 1 + PERCENT;
+    let heads = treatments.iter().map(|name| format!("{:>plain$}{:10}", shortened(name, plain), ""));
+    let heads: Vec<String> =
+        std::iter::once(format!("{:>plain$}", shortened(&first.baseline, plain))).chain(heads).collect();
+    writeln!(out, "{:width$}  {}", "", heads.join("  ").trim_end())?;
     for cell in cells {
         let mut fields = vec![field(cell.baseline_median, Some(0.0), false)];
         for treatment in &treatments {
             let found = judgements.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
-            fields.push(found.map_or_else(|| " ".repeat(column), |it| of(it)));
+            fields.push(found.map_or_else(|| " ".repeat(COLUMN), |it| of(it)));
         }
-        writeln!(out, "{:width$}  {}", label(cell), fields.join("  "))?;
+        writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
     }
     Ok(())
 }
@@ -68,7 +99,9 @@ fn of(judgement: &Judgement) -> String {
         Better::Lower => -1.0,
     };
     let certain = matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
-    field(judgement.treatment_median, judgement.change.map(|change| sign * change.percent), certain)
+    let field =
+        field(judgement.treatment_median, judgement.change.map(|change| sign * change.percent), certain);
+    format!("{field} {:WORD$}", judgement.verdict.to_string())
 }
 
 fn field(value: Option<f64>, percent: Option<f64>, certain: bool) -> String {
@@ -88,7 +121,6 @@ fn shortened(name: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use disklab_compare::{Change, Metric};
-    use disklab_store::outcome::Cell;
 
     fn judgement(metric: Metric, better: Better, percent: f64, verdict: Verdict) -> Judgement {
         Judgement {
@@ -118,17 +150,55 @@ mod tests {
             judgement(Metric::P99, Better::Lower, 1.5, Verdict::Undecided),
         ];
         let mut out = Vec::new();
-        print(&all, &mut out).expect("memory");
+        print(&all, false, &mut out).expect("memory");
         assert_eq!(
             String::from_utf8(out).expect("text"),
             "\
 IOPS, 1/s
                                           pid                     queue
-Median    hdd-raid1        100.00 (    0.00%)        112.50 *   12.50%*
+Median    hdd-raid1        100.00 (    0.00%)        112.50 *   12.50%* better
 
 p99, 1/s
                                           pid                     queue
-Median    hdd-raid1        100.00 (    0.00%)        101.50 (   -1.50%)
+Median    hdd-raid1        100.00 (    0.00%)        101.50 (   -1.50%) undecided
+"
+        );
+    }
+
+    #[test]
+    fn numbers_of_clients_are_rows_and_kernels_columns() {
+        let of = |kernel: &str, workload: &str, jobs: &str, percent: f64, verdict: Verdict| {
+            let axes = [("workload", workload), ("jobs", jobs)];
+            let cell = axes.map(|(axis, value)| (axis.to_owned(), value.to_owned())).to_vec();
+            let treatment = kernel.to_owned();
+            Judgement {
+                cell: Cell(cell),
+                treatment,
+                baseline: "7.2".to_owned(),
+                ..judgement(Metric::Iops, Better::Higher, percent, verdict)
+            }
+        };
+        let all = [
+            of("7.3", "dbench", "1", 0.0, Verdict::Same),
+            of("./linux@v7.4", "dbench", "1", 8.0, Verdict::Better),
+            of("7.3", "dbench", "128", -4.0, Verdict::Worse),
+            of("7.3", "fsmark", "1", 1.0, Verdict::Undecided),
+        ];
+        let mut out = Vec::new();
+        print(&all, true, &mut out).expect("memory");
+        assert_eq!(
+            String::from_utf8(out).expect("text"),
+            "\
+IOPS, 1/s: dbench, by number of jobs
+                                    7.2                       7.3                        ./linux@v7.4
+Median    1          100.00 (    0.00%)        100.00 (    0.00%) same             108.00 *    8.00%* better
+Median    128        100.00 (    0.00%)         96.00 *   -4.00%* worse
+
+IOPS, 1/s: fsmark, by number of jobs
+                                  7.2                       7.3
+Median    1        100.00 (    0.00%)        101.00 (    1.00%) undecided
+
+User, system and elapsed time are left out: in virtual time, code takes none.
 "
         );
     }

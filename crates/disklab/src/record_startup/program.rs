@@ -91,6 +91,7 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
         name,
         value: &format!("{name}:program"),
         arrays: &[SWIFT, COMPARED[0].1, COMPARED[1].1],
+        screen,
     };
     let record = record.carry_out(startup, &say)?;
     let (outcome, ready) = record.start(SWIFT)?;
@@ -102,14 +103,14 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
 }
 
 /// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a guest.
-pub fn replayed(home: &Home, name: &str, startup: &Startup) -> Result<[Nanos; 2], Failure> {
+pub fn replayed(home: &Home, name: &str, startup: &Startup, screen: &Screen) -> Result<[Nanos; 2], Failure> {
     let mut startup = startup.clone();
     for step in startup.threads.0.iter_mut().flatten() {
         if let Step::Use { think, .. } = step {
             *think = Nanos::ZERO;
         }
     }
-    let trials = Trials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array) };
+    let trials = Trials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array), screen };
     trials.carry_out(startup, &|_| ())?.compared()
 }
 
@@ -119,6 +120,7 @@ struct Trials<'a> {
     /// Of the axis of workloads.
     value: &'a str,
     arrays: &'a [&'a str],
+    screen: &'a Screen,
 }
 
 struct Carried {
@@ -138,6 +140,8 @@ impl Trials<'_> {
             jobs: Vec::new(),
             startup: Some(startup),
             player: None,
+            phases: None,
+            fsload: None,
             raw: false,
             priority: Priority::default(),
         };
@@ -145,7 +149,7 @@ impl Trials<'_> {
         let text = format!("{SUITE}array = {:?}\nworkload = [{:?}]\n", self.arrays, self.value);
         let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
         let trials = suite.trials(&lab)?;
-        let ready = ready::check(self.home, &trials, 1, signals::watch()?)?;
+        let ready = ready::check(self.home, &trials, 1, signals::watch()?, self.screen)?;
         let place = tempfile::tempdir().map_err(|e| Failure::cannot(format!("a temporary folder: {e}")))?;
         let folder = place.path().join("record");
         let now = jiff::Timestamp::now().to_string();

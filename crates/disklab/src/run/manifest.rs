@@ -10,7 +10,7 @@ use disklab_exec::run::Run;
 use disklab_report::panels::repeat::COMMIT;
 use disklab_spec::Trial;
 use disklab_store::Manifest;
-use disklab_store::manifest::{Fact, Kernel, Suite};
+use disklab_store::manifest::{Fact, Kernel, NOT_THERE, Suite};
 
 use crate::exit::Failure;
 use crate::home::Home;
@@ -32,6 +32,7 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
             sha256: kernel.sha256.clone(),
             config_sha256: kernel.config_sha256.clone(),
             source: kernel.source.to_string(),
+            revision: kernel.source.revision().unwrap_or_default(),
             compiler: kernel.compiler.clone(),
         })
         .collect();
@@ -39,7 +40,14 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
     let programs: BTreeSet<String> = question.trials.iter().flat_map(facts::programs).collect();
     for program in programs {
         if manifest.tools.iter().all(|tool| tool.name != program) {
-            let tool = facts::tool(&program).map_err(|error| needed(&error, &program, question))?;
+            let tool = match facts::tool(&program) {
+                Err(error) if question.trials.iter().all(|trial| facts::obstacle(trial).is_some()) => {
+                    return Err(needed(&error, &program, question));
+                }
+                // The trials that need it are left out, each with its reason.
+                Err(_) => Fact::new(&program, NOT_THERE),
+                Ok(tool) => tool,
+            };
             manifest.tools.push(tool);
         }
     }

@@ -2,23 +2,63 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use disklab_exec::run::Run;
 use disklab_exec::{Installation, Patience};
-use disklab_kernels::{Btrfs, Cache, Kernel, find};
+use disklab_kernels::{Btrfs, Build, Built, Cache, Kernel};
 use disklab_spec::Trial;
 
 use crate::exit::Failure;
 use crate::home::Home;
+use crate::kernel::progress::Progress;
+use crate::screen::Screen;
+use crate::words;
 
-pub fn check(home: &Home, trials: &[Trial], jobs: usize, stop: &'static AtomicBool) -> Result<Run, Failure> {
+/// A kernel that is a tree or a revision is built first, which is told.
+pub fn check(
+    home: &Home,
+    trials: &[Trial],
+    jobs: usize,
+    stop: &'static AtomicBool,
+    screen: &Screen,
+) -> Result<Run, Failure> {
     let cache = Cache::open()?;
+    let maker = Build { cache: &cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
     let mut kernels: BTreeMap<String, Kernel> = BTreeMap::new();
     for trial in trials {
         if !kernels.contains_key(&trial.kernel) {
-            kernels.insert(trial.kernel.clone(), find(&cache, &home.share, Btrfs::Policies, &trial.kernel)?);
+            kernels.insert(trial.kernel.clone(), named(maker, &trial.kernel, screen)?);
         }
     }
+    with(kernels, cache, trials, jobs, stop)
+}
+
+fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
+    // Only paths are ever built; a bar for what is found at once would only flash.
+    let mut progress = name.contains('/').then(|| Progress::new(screen));
+    let built =
+        maker.named(name, &mut |step| progress.iter_mut().for_each(|progress| progress.step(step.clone())));
+    progress.iter().for_each(Progress::end);
+    let Built { kernel, fresh } = built?;
+    if fresh {
+        let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
+        screen.remark(&format!(
+            "kernel {name}: Linux {} of {}, built in {took}",
+            kernel.version, kernel.source
+        ));
+    }
+    Ok(kernel)
+}
+
+/// With these kernels, by the trials' names for them.
+pub fn with(
+    kernels: BTreeMap<String, Kernel>,
+    cache: Cache,
+    trials: &[Trial],
+    jobs: usize,
+    stop: &'static AtomicBool,
+) -> Result<Run, Failure> {
     for (name, kernel) in &kernels {
         check_options(name, kernel, trials)?;
     }

@@ -1,14 +1,19 @@
-//! Numbers that are not all of fio's: a column for each name, a row for each cell.
+//! Numbers that are not all of fio's: a column for each name, a row for each cell; the other way round where there are many
+//! names.
 
 use std::io::Write;
 
+use disklab_report::measures::Measured;
 use disklab_report::merge::Group;
 
 use crate::exit::Failure;
 use crate::screen::Screen;
 use crate::table::{Side, Table};
 
-/// `last` is another column, its head first, if there is one.
+/// More names than that are rows: as columns they would not fit on any screen.
+const MOST_COLUMNS: usize = 10;
+
+/// `last` is another column, its head first, if there is one; with many names, another row.
 pub fn print(
     group: &Group,
     labels: &[String],
@@ -16,25 +21,83 @@ pub fn print(
     screen: &Screen,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    table(group, labels, last, screen.color).print(screen, "  ", out)
+}
+
+fn table(group: &Group, labels: &[String], last: Option<(&str, &[String])>, color: bool) -> Table {
     let mut names: Vec<&str> = Vec::new();
     for measured in group.cells.iter().flat_map(|cell| &cell.measures) {
         if !names.contains(&measured.name.as_str()) {
             names.push(&measured.name);
         }
     }
+    let median = |measures: &[Measured], name: &str| {
+        let found = measures.iter().find(|measured| measured.name == name);
+        found.map_or_else(|| "-".to_owned(), Measured::median)
+    };
     let axes = group.axes.join(", ");
-    let columns: Vec<(&str, Side)> = std::iter::once((axes.as_str(), Side::Left))
+    let first = std::iter::once((axes.as_str(), Side::Left));
+    if names.len() > MOST_COLUMNS {
+        let columns: Vec<_> = first.chain(labels.iter().map(|label| (label.as_str(), Side::Right))).collect();
+        let mut table = Table::new(&columns, color);
+        for name in names {
+            let medians = group.cells.iter().map(|cell| median(&cell.measures, name));
+            table.row(std::iter::once(name.to_owned()).chain(medians));
+        }
+        if let Some((head, texts)) = last {
+            table.row(std::iter::once(head.to_owned()).chain(texts.iter().cloned()));
+        }
+        return table;
+    }
+    let columns: Vec<(&str, Side)> = first
         .chain(names.iter().map(|name| (*name, Side::Right)))
         .chain(last.map(|(head, _)| (head, Side::Left)))
         .collect();
-    let mut table = Table::new(&columns, screen.color);
+    let mut table = Table::new(&columns, color);
     for (at, (cell, label)) in group.cells.iter().zip(labels).enumerate() {
-        let of = |name: &&str| {
-            let found = cell.measures.iter().find(|measured| measured.name == *name);
-            found.map_or_else(|| "-".to_owned(), disklab_report::measures::Measured::median)
-        };
         let last = last.and_then(|(_, texts)| texts.get(at).cloned());
-        table.row(std::iter::once(label.clone()).chain(names.iter().map(of)).chain(last));
+        let medians = names.iter().map(|name| median(&cell.measures, name));
+        table.row(std::iter::once(label.clone()).chain(medians).chain(last));
     }
-    table.print(screen, "  ", out)
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disklab_collect::Spread;
+    use disklab_report::merge::CellRow;
+    use disklab_store::outcome::Cell;
+
+    fn lines(names: usize) -> Vec<String> {
+        let measured = |number: usize| Measured {
+            name: format!("measure {number}"),
+            unit: "1/s".to_owned(),
+            spread: Spread { min: 1.0, median: 2.0, max: 3.0 },
+            censored: 0,
+        };
+        let cell = |value: &str| CellRow {
+            values: vec![value.to_owned()],
+            measured: None,
+            measures: (0..names).map(measured).collect(),
+            trials: Vec::new(),
+            outcomes: Vec::new(),
+        };
+        let cells = vec![cell("one"), cell("other")];
+        let group = Group { head: Cell::default(), axes: vec!["array".to_owned()], cells };
+        let labels = ["one".to_owned(), "other".to_owned()];
+        let verdicts = ["better".to_owned(), "worse".to_owned()];
+        table(&group, &labels, Some(("verdict", &verdicts)), false).lines()
+    }
+
+    #[test]
+    fn many_names_are_rows() {
+        let few = lines(10);
+        assert!(few.len() == 4 && few[2].trim_start().starts_with("one"), "{few:#?}");
+        let many = lines(11);
+        // A head, a line below it, the names, and the verdicts.
+        assert_eq!(many.len(), 14, "{many:#?}");
+        assert!(many[2].trim_start().starts_with("measure 0"), "{many:#?}");
+        assert!(many[13].contains("better") && many[13].contains("worse"), "{many:#?}");
+    }
 }

@@ -16,7 +16,7 @@ use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
-use super::curve;
+use super::{curve, phases};
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -63,6 +63,10 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         say(&format!("remark: {remark}"), screen, &mut out)?;
     }
     if let Some(left) = &left {
+        if let Some(table) = phases::table(&left.steps, outcome, left.closing.as_ref().ok(), screen.color) {
+            section("phases", screen, &mut out)?;
+            table.print(screen, "", &mut out)?;
+        }
         left.settings(screen, &mut out)?;
         left.commands(screen, &mut out)?;
         left.phases(screen, &mut out)?;
@@ -212,7 +216,8 @@ impl Left {
 
     fn commands(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
         for step in self.steps.iter().filter(|step| step["command"].is_array()) {
-            section(&format!("{}: {}", word(&step["step"]), word(&step["status"])), screen, out)?;
+            let phase = step["went"]["phase"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
+            section(&format!("{}{phase}: {}", word(&step["step"]), word(&step["status"])), screen, out)?;
             let words: Vec<_> = step["command"].as_array().into_iter().flatten().map(word).collect();
             let lines = words::wrapped(&words.join(" "), screen.width, "  ");
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;

@@ -116,6 +116,7 @@ fn begin(here: &Path, name: &str, seeds: u32) -> Writer {
         sha256: "1".repeat(64),
         config_sha256: "2".repeat(64),
         source: "a package".to_owned(),
+        revision: String::new(),
         compiler: "a compiler".to_owned(),
     });
     manifest.tools.push(Fact::new("fio", "fio-3.39, sha256 0123456789abcdef"));

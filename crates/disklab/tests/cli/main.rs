@@ -1,5 +1,6 @@
 //! The program as its users meet it: run as a process, on the real lab, with records made here. No guest is started.
 
+mod bisecting;
 mod calibrating;
 mod comparing;
 mod fixture;

@@ -40,6 +40,7 @@ fn beside(command: &[&str], trees: Option<u32>) -> Place {
         burn_pids: 0,
         sync_every_ns: None,
         processes: vec![process],
+        snapshots: None,
         priority: Priority::default(),
     });
     place

@@ -9,13 +9,16 @@ mod clock;
 mod controller;
 mod decisions;
 mod faults;
+mod files;
 mod no_room;
+mod phases;
 mod place;
 mod playing;
 mod power_cut;
 mod read_policies;
 mod repeatable;
 mod seeds;
+mod snapshots;
 mod startup;
 
 use libtest_mimic::{Arguments, Trial};
@@ -40,11 +43,14 @@ fn main() {
         controller::tests(),
         decisions::tests(),
         faults::tests(),
+        files::tests(),
         no_room::tests(),
         power_cut::tests(),
         read_policies::tests(),
         repeatable::tests(),
         seeds::tests(),
+        phases::tests(),
+        snapshots::tests(),
         playing::tests(),
         startup::tests(),
     ];

@@ -90,7 +90,9 @@ pub fn outcomes(trials: &[Trial]) -> Vec<(Outcome, Vec<Value>)> {
     let (_, folder) = summary_on(place::kernel(), &installation, &cache, trials, here.path(), 2);
     let record = Record::open(&folder).unwrap();
     let steps = |outcome: &Outcome| {
-        let raw = record.folder().join(outcome.raw.as_deref().unwrap());
+        // A trial that was skipped has none.
+        let Some(raw) = outcome.raw.as_deref() else { return Vec::new() };
+        let raw = record.folder().join(raw);
         let text = std::fs::read_to_string(raw.join(names::STEPS)).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };

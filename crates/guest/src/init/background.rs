@@ -3,7 +3,7 @@
 use super::priority::Place;
 use super::program::{self, Words};
 use super::syncing::Syncing;
-use super::{Failure, Steps};
+use super::{Failure, Steps, snapshots};
 use crate::plan::{Background, Process, tree};
 use disklab_spec::background::TREE;
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,6 +19,7 @@ const STEP: &str = "background";
 /// A background under way.
 pub struct Running {
     started: Vec<Started>,
+    snapshots: Option<snapshots::Running>,
     _syncing: Option<Syncing>,
 }
 
@@ -53,8 +54,9 @@ struct Ended {
 pub fn start(background: &Background, place: &Place) -> Result<Running, Failure> {
     let all = background.processes.iter().enumerate();
     let started: Result<_, Failure> = all.map(|(number, process)| begin(number, process, place)).collect();
+    let snapshots = background.snapshots.map(|it| snapshots::start(it, place)).transpose()?;
     let every = background.sync_every_ns.map(Duration::from_nanos);
-    let running = Running { started: started?, _syncing: every.map(Syncing::start) };
+    let running = Running { started: started?, snapshots, _syncing: every.map(Syncing::start) };
     std::thread::sleep(Duration::from_nanos(background.lead_ns));
     Ok(running)
 }
@@ -153,13 +155,14 @@ impl Running {
     /// Whether any of it has ended by itself.
     pub fn has_ended(&self) -> bool {
         self.started.iter().any(|started| started.thread.is_finished())
+            || self.snapshots.as_ref().is_some_and(snapshots::Running::has_ended)
     }
 
     /// Ends what still runs, and says what there was. A failure if something had ended by itself: the measured
     /// program then had another background than it should, or was not started at all.
     pub fn stop(self, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
-        let mut result = Ok(());
         let until = Instant::now();
+        let mut result = self.snapshots.map_or(Ok(()), |snapshots| snapshots.stop(steps));
         for started in &self.started {
             let mut state = locked(&started.state);
             state.stop = !started.thread.is_finished();

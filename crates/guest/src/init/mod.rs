@@ -7,15 +7,19 @@ mod background;
 mod bcache;
 mod direct;
 mod entries;
+mod fsload;
 mod gate;
 mod keep;
 mod pages;
+mod phases;
 mod player;
 mod priority;
 mod program;
 mod raid;
 mod replay;
 mod setting;
+mod snapshots;
+mod space;
 mod startup;
 mod syncing;
 mod trees;
@@ -88,7 +92,7 @@ fn folders() -> Result<(), Failure> {
     mounted("devtmpfs", "/dev", "")?;
     mounted("tmpfs", "/tmp", "")?;
     mounted("tmpfs", "/mnt", "")?;
-    for folder in [TRIAL, crate::plan::POOL] {
+    for folder in [TRIAL, crate::plan::POOL, crate::plan::REPLICA] {
         fs::create_dir(folder).map_err(|e| format!("{folder}: {e}"))?;
     }
     // The guest's process runs in the trial's folder; this name is the same wherever that is.

@@ -5,7 +5,7 @@ use crate::names;
 use crate::plan::TRIAL;
 use serde_json::json;
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -28,6 +28,24 @@ impl Words {
     /// Where a program's words go, and its errors.
     pub fn output(&self) -> std::io::Result<[File; 2]> {
         Ok([self.file.try_clone()?, self.file.try_clone()?])
+    }
+
+    /// The end of them, of so many bytes.
+    pub fn end(&self, most: u64) -> Result<String, Failure> {
+        let mut said = Vec::new();
+        let read = File::open(&self.path).and_then(|mut file| {
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(most)))?;
+            file.take(most).read_to_end(&mut said)
+        });
+        read.map_err(|e| format!("{}: {e}", self.path.display()))?;
+        Ok(String::from_utf8_lossy(&said).trim().to_owned())
+    }
+
+    /// All of them.
+    pub fn read_all(&self) -> Result<String, Failure> {
+        let said = std::fs::read(&self.path).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     /// The beginning of them.

@@ -122,7 +122,7 @@ fn surroundings() -> Result<(), Failure> {
 }
 
 /// Drops what of files, folders and inodes is in memory.
-fn forget() -> Result<(), Failure> {
+pub fn forget() -> Result<(), Failure> {
     const DROP: &str = "/proc/sys/vm/drop_caches";
     fs::write(DROP, "3").map_err(|e| format!("{DROP}: {e}"))
 }

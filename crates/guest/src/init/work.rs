@@ -7,8 +7,13 @@ use super::program::{Program, run};
 use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
-use super::{Failure, Steps, background, bcache, entries, keep, player, raid, setting, startup};
-use crate::plan::{Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, Setting, Touch, ZeroFile};
+use super::{
+    Failure, Steps, background, bcache, entries, fsload, keep, phases, player, raid, setting, snapshots,
+    space, startup,
+};
+use crate::plan::{
+    FSLOAD, Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
+};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::fs;
@@ -40,17 +45,30 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     if let Some(m) = &plan.mount {
         let begun = Instant::now();
-        mount_pool(m)?;
+        mount_on(m, POOL)?;
         let took = begun.elapsed().as_nanos() as u64;
         steps.say(&json!({"step": "mounted", "filesystem": m.filesystem, "took_ns": took}));
     }
+    // Before there is a second filesystem: they find theirs by its being the only one.
     apply(&plan.mount_settings, steps)?;
+    if let Some(replica) = &plan.replica {
+        if let Some(command) = &replica.mkfs {
+            run(command, "mkfs", steps)?;
+        }
+        mount_on(&replica.mount, REPLICA)?;
+    }
     write_files(plan, steps)?;
+    if let Some(load) = &plan.fsload {
+        fsload::lay_out(load, steps)?;
+    }
     if let Some(entries) = &plan.entries {
         let made = entries::make(entries)?;
         steps.say(&json!({"step": "entries", "made": made}));
     }
     plan.prepare.iter().try_for_each(|command| run(command, "prepare", steps))?;
+    if let Some(first) = plan.first_snapshot {
+        snapshots::lay_out(first)?;
+    }
     for t in &plan.touch {
         let blocks = touch(t)?;
         steps.say(&json!({"step": "touched", "file": t.name, "blocks": blocks}));
@@ -60,7 +78,10 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     beside_witness(plan, steps)?;
     if plan.unmount && plan.mount.is_some() {
-        unmount(POOL, UnmountFlags::empty()).map_err(|e| format!("unmounting {POOL}: {e}"))?;
+        unmount_pool()?;
+        if plan.replica.is_some() {
+            unmount_from(REPLICA)?;
+        }
         steps.say(&json!({"step": "unmounted"}));
     }
     if let Some(command) = &plan.fsck {
@@ -94,7 +115,7 @@ fn burn_pid() -> Result<i32, Failure> {
     thread.join().map_err(|_| "a thread that does nothing failed".to_owned())
 }
 
-fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
+pub fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
     for s in settings {
         let says = setting::apply(s)?;
         steps.say(&json!({"step": "set", "path": s.path, "value": s.value, "says": says}));
@@ -102,11 +123,23 @@ fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-fn mount_pool(m: &Mount) -> Result<(), Failure> {
+pub fn unmount_pool() -> Result<(), Failure> {
+    unmount_from(POOL)
+}
+
+fn unmount_from(folder: &str) -> Result<(), Failure> {
+    unmount(folder, UnmountFlags::empty()).map_err(|e| format!("unmounting {folder}: {e}"))
+}
+
+pub fn mount_pool(m: &Mount) -> Result<(), Failure> {
+    mount_on(m, POOL)
+}
+
+fn mount_on(m: &Mount, folder: &str) -> Result<(), Failure> {
     let data = std::ffi::CString::new(m.data.as_str()).map_err(|e| e.to_string())?;
     let flags = if m.noatime { MountFlags::NOATIME } else { MountFlags::empty() };
-    mount(m.source.as_str(), POOL, m.filesystem.as_str(), flags, data.as_c_str())
-        .map_err(|e| format!("mounting {} ({}) on {POOL} with {:?}: {e}", m.source, m.filesystem, m.data))
+    mount(m.source.as_str(), folder, m.filesystem.as_str(), flags, data.as_c_str())
+        .map_err(|e| format!("mounting {} ({}) on {folder} with {:?}: {e}", m.source, m.filesystem, m.data))
 }
 
 fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
@@ -159,8 +192,15 @@ fn touch(touch: &Touch) -> Result<u64, Failure> {
 
 /// Everything that should have survived, each told by itself.
 fn look_for(look: &Look, steps: &mut Steps) -> Result<(), Failure> {
-    witness::look(look.promised)?;
-    steps.say(&json!({"step": "found", "records": look.promised}));
+    let lost: Vec<Failure> =
+        [witness::look(look.promised), disklab_fsload::promises::look(Path::new(FSLOAD), &look.files)]
+            .into_iter()
+            .filter_map(Result::err)
+            .collect();
+    if !lost.is_empty() {
+        return Err(lost.join("; "));
+    }
+    steps.say(&json!({"step": "found", "records": look.promised, "files": look.files.len()}));
     look.programs.iter().try_for_each(|command| run(command, "look", steps))
 }
 
@@ -189,6 +229,7 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         Some(measure) => {
             let ready = burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
             let kept = ready.and_then(|()| keep::keep(&plan.keep, "before", steps));
+            let kept = kept.and_then(|()| say_space(plan, "before", steps));
             let placed = kept.and_then(|()| own.enter().map_err(|e| format!("its I/O priority: {e}")));
             let measured = placed.and_then(|()| self::measure(measure, steps));
             measured.and_then(|()| keep::keep(&plan.keep, "after", steps))
@@ -196,7 +237,11 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         None => Ok(()),
     };
     let stopped = running.map_or(Ok(()), |running| running.stop(!has_ended, steps));
-    measured.and(stopped)
+    measured.and(stopped).and_then(|()| say_space(plan, "after", steps))
+}
+
+fn say_space(plan: &Plan, when: &str, steps: &mut Steps) -> Result<(), Failure> {
+    if plan.space { space::say(plan.replica.is_some(), when, steps) } else { Ok(()) }
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
@@ -217,6 +262,14 @@ fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
             // As above.
             let _ = mark("end");
             Ok(())
+        }
+        Measured::Phases(all) => phases::measure(all, steps),
+        Measured::Fsload { load, seed, ramp, length, notes } => {
+            mark(&format!("begin {phase} {ramp_ns}"))?;
+            let done = fsload::measure(load, *seed, [*ramp, *length], *notes)?;
+            // As above.
+            let _ = mark("end");
+            fsload::account(&done, steps)
         }
     }
 }
@@ -247,6 +300,7 @@ fn program(
     ended
 }
 
-fn mark(text: &str) -> Result<(), Failure> {
+/// Tells the disk library.
+pub fn mark(text: &str) -> Result<(), Failure> {
     fs::write(MARK, text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
 }

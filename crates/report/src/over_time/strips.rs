@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::table::table;
-use super::{DRAWN, LEFT, Scale, Watched, finished, missing, place, short, tick_step};
+use super::{DRAWN, LEFT, ROOM_FOR_A_NAME, Scale, Watched, finished, missing, place, short, tick_step};
 use crate::addresses::Beyond;
 use crate::chart::{Chart, WIDTH, ink, number};
 use crate::embedded::base64;
@@ -42,6 +42,12 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
                 rect x=(LEFT) y=(top(index)) width=(DRAWN) height=(strip) fill="none" stroke=(ink::GRID) {}
                 (points(disk, it.detail, (top(index), strip, end - LEFT)))
                 (ends(it, index, (top(index), strip, end - LEFT)))
+            }
+            @for (name, from, to) in &it.phases {
+                line x1=(number(place(*from, scale))) x2=(number(place(*from, scale))) y1=(HEAD) y2=(number(height - FOOT - GAP)) stroke=(ink::LINE) stroke-dasharray="2 3" {}
+                @if (to - from) / scale.seconds.max(1e-9) >= ROOM_FOR_A_NAME {
+                    text x=(number(place(from.midpoint(*to), scale))) y=(height - FOOT) text-anchor="middle" { (name) }
+                }
             }
             @if it.cut {
                 rect x=(number(end)) y=(HEAD) width=(number(LEFT + DRAWN - end)) height=(height - HEAD - FOOT - GAP) fill=(ink::GRID) {}

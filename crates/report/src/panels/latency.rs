@@ -6,12 +6,17 @@ use kuva::prelude::{LegendPosition, Plot, TickFormat};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::latency::{self, Curve, Origin};
+use crate::latency::{self, Curve, Origin, Side};
 use crate::panel::{Panel, Piece, Section};
 use crate::source::Source;
 
-pub const PANEL: Panel =
-    Panel { place: 40, name: "latency", title: "Latency, all of it", pictures: "range, tail", draw };
+pub const PANEL: Panel = Panel {
+    place: 40,
+    name: "latency",
+    title: "Latency, all of it",
+    pictures: "range, tail; of reads and writes: reads, reads-tail, writes, writes-tail",
+    draw,
+};
 
 const HEIGHT: f64 = 330.0;
 /// Pixels beside what is drawn.
@@ -68,16 +73,24 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
                   before, to where one request is left. What is faster than the axis goes stands at its lower edge; the numbers have it." }
     })];
     for (at, group) in source.groups.iter().enumerate() {
-        let (curves, missing) = latency::curves(source, group);
-        any |= !curves.is_empty();
-        let mut own = charts(&curves);
+        let mut own = Vec::new();
+        let mut summary = Vec::new();
+        let mut missing = Vec::new();
+        for &side in latency::sides(group) {
+            let (curves, why) = latency::curves(source, group, side);
+            any |= !curves.is_empty();
+            own.extend(charts(&curves, side));
+            summary.extend(medians(&curves, side));
+            // What is wrong with a trial's report is wrong of both sides.
+            missing.extend(why.into_iter().filter(|why| !missing.contains(why)).collect::<Vec<_>>());
+        }
         if !missing.is_empty() {
             own.push(Piece::Words(html! { ul.failures { @for sentence in &missing { li { (sentence) } } } }));
         }
         pieces.push(Piece::Section(Section {
             name: group.name.clone(),
             title: group.title(),
-            summary: medians(&curves),
+            summary: summary.join("; "),
             open: at == striking,
             cell: group.cell.clone(),
             pieces: own,
@@ -91,18 +104,36 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
 }
 
 /// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median of the seeds' that verdicts are of.
-fn medians(curves: &[Curve]) -> String {
+fn medians(curves: &[Curve], side: Side) -> Option<String> {
     let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.at(99.0)?.of_all)));
     let told: Vec<String> = curves.iter().filter_map(p99).collect();
-    if told.is_empty() { String::new() } else { format!("p99 of all seeds together: {}", told.join(" · ")) }
+    let whose = match side {
+        Side::All => "p99 of all seeds together",
+        Side::Reads => "p99 of reads, all seeds together",
+        Side::Writes => "p99 of writes",
+    };
+    (!told.is_empty()).then(|| format!("{whose}: {}", told.join(" · ")))
 }
 
-fn charts(curves: &[Curve]) -> Vec<Piece> {
+fn charts(curves: &[Curve], side: Side) -> Vec<Piece> {
     if curves.is_empty() {
         return Vec::new();
     }
     let views = [(RANGE, Curve::range as fn(&Curve) -> _), (TAIL, Curve::tail)];
-    views.into_iter().map(|(view, points)| Piece::Chart(chart(curves, &view, points))).collect()
+    views.into_iter().map(|(view, points)| Piece::Chart(chart(curves, &view.of(side), points))).collect()
+}
+
+impl View {
+    fn of(self, side: Side) -> Self {
+        let [kind, title] = match (side, self.kind == RANGE.kind) {
+            (Side::All, _) => return self,
+            (Side::Reads, true) => ["reads", "Latency of all reads"],
+            (Side::Reads, false) => ["reads-tail", "The slowest reads"],
+            (Side::Writes, true) => ["writes", "Latency of all writes"],
+            (Side::Writes, false) => ["writes-tail", "The slowest writes"],
+        };
+        Self { kind, title, ..self }
+    }
 }
 
 fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point>) -> Chart {

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use disklab_collect::closing::Device;
-use disklab_collect::sample::MEASURED_PHASE;
 use disklab_collect::{Sample, Spread};
 use disklab_compare::separation::{Fact, Separation, Side, separation};
 use disklab_compare::{Metric, answer};
@@ -137,7 +136,7 @@ impl<'a> Recorded<'a> {
 fn queued(choice: &Choice) -> Vec<f64> {
     let of = |record: &Record, outcome: &Outcome| {
         let closing = disks::closing(record, outcome)?;
-        let devices = &closing.phase(MEASURED_PHASE)?.devices;
+        let devices = closing.measured()?.devices;
         let requests: u64 = devices.iter().map(Device::requests).sum();
         let queued: u64 = devices.iter().map(|it| it.wait.0.saturating_sub(it.service.0)).sum();
         (requests > 0).then(|| queued as f64 / requests as f64)

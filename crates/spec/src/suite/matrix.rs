@@ -2,20 +2,24 @@
 
 use disklab_units::{Nanos, Seed};
 
-use super::{Axis, Span, Suite, Values};
+use super::{Axis, SET, Span, Suite, Values, fit, metric};
 use crate::array::Array;
 use crate::background::{Background, NONE};
 use crate::cache::Cache;
 use crate::device::Device;
-use crate::join::Join;
-use crate::kernel::NEWEST;
+use crate::join::{Filesystem, Join};
+use crate::kernel::{self, NEWEST};
 use crate::lab::Lab;
+use crate::phases::JOBS_WORD;
 use crate::policy::{Policy, PolicyChoice, Wanted};
 use crate::power_cut;
 use crate::read::{Located, Mistake, Mistakes, unknown};
 use crate::scheduler::SchedulerChoice;
 use crate::trial::Trial;
 use crate::workload::Workload;
+
+/// After the name of a workload of many files: with all of them.
+const FULL: &str = "full";
 
 /// What the values of the axes stand for. Empty where the suite does not have an axis.
 #[derive(Default)]
@@ -44,9 +48,11 @@ impl Suite {
         resolved.check_sizes(&mut mistakes);
         resolved.check_times(self, &mut mistakes);
         resolved.check_raw(&mut mistakes);
+        resolved.check_files(&mut mistakes);
         resolved.check_jobs(&self.axes, &mut mistakes);
         resolved.check_backgrounds(&mut mistakes);
         resolved.check_mirrors(&mut mistakes);
+        resolved.check_metrics(self, lab, &mut mistakes);
         if self.power_cut.is_some() {
             resolved.check_power_cut(&mut mistakes);
         }
@@ -54,24 +60,38 @@ impl Suite {
             return Err(Mistakes(mistakes));
         }
         let (cells, resolved) = (cells(&self.axes), &resolved);
+        let (left_out, cells): (Vec<_>, Vec<_>) =
+            cells.into_iter().partition(|cell| resolved.why_left_out(cell).is_some());
+        if let Some((first, background)) = left_out.first().zip(resolved.backgrounds.first())
+            && cells.is_empty()
+        {
+            let why = resolved.why_left_out(first).unwrap_or_default();
+            return Err(background.name.place.mistake(format!("no trial is left: {why}")).into());
+        }
         let with_seed = |seed| cells.iter().filter_map(move |cell| self.trial(resolved, cell, seed));
         Ok(self.seeds.numbers().flat_map(with_seed).collect())
     }
 
+    /// What of the matrix makes no sense and is left out, and why: a sentence for each array and background that do not go
+    /// together. Of a suite with mistakes, nothing.
+    pub fn left_out(&self, lab: &Lab) -> Vec<String> {
+        let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut Vec::new());
+        let mut reasons: Vec<String> =
+            cells(&self.axes).iter().filter_map(|cell| resolved.why_left_out(cell)).collect();
+        let mut seen = std::collections::BTreeSet::new();
+        reasons.retain(|reason| seen.insert(reason.clone()));
+        reasons
+    }
+
     /// `None` where the cell has no array or workload, which no suite that was read lacks.
     fn trial(&self, resolved: &Resolved<'_>, cell: &[(Axis, String)], seed_index: u32) -> Option<Trial> {
-        let value = |axis| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
-        let (array, devices) =
-            resolved.arrays.iter().find(|it| Some(it.value()) == value(Axis::Array)).map(|it| &it.thing)?;
+        let value = |axis| value_of(cell, axis);
+        let (array, devices) = resolved.array(cell)?;
         let workload = resolved.workloads.iter().find(|it| Some(it.value()) == value(Axis::Workload))?;
         let workload = &workload.thing;
         let jobs = value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
         let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
-        let background = resolved
-            .backgrounds
-            .iter()
-            .find(|it| Some(it.value()) == value(Axis::Background))
-            .map(|it| it.thing.clone());
+        let background = resolved.background(cell).cloned();
         let named = resolved.policies.iter().find(|it| Some(it.value()) == value(Axis::Policy));
         // Where a read has no choice, there is nothing to set and nothing to read back.
         let policy = named.filter(|_| array.join.has_read_policy()).map(|it| &it.thing);
@@ -85,8 +105,14 @@ impl Suite {
         needs.dedup();
         let cell = self.visible(cell, named.map(|it| &it.thing.0));
         let limit = workload.startup.as_ref().map(|startup| startup.limit);
+        let limit = limit.or_else(|| Some(workload.phases.as_ref()?.limit()));
+        let unfit = fit::of_workload(&workload, array, devices).or_else(|| {
+            let background = background.as_ref()?;
+            let reason = fit::of_background(background, workload.bytes(), array, devices)?;
+            Some(format!("background `{}`: {reason}", background.name))
+        });
         // What is not fio's has nothing to settle: what is to be settled runs beside it.
-        let settles = workload.is_fio();
+        let settles = workload.is_fio() || workload.fsload.is_some();
         let rotational = devices.iter().any(|device| device.model.rotational());
         Some(Trial {
             id: id(&cell, seed_index),
@@ -107,6 +133,7 @@ impl Suite {
             mount_options: self.mount_options.clone(),
             metadata: self.metadata,
             power_cut: self.power_cut,
+            unfit,
         })
     }
 
@@ -120,6 +147,10 @@ impl Suite {
         };
         visible.map(spelled).collect()
     }
+}
+
+fn value_of(cell: &[(Axis, String)], axis: Axis) -> Option<&str> {
+    cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str())
 }
 
 /// Every combination of values, the last axis varying fastest.
@@ -171,6 +202,31 @@ impl<'a> Resolved<'a> {
         resolved
     }
 
+    /// The array of a cell, with its disks.
+    fn array(&self, cell: &[(Axis, String)]) -> Option<&(&'a Array, Vec<Device>)> {
+        let value = value_of(cell, Axis::Array);
+        self.arrays.iter().find(|it| Some(it.value()) == value).map(|it| &it.thing)
+    }
+
+    fn background(&self, cell: &[(Axis, String)]) -> Option<&Background> {
+        let value = value_of(cell, Axis::Background);
+        self.backgrounds.iter().find(|it| Some(it.value()) == value).map(|it| &it.thing)
+    }
+
+    /// Why a cell has no trials: its background asks of its array what that cannot do.
+    fn why_left_out(&self, cell: &[(Axis, String)]) -> Option<String> {
+        let (array, background) = (self.array(cell)?.0, self.background(cell)?);
+        let snapshots = background.snapshots?;
+        let why = match array.join.filesystem()? {
+            Filesystem::Btrfs if snapshots.replicate_every.is_none() || array.replica.is_some() => {
+                return None;
+            }
+            Filesystem::Btrfs => "its array has no [replica]".to_owned(),
+            other => format!("{other} has no snapshots", other = other.as_str()),
+        };
+        Some(format!("{} on {} is left out: {why}", background.name, array.name))
+    }
+
     fn add(&mut self, axis: Axis, name: &'a Located<String>, ramp: Span, lab: &'a Lab) -> Result<(), String> {
         let value = name.value.as_str();
         match axis {
@@ -187,6 +243,11 @@ impl<'a> Resolved<'a> {
                     .get(base)
                     .ok_or_else(|| unknown("workload", base, names(&lab.workloads)))?;
                 let workload = match way {
+                    Some(FULL) => workload.full().ok_or_else(|| {
+                        format!(
+                            "workload `{base}` has no files that it could have more of: leave `:{FULL}` out"
+                        )
+                    })?,
                     Some(way) => workload.started(way.parse()?).ok_or_else(|| {
                         format!("workload `{base}` is no program that starts: leave `:{way}` out")
                     })?,
@@ -231,8 +292,11 @@ impl<'a> Resolved<'a> {
                 let known = || lab.kernels.iter().map(|kernel| kernel.series.as_str()).chain([NEWEST]);
                 let version_of =
                     |series: &str| value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'));
-                // A path is a kernel that the user built; whether there is one is not for the lab to know.
-                if !value.contains('/') && !known().any(|known| known == value || version_of(known)) {
+                // A path is a kernel that the user built, or what one is built from; whether there is one is not for the
+                // lab to know.
+                if value.contains('/') {
+                    kernel::check_path(value)?;
+                } else if !known().any(|known| known == value || version_of(known)) {
                     return Err(unknown("kernel", value, known()));
                 }
             }
@@ -243,40 +307,68 @@ impl<'a> Resolved<'a> {
     /// The number of jobs is that of one definition.
     fn check_jobs(&self, axes: &[Values], mistakes: &mut Vec<Mistake>) {
         let Some(jobs) = axes.iter().find(|values| values.axis == Axis::Jobs) else { return };
-        let several = self.workloads.iter().filter(|it| it.thing.jobs.len() > 1);
+        let several = self.workloads.iter().filter(|it| it.thing.definitions() > 1);
         for (workload, jobs) in several.zip(jobs.values.first()) {
+            let what = if workload.thing.is_fio() {
+                "[[job]]s, each with its own numjobs"
+            } else {
+                "kinds of threads, each with its own count"
+            };
+            let message = format!("workload `{}` has several {what}: leave `jobs` out", workload.value());
+            mistakes.push(jobs.place.mistake(message));
+        }
+        let is_used =
+            |it: &&Named<'_, Workload>| it.thing.phases.as_ref().is_none_or(|it| it.uses(JOBS_WORD));
+        let unused = self.workloads.iter().filter(|it| !is_used(it));
+        for (workload, jobs) in unused.zip(jobs.values.get(1)) {
             let message = format!(
-                "workload `{}` has several [[job]]s, each with its own numjobs: leave `jobs` out",
+                "no command of workload `{}` has `{JOBS_WORD}`: its results would be the same",
                 workload.value()
             );
             mistakes.push(jobs.place.mistake(message));
         }
     }
 
-    /// A workload's file must fit into each array.
+    /// A workload's files must fit into an array: its trials on others are told of, and not run.
     fn check_sizes(&self, mistakes: &mut Vec<Mistake>) {
         for Named { name, thing: workload } in &self.workloads {
-            for Named { thing: (array, devices), .. } in &self.arrays {
-                let largest = array.largest_file(devices);
-                if workload.bytes() > largest {
-                    let what = if workload.own_files || workload.startup.is_some() {
-                        format!("its files of {} together are", workload.bytes())
-                    } else {
-                        format!("its file of {} is", workload.bytes())
-                    };
-                    let message =
-                        format!("{what} larger than array `{}` holds: {largest} at most", array.name);
-                    mistakes.push(name.place.mistake(message));
-                }
+            let reason =
+                |it: &Named<'_, (&Array, Vec<Device>)>| fit::of_workload(workload, it.thing.0, &it.thing.1);
+            let reasons: Vec<String> = self.arrays.iter().filter_map(reason).collect();
+            if reasons.len() == self.arrays.len() {
+                mistakes.extend(reasons.into_iter().map(|reason| name.place.mistake(reason)));
+            }
+        }
+    }
+
+    /// What is compared must be what something of the suite measures.
+    fn check_metrics(&self, suite: &Suite, lab: &Lab, mistakes: &mut Vec<Mistake>) {
+        let workloads = self.workloads.iter().map(|it| &it.thing);
+        let beside = self.backgrounds.iter().filter_map(|it| it.thing.workload.as_ref());
+        let snapshots = self.backgrounds.iter().any(|it| it.thing.snapshots.is_some());
+        let known = metric::of_workloads(workloads.chain(beside), suite.power_cut.is_some(), snapshots);
+        let all = metric::of_workloads(lab.workloads.values(), true, true);
+        let typed = suite.axes.iter().flat_map(|axis| &axis.values).any(|value| &*value.place.file == SET);
+        let wanted = suite.metrics.iter().cloned().zip(suite.metric_places.iter().cloned());
+        mistakes.extend(metric::check(wanted, &known, &all, typed));
+    }
+
+    /// Many files are a filesystem's.
+    fn check_files(&self, mistakes: &mut Vec<Mistake>) {
+        for Named { name, .. } in self.workloads.iter().filter(|it| it.thing.fsload.is_some()) {
+            let bare = self.arrays.iter().filter(|it| it.thing.0.join.filesystem().is_none());
+            for array in bare {
+                let message = format!("needs a filesystem; array `{}` is a bare device", array.value());
+                mistakes.push(name.place.mistake(message));
             }
         }
     }
 
     /// What takes as long as it is given needs a time, and a film that lasts.
     fn check_times(&self, suite: &Suite, mistakes: &mut Vec<Mistake>) {
-        for Named { name, thing: workload } in self.workloads.iter().filter(|it| it.thing.startup.is_none()) {
+        for Named { name, thing: workload } in self.workloads.iter().filter(|it| !it.thing.ends()) {
             let Some(runtime) = suite.runtime else {
-                let what = "the suite has no `runtime`; only programs that start need none";
+                let what = "the suite has no `runtime`; only programs that start and phases need none";
                 mistakes.push(name.place.mistake(format!("workload `{}`: {what}", name.value)));
                 continue;
             };
@@ -319,28 +411,45 @@ impl<'a> Resolved<'a> {
         }
     }
 
-    /// A background runs on a mounted filesystem, which its trees must fit into, beside the workload's file and once
-    /// more: what a program moves is copied before it is freed.
+    /// A background runs on a mounted filesystem, which its trees must fit into, beside a workload's file: trials where they do
+    /// not are told of, and not run.
     fn check_backgrounds(&self, mistakes: &mut Vec<Mistake>) {
-        let file = self.workloads.iter().map(|it| it.thing.bytes()).max().unwrap_or_default();
+        let files = || self.workloads.iter().map(|it| it.thing.bytes());
+        let (least, most) = (files().min().unwrap_or_default(), files().max().unwrap_or_default());
         for Named { name, thing: background } in &self.backgrounds {
-            for Named { thing: (array, devices), .. } in &self.arrays {
-                if array.join.filesystem().is_none() {
-                    let message = format!("needs a filesystem; array `{}` is a bare device", array.name);
-                    mistakes.push(name.place.mistake(message));
-                    continue;
-                }
-                let own = background.bytes();
-                let (needed, largest) = (file + own, array.largest_file(devices));
-                if needed > largest {
-                    let message = format!(
-                        "its files, {own} with room to move them, and those of {file} are more than array `{}` holds: \
-                         {largest}",
-                        array.name
-                    );
-                    mistakes.push(name.place.mistake(message));
-                }
+            let reason = |file| {
+                let on = move |it: &Named<'_, (&Array, Vec<Device>)>| {
+                    fit::of_background(background, file, it.thing.0, &it.thing.1)
+                };
+                self.arrays.iter().filter_map(on).collect::<Vec<_>>()
+            };
+            if reason(least).len() == self.arrays.len() {
+                mistakes.extend(reason(most).into_iter().map(|reason| name.place.mistake(reason)));
             }
+            for Named { thing: (array, devices), .. } in &self.arrays {
+                self.check_replica(name, background, (array, devices), mistakes);
+            }
+        }
+    }
+
+    /// What is replicated has to fit there, once at least.
+    fn check_replica(
+        &self,
+        name: &Located<String>,
+        background: &Background,
+        (array, devices): (&Array, &[Device]),
+        mistakes: &mut Vec<Mistake>,
+    ) {
+        let replicates = background.snapshots.is_some_and(|snapshots| snapshots.replicate_every.is_some());
+        let Some(replica) = array.replica.as_ref().filter(|_| replicates) else { return };
+        let file = self.workloads.iter().map(|it| it.thing.bytes()).max().unwrap_or_default();
+        let largest = replica.largest_file(devices.get(array.replica_disks()).unwrap_or_default());
+        if file > largest {
+            let message = format!(
+                "files of {file} are more than the replica of array `{}` holds: {largest}",
+                array.name
+            );
+            mistakes.push(name.place.mistake(message));
         }
     }
 

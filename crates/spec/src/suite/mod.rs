@@ -4,7 +4,7 @@
 //! question = "Which btrfs read policy serves which disks?"
 //! seeds = 3                          # trials of each cell
 //! memory = "512 MiB"                 # of the guest
-//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time; not for programs that start
+//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time; not for what ends by itself
 //! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
 //! mount_options = ["noatime"]        # may be left out
 //! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
@@ -29,6 +29,7 @@
 //! has them read before anything is measured.
 
 mod axis;
+mod fit;
 mod matrix;
 pub mod metric;
 mod seeds;
@@ -58,9 +59,11 @@ pub struct Suite {
     baseline: Option<Baseline>,
     /// What is compared, the most important first. Empty: what is usual.
     pub metrics: Vec<String>,
+    /// Where each is written.
+    metric_places: Vec<Place>,
     /// The guest's memory.
     pub memory: Bytes,
-    /// Measured, in virtual time. None: all workloads are programs that start, and take as long as they take.
+    /// Measured, in virtual time. None: all workloads end by themselves, and take as long as they take.
     pub runtime: Option<Span>,
     /// Before it, not measured.
     pub ramp: Span,
@@ -114,6 +117,8 @@ const MOUNT_FLAGS: [&str; 12] = [
     "nodev",
     "noexec",
 ];
+/// What stands for the file where the command line gives the values of an axis.
+const SET: &str = "--set";
 /// How the number of seeds stands among settings. No axis has this name.
 pub const SEEDS_SETTING: &str = "seeds";
 /// A kernel and fio need the first, and hosts have seldom more than the second.
@@ -142,7 +147,8 @@ impl Suite {
             axes,
             seeds: Seeds::first_ones(seeds?),
             baseline: baseline.flatten(),
-            metrics,
+            metric_places: metrics.iter().map(|metric| metric.place.clone()).collect(),
+            metrics: metrics.into_iter().map(|metric| metric.value).collect(),
             memory: memory?,
             runtime: runtime.map_or(Some(None), |runtime| runtime.map(Some))?,
             ramp: ramp.unwrap_or(Some(Span::default()))?,
@@ -191,7 +197,7 @@ impl Suite {
     ///
     /// The ids of trials that remain do not change. A baseline that is not among the new values is dropped.
     pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
-        let place = Place { key: axis.to_owned(), ..Place::of_file("--set") };
+        let place = Place { key: axis.to_owned(), ..Place::of_file(SET) };
         let axis: Axis = axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
         let values = split(axis, values);
         if values.contains(&"") {

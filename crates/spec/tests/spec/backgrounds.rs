@@ -93,7 +93,8 @@ fn a_background_needs_a_filesystem_and_room() {
     assert!(found.contains("axes.background: needs a filesystem; array `alone` is a bare device"), "{found}");
     let large =
         lab_with(&NOISE.replace("filesize = \"1 MiB\"", "filesize = \"1 GiB\"").replace("4 KiB", "64 KiB"));
-    let suite = large.suite("[axes]\n", "[axes]\nbackground = [\"noise\"]\n").unwrap();
+    let pair = "background = [\"noise\"]\narray = [\"pair\"]";
+    let suite = large.suite("array = [\"pair\", \"turning-pair\"]", pair).unwrap();
     let found = large.trials(&suite).unwrap_err();
     assert!(
         found.contains("its files, 12 GiB with room to move them, and those of 1 GiB are more than array `pair` holds: 9 GiB"),
@@ -149,7 +150,7 @@ fn mistakes_in_a_background() {
     let found = mistakes(&NOISE[processes..], "");
     assert_eq!(
         found,
-        "1:1: a background needs a `workload`, or programs, each under a [[process]] of its own"
+        "1:1: a background needs a `workload`, [snapshots], or programs, each under a [[process]] of its own"
     );
 }
 

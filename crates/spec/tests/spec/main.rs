@@ -5,5 +5,7 @@ mod damage;
 mod lab;
 mod matrix;
 mod mistakes;
+mod phases;
 mod programs;
 mod small_lab;
+mod snapshots;

@@ -426,7 +426,7 @@ fn a_file_larger_than_the_array() {
         "workloads/random.toml",
         "summary = \"x\"\nrw = \"read\"\nbs = \"4k\"\nfilesize = \"10 GiB\"\nioengine = \"psync\"\n",
     );
-    let suite = lab.suite("\"turning-pair\"", "\"turning-pair\"").unwrap();
+    let suite = lab.suite("\"pair\", \"turning-pair\"", "\"pair\"").unwrap();
     assert_eq!(
         lab.trials(&suite).unwrap_err(),
         "suites/question.toml:10:13: axes.workload: its file of 10 GiB is larger than array `pair` holds: 9 GiB at most"

@@ -171,7 +171,7 @@ fn mistakes_beside() {
     let lab = lab();
     lab.write("backgrounds/beside.toml", idle);
     let found = lab.relative(&Lab::load(lab.path()).unwrap_err());
-    assert!(found.contains("a background needs a `workload`, or programs"), "{found}");
+    assert!(found.contains("a background needs a `workload`, [snapshots], or programs"), "{found}");
 }
 
 #[test]
@@ -187,6 +187,36 @@ fn what_plays_needs_a_time_and_a_film_that_lasts() {
     // What is not fio's is no background.
     let found = trials("[axes]", "[axes]", &[("background", "film")]).unwrap_err();
     assert!(found.contains("there is no background `film`"), "{found}");
+}
+
+const FILES: &str = "summary = \"files\"\n[fsload]\nscale = 10\n[[fsload.files]]\nname = \"mail\"\ncount = 1000\n\
+                     size = \"16 KiB\"\n[[fsload.threads]]\nname = \"mail\"\nloop = [\"stat\"]\n";
+
+#[test]
+fn many_files_have_a_size_threads_and_a_filesystem() {
+    let lab = lab();
+    lab.write("workloads/files.toml", FILES);
+    let reader = "[[fsload.threads]]\nname = \"reader\"\nloop = [\"stat\"]\n";
+    lab.write("workloads/two.toml", &format!("{FILES}{reader}"));
+    let with = |sets: &[(&str, &str)]| {
+        let mut suite = lab.suite("[axes]", "[axes]")?;
+        for (axis, values) in sets {
+            suite.set(axis, values).map_err(|mistakes| lab.relative(&mistakes))?;
+        }
+        lab.trials(&suite)
+    };
+    let all = with(&[("workload", "files,files:full"), ("policy", "pid"), ("jobs", "3")]).unwrap();
+    let found = |name: &str| {
+        let is_it = |trial: &&Trial| trial.cell.iter().any(|(_, value)| value == name);
+        let trial = all.iter().find(is_it).unwrap();
+        (trial.workload.bytes(), trial.workload.fsload.as_ref().unwrap().thread_count())
+    };
+    assert_eq!(found("files"), (Bytes::kib(16 * 100), 3));
+    assert_eq!(found("files:full"), (Bytes::kib(16 * 1000), 3));
+    let several = with(&[("workload", "two"), ("policy", "pid"), ("jobs", "3")]).unwrap_err();
+    assert!(several.contains("`two` has several kinds of threads, each with its own count"), "{several}");
+    let other = with(&[("workload", "film:full"), ("policy", "pid")]).unwrap_err();
+    assert!(other.contains("`film` has no files that it could have more of"), "{other}");
 }
 
 #[test]
@@ -221,7 +251,7 @@ fn raw_readers_need_one_device_that_is_not_written() {
 #[test]
 fn metrics_and_power_cuts() {
     let with = |line: &str| lab().suite("[axes]", &format!("{line}\n[axes]")).unwrap_err();
-    let found = with("metrics = [\"iops\", \"frames lots\"]");
+    let found = trials("[axes]", "metrics = [\"iops\", \"frames lots\"]\n[axes]", &[]).unwrap_err();
     assert!(
         found.contains("metrics: there is no metric `frames lots`; did you mean `frames lost`?"),
         "{found}"

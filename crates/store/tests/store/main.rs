@@ -27,6 +27,7 @@ fn manifest(trials: &[&str]) -> Manifest {
         sha256: "1".repeat(64),
         config_sha256: "2".repeat(64),
         source: "a package".to_owned(),
+        revision: String::new(),
         compiler: "a compiler".to_owned(),
     });
     manifest.tools.push(Fact::new("fio", "fio-3.33"));

@@ -1,0 +1,310 @@
+//! `disklab bisect`: the first revision of a kernel with which a cell's results are others.
+//!
+//! - `asked`: what is looked for, kept in the bisection's folder so that it can be continued;
+//! - `bench`: a revision, built and measured;
+//! - `ends`: how the good and the bad end differ, and to which of them a step belongs;
+//! - here: the walk, and what is said of it.
+
+mod asked;
+mod bench;
+mod ends;
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+
+use disklab_compare::Metric;
+use disklab_kernels::{Answer, Bisection, Next, Revision};
+use disklab_spec::suite::Seeds;
+use serde::Serialize;
+
+use crate::compare::{axis_value, chance, share};
+use crate::exit::{Exit, Failure};
+use crate::home::{Home, from_here};
+use crate::plan::Jobs;
+use crate::screen::{Paint, Screen};
+use crate::{records, signals, words};
+use asked::{Asked, Judged};
+use bench::{Bench, Built};
+use ends::{Ends, Side};
+
+/// Find the revision of a kernel that made a cell of a suite better or worse, by git bisect.
+///
+/// Each step builds a revision, runs the cell with it and says whether it is like the good end or like the bad one; where
+/// that is open, with more seeds. What does not build or boot is skipped. The tree is never changed: git bisect works in a
+/// repository of its own that borrows the tree's objects. First it is seen that the ends differ at all; where all trials of
+/// the bad end fail and none of the good one's, what is looked for is the failure. Records of all steps are kept in
+/// ./records/bisect-<suite>-<date>-<time>. Exit status: 0 found, 2 the ends do not differ, 4 it could not be decided.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The kernel's git repository.
+    #[arg(long, value_name = "TREE", default_value = ".")]
+    kernel: PathBuf,
+
+    /// A revision before the change.
+    #[arg(long, value_name = "REV", required_unless_present = "resume")]
+    good: Option<String>,
+
+    /// One after it.
+    #[arg(long, value_name = "REV", required_unless_present = "resume")]
+    bad: Option<String>,
+
+    /// A suite of the lab by its name, or the path of a suite's file.
+    #[arg(long, required_unless_present = "resume")]
+    suite: Option<String>,
+
+    /// A value of the cell; once for each axis of which the suite has several.
+    #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
+    cell: Vec<(String, String)>,
+
+    /// What is compared [default: what the suite names first, or else iops].
+    #[arg(long)]
+    metric: Option<Metric>,
+
+    /// The most seeds of a step; fewer where they decide.
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    seeds: u32,
+
+    /// Chance that a step, or that the ends differ, is told wrongly.
+    #[arg(long, default_value_t = 0.05, value_parser = chance)]
+    alpha: f64,
+
+    /// By so much the ends have to differ.
+    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share)]
+    smallest_effect: f64,
+
+    #[command(flatten)]
+    jobs: Jobs,
+
+    /// The bisection's folder. One that exists is continued.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Continue a bisection, by its name in ./records or by its path.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["good", "bad", "suite", "cell", "out", "kernel"])]
+    resume: Option<String>,
+}
+
+pub fn bisect(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let stop = signals::watch()?;
+    let (folder, asked) = begin(args, &home)?;
+    let bench = Bench { home: &home, asked: &asked, folder: &folder, jobs: args.jobs.get(), stop, screen };
+    let told = walk(&bench);
+    if told.is_err() && stop.load(Ordering::Relaxed) {
+        screen.remark(&format!("to continue: disklab bisect --resume {}", from_here(&folder).display()));
+    }
+    told?.tell(&bench, screen)
+}
+
+/// The folder, and what is looked for in it: as it was begun, or begun now.
+fn begin(args: &Args, home: &Home) -> Result<(PathBuf, Asked), Failure> {
+    let begun = match (&args.resume, &args.out) {
+        (Some(name), _) => Some(records::find(name)?),
+        (None, Some(out)) if Asked::is_in(out) => Some(out.clone()),
+        _ => None,
+    };
+    if let Some(folder) = begun {
+        let asked = Asked::read(&folder)?;
+        return Ok((folder, asked));
+    }
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let find = |name: &Option<String>| Revision::find(&args.kernel, &text(name));
+    let (good, bad) = (find(&args.good)?, find(&args.bad)?);
+    let asked = Asked {
+        suite: text(&args.suite),
+        set: args.cell.iter().map(|(axis, value)| format!("{axis}={value}")).collect(),
+        repository: good.repository.clone(),
+        good: good.commit.clone(),
+        bad: bad.commit.clone(),
+        metric: args.metric.as_ref().map(|metric| metric.name().to_owned()),
+        seeds: args.seeds,
+        alpha: args.alpha,
+        smallest_effect: args.smallest_effect,
+    };
+    // Mistakes are told before there is a folder.
+    Bisection::in_order(&good, &bad)?;
+    asked.looks()?;
+    let question = asked.question(home, &good.commit)?;
+    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
+    let name = format!("bisect-{}-{now}", question.suite.name);
+    let folder = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
+    asked.write(&folder)?;
+    Ok((folder, asked))
+}
+
+/// How it ended.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Found {
+    First {
+        commit: String,
+        subject: String,
+    },
+    Among(Vec<String>),
+    /// The ends are the same.
+    Nothing(String),
+    /// Whether the ends differ could not be decided.
+    Undecided(String),
+}
+
+fn walk(bench: &Bench) -> Result<Found, Failure> {
+    let (asked, screen) = (bench.asked, bench.screen);
+    let mut bisection = Bisection::begin(&asked.good()?, &asked.bad()?, &bench.folder.join("git"))?;
+    let ends = match ends(bench)? {
+        Ok(ends) => ends,
+        Err(found) => return Ok(found),
+    };
+    screen.remark(&ends.in_words(&asked.metric(bench.home)?));
+    let mut known = Judged::all(bench.folder)?;
+    let mut number = 0;
+    while let Next::Judge { revision, more } = bisection.next().clone() {
+        number += 1;
+        let before = known.iter().find(|it| it.commit == revision.commit).cloned();
+        let judged = if let Some(judged) = before {
+            judged
+        } else {
+            let judged = judge(bench, &ends, &known, &revision)?;
+            judged.note(bench.folder)?;
+            known.push(judged.clone());
+            judged
+        };
+        let of = more.map_or_else(String::new, |more| format!(" of about {}", number + more));
+        let (commit, subject) = (Revision::short(&revision.commit), revision.subject()?);
+        screen.remark(&format!("step {number}{of}: {commit} ({subject}): {}", judged.in_words()));
+        bisection.tell(&revision, judged.answer())?;
+    }
+    Ok(match bisection.next() {
+        Next::Among(revisions) => {
+            let line = |it: &Revision| Ok(format!("{} {}", it.commit, it.subject()?));
+            Found::Among(revisions.iter().map(line).collect::<Result<_, Failure>>()?)
+        }
+        Next::First(first) | Next::Judge { revision: first, .. } => {
+            Found::First { commit: first.commit.clone(), subject: first.subject()? }
+        }
+    })
+}
+
+/// Both ends, with as many seeds as it takes to see how they differ; where they do not, that is the end of it.
+fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
+    let asked = bench.asked;
+    let [good, bad] = [("good", asked.good()?), ("bad", asked.bad()?)].map(|(side, revision)| {
+        match bench.build(&revision)? {
+            Built::Kernel(kernel) => Ok((side, revision, kernel)),
+            Built::Not(why) => Err(Failure::cannot(format!(
+                "the {side} end, {}, does not build: {why}\nWhat to do: take another revision near it",
+                Revision::short(&revision.commit)
+            ))),
+        }
+    });
+    let ((_, good, kernel), (_, bad, other)) = (good?, bad?);
+    if kernel.sha256 == other.sha256 {
+        let what =
+            "both ends build the same program: nothing that the guest is built from was changed between them";
+        return Ok(Err(Found::Nothing(what.to_owned())));
+    }
+    let (looks, alpha) = asked.looks()?;
+    for &upto in &looks {
+        let (first, second) = (bench.measure(&good, &kernel, upto)?, bench.measure(&bad, &other, upto)?);
+        match Ends::of(&first, &second, asked, &asked.metric(bench.home)?, alpha)? {
+            ends::Seen::Apart(ends) => return Ok(Ok(ends)),
+            ends::Seen::Alike(what) => return Ok(Err(Found::Nothing(what))),
+            ends::Seen::Open(what) if Some(&upto) == looks.last() => {
+                return Ok(Err(Found::Undecided(what)));
+            }
+            ends::Seen::Open(_) => {}
+        }
+    }
+    Ok(Err(Found::Undecided("no seed was looked at".to_owned())))
+}
+
+fn judge(bench: &Bench, ends: &Ends, known: &[Judged], revision: &Revision) -> Result<Judged, Failure> {
+    let judged =
+        |answer: Answer, why: String, program: &str| Judged::new(&revision.commit, answer, why, program);
+    let kernel = match bench.build(revision)? {
+        Built::Kernel(kernel) => kernel,
+        Built::Not(why) => {
+            let first = why.lines().next().unwrap_or_default();
+            return Ok(judged(Answer::Skip, format!("it does not build: {first}"), ""));
+        }
+    };
+    // Most commits change nothing that a guest is built from.
+    if let Some(same) = known.iter().find(|it| it.program == kernel.sha256) {
+        let why = format!("the same program as {}", Revision::short(&same.commit));
+        return Ok(judged(same.answer(), why, &kernel.sha256));
+    }
+    let asked = bench.asked;
+    for (end, answer) in [(asked.good()?, Answer::Good), (asked.bad()?, Answer::Bad)] {
+        if let Built::Kernel(other) = bench.build(&end)?
+            && other.sha256 == kernel.sha256
+        {
+            return Ok(judged(answer, "the same program as that end".to_owned(), &kernel.sha256));
+        }
+    }
+    let (looks, alpha) = asked.looks()?;
+    let mut open = String::new();
+    for &upto in &looks {
+        let step = bench.measure(revision, &kernel, upto)?;
+        let good = bench.measure_end(&asked.good()?, upto)?;
+        match ends.side(&step, &good, &asked.metric(bench.home)?, alpha)? {
+            Side::Like(answer, why) => return Ok(judged(answer, why, &kernel.sha256)),
+            Side::Open(why) => open = why,
+        }
+    }
+    Ok(judged(Answer::Skip, format!("still open after {} seeds: {open}", asked.seeds), &kernel.sha256))
+}
+
+impl Found {
+    fn tell(&self, bench: &Bench, screen: &Screen) -> Result<Exit, Failure> {
+        let exit = match self {
+            Self::First { .. } => Exit::Ok,
+            Self::Nothing(_) => Exit::Mistaken,
+            Self::Among(_) | Self::Undecided(_) => Exit::Undecided,
+        };
+        let steps = Judged::all(bench.folder)?;
+        if screen.json {
+            screen.json(&serde_json::json!({
+                "folder": bench.folder,
+                "asked": bench.asked,
+                "steps": steps,
+                "end": self,
+            }))?;
+            return Ok(exit);
+        }
+        let mut out = screen.out();
+        match self {
+            Self::First { commit, subject } => {
+                writeln!(
+                    out,
+                    "{}",
+                    screen.paint(&format!("{commit} is the first bad commit"), Paint::Strong)
+                )?;
+                writeln!(out, "    {subject}")?;
+            }
+            Self::Among(lines) => {
+                writeln!(
+                    out,
+                    "the first bad commit is one of these; all but one of them could not be judged:"
+                )?;
+                lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
+            }
+            Self::Nothing(what) => {
+                writeln!(out, "the ends do not differ: {what}")?;
+                writeln!(out, "what to do: another cell or metric, or ends that are farther apart")?;
+            }
+            Self::Undecided(what) => {
+                writeln!(out, "whether the ends differ is undecided: {what}")?;
+                writeln!(out, "what to do: more seeds (--seeds), or another cell or metric")?;
+            }
+        }
+        let judged = words::count(steps.len(), "step");
+        writeln!(out, "{judged}; their records: {}", from_here(bench.folder).display())?;
+        out.flush()?;
+        Ok(exit)
+    }
+}
+
+/// Seeds up to this one.
+const fn first_seeds(number: u32) -> Seeds {
+    Seeds::first_ones(number)
+}

@@ -1,0 +1,204 @@
+//! What a bisection looks for, and what its steps found: two files in its folder, from which it is continued.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use disklab_compare::Metric;
+use disklab_kernels::{Answer, Revision};
+use disklab_spec::suite::Axis;
+use disklab_stats::Looks;
+use serde::{Deserialize, Serialize};
+
+use super::first_seeds;
+use crate::exit::Failure;
+use crate::home::Home;
+use crate::question::{Overrides, Question};
+use crate::whole_file;
+
+const ASKED: &str = "bisect.toml";
+const STEPS: &str = "steps.jsonl";
+
+/// `bisect.toml`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Asked {
+    pub suite: String,
+    /// The cell, as settings of the suite.
+    pub set: Vec<String>,
+    pub repository: PathBuf,
+    /// Commits.
+    pub good: String,
+    pub bad: String,
+    pub metric: Option<String>,
+    /// At most.
+    pub seeds: u32,
+    pub alpha: f64,
+    pub smallest_effect: f64,
+}
+
+/// A line of `steps.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judged {
+    pub commit: String,
+    verdict: String,
+    why: String,
+    /// SHA-256 of the kernel; empty where it did not build.
+    pub program: String,
+}
+
+impl Asked {
+    pub fn is_in(folder: &Path) -> bool {
+        folder.join(ASKED).is_file()
+    }
+
+    pub fn read(folder: &Path) -> Result<Self, Failure> {
+        let path = folder.join(ASKED);
+        let text = fs::read_to_string(&path).map_err(|error| {
+            Failure::mistaken(format!("{} is no bisection: {}: {error}", folder.display(), path.display()))
+        })?;
+        toml::from_str(&text)
+            .map_err(|wrong| Failure::mistaken(format!("{}: {}", path.display(), wrong.message())))
+    }
+
+    /// Begins a folder; one that has something else in it is refused.
+    pub fn write(&self, folder: &Path) -> Result<(), Failure> {
+        let used = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
+        if used {
+            let what = format!(
+                "--out: {} holds something that is no bisection; name a new folder",
+                folder.display()
+            );
+            return Err(Failure::mistaken(what));
+        }
+        fs::create_dir_all(folder)
+            .map_err(|error| Failure::cannot(format!("cannot create {}: {error}", folder.display())))?;
+        let text = toml::to_string(self).map_err(|error| Failure::cannot(error.to_string()))?;
+        whole_file::write(&folder.join(ASKED), |out| Ok(out.write_all(text.as_bytes())?))
+    }
+
+    pub fn good(&self) -> Result<Revision, Failure> {
+        Ok(Revision::find(&self.repository, &self.good)?)
+    }
+
+    pub fn bad(&self) -> Result<Revision, Failure> {
+        Ok(Revision::find(&self.repository, &self.bad)?)
+    }
+
+    /// After which seeds it is looked, and with what alpha each time.
+    pub fn looks(&self) -> Result<(Vec<u32>, f64), Failure> {
+        let looks = Looks::plan(self.seeds as usize, self.alpha)
+            .map_err(|error| Failure::mistaken(format!("--seeds {}: {error}", self.seeds)))?;
+        let at = looks.at().iter().filter_map(|&at| u32::try_from(at).ok());
+        Ok((at.collect(), looks.alpha()))
+    }
+
+    /// The cell with the kernel of a commit, and all seeds that a step may take.
+    pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
+        let kernel = Axis::Kernel.as_str();
+        if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
+            return Err(Failure::mistaken("--cell kernel=...: kernels are what is bisected; leave it out"));
+        }
+        let kernel = format!("{kernel}={}@{}", self.repository.display(), Revision::short(commit));
+        let set = self.set.iter().cloned().chain([kernel]);
+        let question = Question::ask(&home.lab, &self.suite, &Overrides::of(set, first_seeds(self.seeds))?)?;
+        let several: Vec<String> = question
+            .suite
+            .axes()
+            .iter()
+            .filter(|axis| axis.values.len() > 1)
+            .map(|axis| {
+                let values: Vec<&str> = axis.values.iter().map(|value| value.value.as_str()).collect();
+                format!("\n  --cell {}=... one of {}", axis.axis, values.join(", "))
+            })
+            .collect();
+        if several.is_empty() {
+            return Ok(question);
+        }
+        let what = "one cell is bisected, and the suite has several; give with it";
+        Err(Failure::mistaken(format!("{what}{}", several.concat())))
+    }
+
+    pub fn metric(&self, home: &Home) -> Result<Metric, Failure> {
+        if let Some(name) = &self.metric {
+            return Ok(Metric::of_name(name));
+        }
+        let suite = home.lab.suite(&self.suite)?;
+        Ok(suite.metrics.first().map_or(Metric::Iops, |name| Metric::of_name(name)))
+    }
+}
+
+impl Judged {
+    /// What was judged before; a line that was not written whole is as if it were not there.
+    pub fn all(folder: &Path) -> Result<Vec<Self>, Failure> {
+        let path = folder.join(STEPS);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(Failure::cannot(format!("cannot read {}: {error}", path.display()))),
+        }
+    }
+
+    pub fn note(&self, folder: &Path) -> Result<(), Failure> {
+        let path = folder.join(STEPS);
+        let line = serde_json::to_string(self)?;
+        let append = || {
+            let mut file = fs::File::options().create(true).append(true).open(&path)?;
+            // A line before it may have been torn.
+            writeln!(file, "\n{line}")?;
+            file.sync_all()
+        };
+        append().map_err(|error| Failure::cannot(format!("cannot write {}: {error}", path.display())))
+    }
+
+    pub fn new(commit: &str, answer: Answer, why: String, program: &str) -> Self {
+        let verdict = match answer {
+            Answer::Good => "good",
+            Answer::Bad => "bad",
+            Answer::Skip => "skip",
+        };
+        Self { commit: commit.to_owned(), verdict: verdict.to_owned(), why, program: program.to_owned() }
+    }
+
+    pub fn answer(&self) -> Answer {
+        match self.verdict.as_str() {
+            "good" => Answer::Good,
+            "bad" => Answer::Bad,
+            _ => Answer::Skip,
+        }
+    }
+
+    pub fn in_words(&self) -> String {
+        format!("{}, {}", self.verdict, self.why)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bisection_is_read_as_it_was_written_but_for_a_torn_step() {
+        let place = tempfile::tempdir().expect("a folder");
+        let folder = place.path().join("bisect");
+        let asked = Asked {
+            suite: "smoke".to_owned(),
+            set: vec!["policy=pid".to_owned()],
+            repository: "/src/linux".into(),
+            good: "1".repeat(40),
+            bad: "2".repeat(40),
+            metric: None,
+            seeds: 12,
+            alpha: 0.05,
+            smallest_effect: 0.02,
+        };
+        asked.write(&folder).expect("written");
+        assert_eq!(Asked::read(&folder).expect("read"), asked);
+        let judged = |commit: &str| Judged::new(commit, Answer::Skip, "it does not build".to_owned(), "");
+        judged("a").note(&folder).expect("room");
+        let mut file = fs::File::options().append(true).open(folder.join(STEPS)).expect("there");
+        write!(file, "{{\"commit\":\"to").expect("room");
+        judged("b").note(&folder).expect("room");
+        assert_eq!(Judged::all(&folder).expect("read"), [judged("a"), judged("b")]);
+        assert!(asked.write(&folder).is_err(), "there is one already");
+    }
+}

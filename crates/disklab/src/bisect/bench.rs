@@ -1,0 +1,98 @@
+//! A revision on the bench: built, and measured in one cell with as many seeds as are asked for.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use disklab_exec::run::{Event, Run};
+use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
+use disklab_spec::Trial;
+use disklab_store::{Record, Retry};
+
+use super::asked::Asked;
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::kernel::progress;
+use crate::run::progress::Progress;
+use crate::run::{manifest, ready};
+use crate::screen::Screen;
+
+pub struct Bench<'a> {
+    pub home: &'a Home,
+    pub asked: &'a Asked,
+    /// The bisection's; a record for each commit is below it.
+    pub folder: &'a Path,
+    pub jobs: usize,
+    pub stop: &'static AtomicBool,
+    pub screen: &'a Screen,
+}
+
+/// What came of a build.
+pub enum Built {
+    Kernel(Box<Kernel>),
+    /// Why it cannot be built.
+    Not(String),
+}
+
+impl Bench<'_> {
+    /// An error is one of this machine, and not of the revision.
+    pub fn build(&self, revision: &Revision) -> Result<Built, Failure> {
+        let cache = &Cache::open()?;
+        let (jobs, stop) = (self.jobs, self.stop);
+        let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
+        let mut progress = progress::Progress::new(self.screen);
+        let built = maker.from(&Source::Revision(revision.clone()), &mut |step| progress.step(step));
+        progress.end();
+        match built {
+            Ok(built) => Ok(Built::Kernel(Box::new(built.kernel))),
+            Err(
+                error @ (Error::Make { .. }
+                | Error::Patch { .. }
+                | Error::LostConfig { .. }
+                | Error::WouldOverwrite { .. }
+                | Error::NotASource { .. }),
+            ) => Ok(Built::Not(error.to_string())),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The record of a commit, with the seeds up to this one.
+    pub fn measure(&self, revision: &Revision, kernel: &Kernel, upto: u32) -> Result<Record, Failure> {
+        let question = self.asked.question(self.home, &revision.commit)?;
+        let name = question.trials.first().map(|trial| trial.kernel.clone()).unwrap_or_default();
+        let kernels = BTreeMap::from([(name, kernel.clone())]);
+        let run = ready::with(kernels, Cache::open()?, &question.trials, self.jobs, self.stop)?;
+        let manifest = manifest::describe(self.home, &question, &run)?;
+        let folder = self.folder.join(Revision::short(&revision.commit));
+        let writer = if folder.exists() {
+            Record::resume(&folder, &manifest, Retry::Nothing)?.0
+        } else {
+            Record::create_at(&folder, &manifest)?
+        };
+        let wanted = |trial: &&Trial| trial.seed_index <= upto;
+        let trials: Vec<Trial> = question.trials.iter().filter(wanted).cloned().collect();
+        self.carry_out(&run, &trials, &writer)?;
+        drop(writer);
+        Ok(Record::open(&folder)?)
+    }
+
+    /// The record of an end, which was built before.
+    pub fn measure_end(&self, revision: &Revision, upto: u32) -> Result<Record, Failure> {
+        match self.build(revision)? {
+            Built::Kernel(kernel) => self.measure(revision, &kernel, upto),
+            Built::Not(why) => Err(Failure::cannot(why)),
+        }
+    }
+
+    fn carry_out(&self, run: &Run, trials: &[Trial], writer: &disklab_store::Writer) -> Result<(), Failure> {
+        let progress = Progress::new(self.screen, trials, &writer.remaining(), run.jobs, None);
+        let events = &|event: Event| progress.event(&event);
+        let done = run.carry_out(trials, writer, events);
+        progress.end();
+        done?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failure::Said { exit: Exit::Interrupted, message: "interrupted".to_owned() });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! How the good and the bad end differ, and to which of them a step belongs.
+//!
+//! In numbers: the middle between the ends, on the scale of ratios, is the border, and a step belongs to an end where it is
+//! certain on which side of the border it is. So a step that is neither like the one nor like the other is decided too, and
+//! what is left open are steps at the border itself.
+
+use disklab_compare::{Change, Contest, Metric, Trust, across, answer, measured};
+use disklab_kernels::Answer;
+use disklab_stats::{Estimate, Finding, Rule, Verdict};
+use disklab_store::{Record, Status};
+use disklab_units::prose::count;
+
+use super::asked::Asked;
+use crate::exit::Failure;
+
+/// What a look at both ends has shown.
+pub enum Seen {
+    Apart(Ends),
+    /// It is certain that they are the same.
+    Alike(String),
+    /// More seeds may tell.
+    Open(String),
+}
+
+/// How they differ.
+#[derive(Debug)]
+pub enum Ends {
+    Numbers {
+        /// Of the bad end, against the good one.
+        change: Change,
+        better: bool,
+        /// As the logarithm of the ratio to the good end.
+        middle: f64,
+    },
+    /// All trials of the bad end fail, and none of the good one's.
+    Failure { reason: String },
+}
+
+/// What a look at a step has shown.
+#[derive(Debug, PartialEq)]
+pub enum Side {
+    Like(Answer, String),
+    Open(String),
+}
+
+/// What became of a record's trials so far.
+struct Ran {
+    ok: usize,
+    failed: usize,
+    /// Why the first of those that failed did.
+    reason: String,
+}
+
+impl Ran {
+    fn of(record: &Record) -> Self {
+        let mut ran = Self { ok: 0, failed: 0, reason: String::new() };
+        for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
+            if outcome.status == Status::Ok {
+                ran.ok += 1;
+            } else {
+                if ran.failed == 0 {
+                    ran.reason = outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string());
+                }
+                ran.failed += 1;
+            }
+        }
+        ran
+    }
+}
+
+impl Ends {
+    pub fn of(
+        good: &Record,
+        bad: &Record,
+        asked: &Asked,
+        metric: &Metric,
+        alpha: f64,
+    ) -> Result<Seen, Failure> {
+        let (first, second) = (Ran::of(good), Ran::of(bad));
+        if first.ok == 0 {
+            let what =
+                "no trial of the good end gave a result, so that there is nothing to hold others against";
+            return Err(Failure::cannot(format!("{what}: {}", first.reason)));
+        }
+        if second.ok == 0 {
+            return Ok(if first.failed == 0 {
+                Seen::Apart(Self::Failure { reason: second.reason })
+            } else {
+                Seen::Open("all trials of the bad end fail, and some of the good one's".to_owned())
+            });
+        }
+        let contests = contests(good, bad)?;
+        measured(&contests, std::slice::from_ref(metric))?;
+        let Some((contest, finding)) = found(&contests, metric, alpha) else {
+            return Ok(Seen::Open("too few trials of both ends have a result".to_owned()));
+        };
+        let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
+        let better = metric.better(contest.outcomes());
+        let rule = Rule::new(alpha, asked.smallest_effect, better).map_err(Failure::mistaken)?;
+        let estimate = finding.estimate();
+        let change = Change::of(Estimate { value: estimate, interval });
+        let what = format!("{} of the bad end is {}", metric.name(), in_words(change, contest));
+        Ok(match rule.verdict(interval) {
+            verdict @ (Verdict::Better | Verdict::Worse) => Seen::Apart(Self::Numbers {
+                change,
+                better: verdict == Verdict::Better,
+                middle: estimate / 2.0,
+            }),
+            Verdict::Same => Seen::Alike(what),
+            Verdict::Undecided => Seen::Open(what),
+        })
+    }
+
+    /// For whoever waits for the steps.
+    pub fn in_words(&self, metric: &Metric) -> String {
+        match self {
+            Self::Numbers { change, better, .. } => {
+                let what = if *better { "better: what is looked for is what made it so" } else { "worse" };
+                let (change, interval) = answer::change_and_interval(Some(*change));
+                format!("the bad end is {what}; {}: {change} ({interval})", metric.name())
+            }
+            Self::Failure { reason } => format!("what is looked for is why trials fail: {reason}"),
+        }
+    }
+
+    pub fn side(&self, step: &Record, good: &Record, metric: &Metric, alpha: f64) -> Result<Side, Failure> {
+        let ran = Ran::of(step);
+        let Self::Numbers { middle, .. } = self else {
+            return Ok(by_failure(&ran));
+        };
+        if ran.ok == 0 {
+            return Ok(Side::Like(Answer::Skip, format!("its trials fail: {}", ran.reason)));
+        }
+        let contests = contests(good, step)?;
+        let Some((contest, finding)) = found(&contests, metric, alpha) else {
+            return Ok(Side::Open("too few trials have a result".to_owned()));
+        };
+        let interval = finding.interval(alpha).map_err(Failure::mistaken)?;
+        let change = Change::of(Estimate { value: finding.estimate(), interval });
+        Ok(by_border(&finding, *middle, alpha, in_words(change, contest)))
+    }
+}
+
+fn by_failure(ran: &Ran) -> Side {
+    match (ran.ok, ran.failed) {
+        (0, _) => Side::Like(Answer::Bad, ran.reason.clone()),
+        (ok, 0) => Side::Like(Answer::Good, format!("{} without a failure", count(ok, "trial"))),
+        (ok, failed) => Side::Open(format!("{failed} of {} fail", count(ok + failed, "trial"))),
+    }
+}
+
+fn by_border(finding: &Finding, middle: f64, alpha: f64, why: String) -> Side {
+    let tails = finding.tails(middle);
+    let (beyond, within) =
+        if middle > 0.0 { (tails.greater, tails.less) } else { (tails.less, tails.greater) };
+    if beyond <= alpha {
+        Side::Like(Answer::Bad, why)
+    } else if within <= alpha {
+        Side::Like(Answer::Good, why)
+    } else {
+        Side::Open(why)
+    }
+}
+
+fn contests<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<Contest<'a>>, Failure> {
+    Ok(across((good, other), "kernel", Trust::Sound)?)
+}
+
+/// What the one contest says; `None` of too few trials.
+fn found<'a, 'b>(
+    contests: &'b [Contest<'a>],
+    metric: &Metric,
+    alpha: f64,
+) -> Option<(&'b Contest<'a>, Finding)> {
+    let contest = contests.first()?;
+    let values = contest.values(metric);
+    let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
+    Some((contest, finding(&values.treatment, &values.baseline, alpha).ok()?))
+}
+
+/// `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`
+fn in_words(change: Change, contest: &Contest) -> String {
+    let (change, interval) = answer::change_and_interval(Some(change));
+    format!("{change} ({interval}) against the good end, {}", count(contest.treatments.len(), "seed"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(factor: f64, middle: f64) -> Option<Answer> {
+        let good: Vec<f64> = (0..6).map(|seed| 1000.0 + f64::from(seed)).collect();
+        let noise = |seed: usize| 1.0 + 0.002 * (seed as f64 - 2.5) / 2.5;
+        let step: Vec<f64> =
+            good.iter().enumerate().map(|(seed, value)| value * factor * noise(seed)).collect();
+        let finding = Finding::paired(&step, &good, 0.05).expect("enough");
+        match by_border(&finding, middle, 0.05, String::new()) {
+            Side::Like(answer, _) => Some(answer),
+            Side::Open(_) => None,
+        }
+    }
+
+    #[test]
+    fn a_step_belongs_to_the_end_on_whose_side_of_the_middle_it_is() {
+        // Bad is a fifth less, then a fifth more.
+        for bad in [0.8_f64, 1.2] {
+            let middle = bad.ln() / 2.0;
+            assert_eq!(side(1.0, middle), Some(Answer::Good), "{bad}");
+            assert_eq!(side(bad, middle), Some(Answer::Bad), "{bad}");
+            assert_eq!(side(bad * bad, middle), Some(Answer::Bad), "beyond the bad end");
+            assert_eq!(side(1.0 / bad, middle), Some(Answer::Good), "beyond the good end");
+            assert_eq!(side(middle.exp(), middle), None, "at the border");
+        }
+    }
+
+    #[test]
+    fn where_failures_are_looked_for_they_are_what_counts() {
+        let ran = |ok, failed| Ran { ok, failed, reason: "panic".to_owned() };
+        assert_eq!(by_failure(&ran(0, 3)), Side::Like(Answer::Bad, "panic".to_owned()));
+        assert_eq!(by_failure(&ran(3, 0)), Side::Like(Answer::Good, "3 trials without a failure".to_owned()));
+        assert!(matches!(by_failure(&ran(2, 1)), Side::Open(_)));
+    }
+}

@@ -1,0 +1,60 @@
+//! A trial's phases: how long each took, and what of it each disk did.
+
+use disklab_collect::closing::{Closing, Device};
+use disklab_compare::answer;
+use disklab_guest::phases::{STEP, Went};
+use disklab_spec::suite::metric::BANDWIDTH;
+use disklab_store::Outcome;
+use disklab_units::Nanos;
+use serde_json::Value;
+
+use crate::table::{Side, Table};
+
+/// A row for each phase that began; none where the workload has no phases. Shares are of all disks in their order, per cent.
+pub fn table(steps: &[Value], outcome: &Outcome, closing: Option<&Closing>, color: bool) -> Option<Table> {
+    use Side::{Left, Right};
+    let went = |step: &Value| serde_json::from_value::<Went>(step["went"].clone()).ok();
+    let went: Vec<Went> = steps.iter().filter(|step| step["step"] == STEP).filter_map(went).collect();
+    if went.is_empty() {
+        return None;
+    }
+    let columns = [
+        ("phase", Left),
+        ("time", Right),
+        ("bandwidth", Right),
+        ("reads of each disk, %", Left),
+        ("writes of each disk, %", Left),
+        ("seeks", Right),
+    ];
+    let mut table = Table::new(&columns, color);
+    for Went { phase, took_ns, given_up } in went {
+        let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
+        let disks = closing.and_then(|closing| closing.phase(&phase)).map_or(&[][..], |it| &it.devices);
+        let seeks: u64 = disks.iter().map(|disk| disk.apart).fold(0, u64::saturating_add);
+        let more = if given_up { "> " } else { "" };
+        table.row([
+            phase,
+            format!("{more}{}", Nanos(took_ns)),
+            bandwidth.map_or_else(dash, |it| answer::value(it.value, &it.unit)),
+            shares(disks, |disk| disk.read_bytes),
+            shares(disks, |disk| disk.write_bytes),
+            // Nothing is known of disks that no request reached.
+            if disks.is_empty() { dash() } else { seeks.to_string() },
+        ]);
+    }
+    Some(table)
+}
+
+/// `50 0 50 0`
+fn shares(disks: &[Device], of: fn(&Device) -> u64) -> String {
+    let all: u64 = disks.iter().map(of).fold(0, u64::saturating_add);
+    if all == 0 {
+        return dash();
+    }
+    let share = |disk: &Device| format!("{:.0}", of(disk) as f64 * 100.0 / all as f64);
+    disks.iter().map(share).collect::<Vec<_>>().join(" ")
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}

@@ -1,0 +1,276 @@
+//! What every file is to hold, who has it open, and what was promised of it.
+
+use crate::choice::Chooser;
+use crate::content::Key;
+use crate::layout::{self, Tree};
+use crate::promises::{Held, Note};
+use disklab_des::Random;
+use disklab_spec::fsload::{FileSet, Fsload, Pick, Place};
+use disklab_units::Seed;
+use std::path::PathBuf;
+
+/// The account of all sets.
+#[derive(Debug)]
+pub struct Books {
+    sets: Vec<Set>,
+    /// What is written from now on follows from it.
+    seed: Seed,
+    /// Numbers of folders that threads make or have made.
+    folders: u64,
+    /// Those that are there.
+    made: Vec<u64>,
+    /// None where nobody asks for promises.
+    pub notes: Option<Vec<Note>>,
+}
+
+#[derive(Debug)]
+struct Set {
+    description: FileSet,
+    tree: Tree,
+    slots: Vec<Slot>,
+    /// The last ones that were written, the newest at the end, where somebody picks by that.
+    recent: Vec<u32>,
+    most_recent: usize,
+    /// The next name that may be free.
+    next_free: usize,
+}
+
+/// A name.
+#[derive(Debug, Clone, Copy, Default)]
+struct Slot {
+    /// What it is written whole with.
+    own: u64,
+    leaf: u32,
+    there: bool,
+    size: u64,
+    generation: u32,
+    readers: u16,
+    writer: bool,
+    promised: bool,
+}
+
+/// A file that somebody works on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Taken {
+    pub set: usize,
+    pub slot: usize,
+    pub path: PathBuf,
+    pub size: u64,
+    /// What it is written whole with.
+    pub own: u64,
+    /// Nobody else works on it.
+    pub alone: bool,
+}
+
+impl Books {
+    /// As everything is laid out.
+    pub fn new(load: &Fsload, seed: Seed, notes_promises: bool) -> Self {
+        let recent = |threads: &disklab_spec::fsload::Threads| match threads.pick {
+            Pick::Recent(among) => among as usize,
+            _ => 0,
+        };
+        let most_recent = load.threads.iter().map(recent).max().unwrap_or_default();
+        let set = |set: &FileSet| {
+            let (planned, tree) = layout::plan(load, set);
+            let slot = |it: &layout::Planned| Slot {
+                own: it.size,
+                leaf: it.leaf,
+                there: it.there,
+                size: if it.there { it.size } else { 0 },
+                ..Slot::default()
+            };
+            let slots = planned.iter().map(slot).collect();
+            Set { description: set.clone(), tree, slots, recent: Vec::new(), most_recent, next_free: 0 }
+        };
+        let notes = notes_promises.then(Vec::new);
+        Self { sets: load.files.iter().map(set).collect(), seed, folders: 0, made: Vec::new(), notes }
+    }
+
+    /// How many names a set has.
+    pub fn names(&self, set: usize) -> usize {
+        self.sets[set].slots.len()
+    }
+
+    /// A file that is there, and that nobody writes; alone: that nobody has open.
+    pub fn take(
+        &mut self,
+        set: usize,
+        alone: bool,
+        chooser: &mut Chooser,
+        random: &mut Random,
+    ) -> Option<Taken> {
+        let Set { slots, recent, .. } = &self.sets[set];
+        let fits = |slot: usize| slots[slot].there && slots[slot].is_free(alone);
+        let slot = chooser.choose(slots.len(), recent, random, fits)?;
+        Some(self.hold(set, slot, alone))
+    }
+
+    /// A name that is free; nobody else gets it.
+    pub fn take_free(&mut self, set: usize) -> Option<Taken> {
+        let Set { slots, next_free, .. } = &self.sets[set];
+        let fits = |slot: &usize| !slots[*slot].there && slots[*slot].is_free(true);
+        let slot = (*next_free..slots.len()).chain(0..*next_free).find(fits)?;
+        self.sets[set].next_free = slot + 1;
+        Some(self.hold(set, slot, true))
+    }
+
+    /// The file of a folder with this number, from 1, if nobody writes it; whether it is there is `wanted`.
+    pub fn take_in_folder(&mut self, set: usize, folder: u64, number: u32, wanted: Wanted) -> Option<Taken> {
+        let Place::Folders { most } = self.sets[set].description.place else { return None };
+        let slot = usize::try_from(folder * u64::from(most) + u64::from(number) - 1).ok()?;
+        let found = self.sets[set].slots.get(slot).filter(|_| number <= most)?;
+        let fits = match wanted {
+            // Whoever reads a file that is replaced goes on reading the old one.
+            Wanted::ToRead => found.there,
+            Wanted::ToReplace => !found.writer,
+        };
+        fits.then(|| self.hold(set, slot, wanted == Wanted::ToReplace))
+    }
+
+    fn hold(&mut self, set: usize, slot: usize, alone: bool) -> Taken {
+        let Set { description, tree, slots, .. } = &mut self.sets[set];
+        let held = &mut slots[slot];
+        if alone {
+            held.writer = true;
+        } else {
+            held.readers += 1;
+        }
+        let path = layout::path(description, *tree, slot as u64, held.leaf);
+        Taken { set, slot, path, size: held.size, own: held.own, alone }
+    }
+
+    /// Nobody works on it any more.
+    pub fn leave(&mut self, taken: &Taken) {
+        let slot = &mut self.sets[taken.set].slots[taken.slot];
+        if taken.alone {
+            slot.writer = false;
+        } else {
+            slot.readers -= 1;
+        }
+    }
+
+    /// The key of what the file holds, or of what it is written anew with.
+    pub fn key(&self, set: usize, slot: usize, anew: bool) -> Key {
+        let generation = self.sets[set].slots[slot].generation + u32::from(anew);
+        layout::key(self.seed, set, slot as u64, generation)
+    }
+
+    /// It was written anew, or made: so much of it.
+    pub fn wrote_anew(&mut self, taken: &Taken, size: u64) {
+        let set = &mut self.sets[taken.set];
+        let slot = &mut set.slots[taken.slot];
+        (slot.generation, slot.size, slot.there) = (slot.generation + 1, size, true);
+        set.was_written(taken.slot);
+    }
+
+    pub fn appended(&mut self, taken: &Taken, bytes: u64) {
+        let set = &mut self.sets[taken.set];
+        set.slots[taken.slot].size += bytes;
+        set.was_written(taken.slot);
+    }
+
+    pub fn deleted(&mut self, taken: &Taken) {
+        let set = &mut self.sets[taken.set];
+        (set.slots[taken.slot].there, set.slots[taken.slot].size) = (false, 0);
+    }
+
+    /// The number of a folder that is about to be made, with room for its files.
+    pub fn next_folder(&mut self) -> u64 {
+        self.folders += 1;
+        for set in &mut self.sets {
+            if let Place::Folders { most } = set.description.place {
+                let slots = self.folders * u64::from(most);
+                set.slots.resize(usize::try_from(slots).unwrap_or(usize::MAX), Slot::default());
+            }
+        }
+        self.folders - 1
+    }
+
+    pub fn made_folder(&mut self, number: u64) {
+        self.made.push(number);
+    }
+
+    /// One of those that were made.
+    pub fn any_folder(&self, random: &mut Random) -> Option<u64> {
+        self.made.get(random.below(self.made.len() as u64) as usize).copied()
+    }
+
+    /// How many files of a set a folder has at most.
+    pub fn most_in_folder(&self, set: usize) -> u32 {
+        match self.sets[set].description.place {
+            Place::Folders { most } => most,
+            Place::Tree { .. } => 0,
+        }
+    }
+
+    /// What the file has now.
+    pub fn size(&self, taken: &Taken) -> u64 {
+        self.sets[taken.set].slots[taken.slot].size
+    }
+
+    /// It was fsynced; the number of the note, if notes are taken.
+    pub fn promise(&mut self, taken: &Taken) -> Option<u64> {
+        let slot = &mut self.sets[taken.set].slots[taken.slot];
+        let held = Held { generation: slot.generation, size: slot.size };
+        slot.promised = true;
+        self.note(taken, Some(held))
+    }
+
+    /// It is about to be changed in a way that no promise outlives; the number of the note, if there is one to take back.
+    pub fn take_back(&mut self, taken: &Taken) -> Option<u64> {
+        let slot = &mut self.sets[taken.set].slots[taken.slot];
+        std::mem::take(&mut slot.promised).then(|| self.note(taken, None)).flatten()
+    }
+
+    fn note(&mut self, taken: &Taken, kept: Option<Held>) -> Option<u64> {
+        let notes = self.notes.as_mut()?;
+        notes.push(Note { set: taken.set as u32, slot: taken.slot as u64, kept });
+        Some(notes.len() as u64)
+    }
+
+    /// Every name: its path, and the key and size of what it holds, if it is there.
+    pub fn all(&self) -> impl Iterator<Item = (PathBuf, Option<(Key, u64)>)> {
+        self.sets.iter().enumerate().flat_map(move |(number, set)| {
+            set.slots.iter().enumerate().map(move |(slot, it)| {
+                let path = layout::path(&set.description, set.tree, slot as u64, it.leaf);
+                (path, it.there.then(|| (self.key(number, slot, false), it.size)))
+            })
+        })
+    }
+
+    /// Files and bytes of each set.
+    pub fn totals(&self) -> Vec<(String, u64, u64)> {
+        let total = |set: &Set| {
+            let there = set.slots.iter().filter(|slot| slot.there);
+            let (count, bytes) = there.fold((0, 0), |(count, bytes), slot| (count + 1, bytes + slot.size));
+            (set.description.name.clone(), count, bytes)
+        };
+        self.sets.iter().map(total).collect()
+    }
+}
+
+/// What a file of a folder is taken for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    ToRead,
+    ToReplace,
+}
+
+impl Slot {
+    fn is_free(&self, alone: bool) -> bool {
+        !self.writer && (self.readers == 0 || !alone)
+    }
+}
+
+impl Set {
+    fn was_written(&mut self, slot: usize) {
+        if self.most_recent == 0 {
+            return;
+        }
+        // Kept to twice what is asked for, so that little is moved.
+        if self.recent.len() >= 2 * self.most_recent {
+            self.recent.drain(..self.most_recent);
+        }
+        self.recent.push(slot as u32);
+    }
+}

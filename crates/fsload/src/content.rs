@@ -1,0 +1,121 @@
+//! What files hold: words that follow from a key, so that any part of a file can be made, and checked, by itself.
+
+use disklab_units::Seed;
+use std::io::{self, Read};
+
+/// Tells the contents of one file from those of all others, and from what it held before it was written anew.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key(pub u64);
+
+/// An odd number: the golden ratio's, as in splitmix64.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+const WORD: u64 = 8;
+
+impl Key {
+    /// Of the file in this slot of a set, after it was written anew so many times.
+    pub fn new(seed: Seed, set: usize, slot: u64, generation: u32) -> Self {
+        [set as u64, slot, u64::from(generation)].into_iter().fold(Self(seed.0), |key, part| {
+            Self(mixed(key.0.wrapping_add(STEP) ^ mixed(part.wrapping_add(1).wrapping_mul(STEP))))
+        })
+    }
+
+    fn word(self, number: u64) -> [u8; WORD as usize] {
+        mixed(self.0.wrapping_add(number.wrapping_mul(STEP))).to_le_bytes()
+    }
+
+    /// The bytes from this place on.
+    pub fn fill(self, from: u64, buffer: &mut [u8]) {
+        let begun = (from % WORD) as usize;
+        let (head, words) = buffer.split_at_mut(if begun == 0 { 0 } else { (8 - begun).min(buffer.len()) });
+        head.copy_from_slice(&self.word(from / WORD)[begun..begun + head.len()]);
+        for (bytes, number) in words.chunks_mut(WORD as usize).zip(from.div_ceil(WORD)..) {
+            bytes.copy_from_slice(&self.word(number)[..bytes.len()]);
+        }
+    }
+
+    /// Whether a file begins with so many of these bytes; where not, the place of the first other one, or of its end.
+    pub fn find_in(self, mut file: impl Read, size: u64) -> io::Result<Option<u64>> {
+        let (mut found, mut expected) = (vec![0; PIECE], vec![0; PIECE]);
+        let mut at = 0;
+        while at < size {
+            let length = (size - at).min(PIECE as u64) as usize;
+            let read = read_full(&mut file, &mut found[..length])?;
+            self.fill(at, &mut expected[..length]);
+            if let Some(other) = found[..read].iter().zip(&expected).position(|(one, other)| one != other) {
+                return Ok(Some(at + other as u64));
+            }
+            if read < length {
+                return Ok(Some(at + read as u64));
+            }
+            at += length as u64;
+        }
+        Ok(None)
+    }
+}
+
+/// So much of a file is looked at at a time.
+const PIECE: usize = 64 << 10;
+
+fn read_full(file: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match file.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// The finalizer of splitmix64 (Steele, Lea and Flood, 2014).
+fn mixed(word: u64) -> u64 {
+    let word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ (word >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn bytes(key: Key, from: u64, length: usize) -> Vec<u8> {
+        let mut bytes = vec![0; length];
+        key.fill(from, &mut bytes);
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn any_part_is_that_part_of_the_whole(from in 0_usize..5000, length in 0_usize..5000) {
+            let key = Key::new(Seed(1), 0, 7, 0);
+            prop_assert_eq!(&bytes(key, 0, 10_000)[from..from + length], &bytes(key, from as u64, length)[..]);
+        }
+
+        #[test]
+        fn one_other_byte_is_found(size in 1_u64..200_000, at in 0_u64..200_000, bit in 0_u32..8) {
+            let (key, at) = (Key::new(Seed(3), 1, 2, 3), at % size);
+            let mut held = bytes(key, 0, size as usize);
+            prop_assert_eq!(key.find_in(&held[..], size).unwrap(), None);
+            held[at as usize] ^= 1 << bit;
+            prop_assert_eq!(key.find_in(&held[..], size).unwrap(), Some(at));
+            prop_assert_eq!(key.find_in(&bytes(key, 0, at as usize)[..], size).unwrap(), Some(at));
+        }
+    }
+
+    #[test]
+    fn every_part_of_a_key_matters() {
+        let keys = [
+            Key::new(Seed(1), 0, 0, 0),
+            Key::new(Seed(2), 0, 0, 0),
+            Key::new(Seed(1), 1, 0, 0),
+            Key::new(Seed(1), 0, 1, 0),
+            Key::new(Seed(1), 0, 0, 1),
+        ];
+        for (number, key) in keys.iter().enumerate() {
+            assert!(keys[..number].iter().all(|other| bytes(*other, 0, 64) != bytes(*key, 0, 64)));
+        }
+    }
+}

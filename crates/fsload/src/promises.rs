@@ -1,0 +1,130 @@
+//! What was fsynced, and until when it has to be there: for power cuts.
+//!
+//! A promise holds from the moment that fsync returns until the file is about to be deleted, replaced or written anew: from
+//! then on anything may be found. Both are noted in one order, and each note has a number, from 1, so that what was promised
+//! by a moment follows from the last number that was told before it.
+
+use crate::content::Key;
+use crate::layout;
+use disklab_spec::fsload::Fsload;
+use disklab_units::Seed;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// One of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Note {
+    pub set: u32,
+    pub slot: u64,
+    /// None: from here on nothing is promised of this file.
+    pub kept: Option<Held>,
+}
+
+/// What a file held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Held {
+    pub generation: u32,
+    pub size: u64,
+}
+
+/// A file that has to be there, and to begin so.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Promise {
+    /// From the folder of the load.
+    pub path: PathBuf,
+    pub key: u64,
+    pub size: u64,
+}
+
+/// Of these notes up to a number, what still holds: by set and slot.
+fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), Held> {
+    let mut standing = BTreeMap::new();
+    for note in notes.iter().take(usize::try_from(number).unwrap_or(usize::MAX)) {
+        match note.kept {
+            Some(held) => standing.insert((note.set, note.slot), held),
+            None => standing.remove(&(note.set, note.slot)),
+        };
+    }
+    standing
+}
+
+/// The files that have to be there if these notes up to a number were made; `seed` is the trial's.
+pub fn promised(load: &Fsload, seed: Seed, notes: &[Note], number: u64) -> Vec<Promise> {
+    let planned: Vec<_> = load.files.iter().map(|set| layout::plan(load, set)).collect();
+    let promise = |((set, slot), held): ((u32, u64), Held)| {
+        let number = usize::try_from(set).ok()?;
+        let (files, tree) = planned.get(number)?;
+        let leaf = usize::try_from(slot).ok().and_then(|slot| files.get(slot)).map_or(0, |file| file.leaf);
+        let path = layout::path(&load.files[number], *tree, slot, leaf);
+        Some(Promise { path, key: layout::key(seed, number, slot, held.generation).0, size: held.size })
+    };
+    standing(notes, number).into_iter().filter_map(promise).collect()
+}
+
+/// Looks for them; the error tells how many are lost, and the first.
+pub fn look(root: &Path, promises: &[Promise]) -> Result<(), crate::Failure> {
+    let wrong: Vec<(&Promise, String)> =
+        promises.iter().filter_map(|promise| Some((promise, lost(root, promise)?))).collect();
+    let Some((first, why)) = wrong.first() else { return Ok(()) };
+    Err(format!(
+        "fsload: of {} files that were fsynced, {} are lost or damaged; the first is {}: {why}",
+        promises.len(),
+        wrong.len(),
+        first.path.display()
+    ))
+}
+
+fn lost(root: &Path, promise: &Promise) -> Option<String> {
+    match find(root, promise) {
+        Ok(None) => None,
+        Ok(Some(at)) => Some(format!("of {} bytes it has other ones, or none, from {at} on", promise.size)),
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn find(root: &Path, promise: &Promise) -> io::Result<Option<u64>> {
+    Key(promise.key).find_in(File::open(root.join(&promise.path))?, promise.size)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEPT: Note = Note { set: 0, slot: 1, kept: Some(Held { generation: 1, size: 10 }) };
+
+    #[test]
+    fn a_promise_holds_until_it_is_taken_back() {
+        let longer = Note { kept: Some(Held { generation: 1, size: 20 }), ..KEPT };
+        let other = Note { slot: 2, ..KEPT };
+        let notes = [KEPT, other, longer, Note { kept: None, ..KEPT }];
+        let sizes = |number| standing(&notes, number).values().map(|held| held.size).collect::<Vec<_>>();
+        assert_eq!(
+            [sizes(0), sizes(1), sizes(2), sizes(3), sizes(4)],
+            [vec![], vec![10], vec![10, 10], vec![20, 10], vec![10]]
+        );
+        assert_eq!(sizes(99), sizes(4));
+    }
+
+    #[test]
+    fn what_was_lost_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let key = Key(77);
+        let promise = |name: &str| Promise { path: name.into(), key: key.0, size: 5000 };
+        let mut bytes = vec![0; 6000];
+        key.fill(0, &mut bytes);
+        std::fs::write(folder.path().join("longer"), &bytes).unwrap();
+        std::fs::write(folder.path().join("shorter"), &bytes[..4999]).unwrap();
+        bytes[100] ^= 1;
+        std::fs::write(folder.path().join("other"), &bytes).unwrap();
+        look(folder.path(), &[promise("longer")]).unwrap();
+        let all = ["longer", "shorter", "other", "gone"].map(promise);
+        let error = look(folder.path(), &all).unwrap_err();
+        assert!(error.contains("of 4 files that were fsynced, 3 are lost"), "{error}");
+        assert!(error.contains("the first is shorter") && error.contains("from 4999 on"), "{error}");
+        assert!(look(folder.path(), &[promise("gone")]).unwrap_err().contains("No such file"));
+    }
+}

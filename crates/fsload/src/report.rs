@@ -1,0 +1,63 @@
+//! What the engine says of a run: `fsload.json`.
+
+use crate::promises::Note;
+use serde::{Deserialize, Serialize};
+
+/// The file's name in a trial's folder.
+pub const FILE: &str = "fsload.json";
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Report {
+    /// For so long everything below was counted.
+    pub length_ns: u64,
+    /// Each that was done at least once.
+    pub operations: Vec<Operations>,
+    pub threads: Vec<Loops>,
+    /// What there was in the end, by the account.
+    pub files: Vec<Files>,
+    /// Of fsync and of what ends its promises, in their order; empty where no power cut asks for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<Note>,
+}
+
+/// Operations of one kind that ended in that time.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Operations {
+    pub name: String,
+    pub count: u64,
+    pub bytes: u64,
+    /// From when it had the processor until its end; ns.
+    pub mean_ns: f64,
+    pub p50_ns: u64,
+    pub p99_ns: u64,
+    pub max_ns: u64,
+}
+
+/// Of the threads of one name.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Loops {
+    pub name: String,
+    /// Whole ones.
+    pub loops: u64,
+    /// Those that found nothing to work on.
+    pub idle: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Files {
+    pub set: String,
+    pub count: u64,
+    pub bytes: u64,
+}
+
+impl Report {
+    /// All operations a second.
+    pub fn rate(&self) -> f64 {
+        let count: u64 = self.operations.iter().map(|each| each.count).sum();
+        self.a_second(count)
+    }
+
+    pub fn a_second(&self, count: u64) -> f64 {
+        count as f64 * 1e9 / self.length_ns.max(1) as f64
+    }
+}

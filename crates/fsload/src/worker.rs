@@ -1,0 +1,420 @@
+//! One thread, and what it counts.
+
+use crate::Failure;
+use crate::books::{Taken, Wanted};
+use crate::choice::Chooser;
+use crate::latency::Latency;
+use crate::layout::made_folder;
+use crate::run::Shared;
+use crate::size::draw;
+use disklab_des::Random;
+use disklab_spec::fsload::{Act, Loop, Operation, Threads};
+use disklab_units::Seed;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// What was counted.
+#[derive(Debug, Clone)]
+pub struct Tally {
+    operations: Vec<(Latency, u64)>,
+    pub loops: u64,
+    pub idle: u64,
+}
+
+impl Default for Tally {
+    fn default() -> Self {
+        Self { operations: vec![(Latency::default(), 0); Operation::ALL.len()], loops: 0, idle: 0 }
+    }
+}
+
+impl Tally {
+    pub fn merge(&mut self, other: &Self) {
+        for ((latency, bytes), (more, more_bytes)) in self.operations.iter_mut().zip(&other.operations) {
+            latency.merge(more);
+            *bytes += more_bytes;
+        }
+        self.loops += other.loops;
+        self.idle += other.idle;
+    }
+
+    pub fn of(&self, operation: Operation) -> (&Latency, u64) {
+        let (latency, bytes) = &self.operations[operation as usize];
+        (latency, *bytes)
+    }
+}
+
+/// A thread of the load.
+pub struct Worker<'a> {
+    shared: &'a Shared<'a>,
+    threads: &'a Threads,
+    /// By set.
+    choosers: Vec<Chooser>,
+    random: Random,
+    open: Option<(Taken, File)>,
+    /// The folder that it is in.
+    inside: Option<u64>,
+    buffer: Vec<u8>,
+    tally: Tally,
+}
+
+/// Whether there was something to work on.
+enum Went {
+    On,
+    Nowhere,
+}
+
+impl<'a> Worker<'a> {
+    pub fn new(shared: &'a Shared<'a>, threads: &'a Threads, choosers: Vec<Chooser>, seed: Seed) -> Self {
+        Self {
+            shared,
+            threads,
+            choosers,
+            random: Random::new(seed),
+            open: None,
+            inside: None,
+            buffer: vec![0; threads.io.0 as usize],
+            tally: Tally::default(),
+        }
+    }
+
+    /// Until the time is over, or somebody failed.
+    pub fn work(mut self) -> (Tally, Option<Failure>) {
+        self.shared.run.surroundings.thread_begins();
+        let mut failure = None;
+        while failure.is_none() && !self.shared.is_over() {
+            failure = self.once().err();
+        }
+        self.put_down();
+        (self.tally, failure)
+    }
+
+    fn once(&mut self) -> Result<(), Failure> {
+        let threads = self.threads;
+        for step in &self.drawn().steps {
+            if self.shared.is_over() {
+                return Ok(());
+            }
+            if step.percent < 100 && self.random.below(100) >= u64::from(step.percent) {
+                continue;
+            }
+            if let Went::Nowhere = self.act(step.does)? {
+                self.put_down();
+                self.tally.idle += u64::from(self.counts());
+                self.sleep(Duration::from_nanos(threads.idle.0));
+                return Ok(());
+            }
+        }
+        self.put_down();
+        self.tally.loops += u64::from(self.counts());
+        Ok(())
+    }
+
+    fn drawn(&mut self) -> &'a Loop {
+        let loops = &self.threads.loops;
+        let mut drawn = match loops.len() {
+            1 => 0,
+            _ => self.random.below(loops.iter().map(|it| u64::from(it.weight)).sum()),
+        };
+        let found = loops.iter().position(|it| {
+            let is_it = drawn < u64::from(it.weight);
+            drawn = drawn.saturating_sub(u64::from(it.weight));
+            is_it
+        });
+        &loops[found.unwrap_or(0)]
+    }
+
+    /// Not beyond the end.
+    fn sleep(&self, time: Duration) {
+        std::thread::sleep(time.min(self.shared.window.1.saturating_duration_since(Instant::now())));
+    }
+
+    /// Whether what ends now is counted.
+    fn counts(&self) -> bool {
+        (self.shared.window.0..=self.shared.window.1).contains(&Instant::now())
+    }
+
+    /// The file that is open is anybody's again.
+    fn put_down(&mut self) {
+        if let Some((taken, file)) = self.open.take() {
+            drop(file);
+            self.shared.books().leave(&taken);
+        }
+    }
+
+    fn act(&mut self, act: Act) -> Result<Went, Failure> {
+        match act {
+            Act::Open { set, writes } => self.open(set, writes),
+            Act::Create { set } => self.create(set),
+            Act::Delete { set } => self.delete(set),
+            Act::Stat { set } | Act::List { set } => self.look(set, matches!(act, Act::List { .. })),
+            Act::Replace { set } => {
+                let taken = self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
+                let Some(taken) = taken else { return Ok(Went::Nowhere) };
+                let size = taken.own;
+                self.replace(&taken, size)
+            }
+            Act::Pause(time) => {
+                self.sleep(Duration::from_nanos(time.0));
+                Ok(Went::On)
+            }
+            Act::MakeFolder | Act::EnterFolder => self.go(act == Act::MakeFolder),
+            Act::ReplaceAny { .. } | Act::ReplaceDown { .. } | Act::ReadAll { .. } => self.in_folder(act),
+            Act::ReadWhole
+            | Act::ReadRandom(_)
+            | Act::Append(_)
+            | Act::WriteWhole
+            | Act::Fsync
+            | Act::Close => {
+                // The description has it open wherever it is asked for.
+                let Some((taken, mut file)) = self.open.take() else { return Ok(Went::Nowhere) };
+                let went = self.on_file(act, &taken, &mut file);
+                if matches!(act, Act::Close) {
+                    return went;
+                }
+                self.open = Some((taken, file));
+                went
+            }
+        }
+    }
+
+    /// Times an operation, whose bytes it returns, and counts it.
+    fn timed<T>(
+        &mut self,
+        operation: Operation,
+        path: &Path,
+        does: impl FnOnce(&mut Vec<u8>, &Path) -> io::Result<(T, u64)>,
+    ) -> Result<T, Failure> {
+        let begun = self.shared.run.surroundings.processor();
+        let whole = self.shared.run.root.join(path);
+        let (value, bytes) = does(&mut self.buffer, &whole)
+            .map_err(|e| format!("fsload: {operation} {}: {e}", path.display()))?;
+        let took = begun.elapsed();
+        if self.counts() {
+            let (latency, all) = &mut self.tally.operations[operation as usize];
+            latency.add(took.as_nanos() as u64);
+            *all += bytes;
+        }
+        Ok(value)
+    }
+
+    fn open(&mut self, set: usize, writes: bool) -> Result<Went, Failure> {
+        let taken = self.shared.books().take(set, writes, &mut self.choosers[set], &mut self.random);
+        let Some(taken) = taken else { return Ok(Went::Nowhere) };
+        let file = self.timed(Operation::Open, &taken.path, |_, path| {
+            Ok((File::options().read(true).write(writes).open(path)?, 0))
+        })?;
+        self.open = Some((taken, file));
+        Ok(Went::On)
+    }
+
+    fn create(&mut self, set: usize) -> Result<Went, Failure> {
+        let Some(taken) = self.shared.books().take_free(set) else { return Ok(Went::Nowhere) };
+        let file = self.timed(Operation::Create, &taken.path, |_, path| {
+            Ok((File::options().read(true).write(true).create_new(true).open(path)?, 0))
+        })?;
+        self.shared.books().wrote_anew(&taken, 0);
+        self.open = Some((Taken { size: 0, ..taken }, file));
+        Ok(Went::On)
+    }
+
+    fn delete(&mut self, set: usize) -> Result<Went, Failure> {
+        let taken = self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
+        let Some(taken) = taken else { return Ok(Went::Nowhere) };
+        self.take_back(&taken)?;
+        self.timed(Operation::Delete, &taken.path, |_, path| Ok((fs::remove_file(path)?, 0)))?;
+        let mut books = self.shared.books();
+        books.deleted(&taken);
+        books.leave(&taken);
+        Ok(Went::On)
+    }
+
+    /// At a file's entry, or at its folder.
+    fn look(&mut self, set: usize, lists: bool) -> Result<Went, Failure> {
+        let taken = self.shared.books().take(set, false, &mut self.choosers[set], &mut self.random);
+        let Some(taken) = taken else { return Ok(Went::Nowhere) };
+        if lists {
+            let folder = taken.path.parent().map_or_else(PathBuf::new, Path::to_owned);
+            self.timed(Operation::List, &folder, |_, path| {
+                fs::read_dir(path)?.try_for_each(|entry| entry.map(drop))?;
+                Ok(((), 0))
+            })?;
+        } else {
+            self.timed(Operation::Stat, &taken.path, |_, path| Ok((path.symlink_metadata()?, 0)))?;
+        }
+        self.shared.books().leave(&taken);
+        Ok(Went::On)
+    }
+
+    /// What is done with the open file.
+    fn on_file(&mut self, act: Act, taken: &Taken, file: &mut File) -> Result<Went, Failure> {
+        let path = &taken.path;
+        match act {
+            Act::ReadWhole => {
+                let size = self.timed(Operation::ReadWhole, path, |buffer, _| read_whole(file, buffer))?;
+                let expected = self.shared.books().size(taken);
+                if size != expected {
+                    return Err(format!("fsload: {} had {size} bytes instead of {expected}", path.display()));
+                }
+            }
+            Act::ReadRandom(bytes) => {
+                let places = self.shared.books().size(taken).saturating_sub(bytes.0) + 1;
+                let at = self.random.below(places);
+                self.timed(Operation::ReadRandom, path, |buffer, _| {
+                    buffer.resize(buffer.len().max(bytes.0 as usize), 0);
+                    let read = file.read_at(&mut buffer[..bytes.0 as usize], at)?;
+                    Ok(((), read as u64))
+                })?;
+            }
+            Act::Append(size) => {
+                let size = draw(size, &mut self.random);
+                let (key, from) = {
+                    let books = self.shared.books();
+                    (books.key(taken.set, taken.slot, false), books.size(taken))
+                };
+                self.timed(Operation::Append, path, |buffer, _| {
+                    file.seek(SeekFrom::Start(from))?;
+                    write(file, buffer, key, from, size)
+                })?;
+                self.shared.books().appended(taken, size);
+            }
+            Act::WriteWhole => {
+                self.take_back(taken)?;
+                let (key, size) = (self.shared.books().key(taken.set, taken.slot, true), taken.own);
+                self.timed(Operation::WriteWhole, path, |buffer, _| {
+                    file.rewind()?;
+                    let wrote = write(file, buffer, key, 0, size)?;
+                    if taken.size > size {
+                        file.set_len(size)?;
+                    }
+                    Ok(wrote)
+                })?;
+                self.shared.books().wrote_anew(taken, size);
+            }
+            Act::Fsync => {
+                self.timed(Operation::Fsync, path, |_, _| Ok((file.sync_all()?, 0)))?;
+                let number = self.shared.books().promise(taken);
+                number.map_or(Ok(()), |number| self.shared.run.surroundings.promised(number))?;
+            }
+            _ => {
+                // Its end is the file's, which nobody uses after this.
+                let own = file.try_clone().map_err(|e| format!("fsload: {}: {e}", path.display()))?;
+                self.timed(Operation::Close, path, |_, _| Ok((drop(own), 0)))?;
+                self.shared.books().leave(taken);
+            }
+        }
+        Ok(Went::On)
+    }
+
+    fn take_back(&mut self, taken: &Taken) -> Result<(), Failure> {
+        let number = self.shared.books().take_back(taken);
+        number.map_or(Ok(()), |number| self.shared.run.surroundings.promised(number))
+    }
+
+    /// To a folder, a new one or any.
+    fn go(&mut self, makes: bool) -> Result<Went, Failure> {
+        if makes {
+            let number = self.shared.books().next_folder();
+            self.timed(Operation::MakeFolder, &made_folder(number), |_, path| {
+                Ok((fs::create_dir(path)?, 0))
+            })?;
+            self.shared.books().made_folder(number);
+            self.inside = Some(number);
+            return Ok(Went::On);
+        }
+        self.inside = self.shared.books().any_folder(&mut self.random);
+        Ok(if self.inside.is_some() { Went::On } else { Went::Nowhere })
+    }
+
+    /// What is done to the files of the folder that it is in.
+    fn in_folder(&mut self, act: Act) -> Result<Went, Failure> {
+        let Some(folder) = self.inside else { return Ok(Went::Nowhere) };
+        match act {
+            Act::ReplaceAny { set } => {
+                let most = self.shared.books().most_in_folder(set);
+                let number = 1 + self.random.below(u64::from(most)) as u32;
+                self.replace_in(folder, set, number)?;
+            }
+            Act::ReplaceDown { set, from, to } => {
+                let drawn = from + self.random.below(u64::from(to - from) + 1) as u32;
+                let most = self.shared.books().most_in_folder(set);
+                for number in (1..=drawn.min(most)).rev() {
+                    if self.shared.is_over() {
+                        break;
+                    }
+                    self.replace_in(folder, set, number)?;
+                }
+            }
+            Act::ReadAll { set } => {
+                for number in 1.. {
+                    let taken = self.shared.books().take_in_folder(set, folder, number, Wanted::ToRead);
+                    let Some(taken) = taken.filter(|_| !self.shared.is_over()) else { break };
+                    self.timed(Operation::ReadWhole, &taken.path, |buffer, path| {
+                        read_whole(&mut File::open(path)?, buffer)
+                    })?;
+                    self.shared.books().leave(&taken);
+                }
+            }
+            _ => {}
+        }
+        Ok(Went::On)
+    }
+
+    /// Another thread may be at it; then it is left to that one.
+    fn replace_in(&mut self, folder: u64, set: usize, number: u32) -> Result<(), Failure> {
+        let taken = self.shared.books().take_in_folder(set, folder, number, Wanted::ToReplace);
+        let Some(taken) = taken else { return Ok(()) };
+        let size = draw(self.shared.run.load.files[set].size, &mut self.random);
+        self.replace(&taken, size).map(drop)
+    }
+
+    /// All of it, under another name, and then renamed.
+    fn replace(&mut self, taken: &Taken, size: u64) -> Result<Went, Failure> {
+        self.take_back(taken)?;
+        let key = self.shared.books().key(taken.set, taken.slot, true);
+        self.timed(Operation::Replace, &taken.path, |buffer, path| {
+            let beside = path.with_extension("new");
+            let mut file = File::create(&beside)?;
+            let wrote = write(&mut file, buffer, key, 0, size)?;
+            drop(file);
+            fs::rename(&beside, path)?;
+            Ok(wrote)
+        })?;
+        let mut books = self.shared.books();
+        books.wrote_anew(taken, size);
+        books.leave(taken);
+        Ok(Went::On)
+    }
+}
+
+/// From its beginning; how much it was, twice.
+fn read_whole(file: &mut File, buffer: &mut [u8]) -> io::Result<(u64, u64)> {
+    file.rewind()?;
+    let mut size = 0;
+    loop {
+        match file.read(buffer)? {
+            0 => return Ok((size, size)),
+            read => size += read as u64,
+        }
+    }
+}
+
+/// Where the file stands, what belongs there.
+fn write(
+    file: &mut File,
+    buffer: &mut [u8],
+    key: crate::content::Key,
+    from: u64,
+    size: u64,
+) -> io::Result<((), u64)> {
+    let mut written = 0;
+    while written < size {
+        let length = (size - written).min(buffer.len() as u64) as usize;
+        key.fill(from + written, &mut buffer[..length]);
+        file.write_all(&buffer[..length])?;
+        written += length as u64;
+    }
+    Ok(((), size))
+}

@@ -1,0 +1,90 @@
+//! Threads that work on many files, in a guest.
+
+use super::work::mark;
+use super::{Failure, Steps, startup};
+use crate::names;
+use crate::plan::{FSLOAD, TRIAL};
+use disklab_fsload::{Done, Run, Surroundings, layout};
+use disklab_spec::fsload::Fsload;
+use disklab_units::{Nanos, Seed};
+use serde_json::json;
+use std::fs;
+use std::num::NonZeroU64;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// The step's name in the record.
+const STEP: &str = "fsload";
+
+/// Lays its files out.
+pub fn lay_out(load: &Fsload, steps: &mut Steps) -> Result<(), Failure> {
+    fs::create_dir(FSLOAD).map_err(|e| format!("{STEP}: {FSLOAD}: {e}"))?;
+    let (files, bytes) = layout::lay_out(load, Path::new(FSLOAD))?;
+    steps.say(&json!({"step": "laid out", "files": files, "bytes": bytes}));
+    Ok(())
+}
+
+/// Runs it for so long after its ramp.
+pub fn measure(load: &Fsload, seed: Seed, [ramp, length]: [Nanos; 2], notes: bool) -> Result<Done, Failure> {
+    startup::settle();
+    let guest = Guest {
+        free: Mutex::new(Instant::now()),
+        operation: Duration::from_nanos(load.operation.0),
+        notes_promises: notes,
+    };
+    disklab_fsload::run(&Run {
+        load,
+        root: Path::new(FSLOAD),
+        seed,
+        ramp: Duration::from_nanos(ramp.0),
+        length: Duration::from_nanos(length.0),
+        surroundings: &guest,
+    })
+}
+
+/// Writes what was measured, and holds what the disks have against what was written.
+pub fn account(done: &Done, steps: &mut Steps) -> Result<(), Failure> {
+    let path = Path::new(TRIAL).join(names::FSLOAD);
+    let text = serde_json::to_vec(&done.report).map_err(|e| format!("{STEP}: {e}"))?;
+    fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;
+    // Not what is in memory.
+    rustix::fs::sync();
+    startup::forget()?;
+    let checked = done.check(Path::new(FSLOAD))?;
+    steps.say(&json!({"step": STEP, "files_as_written": checked.files, "bytes": checked.bytes}));
+    Ok(())
+}
+
+/// A guest has one processor, which the operations of all threads get in the order in which they ask for it.
+struct Guest {
+    /// From then on.
+    free: Mutex<Instant>,
+    operation: Duration,
+    notes_promises: bool,
+}
+
+impl Surroundings for Guest {
+    fn thread_begins(&self) {
+        // The default adds up to 50 us to each sleep. What fails here, fails in all runs alike.
+        let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+    }
+
+    fn processor(&self) -> Instant {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        let begun = Instant::now().max(*free);
+        let over = begun + self.operation;
+        *free = over;
+        drop(free);
+        std::thread::sleep(over.saturating_duration_since(Instant::now()));
+        begun
+    }
+
+    fn notes_promises(&self) -> bool {
+        self.notes_promises
+    }
+
+    fn promised(&self, number: u64) -> Result<(), Failure> {
+        mark(&format!("promised {number}")).map_err(|e| format!("{STEP}: {e}"))
+    }
+}

@@ -1,0 +1,329 @@
+//! Phases, one after the other: fio or a program or a mount, with a reader beside it.
+//!
+//! fio is started first, and its jobs wait on a pipe until the phase begins: its start takes a sixth of a virtual second, and
+//! reads what is to be cold.
+
+use super::program::{self, Words};
+use super::{Failure, Steps, startup, work};
+use crate::names;
+use crate::phases::{Account, STEP, Went};
+use crate::plan::{self, Act, GO, Phase, SAY, TRIAL};
+use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use serde_json::json;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::ExitStatus;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::time::{Duration, Instant};
+
+/// As much of the end of a program's words is kept.
+const MOST_SAID: u64 = 8 << 20;
+/// What is ended is waited for so long; it may have much to write.
+const END: Duration = Duration::from_secs(60);
+/// fio is ready after less than a second, unless something is wrong.
+const START: Duration = Duration::from_secs(600);
+/// The kernel's parameter for what a system call takes.
+const SYSTEM_CALL: &str = "/sys/module/disklab/parameters/system_call";
+
+/// What is heard while a phase goes on.
+enum News {
+    /// A job of fio's says where it is.
+    Said(String),
+    /// A program has ended.
+    Ended(Who, io::Result<ExitStatus>),
+    Mounted(Result<(), Failure>),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Measured,
+    Reader,
+}
+
+/// All phases, until one is given up.
+pub fn measure(phases: &[Phase], steps: &mut Steps) -> Result<(), Failure> {
+    let path = Path::new(TRIAL).join(names::PHASES);
+    let failed = |e| format!("{}: {e}", path.display());
+    let mut accounts = File::create(&path).map_err(failed)?;
+    let hub = Hub::new()?;
+    for phase in phases {
+        let mut account = Account { phase: phase.name.clone(), ..Account::default() };
+        let went = hub.carry_out(phase, &mut account, steps);
+        // What was said is kept of one that failed, too.
+        let line = serde_json::to_string(&account).map_err(|e| failed(e.into()))?;
+        writeln!(accounts, "{line}").map_err(failed)?;
+        if went?.given_up {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Where everybody who has news tells it.
+struct Hub {
+    tell: Sender<News>,
+    told: Receiver<News>,
+}
+
+/// A program that was started.
+struct Started<'a> {
+    command: &'a [String],
+    /// Where it is told of.
+    step: String,
+    words: Words,
+    pid: Pid,
+}
+
+/// How what is measured came to its end.
+#[derive(Debug, Clone, Copy)]
+enum Over {
+    Done,
+    GivenUp,
+    Ended(ExitStatus),
+}
+
+impl Hub {
+    fn new() -> Result<Self, Failure> {
+        for pipe in [SAY, GO] {
+            let mode = Mode::RUSR | Mode::WUSR;
+            mknodat(CWD, pipe, FileType::Fifo, mode, 0).map_err(|e| format!("{pipe}: {e}"))?;
+        }
+        let (tell, told) = channel();
+        let hub = Self { tell, told };
+        // Also open to write to, or it would end whenever nobody does.
+        let lines = BufReader::new(both_ends(SAY)?).lines();
+        hub.beside(move |tell| {
+            for line in lines.map_while(Result::ok) {
+                // Nobody listens once all is over.
+                let _ = tell.send(News::Said(line));
+            }
+        })?;
+        Ok(hub)
+    }
+
+    /// Does `work` in a thread of its own.
+    fn beside(&self, work: impl FnOnce(&Sender<News>) + Send + 'static) -> Result<(), Failure> {
+        let tell = self.tell.clone();
+        let thread = std::thread::Builder::new().spawn(move || work(&tell));
+        thread.map(drop).map_err(|e| format!("{STEP}: a thread: {e}"))
+    }
+
+    fn start<'a>(&self, command: &'a [String], phase: &str, who: Who) -> Result<Started<'a>, Failure> {
+        let step = match who {
+            Who::Measured => format!("{STEP} {phase}"),
+            Who::Reader => format!("{STEP} {phase}, its reader"),
+        };
+        let words = Words::of(&format!("{STEP}-{phase}-{who:?}"))?;
+        // A group of its own, so that what it starts can be ended with it.
+        let child = program::prepare(command, &step, &words)?.process_group(0).spawn();
+        let mut child = child.map_err(|e| program::not_started(command, &step, &e))?;
+        let pid = Pid::from_child(&child);
+        self.beside(move |tell| {
+            let _ = tell.send(News::Ended(who, child.wait()));
+        })?;
+        Ok(Started { command, step, words, pid })
+    }
+
+    fn carry_out(&self, phase: &Phase, account: &mut Account, steps: &mut Steps) -> Result<Went, Failure> {
+        let Phase { name, what, .. } = phase;
+        if let Act::Remount { .. } = what {
+            work::unmount_pool()?;
+        }
+        let reader =
+            phase.reader.as_ref().map(|fio| self.start(&fio.command, name, Who::Reader)).transpose()?;
+        let mut measured = match what {
+            Act::Fio(fio) => Some(self.start(&fio.command, name, Who::Measured)?),
+            Act::Program(_) | Act::Remount { .. } => None,
+        };
+        self.wait_until_ready(phase, measured.as_ref(), reader.as_ref())?;
+        if phase.cold {
+            rustix::fs::sync();
+            startup::forget()?;
+        }
+        startup::settle();
+        system_calls(phase.system_call_ns)?;
+        work::mark(&format!("begin {name} 0"))?;
+        let begun = Instant::now();
+        // As long as this is open, whoever opens it too goes on.
+        let go = both_ends(GO)?;
+        match what {
+            Act::Fio(_) => {}
+            Act::Program(command) => measured = Some(self.start(command, name, Who::Measured)?),
+            Act::Remount { mount, .. } => {
+                let mount = mount.clone();
+                self.beside(move |tell| {
+                    let _ = tell.send(News::Mounted(work::mount_pool(&mount)));
+                })?;
+            }
+        }
+        let over = self.until_over(phase, begun, reader.as_ref())?;
+        let took_ns = begun.elapsed().as_nanos() as u64;
+        // What found all in memory reached no disk.
+        let _ = work::mark("end");
+        system_calls(0)?;
+        drop(go);
+        let went = Went { phase: name.clone(), took_ns, given_up: matches!(over, Over::GivenUp) };
+        if let Some(reader) = &reader {
+            // It may have ended in this moment; fio then writes its report.
+            let _ = kill_process(reader.pid, Signal::INT);
+            self.wait_for(Who::Reader)?;
+            account.reader = phase.reader.as_ref().map(|fio| text(&fio.report)).transpose()?;
+        }
+        self.account_for(&went, over, measured.as_ref(), account, steps)?;
+        if let Act::Fio(fio) = what
+            && !went.given_up
+        {
+            account.fio = Some(text(&fio.report)?);
+        }
+        if let Act::Remount { settings, .. } = what
+            && !went.given_up
+        {
+            work::apply(settings, steps)?;
+        }
+        Ok(went)
+    }
+
+    /// What came of the measured program, told in a step; a failure if it failed.
+    fn account_for(
+        &self,
+        went: &Went,
+        over: Over,
+        measured: Option<&Started<'_>>,
+        account: &mut Account,
+        steps: &mut Steps,
+    ) -> Result<(), Failure> {
+        let Some(Started { command, step, words, pid }) = measured else {
+            steps.say(&json!({"step": STEP, "went": went}));
+            return Ok(());
+        };
+        let status = match over {
+            Over::Ended(status) => Some(status),
+            // fio goes on a little when its jobs are done.
+            Over::Done => self.wait_for(Who::Measured)?,
+            Over::GivenUp => {
+                // What it waits for in the kernel may take long, and nobody waits for it here.
+                let _ = kill_process_group(*pid, Signal::KILL);
+                None
+            }
+        };
+        let told = status.map_or_else(|| "given up".to_owned(), |status| status.to_string());
+        let said = words.read()?;
+        steps.say(&json!({"step": STEP, "went": went, "command": command, "status": told, "said": said}));
+        account.said = words.end(MOST_SAID)?;
+        match status {
+            Some(status) if !status.success() => {
+                Err(program::failed(command, step, status, &last_words(&account.said)))
+            }
+            Some(_) => Ok(()),
+            None if went.given_up => Ok(()),
+            None => Err(format!("{step}: fio's jobs are done, and it does not end")),
+        }
+    }
+
+    /// Returns when every job of fio waits for the phase to begin.
+    fn wait_until_ready(
+        &self,
+        phase: &Phase,
+        measured: Option<&Started<'_>>,
+        reader: Option<&Started<'_>>,
+    ) -> Result<(), Failure> {
+        let fio = if let Act::Fio(fio) = &phase.what { Some(fio) } else { None };
+        let mut missing: u32 = fio.iter().copied().chain(&phase.reader).map(|fio| fio.first).sum();
+        let ready = plan::ready(&phase.name);
+        while missing > 0 {
+            match self.told.recv_timeout(START) {
+                Ok(News::Said(line)) if line == ready => missing -= 1,
+                Ok(News::Said(_) | News::Mounted(_)) => {}
+                Ok(News::Ended(who, status)) => {
+                    let started = if who == Who::Measured { measured } else { reader };
+                    return Err(started.map_or_else(String::new, |it| it.too_early(status)));
+                }
+                Err(_) => return Err(format!("{STEP} {}: fio did not begin within {START:?}", phase.name)),
+            }
+        }
+        Ok(())
+    }
+
+    fn until_over(
+        &self,
+        phase: &Phase,
+        begun: Instant,
+        reader: Option<&Started<'_>>,
+    ) -> Result<Over, Failure> {
+        let limit = Duration::from_nanos(phase.limit_ns);
+        let mut under_way = if let Act::Fio(fio) = &phase.what { fio.jobs } else { 1 };
+        let over = plan::over(&phase.name);
+        loop {
+            match self.told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
+                Ok(News::Said(line)) if line == over => under_way -= 1,
+                Ok(News::Said(_)) => {}
+                Ok(News::Mounted(mounted)) => return mounted.map(|()| Over::Done),
+                Ok(News::Ended(Who::Measured, status)) => {
+                    let status =
+                        status.map_err(|e| format!("{STEP} {}: waiting for its end: {e}", phase.name))?;
+                    return Ok(Over::Ended(status));
+                }
+                Ok(News::Ended(Who::Reader, status)) => {
+                    return Err(reader.map_or_else(String::new, |it| it.too_early(status)));
+                }
+                Err(RecvTimeoutError::Timeout) => return Ok(Over::GivenUp),
+                Err(RecvTimeoutError::Disconnected) => return Err(format!("{STEP}: its threads failed")),
+            }
+            if under_way == 0 {
+                return Ok(Over::Done);
+            }
+        }
+    }
+
+    /// `None`: it did not end within [`END`].
+    fn wait_for(&self, wanted: Who) -> Result<Option<ExitStatus>, Failure> {
+        let until = Instant::now() + END;
+        while let Ok(news) = self.told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+            if let News::Ended(who, status) = news
+                && who == wanted
+            {
+                return status.map(Some).map_err(|e| format!("{STEP}: waiting for a program's end: {e}"));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl Started<'_> {
+    fn too_early(&self, status: io::Result<ExitStatus>) -> Failure {
+        let said = self.words.end(MOST_SAID).unwrap_or_default();
+        match status {
+            Ok(status) if status.success() => format!("{}: it ended before the phase did", self.step),
+            Ok(status) => program::failed(self.command, &self.step, status, &last_words(&said)),
+            Err(error) => format!("{}: waiting for its end: {error}", self.step),
+        }
+    }
+}
+
+/// The last lines, in one: some programs say what went wrong and then how far they came.
+fn last_words(said: &str) -> String {
+    const LINES: usize = 4;
+    let lines: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines[lines.len().saturating_sub(LINES)..].join("; ")
+}
+
+/// A pipe that is open to read and to write: opening waits for nobody.
+fn both_ends(pipe: &str) -> Result<File, Failure> {
+    File::options().read(true).write(true).open(pipe).map_err(|e| format!("{pipe}: {e}"))
+}
+
+/// What each system call takes from now on. Kernels of before cannot be asked for anything but nothing.
+fn system_calls(ns: u64) -> Result<(), Failure> {
+    if ns == 0 && !Path::new(SYSTEM_CALL).exists() {
+        return Ok(());
+    }
+    fs::write(SYSTEM_CALL, ns.to_string()).map_err(|e| format!("writing {ns} to {SYSTEM_CALL}: {e}"))
+}
+
+fn text(report: &str) -> Result<String, Failure> {
+    let bytes = fs::read(report).map_err(|e| format!("fio left no report, {report}: {e}"))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,360 @@
+//! Snapshots of the whole filesystem, taken, replicated and deleted as scripts of users do it: by the btrfs program, one step
+//! after the other, and beside them another such script that replicates.
+//!
+//! They are in a subvolume of their own below the filesystem's top, so that no snapshot holds the others.
+
+use super::priority::Place;
+use super::program::{Words, not_started, prepare};
+use super::{Failure, Steps, work};
+use crate::plan::{FirstSnapshot, POOL, REPLICA, Snapshots};
+use crate::snapshots::{EACH, STEP, Seen, Snapshot, next};
+use serde_json::json;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+const PROGRAM: &str = "btrfs";
+/// Where they are, in [`POOL`].
+const FOLDER: &str = "/mnt/pool/.snapshots";
+
+/// What both scripts know and do.
+struct Scripts {
+    what: Snapshots,
+    place: Place,
+    begun: Instant,
+    state: Mutex<State>,
+    /// Told when the scripts are to stop.
+    stopping: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    stop: bool,
+    /// In the order in which they were taken, the first one the one that was there.
+    all: Vec<Snapshot>,
+    /// Is being sent: it cannot be deleted.
+    sent: Option<u64>,
+    /// When each that sent all was done.
+    replications: Vec<u64>,
+    /// What the replica still has.
+    on_replica: BTreeSet<u64>,
+}
+
+/// Both under way.
+pub struct Running {
+    scripts: Arc<Scripts>,
+    threads: Vec<JoinHandle<Result<(), Failure>>>,
+}
+
+/// The folder, and a first snapshot in it; on the replica too, where there is replication: all later ones are differences.
+pub fn lay_out(first: FirstSnapshot) -> Result<(), Failure> {
+    let scripts = Scripts::new(Snapshots::default(), &Place::default());
+    scripts.btrfs("folder", &["subvolume", "create", FOLDER])?;
+    scripts.snapshot(0)?;
+    if first == FirstSnapshot::Replicated { scripts.send(None, 0) } else { Ok(()) }
+}
+
+/// Starts both scripts: the first snapshot is due after the time between two.
+pub fn start(what: Snapshots, place: &Place) -> Result<Running, Failure> {
+    let scripts = Arc::new(Scripts::new(what, place));
+    let first = Snapshot {
+        number: 0,
+        due_ns: 0,
+        begun_ns: 0,
+        there_ns: 0,
+        replicated_ns: what.replicate_every_ns.map(|_| 0),
+        deleted_ns: None,
+    };
+    scripts.state().all.push(first);
+    scripts.state().on_replica.extend(what.replicate_every_ns.map(|_| 0));
+    note("snapshots begin")?;
+    let thread = |script: fn(&Scripts) -> Result<(), Failure>| {
+        let scripts = Arc::clone(&scripts);
+        let thread = std::thread::Builder::new().spawn(move || script(&scripts));
+        thread.map_err(|e| format!("{STEP}: a thread: {e}"))
+    };
+    let mut threads = vec![thread(Scripts::take)?];
+    if what.replicate_every_ns.is_some() {
+        threads.push(thread(Scripts::replicate)?);
+    }
+    Ok(Running { scripts, threads })
+}
+
+impl Running {
+    /// Whether one of the scripts failed.
+    pub fn has_ended(&self) -> bool {
+        self.threads.iter().any(JoinHandle::is_finished)
+    }
+
+    /// Has both end with the step that they are at, holds what was noted against what is there, and says what there was.
+    pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
+        let Self { scripts, threads } = self;
+        let ran = scripts.now();
+        scripts.state().stop = true;
+        scripts.stopping.notify_all();
+        let mut result = Ok(());
+        for thread in threads {
+            let ended = thread.join().map_err(|_| format!("{STEP}: a thread failed"))?;
+            result = result.and(ended);
+        }
+        let state = scripts.state();
+        let every = (scripts.what.every_ns, scripts.what.replicate_every_ns);
+        for snapshot in &state.all {
+            steps.say(&json!({"step": EACH, "seen": snapshot}));
+        }
+        let mut seen = Seen::of(&state.all, &state.replications, every, ran);
+        if result.is_ok() {
+            seen.uncleaned = scripts.uncleaned(POOL)?;
+            result = is_there(
+                FOLDER,
+                &state.all.iter().filter(|it| it.deleted_ns.is_none()).map(|it| it.number).collect(),
+            );
+        }
+        if result.is_ok() && every.1.is_some() {
+            seen.uncleaned_on_replica = scripts.uncleaned(REPLICA)?;
+            result = is_there(REPLICA, &state.on_replica);
+        }
+        steps.say(&json!({"step": STEP, "seen": seen}));
+        result
+    }
+}
+
+impl Scripts {
+    fn new(what: Snapshots, place: &Place) -> Self {
+        Self {
+            what,
+            place: place.clone(),
+            begun: Instant::now(),
+            state: Mutex::default(),
+            stopping: Condvar::new(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) -> u64 {
+        self.begun.elapsed().as_nanos() as u64
+    }
+
+    /// Sleeps until then; false once all is to stop.
+    fn wait(&self, until_ns: u64) -> bool {
+        let mut state = self.state();
+        loop {
+            let left = until_ns.saturating_sub(self.now());
+            if state.stop || left == 0 {
+                return !state.stop;
+            }
+            let left = Duration::from_nanos(left);
+            state = self.stopping.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// The first script: takes one whenever it is due, and deletes those that are too old.
+    fn take(&self) -> Result<(), Failure> {
+        let every = self.what.every_ns;
+        let mut number = 0;
+        loop {
+            number = next(number, self.now(), every);
+            if !self.wait(number * every) {
+                return Ok(());
+            }
+            let begun_ns = self.now();
+            note(&format!("snapshot {number}"))?;
+            self.snapshot(number)?;
+            note("done")?;
+            let there_ns = self.now();
+            let due_ns = number * every;
+            let snapshot =
+                Snapshot { number, due_ns, begun_ns, there_ns, replicated_ns: None, deleted_ns: None };
+            self.state().all.push(snapshot);
+            while let Some(old) = self.oldest_to_delete() {
+                note(&format!("delete {old}"))?;
+                self.delete(FOLDER, old)?;
+                note("done")?;
+                let now = self.now();
+                let mut state = self.state();
+                if let Some(gone) = state.all.iter_mut().find(|it| it.number == old) {
+                    gone.deleted_ns = Some(now);
+                }
+            }
+        }
+    }
+
+    /// The oldest beyond those that are kept, but for the one that is being sent, and the one that it is the difference to:
+    /// the newest that the replica has.
+    fn oldest_to_delete(&self) -> Option<u64> {
+        let state = self.state();
+        let there: Vec<&Snapshot> = state.all.iter().filter(|it| it.deleted_ns.is_none()).collect();
+        let beyond = there.len().saturating_sub(self.what.keep as usize);
+        let needed = state.newest_replicated();
+        let is_needed = |number: u64| Some(number) == state.sent || Some(number) == needed;
+        there[..beyond].iter().map(|it| it.number).find(|&number| !is_needed(number))
+    }
+
+    /// The second script: sends what the replica does not have, the oldest first.
+    fn replicate(&self) -> Result<(), Failure> {
+        let every = self.what.replicate_every_ns.unwrap_or(u64::MAX);
+        let mut turn = 0;
+        loop {
+            turn = next(turn, self.now(), every);
+            if !self.wait(turn * every) {
+                return Ok(());
+            }
+            note(&format!("replication {turn}"))?;
+            let newest = self.state().all.last().map_or(0, |it| it.number);
+            while let Some((parent, number)) = self.next_to_send(newest) {
+                note(&format!("send {number}"))?;
+                self.send(Some(parent), number)?;
+                note("sent")?;
+                self.has_sent(number)?;
+                if self.state().stop {
+                    return Ok(());
+                }
+            }
+            let now = self.now();
+            self.state().replications.push(now);
+        }
+    }
+
+    /// The oldest snapshot after the newest one that the replica has, up to `newest`, and that one.
+    fn next_to_send(&self, newest: u64) -> Option<(u64, u64)> {
+        let mut state = self.state();
+        let parent = state.newest_replicated()?;
+        let is_next = |it: &&Snapshot| it.number > parent && it.number <= newest && it.deleted_ns.is_none();
+        let number = state.all.iter().find(is_next)?.number;
+        state.sent = Some(number);
+        Some((parent, number))
+    }
+
+    /// Notes it, and deletes those of the replica that are too old.
+    fn has_sent(&self, number: u64) -> Result<(), Failure> {
+        let now = self.now();
+        let old: Vec<u64> = {
+            let mut state = self.state();
+            state.sent = None;
+            if let Some(sent) = state.all.iter_mut().find(|it| it.number == number) {
+                sent.replicated_ns = Some(now);
+            }
+            state.on_replica.insert(number);
+            let beyond = state.on_replica.len().saturating_sub(self.what.keep as usize);
+            state.on_replica.iter().copied().take(beyond).collect()
+        };
+        for old in old {
+            note(&format!("delete {old} of the replica"))?;
+            self.delete(REPLICA, old)?;
+            self.state().on_replica.remove(&old);
+        }
+        Ok(())
+    }
+
+    fn snapshot(&self, number: u64) -> Result<(), Failure> {
+        self.btrfs("taking", &["subvolume", "snapshot", "-r", POOL, &format!("{FOLDER}/{number}")])
+    }
+
+    fn delete(&self, folder: &str, number: u64) -> Result<(), Failure> {
+        let step = if folder == FOLDER { "deleting" } else { "deleting-replicated" };
+        self.btrfs(step, &["subvolume", "delete", &format!("{folder}/{number}")])
+    }
+
+    /// How many deleted ones of a filesystem have space that was not given back yet.
+    fn uncleaned(&self, pool: &str) -> Result<u64, Failure> {
+        let words = Words::of(&format!("{STEP}-uncleaned"))?;
+        let command = command(&["subvolume", "list", "-d", pool]);
+        let status = self.start(&command, &words, None)?.wait();
+        ended(&command, &words, status)?;
+        Ok(words.read_all()?.lines().count() as u64)
+    }
+
+    /// One program sends, another one receives.
+    fn send(&self, parent: Option<u64>, number: u64) -> Result<(), Failure> {
+        let path = |number: u64| format!("{FOLDER}/{number}");
+        let (parent, snapshot) = (parent.map(path), path(number));
+        let base = parent.iter().flat_map(|parent| ["-p", parent.as_str()]);
+        let words: Vec<&str> = ["send", "-q"].into_iter().chain(base).chain([&*snapshot]).collect();
+        let (outgoing, incoming) = (command(&words), command(&["receive", "-q", REPLICA]));
+        let said = Words::of(&format!("{STEP}-sending"))?;
+        let heard = Words::of(&format!("{STEP}-receiving"))?;
+        let mut from = self.start(&outgoing, &said, Some(Stdio::piped()))?;
+        let pipe = from.stdout.take().ok_or_else(|| format!("{STEP}: the sender has no output"))?;
+        let mut to = self.start_reading(&incoming, &heard, pipe.into())?;
+        let received = ended(&incoming, &heard, to.wait());
+        let sent = ended(&outgoing, &said, from.wait());
+        match (sent, received) {
+            // Who is not listened to any more fails too.
+            (Err(sent), Err(received)) => Err(format!("{received}; and {sent}")),
+            (sent, received) => sent.and(received),
+        }
+    }
+
+    fn btrfs(&self, step: &str, arguments: &[&str]) -> Result<(), Failure> {
+        let words = Words::of(&format!("{STEP}-{step}"))?;
+        let command = command(arguments);
+        let status = self.start(&command, &words, None)?.wait();
+        ended(&command, &words, status)
+    }
+
+    fn start(&self, command: &[String], words: &Words, output: Option<Stdio>) -> Result<Child, Failure> {
+        let mut prepared = prepare(command, STEP, words)?;
+        if let Some(output) = output {
+            prepared.stdout(output);
+        }
+        self.place.hold(&mut prepared);
+        prepared.spawn().map_err(|e| not_started(command, STEP, &e))
+    }
+
+    fn start_reading(&self, command: &[String], words: &Words, input: Stdio) -> Result<Child, Failure> {
+        let mut prepared = prepare(command, STEP, words)?;
+        prepared.stdin(input);
+        self.place.hold(&mut prepared);
+        prepared.spawn().map_err(|e| not_started(command, STEP, &e))
+    }
+}
+
+impl State {
+    fn newest_replicated(&self) -> Option<u64> {
+        self.all.iter().filter(|it| it.replicated_ns.is_some()).map(|it| it.number).max()
+    }
+}
+
+fn command(arguments: &[&str]) -> Vec<String> {
+    std::iter::once(&PROGRAM).chain(arguments).map(|&word| word.to_owned()).collect()
+}
+
+/// A failure has all of the command, which says what was tried on what.
+fn ended(command: &[String], words: &Words, status: std::io::Result<ExitStatus>) -> Result<(), Failure> {
+    let command = command.join(" ");
+    let status = status.map_err(|e| format!("{STEP}: waiting for `{command}`: {e}"))?;
+    if status.success() {
+        return Ok(());
+    }
+    let said = words.read()?;
+    let last = said.lines().last().unwrap_or("it said nothing");
+    Err(format!("{STEP}: `{command}` failed ({status}): {last}"))
+}
+
+/// That a folder has just those that were noted.
+fn is_there(folder: &str, noted: &BTreeSet<u64>) -> Result<(), Failure> {
+    let failed = |e| format!("{STEP}: {folder}: {e}");
+    let mut there = BTreeSet::new();
+    for entry in fs::read_dir(Path::new(folder)).map_err(failed)? {
+        there.extend(entry.map_err(failed)?.file_name().to_str().and_then(|name| name.parse::<u64>().ok()));
+    }
+    if there == *noted {
+        return Ok(());
+    }
+    let odd: Vec<_> = there.symmetric_difference(noted).collect();
+    Err(format!(
+        "{STEP}: {folder} has not what was made and not deleted: {odd:?} are there or noted, not both"
+    ))
+}
+
+/// A mark in the trace, to see who asked for what.
+fn note(text: &str) -> Result<(), Failure> {
+    work::mark(&format!("note {text}"))
+}

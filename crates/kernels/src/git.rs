@@ -1,0 +1,132 @@
+//! Git repositories of the user's own: revisions are looked up and exported, nothing is checked out or written there.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use disklab_units::Bytes;
+
+use crate::error::{Error, Result};
+use crate::process::{Runner, failure};
+
+/// What an environment in which git itself runs (a hook, `git bisect run`) says of another repository.
+const OF_OTHERS: [&str; 5] = [
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+];
+
+/// How many digits of a commit people are shown.
+const SHORT: usize = 12;
+
+/// A commit of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// The repository's folder.
+    pub repository: PathBuf,
+    /// The commit, in full.
+    pub commit: String,
+    /// The object that stands for every byte of its files.
+    pub(crate) tree: String,
+}
+
+impl Revision {
+    /// The commit that `name` (a tag, a branch, `HEAD~3`, digits) names in the repository at `path`.
+    pub fn find(path: &Path, name: &str) -> Result<Self> {
+        let path = path.canonicalize().map_err(Error::io("find the git repository", path))?;
+        // A folder within somebody's repository is not one, however far above git would look.
+        let own = answer(&path, &["rev-parse", "--show-prefix"])?.filter(String::is_empty);
+        if own.is_none() {
+            return Err(Error::NotARepository { path });
+        }
+        let wanted = format!("{name}^{{commit}}");
+        let Some(commit) = answer(&path, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?
+        else {
+            return Err(Error::NoRevision { path, name: name.to_owned() });
+        };
+        let tree = say(&path, &["rev-parse", "--verify", &format!("{commit}^{{tree}}")])?;
+        Ok(Self { repository: path, commit, tree })
+    }
+
+    /// The first digits of a commit, for people.
+    pub fn short(commit: &str) -> &str {
+        commit.get(..SHORT).unwrap_or(commit)
+    }
+
+    /// One line on what the commit does.
+    pub fn subject(&self) -> Result<String> {
+        say(&self.repository, &["show", "--no-patch", "--format=%s", &self.commit])
+    }
+
+    /// Whether one of its files is `Makefile` at the top, as in every kernel.
+    pub(crate) fn has_makefile(&self) -> Result<bool> {
+        Ok(answer(&self.repository, &["cat-file", "-e", &format!("{}:Makefile", self.commit)])?.is_some())
+    }
+
+    /// Of its files together.
+    pub(crate) fn size(&self) -> Result<Bytes> {
+        let listed = say(&self.repository, &["ls-tree", "-r", "-l", &self.commit])?;
+        let size = |line: &str| line.split_whitespace().nth(3).and_then(|size| size.parse::<u64>().ok());
+        Ok(Bytes(listed.lines().filter_map(size).sum()))
+    }
+
+    /// Writes a tarball of its files.
+    pub(crate) fn export(&self, tarball: &Path, runner: Runner) -> Result<()> {
+        let mut archive = git(&self.repository);
+        archive.args(["archive", "--format=tar", "--prefix=linux/", "--output"]).arg(tarball);
+        runner.output(archive.arg(&self.commit)).map(drop)
+    }
+}
+
+/// The commit that a work tree is at, and whether it has been changed since; `None` without a commit.
+pub(crate) fn state(root: &Path) -> Result<Option<(String, bool)>> {
+    let Some(commit) = answer(root, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {
+        return Ok(None);
+    };
+    // Looking must not write the index either.
+    let changes = say(root, &["--no-optional-locks", "status", "--porcelain", "--ignore-submodules=none"])?;
+    Ok(Some((commit, !changes.is_empty())))
+}
+
+/// `git` in a folder, whatever git's own environment says.
+pub(crate) fn git(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(folder).env("LC_ALL", "C");
+    for name in OF_OTHERS {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// What git writes, without the last newline; its failure is an error that says what git said.
+pub(crate) fn say(folder: &Path, arguments: &[&str]) -> Result<String> {
+    let (command, output) = run(folder, arguments)?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned());
+    }
+    Err(failure(&command, output.status, &String::from_utf8_lossy(&output.stderr)))
+}
+
+/// The same of a question to which git answers no by its exit status, and may not say more than that there is no such
+/// thing or no repository. What else it says (that the repository is somebody else's) is an error.
+fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
+    let (command, output) = run(folder, arguments)?;
+    if output.status.success() {
+        return Ok(Some(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()));
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let no =
+        ["not a git repository", "Needed a single revision", "Not a valid object name", "does not exist in"];
+    if said.trim().is_empty() || no.iter().any(|no| said.contains(no)) {
+        return Ok(None);
+    }
+    Err(failure(&command, output.status, &said))
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Result<(Command, std::process::Output)> {
+    let mut command = git(folder);
+    command.args(arguments);
+    let output = command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
+    Ok((command, output))
+}

@@ -1,0 +1,217 @@
+//! Two trials in one picture: what all disks of each move, and how often they seek, over time.
+
+use disklab_trace::Timeline;
+use disklab_trace::timeline::{Bin, Disk};
+use disklab_units::prose::digits;
+use kuva::prelude::{LegendPosition, LinePlot, Plot};
+use maud::html;
+
+use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::over_time::{DRAWN, HEIGHT, LEFT, Measure, SEEKS, THROUGHPUT, Watched};
+use crate::panel::{Panel, Piece};
+use crate::source::Source;
+use crate::to_watch::{Reading, pair};
+use crate::traces::Detail;
+
+pub const PANEL: Panel =
+    Panel { place: 55, name: "together", title: "Two in one picture", pictures: "seeks, throughput", draw };
+
+/// Rows of a table: stretches of time.
+const STRETCHES: u32 = 12;
+
+fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+    let mut reading = Reading::new(0);
+    let pair = pair(source, &mut reading);
+    let both = reading.drawn(pair, |_| Detail::Usual);
+    let [one, other] = both.as_slice() else {
+        return Err(if both.is_empty() {
+            reading.why_nothing()
+        } else {
+            "Only one trial has a trace that can be shown, and two are needed.".to_owned()
+        });
+    };
+    let words = html! {
+        p { "The two trials above on the same axes, all disks of each added up. " (one.label) " and " (other.label) "." }
+        (reading.told())
+    };
+    let names = told_apart(&one.label, &other.label);
+    let sides: Vec<Side> = [one, other].into_iter().zip(names).map(|(it, name)| Side::of(it, name)).collect();
+    let charts = [SEEKS, THROUGHPUT].map(|measure| Piece::Chart(lines(&measure, &sides)));
+    Ok(std::iter::once(Piece::Words(words)).chain(charts).collect())
+}
+
+/// The parts of two ids that differ; the whole where they have other parts, or none.
+fn told_apart(one: &str, other: &str) -> [String; 2] {
+    let [first, second] = [one, other].map(|label| label.split('+').collect::<Vec<_>>());
+    let differ = first.iter().zip(&second).filter(|(one, other)| one != other);
+    let (own, others): (Vec<&str>, Vec<&str>) = differ.unzip();
+    if first.len() == second.len() && !own.is_empty() {
+        [own.join("+"), others.join("+")]
+    } else {
+        [one.to_owned(), other.to_owned()]
+    }
+}
+
+/// A trial, all its disks as one.
+struct Side {
+    name: String,
+    /// When each stretch of time was, s of what was measured; and what all disks did in it.
+    bins: Vec<(f64, Bin)>,
+    seconds: f64,
+    /// Of what it measured, from when to when, s; none where that is one.
+    phases: Vec<(String, f64, f64)>,
+}
+
+impl Side {
+    fn of(it: &Watched, name: String) -> Self {
+        let Timeline { bins, disks } = &it.line;
+        let middle = |at: usize| (bins.edge(at).midpoint(bins.edge(at + 1)) - bins.begin) as f64 / 1e9;
+        let bins = (0..bins.count).map(|at| (middle(at), added_up(disks, at))).collect();
+        Self { name, bins, seconds: it.seconds, phases: it.phases.clone() }
+    }
+
+    /// When each phase but the last ended, s.
+    fn boundaries(&self) -> impl Iterator<Item = f64> {
+        let inner = self.phases.len().saturating_sub(1);
+        self.phases.iter().take(inner).map(|(_, _, to)| *to)
+    }
+
+    /// Its phases in words.
+    fn told(&self) -> Option<String> {
+        let ends = self.phases.iter().map(|(name, _, to)| format!("{name} to {} s", digits(*to)));
+        let ends: Vec<String> = ends.collect();
+        (!ends.is_empty()).then(|| format!("{}: {}", self.name, ends.join(", ")))
+    }
+
+    /// Of the stretches between two moments; `None` where there are none.
+    fn between(&self, from: f64, to: f64) -> Option<Bin> {
+        let own = self.bins.iter().filter(|(at, _)| (from..to).contains(at));
+        let own: Vec<Bin> = own.map(|(_, bin)| *bin).collect();
+        (!own.is_empty()).then(|| Bin::joined(&own))
+    }
+}
+
+/// What all disks did in one stretch of time, which is as long as for one of them.
+fn added_up(disks: &[Disk], at: usize) -> Bin {
+    let own: Vec<Bin> = disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();
+    Bin { length: own.first().map_or(0, |bin| bin.length), ..Bin::joined(&own) }
+}
+
+fn lines(measure: &Measure, sides: &[Side]) -> Chart {
+    let seconds = sides.iter().map(|side| side.seconds).fold(0.0, f64::max);
+    let most = sides.iter().flat_map(|side| &side.bins).map(|(_, bin)| (measure.of)(bin)).fold(0.0, f64::max);
+    let top = (most * 1.05).max(0.01);
+    let plot = |(index, side): (usize, &Side)| {
+        let series = ink::Series::of(index);
+        let points: Vec<(f64, f64)> = side.bins.iter().map(|(at, bin)| (*at, (measure.of)(bin))).collect();
+        let plot = LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
+        Plot::Line(plot.with_line_style(series.line()))
+    };
+    let entries = sides.iter().enumerate().map(|(at, side)| ink::Series::of(at).entry(&side.name)).collect();
+    let layout = ink::layout((0.0, seconds), (0.0, top), WIDTH, HEIGHT)
+        .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
+        .with_x_label("s of what was measured")
+        .with_legend_entries(entries)
+        .with_legend_position(LegendPosition::OutsideBottomColumns);
+    let whole = |side: &Side| {
+        let all: Vec<Bin> = side.bins.iter().map(|(_, bin)| *bin).collect();
+        let (mean, length) = ((measure.of)(&Bin::joined(&all)), digits(side.seconds));
+        format!("{} {} over {length} s", side.name, digits(mean))
+    };
+    let says = format!(
+        "{} of all disks together, {}: {}",
+        measure.title,
+        measure.unit,
+        sides.iter().map(whole).collect::<Vec<_>>().join("; ")
+    );
+    let title = format!("{} of all disks ({})", measure.title, measure.unit);
+    let plots = sides.iter().enumerate().map(plot).chain(boundaries(sides, top)).collect();
+    let mut chart = Chart::draw(measure.kind, title, says, plots, layout, table(measure, sides, seconds));
+    let phases: Vec<String> = sides.iter().filter_map(Side::told).collect();
+    if !phases.is_empty() {
+        chart.note = format!("Upright lines end phases, each in its trial's colour. {}.", phases.join("; "));
+    }
+    chart.with_edges((0..=STRETCHES).map(|at| LEFT + DRAWN * f64::from(at) / f64::from(STRETCHES)).collect())
+}
+
+/// An upright line at the end of each phase but the last.
+fn boundaries(sides: &[Side], top: f64) -> Vec<Plot> {
+    let line = |index: usize, at: f64| {
+        let series = ink::Series::of(index);
+        let line = LinePlot::new().with_data([(at, 0.0), (at, top)]).with_color(series.colour);
+        Plot::Line(line.with_stroke_width(0.8).with_line_style(series.line()))
+    };
+    let of = |(index, side): (usize, &Side)| side.boundaries().map(|at| line(index, at)).collect::<Vec<_>>();
+    sides.iter().enumerate().flat_map(of).collect()
+}
+
+/// A row for each stretch of time, a column for each trial; empty where that had ended.
+fn table(measure: &Measure, sides: &[Side], seconds: f64) -> Table {
+    let mut table =
+        Table::new(std::iter::once("s".to_owned()).chain(sides.iter().map(|side| side.name.clone())));
+    let edge = |at: u32| seconds * f64::from(at) / f64::from(STRETCHES);
+    for at in 0..STRETCHES {
+        let (from, to) = (edge(at), edge(at + 1));
+        let field =
+            |side: &Side| side.between(from, to).map_or_else(String::new, |bin| digits((measure.of)(&bin)));
+        let name = format!("{} to {}", digits(from), digits(to));
+        table.row(std::iter::once(name).chain(sides.iter().map(field)));
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn side(name: &str, seconds: u32, seeks: u64) -> Side {
+        let bin = |_| Bin { length: 1_000_000_000, seeks, read_bytes: 10 << 20, ..Bin::default() };
+        let bins = (0..seconds).map(|at| (f64::from(at) + 0.5, bin(at))).collect();
+        Side { name: name.to_owned(), bins, seconds: f64::from(seconds), phases: Vec::new() }
+    }
+
+    #[test]
+    fn disks_are_added_up_in_the_same_time() {
+        let disk = |seeks| Disk {
+            bins: vec![Bin { length: 500, seeks, ..Bin::default() }],
+            reads: disklab_trace::timeline::Raster { columns: 1, cells: vec![0] },
+            writes: disklab_trace::timeline::Raster { columns: 1, cells: vec![0] },
+        };
+        let sum = added_up(&[disk(3), disk(4)], 0);
+        assert_eq!((sum.length, sum.seeks), (500, 7));
+    }
+
+    #[test]
+    fn two_of_other_lengths_are_on_one_axis_and_the_shorter_one_has_no_numbers_later() {
+        let sides = [side("short", 12, 5), side("<long>", 24, 8)];
+        let chart = lines(&SEEKS, &sides);
+        assert!(chart.says.ends_with("short 5.00 over 12.0 s; <long> 8.00 over 24.0 s"), "{}", chart.says);
+        assert_eq!(chart.table.rows.len(), 12);
+        assert_eq!(chart.table.rows[0], ["0 to 2.00", "5.00", "8.00"]);
+        assert_eq!(chart.table.rows[6], ["12.0 to 14.0", "", "8.00"]);
+        let drawn = chart.figure("it").into_string();
+        assert!(drawn.contains("&lt;long&gt;") && !drawn.contains("<long>"));
+        assert!(lines(&THROUGHPUT, &sides).says.contains("short 10.0 over"));
+    }
+
+    #[test]
+    fn phases_are_told_and_their_ends_marked() {
+        let plain = lines(&SEEKS, &[side("one", 12, 5), side("two", 12, 8)]);
+        assert_eq!(plain.note, "");
+        let phases = [("create", 0.0, 8.0), ("read", 8.0, 12.0)];
+        let phases = phases.map(|(name, from, to)| (name.to_owned(), from, to)).to_vec();
+        let sides = [Side { phases, ..side("one", 12, 5) }, side("two", 12, 8)];
+        let chart = lines(&SEEKS, &sides);
+        assert!(chart.note.ends_with("one: create to 8.00 s, read to 12.0 s."), "{}", chart.note);
+        assert_eq!(boundaries(&sides, 1.0).len(), 1);
+        let ways = |chart: &Chart| chart.figure("it").into_string().matches("<path").count();
+        assert_eq!(ways(&chart), ways(&plain) + 1);
+    }
+
+    #[test]
+    fn names_are_what_tells_trials_apart() {
+        assert_eq!(told_apart("raid0+two-files+s1", "raid1+two-files+s1"), ["raid0", "raid1"]);
+        assert_eq!(told_apart("a+b", "a+b+c"), ["a+b", "a+b+c"]);
+        assert_eq!(told_apart("a+b", "a+b"), ["a+b", "a+b"]);
+    }
+}
