@@ -29,8 +29,10 @@ pub(crate) struct Tree {
 impl Tree {
     /// Lists and hashes the tree.
     pub fn read(root: &Path, runner: Runner) -> Result<Self> {
-        let listed =
-            if root.join(".git").exists() { git_files(root)? } else { walk(root, Path::new(""), runner)? };
+        let tracked = if root.join(".git").exists() { git_files(root)? } else { Vec::new() };
+        // Of a tree in which nothing is tracked yet, git may know nothing: Debian's sources ignore themselves.
+        let is_kernel = tracked.iter().any(|path| path == "Makefile");
+        let listed = if is_kernel { tracked } else { walk(root, Path::new(""), runner)? };
         let mut paths = Vec::with_capacity(listed.len());
         let mut size = 0;
         for path in listed {
@@ -116,6 +118,9 @@ fn walk(root: &Path, below: &Path, runner: Runner) -> Result<Vec<PathBuf>> {
     for entry in fs::read_dir(&folder).map_err(Error::io("list", &folder))? {
         let entry = entry.map_err(Error::io("list", &folder))?;
         let path = below.join(entry.file_name());
+        if path.as_os_str() == ".git" {
+            continue;
+        }
         if entry.file_type().map_err(Error::io("read", &path))?.is_dir() {
             found.extend(walk(root, &path, runner)?);
         } else {
@@ -232,6 +237,16 @@ mod tests {
         for absent in [".git", "arch/um/x.o", "run.sh"] {
             assert!(!copy.path().join("c").join(absent).exists(), "{absent}");
         }
+    }
+
+    #[test]
+    fn a_tree_that_its_repository_ignores_is_taken_whole() {
+        let folder = tree();
+        let root = folder.path();
+        fs::write(root.join(".gitignore"), "*\n").unwrap();
+        let bare = digest(root);
+        git(root, &["init", "-q"]);
+        assert_eq!(digest(root), bare);
     }
 
     #[test]
