@@ -16,6 +16,10 @@ const START: Duration = Duration::from_millis(400);
 /// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine with 2 cores.
 const REQUEST: Duration = Duration::from_micros(20);
 const MEBIBYTE: Duration = Duration::from_micros(300);
+/// The same of each mebibyte of phases, which move large pieces one after the other; and besides of each that goes through the
+/// page cache, whose pages are found, filled and reclaimed.
+const PHASES_MEBIBYTE: Duration = Duration::from_micros(800);
+const CACHED_MEBIBYTE: Duration = Duration::from_micros(1200);
 /// Wall time of a phase's own: fio's start.
 const PHASE: Duration = Duration::from_millis(150);
 /// Wall time of an operation on a file that is in memory.
@@ -50,7 +54,8 @@ pub fn wall(trial: &Trial) -> Duration {
     if let Some(own) = &trial.workload.phases {
         let (requests, bytes) = phases::load(trial, own);
         let count = u32::try_from(own.all.len()).unwrap_or(u32::MAX);
-        let moved = MEBIBYTE.mul_f64(bytes / f64::from(1 << 20));
+        let cached = CACHED_MEBIBYTE.mul_f64(phases::cached(own) / f64::from(1 << 20));
+        let moved = PHASES_MEBIBYTE.mul_f64(bytes / f64::from(1 << 20)) + cached;
         return START + PHASE * count + REQUEST.mul_f64(requests + touched(trial) as f64) + moved;
     }
     let seconds = measured(trial).as_secs_f64();

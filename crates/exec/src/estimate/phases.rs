@@ -24,6 +24,12 @@ pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
     (requests + busy, bytes + busy * PROGRAMS_BLOCK)
 }
 
+/// Bytes of fio's that go through the page cache.
+pub fn cached(phases: &Phases) -> f64 {
+    let jobs = phases.all.iter().flat_map(Phase::jobs).filter(|it| !it.job.direct);
+    jobs.map(|it| it.bytes().0 as f64).sum()
+}
+
 /// What a program's request moves, and what a request of a sequential load does, bytes.
 const PROGRAMS_BLOCK: f64 = 16384.0;
 const SEQUENTIAL_BLOCK: f64 = 524_288.0;
