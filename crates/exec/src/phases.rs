@@ -12,7 +12,7 @@ use disklab_guest::plan::{self, GO, Measured, POOL, SAY, ZeroFile};
 use disklab_spec::Trial;
 use disklab_spec::phases::{Act, Caches, FileJob, Numbers, Phase, Phases, filled};
 use disklab_spec::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, WRITTEN};
-use disklab_units::{Nanos, Seed};
+use disklab_units::{Bytes, Nanos, Seed};
 use std::fs;
 use std::path::Path;
 
@@ -64,7 +64,10 @@ fn of_fio(trial: &Trial, phase: &Phase, jobs: &[FileJob]) -> plan::Fio {
     // A file has no place before it is written, as with most programs; what is in memory is for the phase to say.
     command.extend(["--fallocate=none".to_owned(), invalidate]);
     for it in jobs {
-        command.extend(fio::job(phase, &format!("{POOL}/{}", it.file), it.file_size, &it.job));
+        // fio writes whole requests only, and makes a file anew, before the phase, that is a part of one too small for a later job.
+        let whole = it.file_size.0.next_multiple_of(it.job.bs.0.max(1));
+        let size = if it.job.makes() { Bytes(whole) } else { it.file_size };
+        command.extend(fio::job(phase, &format!("{POOL}/{}", it.file), size, &it.job));
         if it.job.rw.writes() {
             command.push("--end_fsync=1".to_owned());
         }
