@@ -18,8 +18,8 @@ const REQUEST: Duration = Duration::from_micros(20);
 const MEBIBYTE: Duration = Duration::from_micros(300);
 /// The same of each mebibyte of phases, which move large pieces one after the other; and besides of each that goes through the
 /// page cache, whose pages are found, filled and reclaimed.
-const PHASES_MEBIBYTE: Duration = Duration::from_micros(800);
-const CACHED_MEBIBYTE: Duration = Duration::from_micros(1200);
+const PHASES_MEBIBYTE: Duration = Duration::from_micros(200);
+const CACHED_MEBIBYTE: Duration = Duration::from_micros(500);
 /// Wall time of a phase's own: fio's start.
 const PHASE: Duration = Duration::from_millis(150);
 /// Wall time of an operation on a file that is in memory.
