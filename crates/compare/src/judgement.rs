@@ -148,31 +148,34 @@ fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error>
     to.collect_str(verdict)
 }
 
-/// Judges each contest in each metric.
+/// Judges each contest in each metric that its trials have, if they have any result: workloads differ in what they tell.
 pub fn judge(
     contests: &[Contest],
     metrics: &[Metric],
     terms: Terms,
     looked: Option<&Looked>,
 ) -> Result<Vec<Judgement>, disklab_stats::Error> {
+    let told = |contest: &Contest, metric: &Metric| {
+        let has_it = |outcome: &Outcome| metric.of(outcome).is_some();
+        contest.outcomes().next().is_none() || contest.outcomes().any(has_it)
+    };
+    let all = contests.iter().flat_map(|contest| metrics.iter().map(move |metric| (contest, metric)));
+    let all: Vec<_> = all.filter(|(contest, metric)| told(contest, metric)).collect();
     let mut judgements = Vec::new();
     // One family, whichever way is good: that only decides which word the sign of an effect is.
     let mut compared = Vec::new();
-    for contest in contests {
-        for metric in metrics {
-            let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?
-                .among(contests.len() * metrics.len());
-            let (judgement, comparison) = one(contest, metric, rule, looked);
-            if let Some(comparison) = comparison {
-                compared.push((judgements.len(), rule, comparison));
-            }
-            judgements.push(judgement);
+    for (contest, metric) in &all {
+        let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
+        let rule = rule.among(all.len());
+        let (judgement, comparison) = one(contest, metric, rule, looked);
+        if let Some(comparison) = comparison {
+            compared.push((judgements.len(), rule, comparison));
         }
+        judgements.push(judgement);
     }
     let comparisons: Vec<_> = compared.iter().map(|(_, _, comparison)| *comparison).collect();
     for better in [Better::Higher, Better::Lower] {
-        let rule =
-            Rule::new(terms.alpha, terms.smallest_effect, better)?.among(contests.len() * metrics.len());
+        let rule = Rule::new(terms.alpha, terms.smallest_effect, better)?.among(all.len());
         let verdicts = rule.family(&comparisons, terms.limit.correction())?;
         let looks = looked.map_or(1, |looked| looked.until.looks.len());
         let seeds = rule.trials_to_decide(&comparisons, terms.limit.correction(), looks)?;

@@ -22,9 +22,11 @@ pub use metric::Metric;
 
 use contest::{between, within};
 use disklab_spec::Suite;
+use disklab_spec::suite::metric::{OPS, TIME};
 use disklab_store::Record;
 use disklab_store::manifest::UntilDecided;
 use disklab_store::record::name_of;
+use std::collections::BTreeSet;
 
 /// Whose seeds depended on what was seen has to be judged by how it looked; of several records by the one that looked most.
 pub fn looked_at<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a UntilDecided> {
@@ -56,6 +58,21 @@ pub fn asked(record: &Record) -> Vec<Metric> {
     let recorded = &record.manifest().suite;
     let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set);
     suite.map(|suite| suite.metrics.iter().map(|name| Metric::of_name(name)).collect()).unwrap_or_default()
+}
+
+/// What a record is compared by where nobody says: what its suite wants; else IOPS; of trials that have none, operations and how
+/// long each phase took.
+pub fn usual(record: &Record) -> Vec<Metric> {
+    let wanted = asked(record);
+    let lines = record.lines();
+    if !wanted.is_empty() || lines.iter().any(|it| it.sample.is_some()) {
+        return if wanted.is_empty() { vec![Metric::Iops] } else { wanted };
+    }
+    let names: BTreeSet<&str> = lines.iter().flat_map(|it| it.measures.keys()).map(String::as_str).collect();
+    let is_own =
+        |name: &str| name == OPS || name.strip_suffix(TIME).is_some_and(|phase| phase.ends_with(' '));
+    let own: Vec<_> = names.into_iter().filter(|name| is_own(name)).map(Metric::of_name).collect();
+    if own.is_empty() { vec![Metric::Iops] } else { own }
 }
 
 /// The axis in which cells differ from their baseline, and the contests.

@@ -5,8 +5,8 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::{
-    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, asked, judge,
-    looked_at, measured,
+    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, judge,
+    looked_at, measured, usual,
 };
 use disklab_store::Record;
 
@@ -53,7 +53,7 @@ pub struct Args {
 #[derive(Debug, clap::Args)]
 pub struct Of {
     /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what a record
-    /// calls its other numbers [default: what its suite says, or else iops].
+    /// calls its other numbers [default: what its suite says; or else iops, or of phases their times].
     #[arg(long, value_delimiter = ',')]
     pub metric: Vec<Metric>,
 
@@ -69,8 +69,7 @@ pub struct Of {
 impl Of {
     /// What is compared in records of which this is the first.
     pub fn metrics(&self, first: &Record) -> Vec<Metric> {
-        let those = [self.metric.clone(), asked(first), vec![Metric::Iops]];
-        those.into_iter().find(|metrics| !metrics.is_empty()).unwrap_or_default()
+        if self.metric.is_empty() { usual(first) } else { self.metric.clone() }
     }
 
     pub const fn trust(&self) -> Trust {

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use disklab_collect::Spread;
-use disklab_compare::{Judgement, Metric, answer, asked};
+use disklab_compare::{Judgement, Metric, answer, usual};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
 use disklab_report::source::{Records, Source, Wanted};
@@ -22,7 +22,7 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let records = Records { all: vec![record.clone()], lost: Vec::new() };
-    let metric = asked(record).into_iter().next().unwrap_or(Metric::Iops);
+    let metric = usual(record).into_iter().next().unwrap_or(Metric::Iops);
     let wanted = Wanted { metrics: vec![metric], ..Wanted::default() };
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = Source::of(&records, &wanted).ok();
