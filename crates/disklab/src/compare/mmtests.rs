@@ -72,7 +72,8 @@ fn table(
         None => format!("Median    {}", answer::values(&it.cell)),
     };
     let width = cells.iter().map(|it| label(it).chars().count()).max().unwrap_or(0);
-    let unit = if first.unit.is_empty() { String::new() } else { format!(", {}", first.unit) };
+    let (unit, scale) = scaled(&first.unit);
+    let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
     let whose = answer::values(of_cell);
     let whose = if whose.is_empty() { whose } else { format!(": {whose}, by number of jobs") };
     writeln!(out, "{}{unit}{whose}", first.metric.name())?;
@@ -83,24 +84,36 @@ fn table(
         std::iter::once(format!("{:>plain$}", shortened(&first.baseline, plain))).chain(heads).collect();
     writeln!(out, "{:width$}  {}", "", heads.join("  ").trim_end())?;
     for cell in cells {
-        let mut fields = vec![field(cell.baseline_median, Some(0.0), false)];
+        let mut fields = vec![field(cell.baseline_median.map(|it| it / scale), Some(0.0), false)];
         for treatment in &treatments {
             let found = judgements.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
-            fields.push(found.map_or_else(|| " ".repeat(COLUMN), |it| of(it)));
+            fields.push(found.map_or_else(|| " ".repeat(COLUMN), |it| of(it, scale)));
         }
         writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
     }
     Ok(())
 }
 
-fn of(judgement: &Judgement) -> String {
+/// Units that people read, with two digits after the point: which, and what one of them is.
+fn scaled(unit: &str) -> (&str, f64) {
+    match unit {
+        "ns" => ("ms", 1e6),
+        "bytes/s" => ("MiB/s", f64::from(1 << 20)),
+        other => (other, 1.0),
+    }
+}
+
+fn of(judgement: &Judgement, scale: f64) -> String {
     let sign = match judgement.better {
         Better::Higher => 1.0,
         Better::Lower => -1.0,
     };
     let certain = matches!(judgement.verdict, Verdict::Better | Verdict::Worse);
-    let field =
-        field(judgement.treatment_median, judgement.change.map(|change| sign * change.percent), certain);
+    let field = field(
+        judgement.treatment_median.map(|it| it / scale),
+        judgement.change.map(|change| sign * change.percent),
+        certain,
+    );
     format!("{field} {:WORD$}", judgement.verdict.to_string())
 }
 
@@ -148,6 +161,11 @@ mod tests {
         let all = [
             judgement(Metric::Iops, Better::Higher, 12.5, Verdict::Better),
             judgement(Metric::P99, Better::Lower, 1.5, Verdict::Undecided),
+            Judgement {
+                unit: "ns".to_owned(),
+                baseline_median: Some(2e6),
+                ..judgement(Metric::Mean, Better::Lower, 0.0, Verdict::Same)
+            },
         ];
         let mut out = Vec::new();
         print(&all, false, &mut out).expect("memory");
@@ -161,6 +179,10 @@ Median    hdd-raid1        100.00 (    0.00%)        112.50 *   12.50%* better
 p99, 1/s
                                           pid                     queue
 Median    hdd-raid1        100.00 (    0.00%)        101.50 (   -1.50%) undecided
+
+mean latency, ms
+                                          pid                     queue
+Median    hdd-raid1          2.00 (    0.00%)          0.00 (    0.00%) same
 "
         );
     }
