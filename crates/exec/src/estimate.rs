@@ -22,6 +22,8 @@ const PHASES_MEBIBYTE: Duration = Duration::from_micros(200);
 const CACHED_MEBIBYTE: Duration = Duration::from_micros(500);
 /// Wall time of a phase's own: fio's start.
 const PHASE: Duration = Duration::from_millis(150);
+/// Wall time of each system call that there is virtual time for, where they take some: programs wait for half of it.
+const SYSTEM_CALL: Duration = Duration::from_nanos(1500);
 /// Wall time of an operation on a file that is in memory.
 const OPERATION: Duration = Duration::from_micros(40);
 /// What those that are not move, about: filebench's mean size of a file.
@@ -56,7 +58,13 @@ pub fn wall(trial: &Trial) -> Duration {
         let count = u32::try_from(own.all.len()).unwrap_or(u32::MAX);
         let cached = CACHED_MEBIBYTE.mul_f64(phases::cached(own) / f64::from(1 << 20));
         let moved = PHASES_MEBIBYTE.mul_f64(bytes / f64::from(1 << 20)) + cached;
-        return START + PHASE * count + REQUEST.mul_f64(requests + touched(trial) as f64) + moved;
+        let calls = if own.system_call == Nanos::ZERO {
+            0.0
+        } else {
+            phases::seconds(trial, own) / own.system_call.as_secs_f64()
+        };
+        let worked = REQUEST.mul_f64(requests + touched(trial) as f64) + SYSTEM_CALL.mul_f64(calls);
+        return START + PHASE * count + worked + moved;
     }
     let seconds = measured(trial).as_secs_f64();
     let background = trial.background.as_ref();
