@@ -63,8 +63,10 @@ pub fn asked(record: &Record) -> Vec<Metric> {
 /// What a record is compared by where nobody says: what its suite wants; else IOPS; of trials that have none, operations and how
 /// long each phase took.
 pub fn usual(record: &Record) -> Vec<Metric> {
-    let wanted = asked(record);
     let lines = record.lines();
+    // A part of a suite has the numbers of that part.
+    let told = |metric: &Metric| lines.iter().any(|it| metric.of(it).is_some());
+    let wanted: Vec<_> = asked(record).into_iter().filter(told).collect();
     if !wanted.is_empty() || lines.iter().any(|it| it.sample.is_some()) {
         return if wanted.is_empty() { vec![Metric::Iops] } else { wanted };
     }
