@@ -212,7 +212,8 @@ pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<K
         if !folder.join(RECORD).is_file() {
             return Err(Error::NotAKernel { path: path.to_path_buf() });
         }
-        return Kernel::open(folder);
+        // It is started from the folder of a trial.
+        return Kernel::open(&folder.canonicalize().map_err(Error::io("find the kernel", folder))?);
     }
     let listing = list(cache)?;
     let recipe = Recipe::read(share, btrfs)?.digest();

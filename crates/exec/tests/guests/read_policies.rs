@@ -269,7 +269,8 @@ fn mainline_btrfs_gives_the_same_bytes() {
         .expect("`disklab kernel build --mainline-btrfs` builds it");
     let ours = place::kernel();
     assert_eq!(ours.version, mainline.version);
-    let suite = SUITE.replace("seeds = 2", "seeds = 1").replace(
+    // With 256 MiB writeback may be cut elsewhere: how much may be dirty hangs on what a kernel of its size leaves free.
+    let suite = SUITE.replace("seeds = 2", "seeds = 1").replace("256 MiB", "1 GiB").replace(
         r#"policy = ["pid", "round-robin:4k"]"#,
         r#"policy = ["pid", "round-robin", "round-robin:4k", "devid:2"]"#,
     );

@@ -144,7 +144,7 @@ fn measured(record: &Record) -> Option<String> {
     }
     let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok()?;
     let Some(Span { rotational, solid_state }) = suite.runtime else {
-        return Some("until programs have started; in virtual time".to_owned());
+        return Some("until programs have started, or all phases are done; in virtual time".to_owned());
     };
     Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in virtual time"))
 }

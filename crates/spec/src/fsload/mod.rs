@@ -130,6 +130,13 @@ impl Fsload {
         let sets: Option<Vec<(String, bool)>> =
             files.as_ref().map(|files| files.iter().map(in_folders).collect());
         let threads: Vec<_> = tables.iter().map(|table| Threads::read(table, sets.as_deref())).collect();
+        for (number, one) in threads.iter().enumerate() {
+            let is_known =
+                |one: &Threads| threads[..number].iter().flatten().any(|known| known.name == one.name);
+            if one.as_ref().is_some_and(is_known) {
+                tables[number].wrong("name", "other threads have it: their results would be one");
+            }
+        }
         let threads =
             threads.into_iter().collect::<Option<Vec<_>>>().filter(|threads| !threads.is_empty())?;
         Some(Self {
