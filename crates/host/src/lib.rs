@@ -1,0 +1,6 @@
+//! This machine's own disks: which may be written, what was changed and how it is undone, what they did.
+//!
+//! Nothing here starts a trial. The host executor (`exec`) and the first process that carries its plans out (`guest`) ask
+//! here, and so do the verbs that only look.
+
+pub mod disk;
