@@ -42,6 +42,8 @@ pub struct Asked {
     pub has_one_window: bool,
     /// Bytes of each request; `None` where they differ.
     pub block: Option<u64>,
+    /// Whether anything but disks takes time.
+    pub clock: Clock,
     /// Bytes that a read may bring along: of metadata that is not in memory yet.
     pub besides: u64,
 }
@@ -195,7 +197,7 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
             in_flight: asked.in_flight.filter(|_| asked.direct),
             block: asked.block.filter(|_| asked.direct),
             asked: Some(asked.runtime),
-            clock: Clock::Virtual,
+            clock: asked.clock,
             ..claim_of(&jobs)
         }));
     }

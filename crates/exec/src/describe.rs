@@ -1,7 +1,7 @@
 //! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
 
 use crate::{fio, fsload, phases, power_cut, stack, startup};
-use disklab_guest::machine::{Machine, MachineDisk, disk_name};
+use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::plan::{
     Background, FirstSnapshot, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting, Snapshots, TRIAL,
     Touch, ZeroFile,
@@ -24,8 +24,6 @@ pub const DISKS: &str = "disks";
 const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 /// What fio opens where it has no file of its own to open.
 const GATE: &str = "/tmp/gate";
-/// btrfs's statistics of each device's reads, where the kernel has them.
-const READ_STATS: &str = "/sys/fs/btrfs/*/devinfo/*/read_stats";
 
 /// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
 pub fn machine(trial: &Trial, trace: bool) -> Machine {
@@ -150,7 +148,8 @@ pub fn plan(trial: &Trial) -> Plan {
         background: background(trial),
         // Of two filesystems it could not be told which one's they are.
         keep: if is_btrfs && trial.array.replica.is_none() {
-            vec![READ_STATS.to_owned()]
+            // btrfs's statistics of each device's reads, where the kernel has them.
+            vec![format!("{}/devinfo/*/read_stats", sysfs_of_btrfs(trial))]
         } else {
             Vec::new()
         },
@@ -169,11 +168,16 @@ pub fn plan(trial: &Trial) -> Plan {
 /// Of the mounted filesystem.
 pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
     let policy = trial.policy.as_ref().map(|policy| Setting {
-        path: "/sys/fs/btrfs/*/read_policy".to_owned(),
+        path: format!("{}/read_policy", sysfs_of_btrfs(trial)),
         value: policy.setting(),
         choice: true,
     });
     policy.into_iter().collect()
+}
+
+/// A guest has just one; a real machine may have others.
+fn sysfs_of_btrfs(trial: &Trial) -> String {
+    format!("/sys/fs/btrfs/{}", trial.places.uuid.as_deref().unwrap_or("*"))
 }
 
 /// Whether it is told how full the filesystems are.
@@ -290,7 +294,7 @@ pub fn touch(trial: &Trial) -> Vec<Touch> {
 
 /// A disk's scheduler, and then its tunables, whose files are there only once it is.
 fn scheduler(trial: &Trial, index: usize) -> Vec<Setting> {
-    let queue = format!("/sys/block/{}/queue", disk_name(index));
+    let queue = format!("/sys/block/{}/queue", trial.places.disks[index]);
     let SchedulerChoice { scheduler, tunables } = &trial.scheduler;
     let chosen = Setting { path: format!("{queue}/scheduler"), value: scheduler.to_string(), choice: true };
     let tuned = tunables.iter().map(|(name, value)| Setting {

@@ -18,6 +18,18 @@ pub enum Error {
     NoLibrary(PathBuf),
     #[error("disks could not be prepared for {array}: {reason}; the guest's output is kept in {}", kept.display())]
     Prepare { array: String, reason: String, kept: PathBuf },
+    #[error("{}: it is no longer the disk that the run began with; nothing more was written to it", disk.display())]
+    OtherDisk { disk: PathBuf },
+    #[error("{} is there already; if it is not of use to anybody, remove it (disklab clean removes what a killed run left)", folder.display())]
+    InTheWay { folder: PathBuf },
+    #[error("not all that was changed on this machine could be undone; {} still has it, and `disklab clean` tries again", journal.display())]
+    NotUndone { journal: PathBuf },
+    #[error(transparent)]
+    Disk(#[from] disklab_host::Error),
+    #[error(transparent)]
+    Refused(#[from] disklab_host::Refusal),
+    #[error(transparent)]
+    Journal(#[from] disklab_host::journal::Error),
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]

@@ -178,6 +178,10 @@ pub fn preparing(trial: &Trial) -> Duration {
 }
 
 /// All that is written before anything is measured.
+pub fn written(trial: &Trial) -> Bytes {
+    files(trial)
+}
+
 fn files(trial: &Trial) -> Bytes {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let room = trial.background.as_ref().map(|background| background.room).unwrap_or_default();

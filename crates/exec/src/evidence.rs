@@ -17,8 +17,50 @@ const LEAST_ROOM: Bytes = Bytes::mib(1);
 const OURS: &str = "disklab: ";
 const PANIC: &str = "Kernel panic - not syncing: ";
 
-/// The closing record of a guest that did all it should; else the reason, for people.
-pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
+/// Who carries a plan out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Who {
+    /// A guest, whose clock its disks move.
+    Guest,
+    /// The first process of a trial on this machine.
+    First,
+}
+
+impl Who {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Guest => "guest",
+            Self::First => "trial's first process",
+        }
+    }
+}
+
+/// The closing record of a trial that did all it should; else the reason, for people.
+pub fn judge(folder: &Path, end: &End, who: Who) -> Result<Closing, String> {
+    ended_well(folder, end, who)?;
+    let closing = std::fs::read(folder.join(names::CLOSING)).map_err(|error| {
+        said(&tail(&folder.join(names::CONSOLE))).map_or_else(
+            || {
+                let who = who.name();
+                format!("the {who} ended without the disks' closing record ({error}): its results are not complete")
+            },
+            str::to_owned,
+        )
+    })?;
+    let closing = closing::parse(&closing).map_err(|incomplete| incomplete.to_string())?;
+    did_all(folder, who)?;
+    check_trace(folder, &closing)?;
+    Ok(closing)
+}
+
+/// That a plan in which nothing is measured was carried out.
+pub fn finished(folder: &Path, end: &End, who: Who) -> Result<(), String> {
+    ended_well(folder, end, who)?;
+    did_all(folder, who)
+}
+
+fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
+    let name = who.name();
     let status = match end {
         End::Stopped => return Err("interrupted".to_owned()),
         End::Silent(silence) => {
@@ -30,10 +72,16 @@ pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
                 ),
             ));
         }
-        End::PastTime(limit) => {
+        End::PastTime(limit) if who == Who::Guest => {
             return Err(explained(
                 folder,
                 &format!("the guest never ends: its clock is past {limit}, far beyond what the trial takes"),
+            ));
+        }
+        End::PastTime(limit) => {
+            return Err(format!(
+                "given up after {limit}, far beyond what it takes (the last step that it finished: {})",
+                last_step(folder)
             ));
         }
         End::Talkative => return Err(explained(folder, "the guest's console filled up; it has gone wrong")),
@@ -45,26 +93,28 @@ pub fn judge(folder: &Path, end: &End) -> Result<Closing, String> {
     }
     if let Some(error) = failed_step(&tail(&folder.join(names::STEPS))) {
         // What the library said is nearer to the cause: a full host disk is an I/O error in the guest.
-        let cause = said(&console).filter(|cause| !cause.starts_with("guest: "));
+        let cause = said(&console).filter(|cause| !cause.starts_with("guest: ") && *cause != error);
         return Err(cause.map_or(error.clone(), |cause| format!("{cause}; in the guest: {error}")));
     }
     if !status.success() {
         let last = said(&console).or_else(|| console.lines().last()).map(str::to_owned);
         let last = last.unwrap_or_else(|| no_words(folder));
-        return Err(format!("the guest's process died ({status}): {last}"));
+        return Err(format!("the {name}'s process died ({status}): {last}"));
     }
-    let closing = std::fs::read(folder.join(names::CLOSING)).map_err(|error| {
-        said(&console).map_or_else(
-            || format!("the guest ended without the disks' closing record ({error}): its results are not complete"),
-            str::to_owned,
-        )
-    })?;
-    let closing = closing::parse(&closing).map_err(|incomplete| incomplete.to_string())?;
-    if !tail(&folder.join(names::STEPS)).lines().last().is_some_and(|line| line.contains("\"finished\"")) {
-        return Err("the guest ended before its plan did; see its console".to_owned());
+    Ok(())
+}
+
+fn did_all(folder: &Path, who: Who) -> Result<(), String> {
+    if tail(&folder.join(names::STEPS)).lines().last().is_some_and(|line| line.contains("\"finished\"")) {
+        Ok(())
+    } else {
+        Err(format!("the {} ended before its plan did; see its console", who.name()))
     }
-    check_trace(folder, &closing)?;
-    Ok(closing)
+}
+
+/// Whether what counts has begun, on this machine.
+pub fn has_marked(folder: &Path) -> bool {
+    folder.join(disklab_host::watch::MARKS).metadata().is_ok_and(|file| file.len() > 0)
 }
 
 /// Why a console is empty: on a full disk nothing can be said on it.
@@ -116,11 +166,14 @@ pub fn steps(steps: &[u8], name: &str) -> Vec<serde_json::Value> {
 }
 
 fn explained(folder: &Path, what: &str) -> String {
+    let time = virtual_time(folder).unwrap_or_default();
+    format!("{what} (virtual time {time}; the last step that it finished: {})", last_step(folder))
+}
+
+fn last_step(folder: &Path) -> String {
     let steps = tail(&folder.join(names::STEPS));
     let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    let after = last.as_ref().and_then(|step| step["step"].as_str()).unwrap_or("start");
-    let time = virtual_time(folder).unwrap_or_default();
-    format!("{what} (virtual time {time}; the last step that it finished: {after})")
+    last.as_ref().and_then(|step| step["step"].as_str()).unwrap_or("start").to_owned()
 }
 
 fn failed_step(steps: &str) -> Option<String> {
@@ -162,7 +215,7 @@ mod tests {
     }
 
     fn reason(files: &[(&str, &str)], end: &End) -> String {
-        judge(folder(files).path(), end).unwrap_err()
+        judge(folder(files).path(), end, Who::Guest).unwrap_err()
     }
 
     fn exited(code: i32) -> End {

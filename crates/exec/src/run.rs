@@ -5,7 +5,9 @@ use crate::facts::{self, Makers};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, scratch, trial};
+use crate::executor::{Events, Executor};
 use disklab_guest::heartbeat::Beat;
+use disklab_host::change::Undone;
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::Trial;
 use disklab_store::{Outcome, RawFolder, Status, Writer};
@@ -63,6 +65,10 @@ pub enum Event<'a> {
     Ended {
         outcome: &'a Outcome,
     },
+    /// Something of this machine is again what it was before a trial, or could not be made so.
+    Undone {
+        undone: &'a Undone,
+    },
 }
 
 /// How a run's trials ended.
@@ -74,11 +80,8 @@ pub struct Summary {
     pub interrupted: usize,
 }
 
-type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
-
-impl Run {
-    /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded stays.
-    pub fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
+impl Executor for Run {
+    fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
         let _in_use = self.hold_cache()?;
         scratch::sweep(&self.trials_folder())?;
         let remaining = writer.remaining();
@@ -102,6 +105,16 @@ impl Run {
         Ok(summary.into_inner().unwrap_or_else(PoisonError::into_inner))
     }
 
+    fn stop(&self) -> &'static AtomicBool {
+        self.stop
+    }
+
+    fn jobs(&self) -> usize {
+        self.jobs
+    }
+}
+
+impl Run {
     /// Those of the trials that can be carried out here; the others are rows with their reason.
     fn leave_out<'a>(
         trials: impl Iterator<Item = &'a Trial>,
@@ -244,7 +257,7 @@ impl Run {
 }
 
 impl Summary {
-    fn count(&mut self, status: Status) {
+    pub(crate) fn count(&mut self, status: Status) {
         *match status {
             Status::Ok => &mut self.ok,
             Status::Failed => &mut self.failed,

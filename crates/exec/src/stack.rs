@@ -1,29 +1,30 @@
 //! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
 
-use disklab_guest::machine::disk_name;
 use disklab_guest::plan::{Cache, Mount, Raid, Replica, Setting};
 use disklab_spec::cache::Mode;
 use disklab_spec::{Filesystem, Join, Md, Profile, Trial};
-
-/// The device that md makes of the disks.
-const MD: &str = "/dev/md0";
 
 /// The block devices that the filesystem is made of.
 pub fn pool_paths(trial: &Trial) -> Vec<String> {
     let path = |i| match trial.array.cache {
         Some(_) => format!("/dev/bcache{i}"),
-        None => disk_path(i),
+        None => disk_path(trial, i),
     };
     (0..trial.array.devices.len()).map(path).collect()
 }
 
-fn disk_path(index: usize) -> String {
-    format!("/dev/{}", disk_name(index))
+fn disk_path(trial: &Trial, index: usize) -> String {
+    format!("/dev/{}", trial.places.disks[index])
+}
+
+/// The device that md makes of the disks.
+fn md(trial: &Trial) -> String {
+    format!("/dev/{}", trial.places.md)
 }
 
 /// The first device of the filesystem: its first disk, or md's.
 pub fn first_device(trial: &Trial) -> String {
-    if trial.array.join.raid().is_some() { MD.to_owned() } else { pool_paths(trial).swap_remove(0) }
+    if trial.array.join.raid().is_some() { md(trial) } else { pool_paths(trial).swap_remove(0) }
 }
 
 /// The last disk of the array.
@@ -34,14 +35,14 @@ pub fn last_disk(trial: &Trial) -> String {
 /// The first of its spares, which are behind its disks and its cache.
 pub fn spare(trial: &Trial) -> Option<String> {
     let before = trial.array.devices.len() + usize::from(trial.array.cache.is_some());
-    (!trial.array.spares.is_empty()).then(|| disk_path(before))
+    (!trial.array.spares.is_empty()).then(|| disk_path(trial, before))
 }
 
 /// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
 pub fn cache(trial: &Trial, make: bool) -> Option<Cache> {
     trial.array.cache.as_ref()?;
-    let disks: Vec<_> = (0..trial.array.devices.len()).map(disk_path).collect();
-    let cache = disk_path(disks.len());
+    let disks: Vec<_> = (0..trial.array.devices.len()).map(|i| disk_path(trial, i)).collect();
+    let cache = disk_path(trial, disks.len());
     let words = || {
         let words = ["make-bcache", "--block", "4k", "--cache", &cache, "--bdev"].into_iter();
         words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
@@ -62,7 +63,7 @@ pub fn cache_mode(trial: &Trial, mode: Mode) -> Vec<Setting> {
 
 /// What a filesystem on one device is on, or fio.
 pub fn device(trial: &Trial) -> String {
-    if trial.array.join.raid().is_some() { MD.to_owned() } else { disk_path(0) }
+    if trial.array.join.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
 }
 
 /// Software RAID; `make` where there is nothing on the disks yet. They are all zeroes then, so that copies are equal.
@@ -70,25 +71,27 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
     let level = trial.array.join.raid()?;
     let disks = pool_paths(trial);
     let count = format!("--raid-devices={}", disks.len());
-    let created = ["--create", MD, "--run", "--assume-clean", "--homehost=any", "--name=0"];
-    let found = ["--assemble", MD, "--run"];
+    let md = md(trial);
+    let created = ["--create", &md, "--run", "--assume-clean", "--homehost=any", "--name=0"];
+    let found = ["--assemble", &md, "--run"];
     let mut start = words(&["mdadm", "--quiet"]);
     if make {
         start.extend(words(&created));
         start.extend([format!("--level={}", level.as_str()), count]);
+        start.extend(trial.places.uuid.as_ref().map(|uuid| format!("--uuid={uuid}")));
         // Where there are copies, as mdadm itself proposes: after a power cut only what was being written is copied.
         start.extend((level != Md::Raid0).then(|| "--bitmap=internal".to_owned()));
     } else {
         start.extend(words(&found));
     }
     start.extend(disks);
-    Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", MD]) })
+    Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", &md]) })
 }
 
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
-        Join::Btrfs(profile) => return Some(mkfs_btrfs(profile, pool_paths(trial))),
+        Join::Btrfs(profile) => return Some(mkfs_btrfs(profile, trial.places.uuid.as_deref(), pool_paths(trial))),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
@@ -100,21 +103,32 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
             (start, vec![device(trial)])
         }
     };
-    Some(words(start).into_iter().chain(paths).collect())
+    let marked = trial.places.uuid.iter().flat_map(|uuid| mark(trial.array.join.filesystem(), uuid));
+    Some(words(start).into_iter().chain(marked).chain(paths).collect())
 }
 
-fn mkfs_btrfs(profile: Profile, paths: Vec<String>) -> Vec<String> {
+/// How a filesystem is given a UUID.
+fn mark(filesystem: Option<Filesystem>, uuid: &str) -> [String; 2] {
+    match filesystem {
+        Some(Filesystem::Xfs) => ["-m".to_owned(), format!("uuid={uuid}")],
+        _ => ["-U".to_owned(), uuid.to_owned()],
+    }
+}
+
+fn mkfs_btrfs(profile: Profile, uuid: Option<&str>, paths: Vec<String>) -> Vec<String> {
     let profile = profile.as_str();
     let start = words(&["mkfs.btrfs", "-q", "-f", "-d", profile, "-m", profile]);
-    start.into_iter().chain(paths).collect()
+    let marked = uuid.iter().flat_map(|uuid| mark(Some(Filesystem::Btrfs), uuid));
+    start.into_iter().chain(marked).chain(paths).collect()
 }
 
 /// The array's replica; `make` where there is nothing on its disks yet.
 pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
     let Join::Btrfs(profile) = trial.array.replica.as_ref()?.join else { return None };
-    let paths: Vec<_> = trial.array.replica_disks().map(disk_path).collect();
+    let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
     let mount = mount_btrfs(&paths, trial);
-    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profile, paths)), mount })
+    let uuid = trial.places.uuid_of_replica();
+    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profile, uuid.as_deref(), paths)), mount })
 }
 
 /// The programs that make the contents of a trial's disks.
@@ -136,7 +150,7 @@ pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
         Filesystem::Ext4 => &["e2fsck", "-f", "-n"],
         Filesystem::Xfs => &["xfs_repair", "-n"],
     };
-    let device = if matches!(trial.array.join, Join::Btrfs(_)) { disk_path(0) } else { device(trial) };
+    let device = if matches!(trial.array.join, Join::Btrfs(_)) { disk_path(trial, 0) } else { device(trial) };
     Some(words(start).into_iter().chain([device]).collect())
 }
 

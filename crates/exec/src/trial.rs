@@ -2,13 +2,15 @@
 
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
-use crate::guest::{End, Guest};
+use crate::evidence::Who;
+use crate::guest::{End, Guest, Patience};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
 use crate::{estimate, evidence, fsload, image, phases, player, power_cut, snapshots, startup, throughput};
 use disklab_collect::closing::Closing;
 use disklab_collect::found::Measures;
+use disklab_collect::integrity::Clock;
 use disklab_collect::sample::{self, Asked};
 use disklab_collect::{Remark, Sample, fio, read_stats};
 use disklab_guest::heartbeat::Beat;
@@ -22,7 +24,7 @@ use disklab_units::{Bytes, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 /// Less than this, and a full disk would cut off even the account of what went wrong.
@@ -50,7 +52,7 @@ pub fn carry_out(
     prepared::write_json(&folder.join(names::MACHINE), &describe::machine(trial, run.trace))?;
     prepared::write_json(&folder.join(names::PLAN), &describe::plan(trial))?;
 
-    let limit = Nanos(estimate::virtual_time(trial).0 * 2 + run.patience.overtime.0);
+    let limit = limit(trial, &run.patience);
     let guest = Guest {
         kernel: &kernel.path,
         installation: &run.installation,
@@ -61,7 +63,7 @@ pub fn carry_out(
     };
     let end = guest.run(run.patience.silence, limit, run.stop, seen)?;
     let virtual_ns = evidence::virtual_time(folder);
-    let results = results(trial, folder, &end);
+    let results = results(trial, folder, &end, Who::Guest);
     // While their disks are there.
     let survived = match &results {
         Ok((.., closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
@@ -71,34 +73,63 @@ pub fn carry_out(
         // A guest that ended at once has made no heartbeat.
         let _ = fs::remove_file(folder.join(clutter));
     }
-    let mut outcome = blank(trial);
+    let results = results.and_then(|(sample, remarks, mut measures, closing)| {
+        measures.extend(power_cut::measures(trial, &closing, &survived?)?);
+        Ok((sample, remarks, measures, closing))
+    });
+    let mut outcome = outcome(trial, folder, &end, results, run.stop);
     outcome.virtual_ns = virtual_ns;
     outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();
-    // Of a guest that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
+    outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
+    Ok(outcome)
+}
+
+/// When a trial is given up: what it takes, and much more.
+pub fn limit(trial: &Trial, patience: &Patience) -> Nanos {
+    Nanos(estimate::virtual_time(trial).0 * 2 + patience.overtime.0)
+}
+
+/// What became of a trial whose raw output is whole, or not; with what else there is to say of it, or why it is not.
+pub fn conclude(
+    trial: &Trial,
+    folder: &Path,
+    end: &End,
+    who: Who,
+    besides: std::result::Result<Vec<Remark>, String>,
+    stop: &AtomicBool,
+) -> Outcome {
+    let results = results(trial, folder, end, who).and_then(|(sample, mut remarks, measures, closing)| {
+        remarks.extend(besides?);
+        Ok((sample, remarks, measures, closing))
+    });
+    outcome(trial, folder, end, results, stop)
+}
+
+fn outcome(
+    trial: &Trial,
+    folder: &Path,
+    end: &End,
+    results: std::result::Result<Results, String>,
+    stop: &AtomicBool,
+) -> Outcome {
+    let mut outcome = blank(trial);
+    // Of one that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
-    let results = results.and_then(|results| packed.map(|()| results)).and_then(
-        |(sample, remarks, measures, closing)| {
-            outcome.measures = measures;
-            outcome.measures.extend(power_cut::measures(trial, &closing, &survived?)?);
-            Ok((sample, remarks))
-        },
-    );
-    match results {
-        Ok((sample, remarks)) => {
+    match results.and_then(|results| packed.map(|()| results)) {
+        Ok((sample, remarks, measures, _)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
             outcome.reason = remarks.iter().find(|remark| remark.voids()).map(ToString::to_string);
-            (outcome.sample, outcome.remarks) = (sample, remarks);
+            (outcome.sample, outcome.remarks, outcome.measures) = (sample, remarks, measures);
         }
         Err(reason) => {
-            // A guest that a signal reached before us ended in its own way.
-            let stopped = matches!(end, End::Stopped) || run.stop.load(Ordering::Relaxed);
+            // One that a signal reached before us ended in its own way.
+            let stopped = matches!(end, End::Stopped) || stop.load(Ordering::Relaxed);
             outcome.status = if stopped { Status::Interrupted } else { Status::Failed };
             outcome.reason = Some(reason);
         }
     }
-    outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
-    Ok(outcome)
+    outcome
 }
 
 /// The outcome of a trial that was not carried out.
@@ -132,8 +163,8 @@ const COLD: u64 = 4 * (16 << 10);
 /// fio's numbers, where it was fio, what is odd about them, and others.
 type Results = (Option<Sample>, Vec<Remark>, Measures, Closing);
 
-fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Results, String> {
-    let closing = evidence::judge(folder, end)?;
+fn results(trial: &Trial, folder: &Path, end: &End, who: Who) -> std::result::Result<Results, String> {
+    let closing = evidence::judge(folder, end, who)?;
     let steps = fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     let mut measures = throughput::measures(trial, &closing);
     measures.extend(snapshots::measures(trial, &steps)?);
@@ -165,6 +196,7 @@ fn results(trial: &Trial, folder: &Path, end: &End) -> std::result::Result<Resul
         jobs: w.numjobs(),
         has_one_window: describe::has_one_window(trial),
         block: blocks.first().filter(|_| blocks.len() == 1).map(|block| block.0),
+        clock: if who == Who::Guest { Clock::Virtual } else { Clock::Real },
         besides: if trial.metadata == Metadata::Warm { 0 } else { COLD },
     };
     let (mut sample, mut remarks) = sample::join(&report, &closing, &asked);

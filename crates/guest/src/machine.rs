@@ -38,23 +38,3 @@ pub struct MachineDisk {
     /// The file with its data, relative to the trial's folder or absolute.
     pub image: String,
 }
-
-/// The name that the guest kernel gives to disk `index`: `vda`, ..., `vdz`, `vdaa`, ...
-pub fn disk_name(index: usize) -> String {
-    let letter = |i: usize| char::from(b'a' + (i % 26) as u8);
-    if index < 26 {
-        format!("vd{}", letter(index))
-    } else {
-        format!("vd{}{}", letter(index / 26 - 1), letter(index))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::disk_name;
-
-    #[test]
-    fn disks_are_named_as_the_kernel_does() {
-        assert_eq!([0, 25, 26, 51, 52, 127].map(disk_name), ["vda", "vdz", "vdaa", "vdaz", "vdba", "vddx"]);
-    }
-}

@@ -123,7 +123,7 @@ impl Meter {
             return;
         }
         let devices = (0..self.present.len())
-            .map(|i| DeviceCounts { name: crate::machine::disk_name(i), ..DeviceCounts::default() })
+            .map(|i| DeviceCounts { name: disklab_spec::places::disk_name(i), ..DeviceCounts::default() })
             .collect();
         let phase = Phase {
             name: std::mem::take(name),

@@ -1,6 +1,7 @@
 //! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
 
 use disklab_fsload::promises::Promise;
+use disklab_host::Disk;
 use disklab_spec::background::Trees;
 use disklab_spec::fsload::Fsload;
 use disklab_spec::player::Player;
@@ -8,6 +9,7 @@ use disklab_spec::priority::Priority;
 use disklab_spec::startup::{Entry, Threads};
 use disklab_units::{Bytes, Nanos, Seed};
 use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
 
 /// Where the plan's filesystem is mounted in the guest.
 pub const POOL: &str = "/mnt/pool";
@@ -84,6 +86,29 @@ pub struct Plan {
     pub unmount: bool,
     /// Looks at the filesystem once it is unmounted: a program and its arguments.
     pub fsck: Option<Vec<String>>,
+    /// It is carried out on a real machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<Host>,
+}
+
+/// What a plan has besides where the first process is not alone on its machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Host {
+    /// In the trial's order. They are watched while it is measured.
+    pub disks: Vec<Disk>,
+    /// Note every request of theirs.
+    pub trace: bool,
+    /// Where each change is noted before it is made.
+    pub journal: PathBuf,
+    /// What is made on the disks is marked with it.
+    pub uuid: Option<String>,
+    /// Instead of a filesystem of its own: this folder is at [`POOL`], or this file is the test file there.
+    pub at: Option<PathBuf>,
+    /// Test files are filled by this: drives and filesystems that compress make zeroes free.
+    pub contents: Seed,
+    /// For so long, with nothing of ours running, it is seen whether others use the disks.
+    pub rest_ns: u64,
 }
 
 /// Files, folders and links below [`ROOT`].

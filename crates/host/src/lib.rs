@@ -3,4 +3,10 @@
 //! Nothing here starts a trial. The host executor (`exec`) and the first process that carries its plans out (`guest`) ask
 //! here, and so do the verbs that only look.
 
+pub mod change;
 pub mod disk;
+pub mod journal;
+mod marks;
+
+pub use disk::Disk;
+pub use journal::Journal;

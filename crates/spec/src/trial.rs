@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use crate::array::Array;
 use crate::background::Background;
 use crate::device::Device;
+use crate::places::Places;
 use crate::policy::PolicyChoice;
 use crate::power_cut::PowerCut;
 use crate::scheduler::SchedulerChoice;
@@ -26,6 +27,7 @@ pub struct Trial {
     /// The array's disks in its order, then its cache, its spares and the disks of its replica, if it has them. `Device::used` is cut to the part that is used,
     /// `Device::bytes` is the whole disk.
     pub devices: Vec<Device>,
+    pub places: Places,
     /// Its `numjobs` is the suite's, where the suite says any.
     pub workload: Workload,
     /// What runs beside it.

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use disklab_guest::machine::disk_name;
+use disklab_spec::places::disk_name;
 use disklab_trace::{Delay, Entry, Error, Served, WithDepth};
 use disklab_units::prose::visible;
 

@@ -1,6 +1,6 @@
 //! Threads that work on many files, in a guest.
 
-use super::work::mark;
+use super::ground::mark;
 use super::{Failure, Steps, startup};
 use crate::names;
 use crate::plan::{FSLOAD, TRIAL};

@@ -9,6 +9,8 @@ mod direct;
 mod entries;
 mod fsload;
 mod gate;
+mod ground;
+pub mod host;
 mod keep;
 mod pages;
 mod phases;
@@ -69,9 +71,14 @@ pub fn main() -> ! {
 
 fn run() -> Result<(), Failure> {
     folders()?;
+    run_plan(plan())
+}
+
+/// Carries it out, with a step in the end that tells how that went.
+fn run_plan(plan: Result<Plan, Failure>) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::STEPS);
     let mut steps = Steps(File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?);
-    let result = plan().and_then(|plan| work::carry_out(&plan, &mut steps));
+    let result = plan.and_then(|plan| work::carry_out(&plan, &mut steps)).and_then(|()| ground::leave());
     steps.say(&match &result {
         Ok(()) => json!({"step": "finished"}),
         Err(failure) => json!({"step": "failed", "error": failure}),
@@ -80,7 +87,11 @@ fn run() -> Result<(), Failure> {
 }
 
 fn plan() -> Result<Plan, Failure> {
-    let path = Path::new(TRIAL).join(names::PLAN);
+    plan_in(Path::new(TRIAL))
+}
+
+fn plan_in(folder: &Path) -> Result<Plan, Failure> {
+    let path = folder.join(names::PLAN);
     let text = fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
 }

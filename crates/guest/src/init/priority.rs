@@ -1,6 +1,7 @@
 //! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
 
-use super::{Failure, mounted};
+use super::{Failure, ground, mounted};
+use disklab_host::change::Change;
 use disklab_spec::priority::{Ioprio, Priority};
 use std::ffi::{c_int, c_long};
 use std::fs;
@@ -27,7 +28,7 @@ impl Place {
     pub fn of(measured: &Priority, beside: &Priority) -> Result<[Self; 2], Failure> {
         if measured.weight.or(beside.weight).is_some() {
             mounted("cgroup2", CGROUPS, "")?;
-            put(&Path::new(CGROUPS).join("cgroup.subtree_control"), "+io")?;
+            give_io_weights()?;
         }
         Ok([Self::make(measured, "measured")?, Self::make(beside, "background")?])
     }
@@ -39,7 +40,9 @@ impl Place {
             let processes = Some(root.join(PROCESSES)).filter(|processes| processes.exists());
             return Ok(Self { ioprio, processes });
         };
-        let folder = root.join(name);
+        // On a real machine there are others' cgroups too.
+        let folder = root.join(format!("disklab-{name}"));
+        ground::about_to(&Change::Cgroup { path: folder.clone() })?;
         fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
         put(&folder.join("io.bfq.weight"), &weight.to_string())?;
         Ok(Self { ioprio, processes: Some(folder.join(PROCESSES)) })
@@ -62,6 +65,17 @@ impl Place {
         }
         self.processes.as_ref().map_or(Ok(()), |processes| fs::write(processes, "0"))
     }
+}
+
+/// Weights are for cgroups whose parent shares its I/O out.
+fn give_io_weights() -> Result<(), Failure> {
+    let path = Path::new(CGROUPS).join("cgroup.subtree_control");
+    let given = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    if !given.split_whitespace().any(|it| it == "io") {
+        ground::about_to(&Change::Value { path: path.clone(), was: "-io".to_owned() })?;
+        put(&path, "+io")?;
+    }
+    Ok(())
 }
 
 fn put(path: &Path, value: &str) -> Result<(), Failure> {

@@ -1,14 +1,18 @@
 //! Writes a setting and reads it back: what the kernel says is active is what counts.
 
-use super::{Failure, keep};
+use super::{Failure, ground, keep};
 use crate::plan::Setting;
+use disklab_host::change::Change;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Applies `setting`; returns what the file says then.
 pub fn apply(setting: &Setting) -> Result<String, Failure> {
     let path = find(&setting.path)?;
     let name = path.display();
+    if !ground::is_a_guest() {
+        before(&path, setting.choice)?.iter().try_for_each(ground::about_to)?;
+    }
     fs::write(&path, &setting.value).map_err(|e| format!("writing {:?} to {name}: {e}", setting.value))?;
     let text = fs::read_to_string(&path).map_err(|e| format!("{name}: {e}"))?;
     let text = text.trim().to_owned();
@@ -18,6 +22,36 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     } else {
         Err(format!("{name}: {:?} was written, but it says {text:?}", setting.value))
     }
+}
+
+/// What brings a file back to what it says now. A scheduler that is chosen again begins with its own tunables and its own depth of the
+/// queue: those of now are noted before it, so that they are put back behind it.
+fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {
+    let mut changes = Vec::new();
+    if let (Some("scheduler"), Some(queue)) = (path.file_name().and_then(|name| name.to_str()), path.parent()) {
+        let tunables = fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|it| it.path());
+        let mut tunables: Vec<PathBuf> = tunables.chain([queue.join("nr_requests")]).collect();
+        tunables.sort();
+        // Some only say something, and some only take something.
+        changes.extend(tunables.iter().filter(|it| is_writable(it)).filter_map(|it| now(it, false)));
+    }
+    let this = now(path, choice).ok_or_else(|| {
+        format!("{}: what it says cannot be read, so that it could not be put back; nothing was changed", path.display())
+    })?;
+    changes.push(this);
+    Ok(changes)
+}
+
+fn is_writable(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|it| it.permissions().mode() & 0o200 != 0)
+}
+
+fn now(path: &Path, choice: bool) -> Option<Change> {
+    let text = fs::read_to_string(path).ok()?;
+    let text = text.trim();
+    let was = if choice { bracketed(text).unwrap_or(text) } else { text };
+    Some(Change::Value { path: path.to_owned(), was: was.to_owned() })
 }
 
 /// The one file that fits a path.
@@ -80,6 +114,35 @@ mod tests {
         assert!(error.contains("\"pid\" was written, but it says \"pid\""), "{error}");
         assert!(apply(&setting(path, "[pid]", true)).unwrap_err().contains("says"));
         assert_eq!(apply(&setting(file.display().to_string(), "4096", false)).unwrap(), "4096");
+    }
+
+    #[test]
+    fn a_scheduler_is_put_back_before_its_tunables() {
+        let place = tempfile::tempdir().unwrap();
+        let queue = place.path().join("queue");
+        fs::create_dir_all(queue.join("iosched")).unwrap();
+        for (name, text) in [
+            ("scheduler", "none [mq-deadline] bfq\n"),
+            ("nr_requests", "64\n"),
+            ("iosched/read_expire", "100\n"),
+            ("read_ahead_kb", "128\n"),
+        ] {
+            fs::write(queue.join(name), text).unwrap();
+        }
+        let noted = |name: &str, choice| {
+            let changes = before(&queue.join(name), choice).unwrap();
+            let short = |change: &Change| match change {
+                Change::Value { path, was } => {
+                    format!("{} {was}", path.strip_prefix(&queue).unwrap().display())
+                }
+                other => format!("{other:?}"),
+            };
+            changes.iter().map(short).collect::<Vec<_>>()
+        };
+        // They are undone from the last on.
+        assert_eq!(noted("scheduler", true), ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]);
+        assert_eq!(noted("read_ahead_kb", false), ["read_ahead_kb 128"]);
+        assert!(before(&queue.join("nothing"), false).unwrap_err().contains("nothing was changed"));
     }
 
     #[test]

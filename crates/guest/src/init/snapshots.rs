@@ -5,7 +5,7 @@
 
 use super::priority::Place;
 use super::program::{Words, not_started, prepare};
-use super::{Failure, Steps, work};
+use super::{Failure, Steps, ground};
 use crate::plan::{FirstSnapshot, POOL, REPLICA, Snapshots};
 use crate::snapshots::{EACH, STEP, Seen, Snapshot, next};
 use serde_json::json;
@@ -356,5 +356,5 @@ fn is_there(folder: &str, noted: &BTreeSet<u64>) -> Result<(), Failure> {
 
 /// A mark in the trace, to see who asked for what.
 fn note(text: &str) -> Result<(), Failure> {
-    work::mark(&format!("note {text}"))
+    ground::mark(&format!("note {text}"))
 }

@@ -1,7 +1,7 @@
 //! The start of a program, or what was recorded of one, with the files on the disks as its root.
 
 use super::program::{Program, Words};
-use super::{Failure, Steps, entries, mounted, pages, replay};
+use super::{Failure, Steps, entries, ground, mounted, pages, replay};
 use crate::plan::{ROOT, Startup};
 use crate::startup::{ENVIRONMENT, Ready, SERVER, STEP};
 use rustix::process::{Pid, Signal, chroot, kill_process};
@@ -35,7 +35,9 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
             server = Some(Program::start(command, "server")?);
             std::thread::sleep(SERVER);
         }
-        pages::begin()?;
+        if ground::is_a_guest() {
+            pages::begin()?;
+        }
     }
     settle();
     forget()?;
@@ -74,10 +76,13 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
     Ok(Over { ready, program: running })
 }
 
-/// Keeps what a program that started read of its files.
+/// Keeps what a program that started read of its files. On a real machine, where others start programs too, nothing of it is
+/// recorded.
 pub fn account(way: &Startup, over: &Over) -> Result<(), Failure> {
     match (way, over) {
-        (Startup::Program { entries, .. }, Over { ready: Ready::After { .. }, program: Some(program) }) => {
+        (Startup::Program { entries, .. }, Over { ready: Ready::After { .. }, program: Some(program) })
+            if ground::is_a_guest() =>
+        {
             pages::end(entries, *program)
         }
         _ => Ok(()),

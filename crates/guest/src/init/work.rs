@@ -2,18 +2,21 @@
 
 use super::direct::{self, BLOCK, Buffer};
 use super::gate::Closed;
+use super::ground::mark;
 use super::priority::Place;
 use super::program::{Program, run};
 use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{
-    Failure, Steps, background, bcache, entries, fsload, keep, phases, player, raid, setting, snapshots,
+    Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid, setting, snapshots,
     space, startup,
 };
 use crate::plan::{
     FSLOAD, Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
 };
+use disklab_des::Random;
+use disklab_units::Seed;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::fs;
@@ -22,13 +25,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// The kernel's parameter that tells the disk library of phases.
-const MARK: &str = "/sys/module/disklab/parameters/mark";
 /// A file is written in so many parts, with a part of the trees after each.
 const PARTS: u64 = 64;
 
 pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
-    if plan.measure.is_some() {
+    if plan.measure.is_some() && ground::is_a_guest() {
         round_pids()?;
     }
     burn_pids(plan.burn_pids)?;
@@ -68,6 +69,9 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     plan.prepare.iter().try_for_each(|command| run(command, "prepare", steps))?;
     if let Some(first) = plan.first_snapshot {
         snapshots::lay_out(first)?;
+    }
+    if plan.host.is_some() && plan.measure.is_some() {
+        cold(steps);
     }
     for t in &plan.touch {
         let blocks = touch(t)?;
@@ -115,6 +119,13 @@ fn burn_pid() -> Result<i32, Failure> {
     thread.join().map_err(|_| "a thread that does nothing failed".to_owned())
 }
 
+/// On a real machine more is in memory than what was mounted just now. A user may not drop it, which is told.
+fn cold(steps: &mut Steps) {
+    rustix::fs::sync();
+    let failed = startup::forget().err();
+    steps.say(&json!({"step": "caches", "dropped": failed.is_none(), "error": failed}));
+}
+
 pub fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
     for s in settings {
         let says = setting::apply(s)?;
@@ -145,7 +156,8 @@ fn mount_on(m: &Mount, folder: &str) -> Result<(), Failure> {
 fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let mut trees = plan.trees.as_ref().map(Scatter::create).transpose()?;
     for file in &plan.files {
-        write_zeroes(file, trees.as_mut())?;
+        let contents = plan.host.as_ref().map(|host| host.contents.derive(&file.name));
+        write_file(file, contents, trees.as_mut())?;
         steps.say(&json!({"step": "written", "file": file.name, "bytes": file.bytes}));
     }
     if let Some(trees) = trees {
@@ -155,17 +167,21 @@ fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its file.
-fn write_zeroes(file: &ZeroFile, mut trees: Option<&mut Scatter>) -> Result<(), Failure> {
+/// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its file. With zeroes, or what is drawn.
+fn write_file(file: &ZeroFile, contents: Option<Seed>, mut trees: Option<&mut Scatter>) -> Result<(), Failure> {
     const LENGTH: usize = 1 << 20;
     let path = Path::new(POOL).join(&file.name);
-    let failed = |e| format!("writing {} of zeroes to {}: {e}", file.bytes, path.display());
+    let failed = |e| format!("writing {} to {}: {e}", file.bytes, path.display());
     let mut out = direct::create(&path).map_err(failed)?;
-    let zeroes = Buffer::zeroes(LENGTH);
+    let mut buffer = Buffer::zeroes(LENGTH);
+    let mut random = contents.map(Random::new);
     let (mut written, mut part) = (0, 1);
     while written < file.bytes.0 {
         let length = (file.bytes.0 - written).min(LENGTH as u64);
-        out.write_all(&zeroes.bytes()[..length as usize]).map_err(failed)?;
+        if let Some(random) = &mut random {
+            buffer.bytes_mut().chunks_exact_mut(8).for_each(|it| it.copy_from_slice(&random.next_u64().to_le_bytes()));
+        }
+        out.write_all(&buffer.bytes()[..length as usize]).map_err(failed)?;
         written += length;
         if let Some(trees) = trees.as_deref_mut()
             && written >= file.bytes.0 / PARTS * part
@@ -298,9 +314,4 @@ fn program(
     let ended = end();
     program.finish(steps)?;
     ended
-}
-
-/// Tells the disk library.
-pub fn mark(text: &str) -> Result<(), Failure> {
-    fs::write(MARK, text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
 }

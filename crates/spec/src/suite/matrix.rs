@@ -11,6 +11,7 @@ use crate::join::{Filesystem, Join};
 use crate::kernel::{self, NEWEST};
 use crate::lab::Lab;
 use crate::phases::JOBS_WORD;
+use crate::places::Places;
 use crate::policy::{Policy, PolicyChoice, Wanted};
 use crate::power_cut;
 use crate::read::{Located, Mistake, Mistakes, unknown};
@@ -120,6 +121,7 @@ impl Suite {
             seed_index,
             seed: seed(seed_index),
             array: (*array).clone(),
+            places: Places::in_a_guest(devices.len()),
             devices: devices.clone(),
             workload,
             background,

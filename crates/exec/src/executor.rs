@@ -1,0 +1,20 @@
+//! What carries trials out: a guest in virtual time ([`crate::run::Run`]), or this machine on its own disks ([`crate::host::Host`]).
+
+use crate::error::Result;
+use crate::run::{Event, Summary};
+use disklab_spec::Trial;
+use disklab_store::Writer;
+use std::sync::atomic::AtomicBool;
+
+pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
+
+pub trait Executor {
+    /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded stays.
+    fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary>;
+
+    /// Set, by a signal handler say, to end the run.
+    fn stop(&self) -> &'static AtomicBool;
+
+    /// Trials at a time.
+    fn jobs(&self) -> usize;
+}

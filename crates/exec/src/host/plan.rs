@@ -1,0 +1,90 @@
+//! What a first process on this machine is to do: a guest's plan, and what it has besides where others are too.
+
+use super::Place;
+use crate::{describe, stack};
+use disklab_guest::plan::{self, Background, Plan};
+use disklab_spec::{Join, Trial};
+use disklab_units::Seed;
+use std::path::Path;
+
+/// Why a trial cannot be on real disks at all.
+pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
+    if trial.power_cut.is_some() {
+        return Some("a power cut is for modelled disks: nobody takes the power from real ones here".to_owned());
+    }
+    if trial.array.cache.is_some() {
+        return Some("a bcache in front of disks is for modelled disks: it has no UUID of ours to undo it by".to_owned());
+    }
+    match place {
+        Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
+            "{} has {} disks, and {} were named",
+            trial.array.name,
+            trial.devices.len(),
+            disks.len()
+        )),
+        Place::Disks { .. } => None,
+        Place::At { path, .. } => at_obstacle(trial, path),
+    }
+}
+
+/// What is asked of a filesystem that is there.
+fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
+    let background = trial.background.as_ref();
+    if background.is_some_and(|it| it.snapshots.is_some()) {
+        return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
+    }
+    if trial.workload.phases.as_ref().is_some_and(|phases| phases.mounts()) {
+        return Some("it mounts its filesystem anew, which is not ours here".to_owned());
+    }
+    let raw = trial.workload.raw || background.and_then(|it| it.workload.as_ref()).is_some_and(|it| it.raw);
+    if raw {
+        return Some("it reads the disk itself, which is not ours here".to_owned());
+    }
+    if path.is_dir() {
+        return None;
+    }
+    let reads_one = trial.workload.is_fio()
+        && !trial.workload.own_files
+        && trial.workload.jobs.iter().all(|job| !job.rw.writes());
+    let size = path.metadata().map_or(0, |it| it.len());
+    if !reads_one || background.is_some() {
+        Some(format!("{} is one file and only read: this needs a folder that can be written", path.display()))
+    } else if size < trial.workload.file_size.0 {
+        Some(format!("{} is shorter than the workload's file of {}", path.display(), trial.workload.file_size))
+    } else {
+        None
+    }
+}
+
+/// A plan of the trial's, on this machine.
+pub fn on_host(plan: Plan, host: plan::Host) -> Plan {
+    let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
+    let at = host.at.is_some();
+    Plan {
+        // Others use them up too.
+        burn_pids: 0,
+        background,
+        mkfs: plan.mkfs.filter(|_| !at),
+        mount: plan.mount.filter(|_| !at),
+        raid: plan.raid.filter(|_| !at),
+        replica: plan.replica.filter(|_| !at),
+        host: Some(host),
+        ..plan
+    }
+}
+
+/// What prepares the trial's disks; none where there is nothing to prepare.
+pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
+    let at_file = host.at.as_ref().is_some_and(|path| !path.is_dir());
+    (!at_file).then(|| describe::preparing_plan(trial)).flatten().map(|plan| on_host(plan, host))
+}
+
+/// What measures.
+pub fn measuring(trial: &Trial, host: plan::Host) -> Plan {
+    on_host(describe::plan(trial), host)
+}
+
+/// What test files are filled with: the same in all trials.
+pub fn contents() -> Seed {
+    Seed(0).derive("contents of test files")
+}

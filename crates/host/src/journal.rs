@@ -1,0 +1,285 @@
+//! What a run changed, on disk before it is changed: whoever comes after a run that was killed can undo it.
+//!
+//! A file of one JSON object a line: the boot, then changes, then which of them are undone. It is removed when all are. Two processes
+//! write to it, the run and the first process of its trial, and both hold its lock shared as long as they live.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FlockOperation, flock};
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, Undone};
+
+/// A longer one was not written by disklab.
+const LONGEST: u64 = 16 << 20;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Line {
+    /// Which boot of the machine, and whose run.
+    Begun { boot: String, run: PathBuf },
+    Change(Change),
+    /// The change of this number, from 0.
+    Undone(usize),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    Io { doing: &'static str, path: PathBuf, cause: io::Error },
+    #[error("there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set one of them")]
+    NoState,
+    #[error(
+        "{}: what a run changed cannot be read ({error}), so that it is not undone; look at it, undo what it names, and remove it",
+        path.display()
+    )]
+    Unreadable { path: PathBuf, error: String },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// For `map_err` on I/O.
+    fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Io { doing, path, cause }
+    }
+}
+
+/// One that is added to.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    path: PathBuf,
+}
+
+/// One whose run is gone.
+#[derive(Debug)]
+pub struct Left {
+    file: File,
+    path: PathBuf,
+    /// Of which run.
+    pub run: PathBuf,
+    same_boot: bool,
+    /// Those that are not undone, by their numbers, in order.
+    changes: Vec<(usize, Change)>,
+}
+
+/// Where journals are: of the machine for root, else of the user.
+pub fn folder() -> Result<PathBuf> {
+    if let Some(place) = std::env::var_os("DISKLAB_STATE") {
+        return Ok(PathBuf::from(place));
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from("/var/lib/disklab"));
+    }
+    let home = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let state = home("XDG_STATE_HOME").or_else(|| Some(home("HOME")?.join(".local/state")));
+    state.map(|state| state.join("disklab")).ok_or(Error::NoState)
+}
+
+impl Journal {
+    /// A new one below `folder`, for the run with this record.
+    pub fn create(folder: &Path, run: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let mut names = (0..).map(|number| folder.join(format!("{}-{number}.journal", std::process::id())));
+        let (file, path) = loop {
+            let path = names.next().unwrap_or_default();
+            let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+            match made {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => break (made.map_err(Error::io("create", &path))?, path),
+            }
+        };
+        lock(&file, &path, FlockOperation::NonBlockingLockShared)?;
+        let mut journal = Self { file, path };
+        journal.write(&Line::Begun { boot: boot(), run: run.to_owned() })?;
+        File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))?;
+        Ok(journal)
+    }
+
+    /// One that another process made and still holds.
+    pub fn join(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().append(true).open(path).map_err(Error::io("open", path))?;
+        lock(&file, path, FlockOperation::NonBlockingLockShared)?;
+        Ok(Self { file, path: path.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says what is about to be changed. When this returns, it is on the disk.
+    pub fn note(&mut self, change: &Change) -> Result<()> {
+        self.write(&Line::Change(change.clone()))
+    }
+
+    /// In one write, so that the lines of two processes do not mix.
+    fn write(&mut self, line: &Line) -> Result<()> {
+        let mut text = serde_json::to_string(line).map_err(|e| Error::io("write", &self.path)(e.into()))?;
+        text.push('\n');
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(Error::io("write", &self.path))
+    }
+
+    /// Undoes all that is noted and not undone, the last first. `also` is told of each.
+    pub fn undo(self, also: &mut dyn FnMut(&Undone)) -> Result<bool> {
+        let path = self.path.clone();
+        drop(self);
+        match Left::take(&path)? {
+            Some(left) => left.undo(also),
+            None => Ok(false),
+        }
+    }
+}
+
+impl Left {
+    /// Those below `folder` that nobody holds. One that cannot be read is an error of its own: what it says is not undone.
+    pub fn all(folder: &Path) -> Result<Vec<Result<Self>>> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io("list", folder))?,
+        };
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == "journal"));
+        paths.sort();
+        Ok(paths.iter().filter_map(|path| Self::take(path).transpose()).collect())
+    }
+
+    /// `None`: somebody holds it.
+    fn take(path: &Path) -> Result<Option<Self>> {
+        let open = OpenOptions::new().read(true).append(true).open(path);
+        let file = open.map_err(Error::io("open", path))?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            locked => locked.map_err(|e| Error::io("lock", path)(e.into()))?,
+        }
+        let mut text = String::new();
+        (&file).take(LONGEST).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        let (mut begun, mut changes) = (None, Vec::new());
+        let mut undone = Vec::new();
+        // A last line without its end was cut off before the change it speaks of was made.
+        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        for line in whole.lines() {
+            match serde_json::from_str(line) {
+                Ok(Line::Begun { boot, run }) => begun = Some((boot, run)),
+                Ok(Line::Change(change)) => changes.push(change),
+                Ok(Line::Undone(number)) => undone.push(number),
+                Err(error) => return Err(Error::Unreadable { path: path.to_owned(), error: error.to_string() }),
+            }
+        }
+        let (of, run) = begun.unwrap_or_default();
+        let changes = changes.into_iter().enumerate().filter(|(number, _)| !undone.contains(number)).collect();
+        Ok(Some(Self { file, path: path.to_owned(), run, same_boot: of == boot(), changes }))
+    }
+
+    /// What it would undo, the last change first.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().rev().map(|(_, change)| change)
+    }
+
+    /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left, and the journal is gone.
+    pub fn undo(mut self, also: &mut dyn FnMut(&Undone)) -> Result<bool> {
+        let mut whole = true;
+        for (number, change) in std::mem::take(&mut self.changes).into_iter().rev() {
+            let undone = change.undo(self.same_boot);
+            if let Some(undone) = &undone {
+                also(undone);
+            }
+            if undone.is_some_and(|undone| undone.failed.is_some()) {
+                whole = false;
+                continue;
+            }
+            let line = serde_json::to_string(&Line::Undone(number))
+                .map_err(|e| Error::io("write", &self.path)(e.into()))?;
+            writeln!(self.file, "{line}").map_err(Error::io("write", &self.path))?;
+        }
+        if whole {
+            fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
+        }
+        Ok(whole)
+    }
+}
+
+fn lock(file: &File, path: &Path, how: FlockOperation) -> Result<()> {
+    flock(file, how).map_err(|error| Error::io("lock", path)(error.into()))
+}
+
+/// Of the machine since it was started.
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn value(path: &Path, was: &str) -> Change {
+        Change::Value { path: path.to_owned(), was: was.to_owned() }
+    }
+
+    #[test]
+    fn what_a_killed_run_left_is_undone_the_last_change_first() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, journals) = (place.path().join("scheduler"), place.path().join("state"));
+        fs::write(&file, "none").unwrap();
+        let mut journal = Journal::create(&journals, Path::new("records/a")).unwrap();
+        for (was, is) in [("none", "bfq"), ("bfq", "kyber")] {
+            journal.note(&value(&file, was)).unwrap();
+            fs::write(&file, is).unwrap();
+        }
+        assert!(Left::all(&journals).unwrap().is_empty(), "its run holds it");
+        drop(journal);
+        let left = Left::all(&journals).unwrap().pop().unwrap().unwrap();
+        assert_eq!(left.run, Path::new("records/a"));
+        let mut said = Vec::new();
+        assert!(left.undo(&mut |it| said.push(it.what.clone())).unwrap());
+        assert_eq!(fs::read_to_string(&file).unwrap(), "none");
+        assert_eq!(said.len(), 2);
+        assert!(Left::all(&journals).unwrap().is_empty(), "it is gone");
+    }
+
+    #[test]
+    fn what_cannot_be_undone_stays_and_is_tried_again() {
+        let place = tempfile::tempdir().unwrap();
+        let [one, other] = ["one", "other"].map(|name| place.path().join(name));
+        fs::create_dir(&one).unwrap();
+        let mut journal = Journal::create(place.path(), Path::new("r")).unwrap();
+        journal.note(&value(&other, "b")).unwrap();
+        journal.note(&value(&one, "a")).unwrap();
+        fs::write(&other, "x").unwrap();
+        let mut failed = 0;
+        assert!(!journal.undo(&mut |it| failed += usize::from(it.failed.is_some())).unwrap());
+        assert_eq!((failed, fs::read_to_string(&other).unwrap().as_str()), (1, "b"), "the other was undone");
+        fs::remove_dir(&one).unwrap();
+        fs::write(&other, "not again").unwrap();
+        let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
+        assert!(left.undo(&mut |_| ()).unwrap());
+        assert_eq!(fs::read_to_string(&other).unwrap(), "not again");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_off_was_not_yet_done_and_one_that_is_wrong_is_told() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("1-0.journal");
+        let begun = "{\"begun\":{\"boot\":\"x\",\"run\":\"r\"}}\n";
+        fs::write(&path, format!("{begun}{{\"change\":{{\"val")).unwrap();
+        let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
+        assert_eq!(left.changes().count(), 0);
+        drop(left);
+        fs::write(&path, format!("{begun}{{\"change\":{{\"val\n")).unwrap();
+        assert!(Left::all(place.path()).unwrap().pop().unwrap().unwrap_err().to_string().contains("1-0"));
+    }
+
+    #[test]
+    fn after_another_boot_memory_is_as_it_was() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("scheduler");
+        fs::write(&file, "mq-deadline").unwrap();
+        assert_eq!(value(&file, "none").undo(false), None);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "mq-deadline");
+    }
+}
