@@ -13,9 +13,10 @@ use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
+use crate::undo;
 use contents::{Contents, Item, Kind};
 
-/// Remove what killed runs left in the cache, and more if you say so.
+/// Undo what killed runs changed on this machine, remove what they left in the cache, and more if you say so.
 ///
 /// Everything in the cache is made again when it is needed. Records are never touched.
 #[derive(Debug, clap::Args)]
@@ -54,6 +55,7 @@ impl Args {
 }
 
 pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let found = undo::left_by_killed_runs(args.dry_run)?;
     let cache = Cache::open()?;
     let contents = Contents::of(&cache)?;
     if contents.in_use && (args.covers(Kind::Kernel) || args.covers(Kind::Disks)) && !args.dry_run {
@@ -69,13 +71,19 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     if screen.json {
         screen.json(&json!({
-            "cache": cache.root(), "dry_run": args.dry_run, "removed": remove, "kept": keep,
+            "cache": cache.root(), "dry_run": args.dry_run, "removed": remove, "kept": keep, "undone": found.undone,
+            "unread": found.unread,
             "records": contents::size(Path::new(records::FOLDER)),
         }))?;
     } else {
+        let mut out = screen.out();
+        for line in found.lines(args.dry_run) {
+            writeln!(out, "{line}")?;
+        }
+        out.flush()?;
         print(args, &cache, &remove, &keep, screen)?;
     }
-    Ok(Exit::Ok)
+    Ok(if found.is_open() { Exit::Cannot } else { Exit::Ok })
 }
 
 fn print(args: &Args, cache: &Cache, remove: &[Item], keep: &[Item], screen: &Screen) -> Result<(), Failure> {

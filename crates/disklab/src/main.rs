@@ -31,6 +31,7 @@ mod signals;
 mod sparkline;
 mod table;
 mod trace;
+mod undo;
 mod validate;
 mod watch;
 mod whole_file;
@@ -44,6 +45,9 @@ fn main() -> ExitCode {
         && std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::ARGUMENT)
     {
         disklab_guest::init::main();
+    }
+    if std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::host::ARGUMENT) {
+        disklab_guest::init::host::main();
     }
     cli::main()
 }

@@ -60,6 +60,13 @@ impl Overrides {
         Ok(Self { set: set.collect::<Result<_, _>>()?, kernel: None, seeds: Some(seeds) })
     }
 
+    /// With these values of an axis in the place of the suite's, or of those that the command line gave.
+    pub fn with(&self, axis: &str, values: &str) -> Result<Self, Failure> {
+        let setting: Setting = format!("{axis}={values}").parse().map_err(Failure::mistaken)?;
+        let others = self.set.iter().filter(|it| it.axis != axis).cloned();
+        Ok(Self { set: others.chain([setting]).collect(), ..self.clone() })
+    }
+
     /// With so many seeds where the command line does not say how many.
     pub fn with_seeds(&self, seeds: Option<Seeds>) -> Self {
         Self { seeds: self.seeds.or(seeds), ..self.clone() }

@@ -2,6 +2,7 @@
 
 mod decide;
 pub mod manifest;
+pub mod on_host;
 pub mod progress;
 pub mod ready;
 mod summary;
@@ -10,7 +11,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use disklab_exec::Executor;
+use disklab_exec::host::Host;
 use disklab_exec::run::{Event, Run};
+use disklab_spec::Lab;
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
 use disklab_units::Nanos;
 use serde_json::json;
@@ -18,10 +22,11 @@ use serde_json::json;
 use crate::exit::{Exit, Failure};
 use crate::home::{Home, from_here};
 use crate::plan::Jobs;
+use crate::run::manifest::By;
 use crate::question::{Overrides, Question};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::{signals, words};
+use crate::{signals, undo, words};
 use disklab_report::Tally;
 
 /// Run a suite and keep what comes of it in a record.
@@ -69,6 +74,9 @@ pub struct Args {
     /// Of a record that is continued, also run again what failed.
     #[arg(long)]
     retry_failed: bool,
+
+    #[command(flatten)]
+    host: on_host::Args,
 }
 
 pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
@@ -78,15 +86,15 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
-    let question = if let Some(folder) = &begun {
-        Question::recorded(&home.lab, folder, &Record::open(folder)?.manifest().suite)?
-    } else {
-        let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
-        Question::ask(&home.lab, args.suite.as_deref().unwrap_or_default(), &overrides)?
-    };
-    let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
-    let run = Run { trace: !args.no_trace, ..run };
-    let mut manifest = manifest::describe(&home, &question, &run)?;
+    let (question, executor) = ask(args, &home, begun.as_deref(), screen)?;
+    if let By::Host(host) = executor.by()
+        && args.host.dry_run
+    {
+        on_host::dry_run(host, &question.trials, &mut screen.out())?;
+        return Ok(Exit::Ok);
+    }
+    let mut manifest = manifest::describe(&home, &question, &executor.by())?;
+    let run = executor.as_executor();
     manifest.until_decided = match &begun {
         Some(folder) => Record::open(folder)?.manifest().until_decided.clone(),
         None if args.until_decided => Some(args.verdicts.plan(&question)?),
@@ -102,12 +110,12 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         screen,
         &question.trials,
         &writer.remaining(),
-        run.jobs,
+        run.jobs(),
         args.watch.then(|| writer.folder()),
     );
     let events = &|event: Event| progress.event(&event);
     let result = match &manifest.until_decided {
-        Some(until) => decide::carry_out(&run, &question.trials, &writer, until, events, screen),
+        Some(until) => decide::carry_out(run, &question.trials, &writer, until, events, screen),
         None => run.carry_out(&question.trials, &writer, events).map(drop).map_err(Failure::from),
     };
     progress.end();
@@ -115,11 +123,65 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         folder: writer.folder().to_owned(),
         fresh: progress.ended(),
         took: start.elapsed(),
-        stopped: run.stop.load(std::sync::atomic::Ordering::Relaxed),
+        stopped: run.stop().load(std::sync::atomic::Ordering::Relaxed),
     };
     // Its lock goes before anybody is told that the run is over.
     drop(writer);
     ending.tell(result, screen)
+}
+
+/// One of the two.
+enum Chosen {
+    Guests(Run),
+    Host(Host),
+}
+
+impl Chosen {
+    fn by(&self) -> By<'_> {
+        match self {
+            Self::Guests(run) => By::Guests(run),
+            Self::Host(host) => By::Host(host),
+        }
+    }
+
+    fn as_executor(&self) -> &dyn Executor {
+        match self {
+            Self::Guests(run) => run,
+            Self::Host(host) => host,
+        }
+    }
+}
+
+/// What is asked, new or as a record has it, and what carries it out.
+fn ask(
+    args: &Args,
+    home: &Home,
+    begun: Option<&Path>,
+    screen: &Screen,
+) -> Result<(Question, Chosen), Failure> {
+    let recorded = begun.map(Record::open).transpose()?;
+    let on_host = recorded.as_ref().and_then(|record| record.manifest().on_host.as_ref());
+    let host = on_host.map(|on| args.host.recorded(on));
+    let host = host.as_ref().or(Some(&args.host).filter(|host| host.on == on_host::Executor::Host));
+    let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
+    let question = |lab: &Lab, overrides: &Overrides| match (begun, &recorded) {
+        (Some(folder), Some(record)) => Question::recorded(lab, folder, &record.manifest().suite),
+        _ => Question::ask(lab, args.suite.as_deref().unwrap_or_default(), overrides),
+    };
+    let Some(host) = host else {
+        let question = question(&home.lab, &overrides)?;
+        let run = ready::check(home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
+        return Ok((question, Chosen::Guests(Run { trace: !args.no_trace, ..run })));
+    };
+    for line in undo::left_by_killed_runs(host.dry_run)?.lines(host.dry_run) {
+        screen.remark(&format!("of a run that was killed: {line}"));
+    }
+    let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
+    let asked = host.ask(&home.lab, args.suite.as_deref(), arrays, &overrides)?;
+    let question = question(&asked.lab, &asked.overrides)?;
+    on_host::check_kernels(&question.trials)?;
+    let host = host.host(asked.place, !args.no_trace, signals::watch()?)?;
+    Ok((question, Chosen::Host(host)))
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.

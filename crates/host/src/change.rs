@@ -2,6 +2,7 @@
 //!
 //! Mounts and programs are not among them: they are in a mount and a process namespace of their own, and end with it.
 
+use std::fmt;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -46,6 +47,21 @@ pub struct Undone {
 /// Whatever still uses what is to be taken apart ends within so long, or has a reason of its own.
 const PATIENCE: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(100);
+
+/// As a change that was made.
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { path, was } => write!(out, "{} was {was:?}", path.display()),
+            Self::Md { uuid } => write!(out, "md made a device of the array {uuid}"),
+            Self::Made { disk, uuid } => write!(out, "{uuid} was made on {}", disk.named.display()),
+            Self::Pool { name } => write!(out, "the pool {name} was made"),
+            Self::Folder { path } => write!(out, "the folder {} was made", path.display()),
+            Self::Cgroup { path } => write!(out, "the cgroup {} was made", path.display()),
+            Self::Tracing { instance } => write!(out, "the tracing instance {instance} was made"),
+        }
+    }
+}
 
 impl Change {
     /// Undoes it. `same_boot` is false where the machine was started anew since, which undoes all that is in its memory.

@@ -7,12 +7,17 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, Undone};
 
+/// A first process that is killed ends within so long, unless a disk keeps it.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
 /// A longer one was not written by disklab.
 const LONGEST: u64 = 16 << 20;
 
@@ -129,9 +134,14 @@ impl Journal {
     pub fn undo(self, also: &mut dyn FnMut(&Undone)) -> Result<bool> {
         let path = self.path.clone();
         drop(self);
-        match Left::take(&path)? {
-            Some(left) => left.undo(also),
-            None => Ok(false),
+        // The first process holds it too, until it has ended.
+        let begun = Instant::now();
+        loop {
+            match Left::take(&path)? {
+                Some(left) => return left.undo(also),
+                None if begun.elapsed() > PATIENCE => return Ok(false),
+                None => sleep(LOOK),
+            }
         }
     }
 }

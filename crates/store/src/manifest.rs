@@ -2,8 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::path::PathBuf;
 
 use disklab_collect::digest::sha256_hex;
+use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -28,6 +30,9 @@ pub struct Manifest {
     /// Where seeds were added only to cells whose verdict was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_decided: Option<UntilDecided>,
+    /// Where trials ran on disks of a machine.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_host: Option<OnHost>,
     /// Where the results were not made here but found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
@@ -56,6 +61,31 @@ pub struct UntilDecided {
     pub limit: String,
     /// The seeds after which it looked, or would have; the last is the last.
     pub looks: Vec<u32>,
+}
+
+/// What trials ran on that were no guests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnHost {
+    /// A folder of a filesystem that was there, or a file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<PathBuf>,
+    /// In the order of the array's.
+    #[serde(rename = "disk", default)]
+    pub disks: Vec<HostDisk>,
+}
+
+/// A disk of a machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostDisk {
+    /// As the user named it.
+    pub named: PathBuf,
+    /// The kernel's name.
+    pub name: String,
+    pub bytes: Bytes,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub serial: Option<String>,
 }
 
 /// Results that somebody else's run left.
@@ -155,6 +185,7 @@ impl Manifest {
             trials,
             suite,
             until_decided: None,
+            on_host: None,
             imported: None,
             kernels: Vec::new(),
             tools: Vec::new(),
@@ -228,6 +259,7 @@ impl Manifest {
         differ("suite", &self.suite.name, &now.suite.name);
         differ("settings of the suite", &quoted(&self.suite.set), &quoted(&now.suite.set));
         differ("until decided", &until(self.until_decided.as_ref()), &until(now.until_decided.as_ref()));
+        differ("executor and disks", &place(self.on_host.as_ref()), &place(now.on_host.as_ref()));
         differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
         found.extend(mismatched("kernel", &kernel_facts(&self.kernels), &kernel_facts(&now.kernels)));
         // Of what was not there, there is no result.
@@ -243,6 +275,17 @@ impl Manifest {
 
 /// The value of a tool that some trials need, and were left out for.
 pub const NOT_THERE: &str = "not there";
+
+fn place(on: Option<&OnHost>) -> String {
+    let Some(OnHost { at, disks }) = on else { return "kernel".to_owned() };
+    let disk = |disk: &HostDisk| {
+        let serial = disk.serial.as_deref().unwrap_or("no serial");
+        format!("{} ({serial}, {})", disk.named.display(), disk.bytes)
+    };
+    let at = at.iter().map(|path| format!("at {}", path.display()));
+    let all: Vec<String> = at.chain(disks.iter().map(disk)).collect();
+    format!("host, {}", all.join(", "))
+}
 
 fn quoted(values: &[String]) -> String {
     if values.is_empty() { "none".to_owned() } else { format!("`{}`", values.join("` `")) }

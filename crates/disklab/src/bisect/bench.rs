@@ -14,7 +14,8 @@ use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::kernel::progress;
 use crate::run::progress::Progress;
-use crate::run::{manifest, ready};
+use crate::run::manifest::{self, By};
+use crate::run::ready;
 use crate::screen::Screen;
 
 pub struct Bench<'a> {
@@ -62,7 +63,7 @@ impl Bench<'_> {
         let name = question.trials.first().map(|trial| trial.kernel.clone()).unwrap_or_default();
         let kernels = BTreeMap::from([(name, kernel.clone())]);
         let run = ready::with(kernels, Cache::open()?, &question.trials, self.jobs, self.stop)?;
-        let manifest = manifest::describe(self.home, &question, &run)?;
+        let manifest = manifest::describe(self.home, &question, &By::Guests(&run))?;
         let folder = self.folder.join(Revision::short(&revision.commit));
         let writer = if folder.exists() {
             Record::resume(&folder, &manifest, Retry::Nothing)?.0

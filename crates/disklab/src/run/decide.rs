@@ -4,8 +4,8 @@
 //! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
 
 use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, judge};
-use disklab_exec::not_run;
-use disklab_exec::run::{Event, Run};
+use disklab_exec::{Executor, not_run};
+use disklab_exec::run::Event;
 use disklab_spec::suite::Seeds;
 use disklab_spec::{Suite, Trial};
 use disklab_stats::{Looks, Verdict};
@@ -87,7 +87,7 @@ impl Verdicts {
 
 /// Runs what is needed, look by look; what turns out not to be needed is recorded as such.
 pub fn carry_out(
-    run: &Run,
+    run: &dyn Executor,
     trials: &[Trial],
     writer: &Writer,
     until: &UntilDecided,
@@ -103,7 +103,7 @@ pub fn carry_out(
         };
         let now: Vec<Trial> = trials.iter().filter(is_needed).cloned().collect();
         run.carry_out(&now, writer, events)?;
-        if run.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(());
         }
         let still = open_after(&Record::open(writer.folder())?, until, look)?;

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use disklab_collect::digest::sha256_hex;
 use disklab_exec::facts;
+use disklab_exec::host::Host;
 use disklab_exec::run::Run;
 use disklab_report::panels::repeat::COMMIT;
 use disklab_spec::Trial;
@@ -15,27 +16,24 @@ use disklab_store::manifest::{Fact, Kernel, NOT_THERE, Suite};
 use crate::exit::Failure;
 use crate::home::Home;
 use crate::question::Question;
+use crate::run::on_host;
 
-pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest, Failure> {
+/// What carries the trials out.
+pub enum By<'a> {
+    Guests(&'a Run),
+    Host(&'a Host),
+}
+
+pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, Failure> {
     let suite = Suite::new(&question.suite.name, &question.text, question.set.clone());
     let trials = question.trials.iter().map(|trial| trial.id.clone()).collect();
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &now, suite, trials);
     manifest.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    manifest.kernels = run
-        .kernels
-        .iter()
-        .map(|(name, kernel)| Kernel {
-            name: name.clone(),
-            version: kernel.version.to_string(),
-            key: kernel.key.clone(),
-            sha256: kernel.sha256.clone(),
-            config_sha256: kernel.config_sha256.clone(),
-            source: kernel.source.to_string(),
-            revision: kernel.source.revision().unwrap_or_default(),
-            compiler: kernel.compiler.clone(),
-        })
-        .collect();
+    manifest.kernels = match by {
+        By::Guests(run) => run.kernels.iter().map(guest_kernel).collect(),
+        By::Host(_) => question.trials.first().map(|trial| own_kernel(&trial.kernel)).into_iter().collect(),
+    };
     manifest.tools = facts::tools()?;
     let programs: BTreeSet<String> = question.trials.iter().flat_map(facts::programs).collect();
     for program in programs {
@@ -51,12 +49,46 @@ pub fn describe(home: &Home, question: &Question, run: &Run) -> Result<Manifest,
             manifest.tools.push(tool);
         }
     }
-    // The disk models are in there: other models, other results.
-    manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
-    manifest.inputs = inputs(home, question)?;
+    match by {
+        // The disk models are in there: other models, other results.
+        By::Guests(run) => {
+            manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
+        }
+        By::Host(host) => manifest.on_host = Some(on_host::recorded(&host.place)),
+    }
+    manifest.inputs = inputs(home, question, by)?;
     manifest.host = facts::host();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
+}
+
+fn guest_kernel((name, kernel): (&String, &disklab_kernels::Kernel)) -> Kernel {
+    Kernel {
+        name: name.clone(),
+        version: kernel.version.to_string(),
+        key: kernel.key.clone(),
+        sha256: kernel.sha256.clone(),
+        config_sha256: kernel.config_sha256.clone(),
+        source: kernel.source.to_string(),
+        revision: kernel.source.revision().unwrap_or_default(),
+        compiler: kernel.compiler.clone(),
+    }
+}
+
+/// The one that runs, of which only its own words are known.
+fn own_kernel(name: &str) -> Kernel {
+    let system = rustix::system::uname();
+    let text = |part: &std::ffi::CStr| part.to_string_lossy().into_owned();
+    Kernel {
+        name: name.to_owned(),
+        version: text(system.release()),
+        key: text(system.version()),
+        sha256: String::new(),
+        config_sha256: String::new(),
+        source: "this machine's own".to_owned(),
+        revision: String::new(),
+        compiler: String::new(),
+    }
 }
 
 /// Of a program that is not there: what it is for, and what to do.
@@ -80,12 +112,16 @@ fn needed(error: &disklab_exec::Error, program: &str, question: &Question) -> Fa
 }
 
 /// The files of the lab that the trials were made of.
-fn inputs(home: &Home, question: &Question) -> Result<Vec<Fact>, Failure> {
+fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failure> {
     let mut files = BTreeSet::new();
+    let real = matches!(by, By::Host(_));
     for trial in &question.trials {
-        files.insert(("arrays", trial.array.name.as_str()));
+        // A filesystem that is there is no array of the lab's.
+        files.extend(Some(("arrays", trial.array.name.as_str())).filter(|(_, name)| home.lab.arrays.contains_key(*name)));
         files.insert(("workloads", trial.workload.name.as_str()));
-        files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
+        if !real {
+            files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
+        }
         // A background's own file, the workload that runs in it, or a workload that is one by its name.
         if let Some(background) = &trial.background {
             let workload = background.workload.as_ref().map(|workload| workload.name.as_str());

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use disklab_exec::estimate;
 use disklab_exec::run::Event;
+use disklab_host::change::Undone;
 use disklab_spec::Trial;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
@@ -184,6 +185,10 @@ impl<'a> Progress<'a> {
                     running.at(*now);
                 }
             }
+            Event::Undone { undone: Undone { failed: Some(why), what } } => {
+                self.message(&format!("not true yet: {what}: {why}"));
+            }
+            Event::Undone { .. } => {}
             Event::Ended { outcome } => {
                 state.end(outcome);
                 if matches!(outcome.status, Status::Failed | Status::Skipped) {

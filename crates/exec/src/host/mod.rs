@@ -9,9 +9,11 @@ mod first;
 mod order;
 mod plan;
 mod prepared;
+mod script;
 mod trial;
 
-pub use plan::{obstacle, script};
+pub use plan::obstacle;
+pub use script::script;
 
 use crate::error::{Error, Result};
 use crate::executor::{Events, Executor};

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 /// Below a folder of the user's: what is ours.
-const FOLDER: &str = "disklab-test";
+pub const FOLDER: &str = "disklab-test";
 /// Writing a file takes no longer than at this rate, a disk's or a card's slowest.
 const SLOWEST: f64 = 5e6;
 
@@ -157,7 +157,7 @@ impl<'a> Prepared<'a> {
 }
 
 /// Whether a trial leaves test files as they were.
-fn only_reads(trial: &Trial) -> bool {
+pub fn only_reads(trial: &Trial) -> bool {
     trial.workload.is_fio() && trial.background.is_none() && trial.workload.jobs.iter().all(|job| !job.rw.writes())
 }
 

@@ -1,0 +1,257 @@
+//! `run --on host`: the same suite, on disks of this machine or on a filesystem that it has.
+
+mod here;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use disklab_exec::Patience;
+use disklab_exec::host::{Host, Permission, Place};
+use disklab_host::{Allow, Disk, guard, journal};
+use disklab_spec::device::Constant;
+use disklab_spec::{Array, Device, Lab, Model, Trial};
+use disklab_store::manifest::OnHost;
+use disklab_units::{Bytes, Nanos};
+
+use crate::exit::Failure;
+use crate::question::{Overrides, Question};
+use crate::words;
+
+/// Where trials are carried out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
+pub enum Executor {
+    /// In guests, on modelled disks, in virtual time.
+    #[default]
+    Kernel,
+    /// By this machine's kernel, on its own disks.
+    Host,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// Carry trials out in guests on modelled disks, or on this machine's own.
+    #[arg(long, value_enum, default_value_t = Executor::Kernel, value_name = "EXECUTOR", help_heading = ON)]
+    pub on: Executor,
+
+    /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has to be in the allow file too:
+    /// see `disklab devices`.
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', requires = "on", help_heading = ON)]
+    pub devices: Vec<PathBuf>,
+
+    /// Which of the suite's arrays to make of them, or another of the lab [default: all of the suite's that have so many disks].
+    #[arg(long, value_name = "NAME,...", requires = "devices", help_heading = ON)]
+    pub array: Option<String>,
+
+    /// Instead of disks: a folder of a mounted filesystem, where a folder is made and removed again, or one file, which is only read.
+    #[arg(long, value_name = "PATH", requires = "on", conflicts_with = "devices", help_heading = ON)]
+    pub at: Option<PathBuf>,
+
+    /// The list of disks that may be written [default: ~/.config/disklab/devices.toml].
+    #[arg(long, value_name = "FILE", requires = "devices", help_heading = ON)]
+    pub allow: Option<PathBuf>,
+
+    /// A disk of --devices, named again, that may be written although it holds something.
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', requires = "devices", help_heading = ON)]
+    pub overwrite: Vec<PathBuf>,
+
+    /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs.
+    #[arg(long, value_name = "TIME", default_value = "1 s", requires = "on", help_heading = ON)]
+    pub rest: Nanos,
+
+    /// Print every command and every write, in order, and do none of it.
+    #[arg(long, requires = "on", help_heading = ON)]
+    pub dry_run: bool,
+}
+
+const ON: &str = "On this machine's own disks";
+
+/// What a run on this machine is asked, and on what.
+pub struct Asked {
+    pub place: Place,
+    pub lab: Lab,
+    /// For the question, in the place of those of the command line.
+    pub overrides: Overrides,
+}
+
+impl Args {
+    /// The same as a record has it, for one that is continued.
+    pub fn recorded(&self, on: &OnHost) -> Self {
+        Self {
+            on: Executor::Host,
+            devices: on.disks.iter().map(|disk| disk.named.clone()).collect(),
+            at: on.at.clone(),
+            ..self.clone()
+        }
+    }
+
+    /// Finds what is named, and puts it in the place of what the lab's arrays are made of.
+    pub fn ask(
+        &self,
+        lab: &Lab,
+        suite: Option<&str>,
+        arrays: Option<Vec<String>>,
+        overrides: &Overrides,
+    ) -> Result<Asked, Failure> {
+        match (&self.at, self.devices.is_empty()) {
+            (Some(path), _) => here::ask(path, lab, overrides),
+            (None, false) => self.ask_disks(lab, suite, arrays, overrides),
+            (None, true) => Err(Failure::mistaken(
+                "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is on them), or --at a folder of a \
+                 mounted filesystem; `disklab devices` lists this machine's disks",
+            )),
+        }
+    }
+
+    fn ask_disks(
+        &self,
+        lab: &Lab,
+        suite: Option<&str>,
+        arrays: Option<Vec<String>>,
+        overrides: &Overrides,
+    ) -> Result<Asked, Failure> {
+        let disks: Vec<Disk> =
+            self.devices.iter().map(|path| Disk::find(path)).collect::<Result<_, _>>().map_err(Failure::from)?;
+        guard::apart(&disks).map_err(Failure::mistaken)?;
+        let allow = Allow::load(self.allow.as_deref())?;
+        for disk in &disks {
+            guard::may_write(disk, &allow, &self.overwrite).map_err(Failure::mistaken)?;
+        }
+        for path in &self.overwrite {
+            let disk = Disk::find(path)?;
+            if disks.iter().all(|known| known.number != disk.number) {
+                let what = format!("--overwrite {}: it is none of --devices", path.display());
+                return Err(Failure::mistaken(what));
+            }
+        }
+        let overrides = match &self.array {
+            Some(arrays) => overrides.with("array", arrays)?,
+            None => overrides.clone(),
+        };
+        let fitting = match arrays {
+            Some(arrays) => arrays,
+            None => fitting(lab, suite.unwrap_or_default(), &overrides, disks.len())?,
+        };
+        let overrides = overrides.with("array", &fitting.join(","))?;
+        let lab = on_disks(lab, &fitting, &disks);
+        let permission = Permission { allow, overwrite: self.overwrite.clone() };
+        Ok(Asked { place: Place::Disks { disks, permission }, lab, overrides })
+    }
+
+    pub fn host(&self, place: Place, trace: bool, stop: &'static AtomicBool) -> Result<Host, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::cannot(format!("cannot find this program itself: {error}")))?;
+        let state = journal::folder().map_err(Failure::cannot)?;
+        Ok(Host { program, place, state, trace, rest: self.rest, patience: Patience::default(), stop })
+    }
+}
+
+/// Those that a record was begun with, by the settings of its suite.
+pub fn arrays(set: &[String]) -> Option<Vec<String>> {
+    let values = set.iter().find_map(|setting| setting.strip_prefix("array="))?;
+    Some(values.split(',').map(str::to_owned).collect())
+}
+
+/// The arrays of a suite that have so many disks.
+fn fitting(lab: &Lab, suite: &str, overrides: &Overrides, disks: usize) -> Result<Vec<String>, Failure> {
+    let trials = Question::ask(lab, suite, overrides)?.trials;
+    let mut all: Vec<(&str, usize)> = Vec::new();
+    for Trial { array, devices, .. } in &trials {
+        if !all.contains(&(&array.name, devices.len())) {
+            all.push((&array.name, devices.len()));
+        }
+    }
+    let fit: Vec<String> =
+        all.iter().filter(|(_, count)| *count == disks).map(|(name, _)| (*name).to_owned()).collect();
+    if fit.is_empty() {
+        let known: BTreeSet<String> =
+            all.iter().map(|(name, count)| format!("{name} ({})", words::count(*count, "disk"))).collect();
+        let known: Vec<String> = known.into_iter().collect();
+        return Err(Failure::mistaken(format!(
+            "--devices: {} named, and no array of the suite has so many: {}; --array takes another of the lab",
+            words::count(disks, "disk"),
+            known.join(", ")
+        )));
+    }
+    Ok(fit)
+}
+
+/// The lab with arrays whose disks are these.
+fn on_disks(lab: &Lab, arrays: &[String], disks: &[Disk]) -> Lab {
+    let mut lab = lab.clone();
+    let names: Vec<String> = disks.iter().map(name_of).collect();
+    lab.devices.extend(disks.iter().map(|disk| (name_of(disk), device(disk, disk.bytes))));
+    for name in arrays {
+        let Some(array) = lab.arrays.get_mut(name) else { continue };
+        let mut names = names.iter().cloned();
+        let mut next = |count: usize| names.by_ref().take(count).collect::<Vec<_>>();
+        let devices = next(array.devices.len());
+        let cache = array.cache.take().map(|cache| disklab_spec::Cache {
+            device: next(1).pop().unwrap_or_default(),
+            part: None,
+            ..cache
+        });
+        let spares = next(array.spares.len());
+        let replica = array.replica.take().map(|it| disklab_spec::Replica {
+            devices: next(it.devices.len()),
+            part: None,
+            ..it
+        });
+        *array = Array { devices, cache, spares, replica, part: None, controller: None, ..array.clone() };
+    }
+    lab
+}
+
+/// What a record calls a disk of this machine.
+fn name_of(disk: &Disk) -> String {
+    disk.named.display().to_string()
+}
+
+/// As a device of the lab: what it is like is not asked of a real one, but for its size and whether it turns.
+fn device(disk: &Disk, bytes: Bytes) -> Device {
+    let model = Model::Constant(Constant {
+        latency: Nanos::from_micros(if disk.rotational { 10_000 } else { 100 }),
+        servers: 1,
+        rotational: disk.rotational,
+        queue_depth: 32,
+    });
+    let summary = disk.model.clone().unwrap_or_else(|| "a disk of this machine".to_owned());
+    Device { name: name_of(disk), summary, bytes, used: bytes, model }
+}
+
+/// What a record keeps of it.
+pub fn recorded(place: &Place) -> OnHost {
+    let at = match place {
+        Place::At { path, .. } => Some(path.clone()),
+        Place::Disks { .. } => None,
+    };
+    let disk = |disk: &Disk| disklab_store::manifest::HostDisk {
+        named: disk.named.clone(),
+        name: disk.name.clone(),
+        bytes: disk.bytes,
+        model: disk.model.clone(),
+        serial: disk.serial.clone(),
+    };
+    OnHost { at, disks: place.disks().iter().map(disk).collect() }
+}
+
+/// What cannot be asked of the kernel that runs already.
+pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
+    let kernels: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
+    if kernels.len() > 1 {
+        return Err(Failure::mistaken(format!(
+            "--on host: the kernel is the one that runs; the suite asks for {}: --set kernel=newest, and boot another for \
+             another record",
+            kernels.into_iter().collect::<Vec<_>>().join(", ")
+        )));
+    }
+    Ok(())
+}
+
+/// Prints what the trials would do, in order.
+pub fn dry_run(host: &Host, trials: &[Trial], out: &mut dyn std::io::Write) -> Result<(), Failure> {
+    for line in disklab_exec::host::script(host, trials) {
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}

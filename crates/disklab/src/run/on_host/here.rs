@@ -1,0 +1,130 @@
+//! A filesystem that is mounted: which it is, and which disks are below it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use disklab_exec::host::Place;
+use disklab_host::Disk;
+use disklab_spec::{Array, Filesystem, Join, Lab, Md, Profile};
+use disklab_units::Bytes;
+use serde::Deserialize;
+
+use super::{Asked, device, name_of};
+use crate::exit::Failure;
+use crate::question::Overrides;
+
+/// The array's name in records.
+const HERE: &str = "here";
+
+#[derive(Debug, Deserialize)]
+struct Found {
+    filesystems: Vec<Mounted>,
+}
+
+/// As findmnt tells it.
+#[derive(Debug, Deserialize)]
+struct Mounted {
+    source: Option<String>,
+    fstype: String,
+    uuid: Option<String>,
+}
+
+pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failure> {
+    let unusable = |error| Failure::mistaken(format!("--at {}: {error}", path.display()));
+    let path = path.canonicalize().map_err(|error| unusable(error.to_string()))?;
+    let kind = path.metadata().map_err(|error| unusable(error.to_string()))?.file_type();
+    if !kind.is_dir() && !kind.is_file() {
+        return Err(unusable("it is neither a folder nor a file; disks are named by --devices".to_owned()));
+    }
+    let mounted = mounted(&path)?;
+    let names = below(&mounted);
+    let disks: Vec<Disk> =
+        names.iter().filter_map(|name| Disk::find(&Path::new("/dev").join(name)).ok()).collect();
+    let stat = rustix::fs::statvfs(&path).map_err(|error| unusable(error.to_string()))?;
+    let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
+    let join = join(&mounted);
+    // What fits is for the filesystem to say, which tells what is free after all copies.
+    let bytes = if path.is_dir() { Bytes(free.0.saturating_mul(4)) } else { Bytes(u64::MAX >> 8) };
+    let mut lab = lab.clone();
+    let mut array = Array {
+        name: HERE.to_owned(),
+        summary: format!("{} on {}", mounted.fstype, path.display()),
+        join,
+        part: None,
+        devices: disks.iter().map(name_of).collect(),
+        spares: Vec::new(),
+        cache: None,
+        controller: None,
+        replica: None,
+    };
+    lab.devices.extend(disks.iter().map(|disk| (name_of(disk), device(disk, bytes))));
+    if disks.is_empty() {
+        // Of a network, or of memory: what is below it is not seen.
+        let name = mounted.source.clone().unwrap_or_else(|| mounted.fstype.clone());
+        let unseen = Disk {
+            named: name.clone().into(),
+            name: name.clone(),
+            number: (0, 0),
+            bytes,
+            rotational: false,
+            model: None,
+            serial: None,
+        };
+        lab.devices.insert(name.clone(), device(&unseen, bytes));
+        array.devices = vec![name];
+    }
+    lab.arrays.insert(HERE.to_owned(), array);
+    let uuid = mounted.uuid.filter(|_| mounted.fstype == Filesystem::Btrfs.as_str());
+    let overrides = overrides.with("array", HERE)?;
+    Ok(Asked { place: Place::At { path, disks, uuid }, lab, overrides })
+}
+
+fn mounted(path: &Path) -> Result<Mounted, Failure> {
+    let mut findmnt = Command::new("findmnt");
+    findmnt.args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"]).arg(path);
+    let cannot = |why: String| Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()));
+    let out = findmnt.output().map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
+    let found: Found = serde_json::from_slice(&out.stdout).map_err(|error| cannot(format!("says nothing of it: {error}")))?;
+    found.filesystems.into_iter().next().ok_or_else(|| cannot("knows no such filesystem".to_owned()))
+}
+
+/// The kernel's names of its disks: btrfs's own, md's, or the one that is mounted.
+fn below(mounted: &Mounted) -> Vec<String> {
+    let folder = |path: String| -> Vec<String> {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        names.sort();
+        names
+    };
+    if mounted.fstype == Filesystem::Btrfs.as_str()
+        && let Some(uuid) = &mounted.uuid
+    {
+        return folder(format!("/sys/fs/btrfs/{uuid}/devices"));
+    }
+    let Some(name) = device_name(mounted) else { return Vec::new() };
+    let slaves = folder(format!("/sys/class/block/{name}/slaves"));
+    if slaves.is_empty() { vec![name] } else { slaves }
+}
+
+/// `sdb1` of `/dev/sdb1`, `/dev/disk/by-id/...` or `/dev/sdb1[/subvolume]`.
+fn device_name(mounted: &Mounted) -> Option<String> {
+    let source = mounted.source.as_deref()?.split('[').next()?;
+    let path = fs::canonicalize(source).ok()?;
+    path.strip_prefix("/dev").ok()?.to_str().map(str::to_owned)
+}
+
+/// As near as the lab's words come: what matters is whether btrfs has mirrors to choose from.
+fn join(mounted: &Mounted) -> Join {
+    if mounted.fstype == Filesystem::Btrfs.as_str() {
+        let uuid = mounted.uuid.clone().unwrap_or_default();
+        let has = |profile: &Profile| {
+            Path::new(&format!("/sys/fs/btrfs/{uuid}/allocation/data/{}", profile.as_str())).is_dir()
+        };
+        return Join::Btrfs(Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single));
+    }
+    let level = device_name(mounted).and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
+    let raid = level.and_then(|level| Md::ALL.into_iter().find(|it| it.as_str() == level.trim()));
+    let filesystem = Filesystem::ALL.into_iter().find(|it| it.as_str() == mounted.fstype);
+    Join::On { filesystem: Some(filesystem.unwrap_or(Filesystem::Ext4)), raid }
+}

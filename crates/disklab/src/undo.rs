@@ -1,0 +1,57 @@
+//! What killed runs changed on this machine, undone by whoever comes next.
+
+use std::fmt::Write as _;
+
+use disklab_host::change::{Change, Undone};
+use disklab_host::journal::{self, Left};
+use serde::Serialize;
+
+use crate::exit::Failure;
+
+/// What there was to undo.
+#[derive(Debug, Default, Serialize)]
+pub struct Found {
+    /// What was undone, or with `dry` would be.
+    pub undone: Vec<Undone>,
+    /// Journals that say something and cannot be read.
+    pub unread: Vec<String>,
+}
+
+impl Found {
+    /// Whether something is still as a killed run left it.
+    pub fn is_open(&self) -> bool {
+        !self.unread.is_empty() || self.undone.iter().any(|it| it.failed.is_some())
+    }
+
+    /// A line each.
+    pub fn lines(&self, dry: bool) -> Vec<String> {
+        let line = |it: &Undone| {
+            let mut line = if dry { format!("would be undone: {}", it.what) } else { it.what.clone() };
+            if let Some(why) = &it.failed {
+                let _ = write!(line, ": not yet, since {why}");
+            }
+            line
+        };
+        self.undone.iter().map(line).chain(self.unread.iter().cloned()).collect()
+    }
+}
+
+/// Undoes what runs left that are gone, or with `dry` only says what it would.
+pub fn left_by_killed_runs(dry: bool) -> Result<Found, Failure> {
+    let folder = journal::folder().map_err(Failure::cannot)?;
+    let mut found = Found::default();
+    for left in Left::all(&folder).map_err(Failure::cannot)? {
+        match left {
+            Err(error) => found.unread.push(error.to_string()),
+            Ok(left) if dry => found.undone.extend(left.changes().map(described)),
+            Ok(left) => {
+                left.undo(&mut |undone| found.undone.push(undone.clone())).map_err(Failure::cannot)?;
+            }
+        }
+    }
+    Ok(found)
+}
+
+fn described(change: &Change) -> Undone {
+    Undone { what: change.to_string(), failed: None }
+}
