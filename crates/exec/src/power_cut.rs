@@ -189,5 +189,5 @@ fn look_at(
     if matches!(end, End::Stopped) {
         return Ok(Err("interrupted".to_owned()));
     }
-    Ok(evidence::judge(&place, &end).map(|_| evidence::mount_time(&place)))
+    Ok(evidence::judge(&place, &end, evidence::Who::Guest).map(|_| evidence::mount_time(&place)))
 }

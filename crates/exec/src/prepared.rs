@@ -164,7 +164,7 @@ fn make(run: &Run, trial: &Trial, kernel: &Kernel, folder: &Path) -> Result<std:
     if matches!(end, crate::guest::End::Stopped) {
         return Err(Error::Interrupted);
     }
-    Ok(evidence::judge(folder, &end).map(drop))
+    Ok(evidence::judge(folder, &end, evidence::Who::Guest).map(drop))
 }
 
 /// What preparing takes at most on the host.

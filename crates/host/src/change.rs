@@ -93,8 +93,11 @@ impl Change {
             ),
             Self::Folder { .. } | Self::Cgroup { .. } => return None,
             Self::Tracing { instance } => {
-                let result = crate::watch::remove_instance(instance).transpose()?;
-                (format!("the tracing instance {instance} is removed"), result)
+                let was_there = match crate::watch::remove_instance(instance) {
+                    Ok(false) => return None,
+                    other => other.map(drop).map_err(|error| error.to_string()),
+                };
+                (format!("the tracing instance {instance} is removed"), was_there)
             }
         };
         Some(Undone { what, failed: result.err() })

@@ -3,10 +3,19 @@
 //! Nothing here starts a trial. The host executor (`exec`) and the first process that carries its plans out (`guest`) ask
 //! here, and so do the verbs that only look.
 
+pub mod allow;
 pub mod change;
 pub mod disk;
+mod error;
+pub mod guard;
 pub mod journal;
+mod machine;
 mod marks;
+pub mod sysfs;
+pub mod watch;
 
+pub use allow::Allow;
 pub use disk::Disk;
+pub use error::Error;
+pub use guard::{Refusal, Why};
 pub use journal::Journal;

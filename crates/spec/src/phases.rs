@@ -249,6 +249,11 @@ impl Phases {
         self.all.iter().fold(Nanos::ZERO, |all, phase| all.saturating_add(phase.limit))
     }
 
+    /// Whether its filesystem is mounted anew between phases.
+    pub fn mounts(&self) -> bool {
+        self.all.iter().any(|phase| matches!(phase.what, Act::Remount))
+    }
+
     /// Whether a command has this word.
     pub fn uses(&self, word: &str) -> bool {
         let commands = self.all.iter().filter_map(|phase| match &phase.what {

@@ -3,6 +3,7 @@
 use super::guest::{Place, STOP};
 use super::{Figure, median};
 use anyhow::Context;
+use disklab_exec::Executor;
 use disklab_exec::Patience;
 use disklab_exec::run::{Event, Run};
 use disklab_spec::suite::Seeds;

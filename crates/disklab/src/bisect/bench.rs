@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use disklab_exec::Executor;
 use disklab_exec::run::{Event, Run};
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
 use disklab_spec::Trial;

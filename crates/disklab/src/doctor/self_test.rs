@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use disklab_exec::{Installation, Patience, run::Run};
+use disklab_exec::{Executor, Installation, Patience, run::Run};
 use disklab_kernels::Cache;
 use disklab_spec::Suite;
 use disklab_spec::kernel::NEWEST;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use disklab_exec::Executor;
 use disklab_exec::run;
 use disklab_guest::names;
 use disklab_spec::priority::Priority;

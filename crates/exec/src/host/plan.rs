@@ -1,9 +1,9 @@
 //! What a first process on this machine is to do: a guest's plan, and what it has besides where others are too.
 
 use super::Place;
-use crate::{describe, stack};
+use crate::describe;
 use disklab_guest::plan::{self, Background, Plan};
-use disklab_spec::{Join, Trial};
+use disklab_spec::Trial;
 use disklab_units::Seed;
 use std::path::Path;
 

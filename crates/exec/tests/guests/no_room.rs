@@ -4,7 +4,7 @@
 use crate::place;
 use crate::repeatable::{SUITE, trials};
 use disklab_exec::run::Run;
-use disklab_exec::{Installation, Patience};
+use disklab_exec::{Executor, Installation, Patience};
 use disklab_kernels::Cache;
 use disklab_spec::Trial;
 use disklab_store::manifest::{self, Manifest};

@@ -2,7 +2,7 @@
 
 use crate::place;
 use disklab_exec::run::{Run, Summary};
-use disklab_exec::{Installation, Patience};
+use disklab_exec::{Executor, Installation, Patience};
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::read::Reader;
 use disklab_spec::{Lab, Suite, Trial};

@@ -19,7 +19,6 @@ use disklab_des::Random;
 use disklab_units::Seed;
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
-use std::fs;
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
