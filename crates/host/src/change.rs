@@ -83,7 +83,6 @@ impl Change {
             Self::Pool { name } if is_pool(name) => {
                 (format!("the pool {name} is destroyed"), patiently(|| run(&["zpool", "destroy", "-f", name])))
             }
-            Self::Pool { .. } => return None,
             Self::Folder { path } if path.exists() => {
                 (format!("{} is removed", path.display()), remove(path, |it| fs::remove_dir_all(it)))
             }
@@ -91,7 +90,8 @@ impl Change {
                 format!("the cgroup {} is removed", path.display()),
                 patiently(|| remove(path, |it| fs::remove_dir(it))),
             ),
-            Self::Folder { .. } | Self::Cgroup { .. } => return None,
+            // Nothing of it is there.
+            Self::Pool { .. } | Self::Folder { .. } | Self::Cgroup { .. } => return None,
             Self::Tracing { instance } => {
                 let was_there = match crate::watch::remove_instance(instance) {
                     Ok(false) => return None,

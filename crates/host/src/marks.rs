@@ -8,11 +8,8 @@ use crate::disk::Disk;
 /// Takes the marks of a filesystem or an array away, if they are still those that were made there. A disk that is another
 /// one, or holds something else by now, is left alone: that is somebody's.
 pub fn remove(disk: &Disk, uuid: &str) -> Result<(), String> {
-    let now = match Disk::find(&disk.named) {
-        Ok(now) => now,
-        // Taken out: with it goes what was made.
-        Err(_) => return Ok(()),
-    };
+    // One that was taken out has what was made with it.
+    let Ok(now) = Disk::find(&disk.named) else { return Ok(()) };
     if now.serial != disk.serial || now.bytes != disk.bytes {
         return Ok(());
     }

@@ -30,7 +30,9 @@ fn shuffled(number: u32, block: Vec<&Trial>) -> Vec<&Trial> {
         }
     }
     shuffle(&mut groups, &mut random);
-    groups.iter_mut().for_each(|(_, group)| shuffle(group, &mut random));
+    for (_, group) in &mut groups {
+        shuffle(group, &mut random);
+    }
     groups.into_iter().flat_map(|(_, group)| group).collect()
 }
 

@@ -4,6 +4,7 @@ use super::Place;
 use crate::describe;
 use disklab_guest::plan::{self, Background, Plan};
 use disklab_spec::Trial;
+use disklab_spec::phases::Phases;
 use disklab_units::Seed;
 use std::path::Path;
 
@@ -33,7 +34,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if background.is_some_and(|it| it.snapshots.is_some()) {
         return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
     }
-    if trial.workload.phases.as_ref().is_some_and(|phases| phases.mounts()) {
+    if trial.workload.phases.as_ref().is_some_and(Phases::mounts) {
         return Some("it mounts its filesystem anew, which is not ours here".to_owned());
     }
     let raw = trial.workload.raw || background.and_then(|it| it.workload.as_ref()).is_some_and(|it| it.raw);

@@ -170,7 +170,7 @@ pub fn places(trial: &Trial, place: &Place, uuid: Option<String>) -> Trial {
 /// The name of a device that md does not have.
 fn free_md() -> String {
     let is_free = |name: &String| !Path::new("/sys/block").join(name).exists();
-    (100..).map(|number| format!("md{number}")).find(is_free).unwrap_or_default()
+    (100..1000).map(|number| format!("md{number}")).find(is_free).unwrap_or_default()
 }
 
 fn fresh_uuid() -> Result<String> {
