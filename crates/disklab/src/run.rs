@@ -76,7 +76,7 @@ pub struct Args {
     retry_failed: bool,
 
     #[command(flatten)]
-    host: on_host::Args,
+    host: on_host::Machine,
 }
 
 pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
@@ -169,6 +169,7 @@ fn ask(
         _ => Question::ask(lab, args.suite.as_deref().unwrap_or_default(), overrides),
     };
     let Some(host) = host else {
+        args.host.check()?;
         let question = question(&home.lab, &overrides)?;
         let run = ready::check(home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
         return Ok((question, Chosen::Guests(Run { trace: !args.no_trace, ..run })));

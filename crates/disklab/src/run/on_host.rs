@@ -29,14 +29,14 @@ pub enum Executor {
 }
 
 #[derive(Debug, Clone, clap::Args)]
-pub struct Args {
+pub struct Machine {
     /// Carry trials out in guests on modelled disks, or on this machine's own.
     #[arg(long, value_enum, default_value_t = Executor::Kernel, value_name = "EXECUTOR", help_heading = ON)]
     pub on: Executor,
 
     /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has to be in the allow file too:
     /// see `disklab devices`.
-    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', requires = "on", help_heading = ON)]
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', help_heading = ON)]
     pub devices: Vec<PathBuf>,
 
     /// Which of the suite's arrays to make of them, or another of the lab [default: all of the suite's that have so many disks].
@@ -44,7 +44,7 @@ pub struct Args {
     pub array: Option<String>,
 
     /// Instead of disks: a folder of a mounted filesystem, where a folder is made and removed again, or one file, which is only read.
-    #[arg(long, value_name = "PATH", requires = "on", conflicts_with = "devices", help_heading = ON)]
+    #[arg(long, value_name = "PATH", conflicts_with = "devices", help_heading = ON)]
     pub at: Option<PathBuf>,
 
     /// The list of disks that may be written [default: ~/.config/disklab/devices.toml].
@@ -55,15 +55,17 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', requires = "devices", help_heading = ON)]
     pub overwrite: Vec<PathBuf>,
 
-    /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs.
-    #[arg(long, value_name = "TIME", default_value = "1 s", requires = "on", help_heading = ON)]
-    pub rest: Nanos,
+    /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs [default: 1 s].
+    #[arg(long, value_name = "TIME", help_heading = ON)]
+    pub rest: Option<Nanos>,
 
     /// Print every command and every write, in order, and do none of it.
-    #[arg(long, requires = "on", help_heading = ON)]
+    #[arg(long, help_heading = ON)]
     pub dry_run: bool,
 }
 
+/// Long enough to see what writes every second.
+const REST: Nanos = Nanos::from_secs(1);
 const ON: &str = "On this machine's own disks";
 
 /// What a run on this machine is asked, and on what.
@@ -74,7 +76,24 @@ pub struct Asked {
     pub overrides: Overrides,
 }
 
-impl Args {
+impl Machine {
+    /// What only goes with `--on host`, where that is not said.
+    pub fn check(&self) -> Result<(), Failure> {
+        let given = [
+            ("--devices", !self.devices.is_empty()),
+            ("--at", self.at.is_some()),
+            ("--dry-run", self.dry_run),
+            ("--rest", self.rest.is_some()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) if self.on == Executor::Kernel => {
+                let what = format!("{option} is for this machine's own disks: add --on host, or leave it out");
+                Err(Failure::mistaken(what))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// The same as a record has it, for one that is continued.
     pub fn recorded(&self, on: &OnHost) -> Self {
         Self {
@@ -142,7 +161,7 @@ impl Args {
         let program = std::env::current_exe()
             .map_err(|error| Failure::cannot(format!("cannot find this program itself: {error}")))?;
         let state = journal::folder().map_err(Failure::cannot)?;
-        Ok(Host { program, place, state, trace, rest: self.rest, patience: Patience::default(), stop })
+        Ok(Host { program, place, state, trace, rest: self.rest.unwrap_or(REST), patience: Patience::default(), stop })
     }
 }
 

@@ -111,12 +111,15 @@ impl<'a> Prepared<'a> {
             Place::At { path, uuid, .. } => (uuid.clone(), Some(path.clone())),
         };
         let journal_path = journal.path().to_owned();
-        // From here on it is undone whatever happens.
-        self.now = Some(Now { key, journal, uuid, used: false, at: at.clone() });
+        // From here on it is undone whatever happens; until it is whole, no trial begins on it.
+        self.now = Some(Now { key, journal, uuid, used: true, at: at.clone() });
         let placed = self.placed(trial);
         let own = host.of_plan(&journal_path, placed.places.uuid.clone(), at);
-        let Some(plan) = plan::preparing(&placed, own) else { return Ok(()) };
-        self.carry_out(&placed, &plan)
+        if let Some(plan) = plan::preparing(&placed, own) {
+            self.carry_out(&placed, &plan)?;
+        }
+        self.now.iter_mut().for_each(|now| now.used = false);
+        Ok(())
     }
 
     fn carry_out(&self, trial: &Trial, plan: &guest::Plan) -> Result<()> {

@@ -98,7 +98,8 @@ fn surround(host: &Host) -> Result<(), Failure> {
     read_only("/", true)?;
     mounted("proc", "/proc", "")?;
     if root {
-        mounted("sysfs", "/sys", "")?;
+        // There is one for all, and it is there.
+        read_only("/sys", false)?;
     }
     for folder in ["/tmp", "/mnt", "/run", "/dev/shm"] {
         if Path::new(folder).is_dir() {
@@ -150,7 +151,7 @@ fn put(path: &str, value: &str) -> Result<(), Failure> {
 }
 
 /// Whether what is mounted there, and for `true` all below, can be written.
-fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
+pub(super) fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
     // As in linux/mount.h and asm/unistd.h: mount_setattr(2) came with Linux 5.12.
     #[repr(C)]
     struct Attributes {
