@@ -12,6 +12,7 @@ pub mod facts;
 mod fio;
 mod fsload;
 pub mod guest;
+pub mod host;
 mod image;
 mod phases;
 mod player;
