@@ -124,9 +124,9 @@ pub struct Device {
     /// Over all requests, from submission to completion.
     #[serde(rename = "wait_ns")]
     pub wait: Nanos,
-    /// Over all requests, from the start of service to completion.
-    #[serde(rename = "service_ns")]
-    pub service: Nanos,
+    /// Over all requests, from the start of service to completion. `None`: nobody knows when a disk began with a request.
+    #[serde(default, rename = "service_ns")]
+    pub service: Option<Nanos>,
     /// Over all requests, the time within the phase from submission to completion. `None`: it was not counted yet.
     #[serde(default, rename = "depth_ns")]
     pub depth: Option<Nanos>,
@@ -156,15 +156,15 @@ impl Device {
             (&mut self.write_bytes, later.write_bytes),
             (&mut self.busy.0, later.busy.0),
             (&mut self.wait.0, later.wait.0),
-            (&mut self.service.0, later.service.0),
             (&mut self.followers, later.followers),
             (&mut self.apart, later.apart),
             (&mut self.apart_sectors, later.apart_sectors),
         ] {
             *own = own.saturating_add(more);
         }
-        let depth = |(own, later): (Nanos, Nanos)| Nanos(own.0.saturating_add(later.0));
-        self.depth = self.depth.zip(later.depth).map(depth);
+        let both = |(own, later): (Nanos, Nanos)| Nanos(own.0.saturating_add(later.0));
+        self.service = self.service.zip(later.service).map(both);
+        self.depth = self.depth.zip(later.depth).map(both);
         self.model = sum(&self.model, &later.model);
     }
 
@@ -175,7 +175,7 @@ impl Device {
 
     /// Mean from the start of service to completion.
     pub fn mean_service(&self) -> Option<Nanos> {
-        self.service.0.checked_div(self.requests()).map(Nanos)
+        self.service?.0.checked_div(self.requests()).map(Nanos)
     }
 
     /// Mean from submission to completion.

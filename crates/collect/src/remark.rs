@@ -54,6 +54,14 @@ pub enum Remark {
     ReadStats { device_id: u64, problem: String },
     /// It was given up after this: a result, of which only that it is more than that is known.
     NotWithin { what: String, limit: Nanos },
+    /// Requests on this machine's disks were to be traced, and could not be: less is known of them.
+    NoTrace { why: String },
+    /// So many events of the trace of this machine's disks found no room: there is none.
+    TraceLost { events: u64 },
+    /// The kernel counted other requests of a disk than were traced: there is no trace.
+    TraceUnlike { device: String, traced_bytes: u64, counted_bytes: u64 },
+    /// A disk of this machine had requests while none of ours were there.
+    Disturbed { device: String, requests: u64, bytes: u64, within: Nanos },
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     NoPercentiles,
 }
@@ -82,7 +90,8 @@ impl Remark {
             | Self::WrittenElsewhere { .. }
             | Self::ReadBesides { .. }
             | Self::JobsApart { .. }
-            | Self::BusyBeyondPhase { .. } => true,
+            | Self::BusyBeyondPhase { .. }
+            | Self::Disturbed { .. } => true,
             Self::FioError { .. }
             | Self::FioMessages { .. }
             | Self::NoRequests
@@ -90,6 +99,9 @@ impl Remark {
             | Self::FewRequests { .. }
             | Self::ReadStats { .. }
             | Self::NotWithin { .. }
+            | Self::NoTrace { .. }
+            | Self::TraceLost { .. }
+            | Self::TraceUnlike { .. }
             | Self::NoPercentiles => false,
         }
     }
@@ -168,6 +180,22 @@ impl fmt::Display for Remark {
                 write!(out, "btrfs's read_stats of device {device_id} are not used: {problem}")
             }
             Self::NotWithin { what, limit } => write!(out, "{what}: not within {limit}"),
+            Self::NoTrace { why } => write!(out, "the requests on the disks were not traced: {why}"),
+            Self::TraceLost { events } => {
+                write!(
+                    out,
+                    "there is no trace of the requests: {events} events found no room in the kernel's buffers"
+                )
+            }
+            Self::TraceUnlike { device, traced_bytes, counted_bytes } => write!(
+                out,
+                "there is no trace of the requests: of {device}, it would have those of {traced_bytes} bytes, and the \
+                 kernel counted {counted_bytes}"
+            ),
+            Self::Disturbed { device, requests, bytes, within } => write!(
+                out,
+                "disturbed: {device} had {requests} requests, {bytes} bytes, in {within} in which nothing of ours ran"
+            ),
             Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
         }
     }

@@ -22,7 +22,7 @@ fn device(name: &str, reads: u64, busy: u64) -> Device {
         write_bytes: 0,
         busy: Nanos(busy),
         wait: Nanos(busy),
-        service: Nanos(busy),
+        service: Some(Nanos(busy)),
         depth: Some(Nanos(busy * 3)),
         followers: reads,
         apart: reads / 2,

@@ -4,6 +4,7 @@
 //! A trial is a folder. The guest's process is started in it and uses fixed names there (see [`names`]), so that
 //! nothing of where the folder lies can be seen in the guest.
 
+pub mod closing;
 pub mod data;
 pub mod heartbeat;
 pub mod init;
@@ -19,6 +20,7 @@ pub mod player;
 pub mod power_cut;
 pub mod snapshots;
 pub mod startup;
+pub mod trace_file;
 pub mod volatile;
 
 /// Which sources this was built from; a program and the disk library it uses must agree.

@@ -1,26 +1,22 @@
 //! The disks of one guest: models, data, trace, counts, behind the calls of [`crate::interface`].
 
+use crate::closing::{Closing, SCHEMA};
 use crate::data::Data;
 use crate::heartbeat::Heartbeat;
 use crate::machine::{Machine, MachineDisk};
-use crate::meter::{Meter, Phase};
+use crate::meter::Meter;
 use crate::names;
 use crate::power_cut::{Cut, OnTheWay, PowerCuts};
+use crate::trace_file::TraceFile;
 use crate::volatile::BLOCK;
 use disklab_des::Random;
 use disklab_disks::{Bank, Completion, Op, Request};
-use disklab_trace::{Arrived, MOST_DISKS, Served, Writer};
+use disklab_trace::{Arrived, MOST_DISKS, Served};
 use disklab_units::Nanos;
-use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use std::collections::VecDeque;
-use std::fs::File;
-use std::io::{self, IoSlice, IoSliceMut, Write};
+use std::io::{self, IoSlice, IoSliceMut};
 use std::path::{Path, PathBuf};
-
-/// The trace goes to its file in pieces of this many bytes.
-const TRACE_BUFFER: usize = 64 << 10;
 
 /// A request that has ended and that the kernel has not been told of.
 #[derive(Debug, Clone, Copy)]
@@ -59,12 +55,6 @@ struct Present {
     arrived: Arrived,
 }
 
-struct Trace {
-    file: File,
-    writer: Writer,
-    digest: Sha256,
-}
-
 /// See the module.
 pub struct Library {
     folder: PathBuf,
@@ -74,7 +64,7 @@ pub struct Library {
     done: VecDeque<Done>,
     /// Reused by `advance`.
     completions: Vec<(usize, Completion)>,
-    trace: Option<Trace>,
+    trace: Option<TraceFile>,
     meter: Meter,
     heartbeat: Heartbeat,
     random: Random,
@@ -82,23 +72,6 @@ pub struct Library {
     requests: u64,
     /// The first thing that went wrong on the host's side; such a trial is not complete.
     fault: Option<String>,
-}
-
-/// What is written when the guest powers off; `collect::closing` reads it.
-#[derive(Serialize)]
-struct Closing<'a> {
-    schema: u32,
-    /// False if something went wrong on the host's side: `fault` says what.
-    complete: bool,
-    fault: Option<&'a str>,
-    virtual_ns: u64,
-    requests: u64,
-    /// The lab's names, in the order of the devices of each phase.
-    devices: Vec<&'a str>,
-    phases: &'a [Phase],
-    trace_sha256: Option<String>,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    power_cuts: &'a [Cut],
 }
 
 /// Why the disks could not be set up.
@@ -139,8 +112,7 @@ impl Library {
         let models = machine.disks.iter().enumerate().map(model).collect();
         let trace = if machine.trace {
             let path = at(names::REQUESTS);
-            let file = File::create(&path).map_err(|e| OpenError::File(path, e))?;
-            Some(Trace { file, writer: Writer::new(disks.len()), digest: Sha256::new() })
+            Some(TraceFile::create(&path, disks.len()).map_err(|e| OpenError::File(path, e))?)
         } else {
             None
         };
@@ -153,7 +125,7 @@ impl Library {
             heartbeat: Heartbeat::create(folder).map_err(|e| OpenError::File(at(names::HEARTBEAT), e))?,
             random: Random::new(machine.seed.derive("kernel randomness")),
             folder: folder.to_owned(),
-            meter: Meter::new(disks.len()),
+            meter: Meter::new((0..disks.len()).map(disklab_spec::places::disk_name).collect()),
             done: VecDeque::new(),
             completions: Vec::new(),
             requests: 0,
@@ -179,7 +151,7 @@ impl Library {
         let Some(running) = self.disks.get_mut(arrival.disk) else {
             return Err(format!("a request for disk {} of {count}", arrival.disk));
         };
-        let arrived = self.trace.as_ref().map(|trace| trace.writer.arrived()).unwrap_or_default();
+        let arrived = self.trace.as_ref().map(TraceFile::arrived).unwrap_or_default();
         match running.present.get_mut(arrival.tag as usize) {
             Some(slot @ None) => *slot = Some(Present { arrival, submitted: now.0, arrived }),
             Some(Some(_)) => {
@@ -263,13 +235,14 @@ impl Library {
         let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
         let bank = &self.bank;
         self.meter.ended(&served, || counters(bank));
-        if let Some(trace) = &mut self.trace {
-            trace.writer.served(&served, arrived);
+        if let Some(trace) = &mut self.trace
+            && let Err(error) = trace.served(&served, arrived)
+        {
+            self.trace_fault(&error);
         }
         if let Some(power_cuts) = &mut self.power_cuts {
             power_cuts.ended(disk, completion.id, op == Op::Flush);
         }
-        self.write_trace(TRACE_BUFFER);
         self.requests += 1;
         self.heartbeat.count_request();
         self.done.push_back(Done { disk: disk as u32, tag: completion.id, error: 0 });
@@ -340,7 +313,7 @@ impl Library {
             return true;
         }
         if let Some(trace) = &mut self.trace {
-            trace.writer.mark(now.0, text);
+            trace.mark(now.0, text);
         }
         match words[..] {
             ["begin", name, after] => after.parse().is_ok_and(|after| {
@@ -373,7 +346,9 @@ impl Library {
 
     /// Writes the closing record. Without it, or with a wrong checksum, the trial is not complete.
     pub fn close(&mut self, now: Nanos) -> io::Result<()> {
-        self.write_trace(0);
+        if let Some(Err(error)) = self.trace.as_mut().map(TraceFile::write) {
+            self.trace_fault(&error);
+        }
         let violation = self.bank.violations().next().map(|(disk, what)| {
             format!(
                 "{}: the model did what no such disk can ({what}); this is a bug of disklab: please report it with \
@@ -391,36 +366,21 @@ impl Library {
             Vec::new()
         });
         let closing = Closing {
-            schema: 1,
+            schema: SCHEMA,
             complete: self.fault.is_none(),
             fault: self.fault.as_deref(),
             virtual_ns: now.0,
             requests: self.requests,
             devices: self.disks.iter().map(|d| d.device.as_str()).collect(),
             phases: self.meter.phases(),
-            trace_sha256: self.trace.as_ref().map(|t| hex(&t.digest.clone().finalize())),
+            trace_sha256: self.trace.as_ref().map(TraceFile::sha256),
             power_cuts: &cuts,
         };
-        let mut text = serde_json::to_vec(&closing)?;
-        let sum = hex(&Sha256::digest(&text));
-        text.extend_from_slice(format!("\nsha256 {sum}\n").as_bytes());
-        let path = self.folder.join(names::CLOSING);
-        let part = path.with_extension("part");
-        std::fs::write(&part, text)?;
-        std::fs::rename(part, path)
+        closing.write(&self.folder)
     }
 
-    fn write_trace(&mut self, unless_less_than: usize) {
-        let Some(trace) = &mut self.trace else { return };
-        if trace.writer.pending().len() < unless_less_than {
-            return;
-        }
-        trace.digest.update(trace.writer.pending());
-        let written = trace.file.write_all(trace.writer.pending());
-        trace.writer.clear();
-        if let Err(error) = written {
-            self.fault(&format!("write of {} failed: {error}", self.folder.join(names::REQUESTS).display()));
-        }
+    fn trace_fault(&mut self, error: &io::Error) {
+        self.fault(&format!("write of {} failed: {error}", self.folder.join(names::REQUESTS).display()));
     }
 
     /// The console is the only way out before the closing record, and the only one if that cannot be written.
@@ -452,8 +412,4 @@ fn blocks(sector: u64, sectors: u64) -> std::ops::Range<u64> {
 
 fn counters(bank: &Bank) -> Vec<Value> {
     bank.counters().map(|counters| serde_json::to_value(counters).unwrap_or_default()).collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::new(), |text, byte| format!("{text}{byte:02x}"))
 }

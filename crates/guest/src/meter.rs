@@ -14,7 +14,7 @@ use serde_json::Value;
 /// What one disk did in one phase.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct DeviceCounts {
-    /// The guest's name for it.
+    /// The kernel's name for it.
     pub name: String,
     pub reads: u64,
     pub writes: u64,
@@ -78,6 +78,8 @@ enum State {
 #[derive(Debug)]
 pub struct Meter {
     state: State,
+    /// The disks', by the kernel.
+    names: Vec<String>,
     /// By disk: requests at the disk, and since when that has not been zero.
     present: Vec<(u32, u64)>,
     order: Order,
@@ -85,11 +87,13 @@ pub struct Meter {
 }
 
 impl Meter {
-    pub fn new(disks: usize) -> Self {
+    /// Of the disks with these names.
+    pub fn new(names: Vec<String>) -> Self {
         Self {
             state: State::Idle,
-            present: vec![(0, 0); disks],
-            order: Order::new(disks),
+            present: vec![(0, 0); names.len()],
+            order: Order::new(names.len()),
+            names,
             phases: Vec::new(),
         }
     }
@@ -122,9 +126,8 @@ impl Meter {
         if now < *begin {
             return;
         }
-        let devices = (0..self.present.len())
-            .map(|i| DeviceCounts { name: disklab_spec::places::disk_name(i), ..DeviceCounts::default() })
-            .collect();
+        let counts = |name: &String| DeviceCounts { name: name.clone(), ..DeviceCounts::default() };
+        let devices = self.names.iter().map(counts).collect();
         let phase = Phase {
             name: std::mem::take(name),
             begin_ns: *begin,
@@ -238,6 +241,10 @@ mod tests {
         Served { disk, op: Op::Read, fua: false, sector: 0, sectors: 8, submitted, started, ended }
     }
 
+    fn meter() -> Meter {
+        Meter::new(vec!["vda".to_owned()])
+    }
+
     /// A request arrives at disk 0.
     fn arrive(meter: &mut Meter, now: u64, seeks: u64) {
         let arrival = Arrival { disk: 0, tag: 0, op: Op::Read, fua: false, sector: now, sectors: 8 };
@@ -251,7 +258,7 @@ mod tests {
 
     #[test]
     fn counts_from_the_first_request_to_the_last() {
-        let mut meter = Meter::new(1);
+        let mut meter = meter();
         arrive(&mut meter, 5, 0);
         meter.ended(&served(0, 5, 5, 10), || model(0));
         meter.announce("measure", 0);
@@ -274,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_ramp_is_left_out_even_of_a_request_that_spans_its_end() {
-        let mut meter = Meter::new(1);
+        let mut meter = meter();
         meter.announce("measure", 50);
         arrive(&mut meter, 100, 0);
         meter.ended(&served(0, 100, 100, 120), || model(0));
@@ -290,7 +297,7 @@ mod tests {
 
     #[test]
     fn the_depth_is_of_the_time_within_the_phase() {
-        let mut meter = Meter::new(1);
+        let mut meter = meter();
         meter.announce("measure", 50);
         arrive(&mut meter, 100, 0);
         arrive(&mut meter, 140, 0);
@@ -305,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_phase_without_a_request_is_none() {
-        let mut meter = Meter::new(1);
+        let mut meter = meter();
         meter.announce("measure", 0);
         assert!(!meter.end(&model(0), std::iter::empty()));
         assert!(meter.phases().is_empty());

@@ -97,8 +97,8 @@ pub struct Plan {
 pub struct Host {
     /// In the trial's order. They are watched while it is measured.
     pub disks: Vec<Disk>,
-    /// Note every request of theirs.
-    pub trace: bool,
+    /// Every request of theirs is noted, by an instance of the kernel's tracing of this name.
+    pub trace: Option<String>,
     /// Where each change is noted before it is made.
     pub journal: PathBuf,
     /// What is made on the disks is marked with it.
@@ -107,8 +107,6 @@ pub struct Host {
     pub at: Option<PathBuf>,
     /// Test files are filled by this: drives and filesystems that compress make zeroes free.
     pub contents: Seed,
-    /// For so long, with nothing of ours running, it is seen whether others use the disks.
-    pub rest_ns: u64,
 }
 
 /// Files, folders and links below [`ROOT`].

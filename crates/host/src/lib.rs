@@ -6,6 +6,7 @@
 pub mod allow;
 pub mod change;
 pub mod disk;
+pub mod environment;
 mod error;
 pub mod guard;
 pub mod journal;

@@ -16,6 +16,7 @@ mod report;
 mod start;
 mod starts;
 mod trace;
+mod watch;
 
 use comfy_table::{CellAlignment, Table, presets};
 
@@ -90,13 +91,14 @@ const SECTIONS: [(&str, Section); 6] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 6] = [
+const BARE: [(&str, Bare); 7] = [
     ("disks", disks::run),
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
     ("import", import::run),
     ("report", report::run),
     ("trace", trace::run),
+    ("watch", watch::run),
 ];
 
 /// Runs the sections of these names, or all, and prints a table.

@@ -4,12 +4,15 @@
 //! is in a journal before it is, and is undone from there, in the same way after a trial that ended well as after one that
 //! was killed.
 
-mod account;
+pub mod account;
+mod counted;
+pub mod disturbance;
 mod first;
 mod order;
 mod plan;
 mod prepared;
 mod script;
+mod traced;
 mod trial;
 
 pub use plan::obstacle;

@@ -1,7 +1,7 @@
 //! One trial on this machine, from its plan to what became of it.
 
-use super::{Host, account, first, plan};
-use crate::error::Result;
+use super::{Host, account, disturbance, first, plan};
+use crate::error::{Error, Result};
 use crate::executor::Events;
 use crate::guest::End;
 use crate::prepared::write_json;
@@ -11,10 +11,23 @@ use crate::evidence;
 use disklab_guest::names;
 use disklab_guest::plan as guest;
 use disklab_host::Journal;
+use disklab_host::environment::{self, Environment};
+use disklab_host::watch::instance_name;
 use disklab_spec::Trial;
 use disklab_store::Outcome;
+use serde::Serialize;
 use std::path::{Path, PathBuf};
-use std::time::Instant;
+use std::time::{Duration, Instant};
+
+/// In a trial's folder.
+const ENVIRONMENT: &str = "environment.json";
+
+/// Of a trial.
+#[derive(Serialize)]
+struct Surroundings {
+    before: Environment,
+    after: Environment,
+}
 
 impl Host {
     /// Carries it out in `folder`, where its raw output stays. An error is this machine's; a trial's own failure is an outcome.
@@ -27,6 +40,10 @@ impl Host {
         events: Events,
     ) -> Result<Outcome> {
         let started = Instant::now();
+        let disks = self.place.disks();
+        let rested = environment::rest(disks, Duration::from_nanos(self.rest.0), self.stop);
+        let rested = rested.map_err(Error::io("look at the disks of", folder))?;
+        let before = Environment::look(disks);
         let journal = Journal::create(&self.state, record)?;
         let own = self.of_plan(journal.path(), trial.places.uuid.clone(), at.map(Path::to_owned));
         let ran = write_json(&folder.join(names::PLAN), &plan::measuring(trial, own)).and_then(|()| {
@@ -36,10 +53,13 @@ impl Host {
         // Before anything else can go wrong.
         let undone = journal.undo(&mut |undone| events(Event::Undone { undone }))?;
         let end = ran?;
+        write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after: Environment::look(disks) })?;
+        let names: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
         let accounted = match end {
-            End::Exited(_) => account::write(folder, trial, self.place.disks()),
+            End::Exited(_) => account::write(folder, &names),
             _ => Ok(Vec::new()),
         };
+        let accounted = accounted.map(|remarks| remarks.into_iter().chain(disturbance::at_rest(&rested)).collect());
         let mut outcome = conclude(trial, folder, &end, evidence::Who::First, accounted, self.stop);
         if !undone {
             outcome.reason.get_or_insert_with(|| "what it changed could not all be undone: see disklab clean".to_owned());
@@ -52,12 +72,12 @@ impl Host {
     pub(super) fn of_plan(&self, journal: &Path, uuid: Option<String>, at: Option<PathBuf>) -> guest::Host {
         guest::Host {
             disks: self.place.disks().to_vec(),
-            trace: self.trace,
+            // A trial's first process is one of many of this number in its own namespace.
+            trace: self.trace.then(|| instance_name(std::process::id())),
             journal: journal.to_owned(),
             uuid,
             at,
             contents: plan::contents(),
-            rest_ns: self.rest.0,
         }
     }
 }

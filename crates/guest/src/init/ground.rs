@@ -27,10 +27,10 @@ struct OnHost {
 /// From now on this is a real machine. Its disks are watched until [`leave`].
 pub fn enter(host: &Host, journal: &Path, folder: &Path) -> Result<(), Failure> {
     let mut journal = Journal::join(journal).map_err(|e| e.to_string())?;
-    if host.trace {
-        note(&mut journal, &Change::Tracing { instance: Watch::instance() })?;
+    if let Some(instance) = &host.trace {
+        note(&mut journal, &Change::Tracing { instance: instance.clone() })?;
     }
-    let watch = Watch::start(folder, &host.disks, host.trace).map_err(|e| e.to_string())?;
+    let watch = Watch::start(folder, &host.disks, host.trace.as_deref()).map_err(|e| e.to_string())?;
     let entered = HOST.set(Mutex::new(OnHost { journal, watch: Some(watch) }));
     entered.map_err(|_| "the first process is on this machine twice".to_owned())
 }
@@ -38,7 +38,7 @@ pub fn enter(host: &Host, journal: &Path, folder: &Path) -> Result<(), Failure> 
 /// What the disks did is whole.
 pub fn leave() -> Result<(), Failure> {
     let Some(mut host) = here() else { return Ok(()) };
-    host.watch.take().map_or(Ok(()), |watch| watch.end().map_err(|e| e.to_string()))
+    host.watch.take().map_or(Ok(()), |watch| watch.end().map(drop).map_err(|e| e.to_string()))
 }
 
 pub fn is_a_guest() -> bool {
@@ -47,8 +47,8 @@ pub fn is_a_guest() -> bool {
 
 /// Tells whoever counts requests of a phase: `begin NAME RAMP_NS`, `end`.
 pub fn mark(text: &str) -> Result<(), Failure> {
-    if let Some(mut host) = here() {
-        return host.watch.as_mut().map_or(Ok(()), |watch| watch.mark(text));
+    if let Some(host) = here() {
+        return host.watch.as_ref().map_or(Ok(()), |watch| watch.mark(text));
     }
     fs::write(MARK, text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
 }

@@ -138,7 +138,8 @@ fn queued(choice: &Choice) -> Vec<f64> {
         let closing = disks::closing(record, outcome)?;
         let devices = closing.measured()?.devices;
         let requests: u64 = devices.iter().map(Device::requests).sum();
-        let queued: u64 = devices.iter().map(|it| it.wait.0.saturating_sub(it.service.0)).sum();
+        let waited = |it: &Device| Some(it.wait.0.saturating_sub(it.service?.0));
+        let queued: u64 = devices.iter().map(waited).sum::<Option<_>>()?;
         (requests > 0).then(|| queued as f64 / requests as f64)
     };
     choice.results().filter_map(|(tried, outcome)| of(tried.record, outcome)).collect()

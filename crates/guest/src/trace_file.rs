@@ -1,0 +1,52 @@
+//! The file of a trace while it is written, and the digest of what is in it.
+
+use crate::closing::hex;
+use disklab_trace::{Arrived, Served, Writer};
+use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The trace goes to its file in pieces of this many bytes.
+const BUFFER: usize = 64 << 10;
+
+#[derive(Debug)]
+pub struct TraceFile {
+    file: File,
+    writer: Writer,
+    digest: Sha256,
+}
+
+impl TraceFile {
+    /// Of so many disks.
+    pub fn create(path: &Path, disks: usize) -> io::Result<Self> {
+        Ok(Self { file: File::create(path)?, writer: Writer::new(disks), digest: Sha256::new() })
+    }
+
+    /// To be kept with a request that arrives now, for [`TraceFile::served`].
+    pub fn arrived(&self) -> Arrived {
+        self.writer.arrived()
+    }
+
+    pub fn served(&mut self, served: &Served, arrived: Arrived) -> io::Result<()> {
+        self.writer.served(served, arrived);
+        if self.writer.pending().len() < BUFFER { Ok(()) } else { self.write() }
+    }
+
+    pub fn mark(&mut self, at: u64, text: &str) {
+        self.writer.mark(at, text);
+    }
+
+    /// What has not been written yet.
+    pub fn write(&mut self) -> io::Result<()> {
+        self.digest.update(self.writer.pending());
+        let written = self.file.write_all(self.writer.pending());
+        self.writer.clear();
+        written
+    }
+
+    /// Of all that was written.
+    pub fn sha256(&self) -> String {
+        hex(&self.digest.clone().finalize())
+    }
+}

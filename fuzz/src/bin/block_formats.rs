@@ -1,0 +1,17 @@
+#![no_main]
+
+use disklab_host::watch::layout::{EventLayout, Kind, Layout};
+use disklab_host::watch::stat::Stat;
+
+// What a kernel says of its events and of its disks.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let said = String::from_utf8_lossy(data);
+    if let Ok(layout) = Layout::of_page(&said, 4096) {
+        assert!(layout.data < layout.page);
+    }
+    let _ = Layout::check_event_header(&said);
+    let _ = EventLayout::parse(Kind::Issue, &said);
+    if let Some(stat) = Stat::parse(&said) {
+        assert_eq!(stat.since(&stat).bytes(), 0);
+    }
+});

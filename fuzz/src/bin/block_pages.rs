@@ -1,0 +1,40 @@
+#![no_main]
+
+use disklab_host::watch::layout::{EVENTS, EventLayout, Field, Layout};
+use disklab_host::watch::merge::Merge;
+use disklab_host::watch::pages::Pages;
+use disklab_host::watch::pairs::{Pairs, Place, Step};
+
+/// Pages of a kernel whose are small, and begin with the head that Linux 6.18 has.
+fn layout() -> Layout {
+    let field = |offset, size| Field { offset, size };
+    let event = |(id, (_, kind)): (u16, &(&str, _))| EventLayout {
+        kind: *kind,
+        id,
+        dev: field(4, 4),
+        sector: field(8, 8),
+        sectors: field(16, 4),
+        rwbs: field(20, 4),
+    };
+    let events = (1..).zip(&EVENTS).map(event).collect();
+    Layout { page: 256, timestamp: field(0, 8), commit: field(8, 8), data: 16, events }
+}
+
+// What the kernel's buffers hold of two processors.
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    let layout = layout();
+    let (one, other) = data.split_at(data.len() / 2);
+    let mut pairs = Pairs::new(vec![Place { dev: 0, begin: 0, sectors: u64::MAX }]);
+    let (mut last, mut issued) = (0, 0);
+    for event in Merge::new([one, other].map(|cpu| Pages::new(&layout, cpu)).into()) {
+        let Ok(event) = event else { break };
+        assert!(event.at >= last, "time goes backwards");
+        last = event.at;
+        match pairs.take(&event, ()) {
+            Step::Arrived(_) => issued += 1,
+            Step::Ended(open) => assert!(open.at <= event.at),
+            Step::Nothing => {}
+        }
+    }
+    assert!(pairs.open().count() <= issued);
+});

@@ -1,0 +1,147 @@
+//! What watching disks of this machine costs those who use them: fio on a loop device over memory, which is nearly all
+//! processor time, with every request traced, with counts only, and with neither, in turn.
+
+use super::{Figure, median};
+use anyhow::{Context, ensure};
+use disklab_exec::host::account;
+use disklab_host::disk::Disk;
+use disklab_host::watch::{Watch, instance_name};
+use disklab_trace::find;
+use disklab_units::Bytes;
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+const TURNS: usize = 7;
+const MIB: u64 = 512;
+/// What a request at depth 1 and 32 may cost more, per cent.
+const MOST: f64 = 10.0;
+
+#[derive(Clone, Copy, PartialEq)]
+enum Watched {
+    No,
+    Counted,
+    Traced,
+}
+
+pub fn run() -> anyhow::Result<Vec<Figure>> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(vec![Figure::new("watching this machine's disks", "skipped: only root can")]);
+    }
+    let image = tempfile::NamedTempFile::new_in("/dev/shm")?;
+    image.as_file().set_len(MIB << 20)?;
+    let attached = Attached::new(image.path())?;
+    fio(&attached.0, &["--rw=write", "--bs=1m"])?;
+    let mut figures = Vec::new();
+    for depth in [1, 32] {
+        figures.extend(at_depth(&attached, depth)?);
+    }
+    figures.push(account(&attached)?);
+    Ok(figures)
+}
+
+fn at_depth(attached: &Attached, depth: u32) -> anyhow::Result<Vec<Figure>> {
+    let (mut alone, mut counted, mut traced) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..TURNS {
+        alone.push(iops(attached, depth, Watched::No)?);
+        counted.push(iops(attached, depth, Watched::Counted)?);
+        traced.push(iops(attached, depth, Watched::Traced)?);
+    }
+    // Neighbours in time are compared.
+    let cost = |with: &[f64]| {
+        median(alone.iter().zip(with).map(|(alone, with)| (alone / with - 1.0) * 100.0).collect())
+    };
+    let (counting, tracing) = (cost(&counted), cost(&traced));
+    let what = |what: &str| format!("loop device in memory, 4 KiB random reads, depth {depth}: {what}");
+    Ok(vec![
+        Figure::new(what("requests a second, not watched"), format!("{:.0}", median(alone))),
+        Figure::new(what("time of a request more where disks are counted, %"), format!("{counting:.1}")),
+        Figure::new(what("where requests are traced, %"), format!("{tracing:.1}"))
+            .at_most(tracing, MOST, None, " %"),
+    ])
+}
+
+/// What is done after a trial: pages to a trace.
+fn account(attached: &Attached) -> anyhow::Result<Figure> {
+    let folder = tempfile::tempdir()?;
+    let watch = Watch::start(folder.path(), &[attached.disk()?], Some(&name()))?;
+    watch.mark("begin measure 0").map_err(anyhow::Error::msg)?;
+    fio(&attached.0, &["--rw=randread", "--bs=4k", "--iodepth=32", "--runtime=5", "--time_based"])?;
+    watch.mark("end").map_err(anyhow::Error::msg)?;
+    watch.end()?;
+    let begun = Instant::now();
+    let remarks = account::write(folder.path(), &["loop"]).map_err(anyhow::Error::msg)?;
+    let took = begun.elapsed().as_secs_f64();
+    ensure!(remarks.is_empty(), "{remarks:?}");
+    let trace = disklab_trace::open(&find(folder.path()).context("no trace")?)?;
+    let rate = trace.count() as f64 / took;
+    Ok(Figure::new("requests a second that become a trace after a trial", format!("{rate:.0}")))
+}
+
+fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64> {
+    let folder = tempfile::tempdir()?;
+    let name = name();
+    let instance = (watched == Watched::Traced).then_some(name.as_str());
+    let watch = match watched {
+        Watched::No => None,
+        _ => Some(Watch::start(folder.path(), &[attached.disk()?], instance)?),
+    };
+    if let Some(watch) = &watch {
+        ensure!(watch.untraced().is_none(), "no trace: {:?}", watch.untraced());
+        watch.mark("begin measure 0").map_err(anyhow::Error::msg)?;
+    }
+    let depth = format!("--iodepth={depth}");
+    let report = fio(&attached.0, &["--rw=randread", "--bs=4k", &depth, "--runtime=2", "--time_based"])?;
+    if let Some(watch) = watch {
+        watch.mark("end").map_err(anyhow::Error::msg)?;
+        watch.end()?;
+    }
+    report["jobs"][0]["read"]["iops"].as_f64().context("fio reported no IOPS")
+}
+
+fn name() -> String {
+    instance_name(std::process::id())
+}
+
+fn fio(path: &str, arguments: &[&str]) -> anyhow::Result<Value> {
+    let run = Command::new("fio")
+        .args(["--name=job", "--direct=1", "--ioengine=libaio", "--output-format=json"])
+        .arg(format!("--filename={path}"))
+        .args(arguments)
+        .output()?;
+    ensure!(run.status.success(), "fio: {}", String::from_utf8_lossy(&run.stderr));
+    Ok(serde_json::from_slice(&run.stdout)?)
+}
+
+/// A loop device, detached in the end.
+struct Attached(String);
+
+impl Attached {
+    fn new(image: &Path) -> anyhow::Result<Self> {
+        let attached = Command::new("losetup").args(["--find", "--show"]).arg(image).output()?;
+        ensure!(attached.status.success(), "losetup: {}", String::from_utf8_lossy(&attached.stderr));
+        Ok(Self(String::from_utf8(attached.stdout)?.trim().to_owned()))
+    }
+
+    fn disk(&self) -> anyhow::Result<Disk> {
+        let name = self.0.trim_start_matches("/dev/").to_owned();
+        let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev"))?;
+        let (major, minor) = number.trim().split_once(':').context("no device number")?;
+        Ok(Disk {
+            named: PathBuf::from(&self.0),
+            number: (major.parse()?, minor.parse()?),
+            bytes: Bytes(MIB << 20),
+            rotational: false,
+            model: None,
+            serial: None,
+            name,
+        })
+    }
+}
+
+impl Drop for Attached {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").args(["--detach", &self.0]).status();
+    }
+}
