@@ -156,7 +156,22 @@ impl Left {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == "journal"));
         paths.sort();
-        Ok(paths.iter().filter_map(|path| Self::take(path).transpose()).collect())
+        Ok(paths.iter().filter_map(|path| Self::take_once_free(path).transpose()).collect())
+    }
+
+    /// Of a run that was killed, the first process may live for a moment longer. `None`: its run goes on.
+    fn take_once_free(path: &Path) -> Result<Option<Self>> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let process = name.split('-').next().unwrap_or_default();
+        let begun = Instant::now();
+        loop {
+            let taken = Self::take(path)?;
+            let goes_on = Path::new("/proc").join(process).exists();
+            if taken.is_some() || goes_on || begun.elapsed() > PATIENCE {
+                return Ok(taken);
+            }
+            sleep(LOOK);
+        }
     }
 
     /// `None`: somebody holds it.

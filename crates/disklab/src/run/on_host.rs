@@ -40,7 +40,7 @@ pub struct Machine {
     pub devices: Vec<PathBuf>,
 
     /// Which of the suite's arrays to make of them, or another of the lab [default: all of the suite's that have so many disks].
-    #[arg(long, value_name = "NAME,...", requires = "devices", help_heading = ON)]
+    #[arg(long, value_name = "NAME,...", help_heading = ON)]
     pub array: Option<String>,
 
     /// Instead of disks: a folder of a mounted filesystem, where a folder is made and removed again, or one file, which is only read.
@@ -48,11 +48,11 @@ pub struct Machine {
     pub at: Option<PathBuf>,
 
     /// The list of disks that may be written [default: ~/.config/disklab/devices.toml].
-    #[arg(long, value_name = "FILE", requires = "devices", help_heading = ON)]
+    #[arg(long, value_name = "FILE", help_heading = ON)]
     pub allow: Option<PathBuf>,
 
     /// A disk of --devices, named again, that may be written although it holds something.
-    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', requires = "devices", help_heading = ON)]
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', help_heading = ON)]
     pub overwrite: Vec<PathBuf>,
 
     /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs [default: 1 s].
@@ -82,6 +82,9 @@ impl Machine {
         let given = [
             ("--devices", !self.devices.is_empty()),
             ("--at", self.at.is_some()),
+            ("--array", self.array.is_some()),
+            ("--allow", self.allow.is_some()),
+            ("--overwrite", !self.overwrite.is_empty()),
             ("--dry-run", self.dry_run),
             ("--rest", self.rest.is_some()),
         ];

@@ -2,10 +2,12 @@
 
 use super::Place;
 use crate::describe;
-use disklab_guest::plan::{self, Background, Plan};
-use disklab_spec::Trial;
+use disklab_guest::plan::{self, Background, Plan, Setting};
 use disklab_spec::phases::Phases;
+use disklab_spec::suite::Axis;
+use disklab_spec::{SchedulerChoice, Trial};
 use disklab_units::Seed;
+use rustix::process::geteuid;
 use std::path::Path;
 
 /// Why a trial cannot be on real disks at all.
@@ -30,6 +32,9 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
 
 /// What is asked of a filesystem that is there.
 fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
+    if !geteuid().is_root() && !settings(trial).is_empty() {
+        return Some("it sets a read policy or a scheduler, which only root may".to_owned());
+    }
     let background = trial.background.as_ref();
     if background.is_some_and(|it| it.snapshots.is_some()) {
         return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
@@ -57,14 +62,26 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     }
 }
 
+/// What a trial changes of the machine where others use the same disks: only what it is about. A scheduler that the suite does not
+/// speak of stays as it was found.
+fn settings(trial: &Trial) -> Vec<Setting> {
+    let asked = trial.scheduler != SchedulerChoice::default() || trial.cell.iter().any(|(axis, _)| *axis == Axis::Scheduler);
+    let of_disks = if asked { describe::device_settings(trial) } else { Vec::new() };
+    of_disks.into_iter().chain(describe::mount_settings(trial)).collect()
+}
+
 /// A plan of the trial's, on this machine.
-pub fn on_host(plan: Plan, host: plan::Host) -> Plan {
+pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
     let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
     let at = host.at.is_some();
+    let device_settings =
+        if at && plan.measure.is_some() { settings(trial) } else { plan.device_settings };
     Plan {
         // Others use them up too.
         burn_pids: 0,
         background,
+        mount_settings: if at { Vec::new() } else { plan.mount_settings },
+        device_settings,
         mkfs: plan.mkfs.filter(|_| !at),
         mount: plan.mount.filter(|_| !at),
         raid: plan.raid.filter(|_| !at),
@@ -77,12 +94,12 @@ pub fn on_host(plan: Plan, host: plan::Host) -> Plan {
 /// What prepares the trial's disks; none where there is nothing to prepare.
 pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
     let at_file = host.at.as_ref().is_some_and(|path| !path.is_dir());
-    (!at_file).then(|| describe::preparing_plan(trial)).flatten().map(|plan| on_host(plan, host))
+    (!at_file).then(|| describe::preparing_plan(trial)).flatten().map(|plan| on_host(trial, plan, host))
 }
 
 /// What measures.
 pub fn measuring(trial: &Trial, host: plan::Host) -> Plan {
-    on_host(describe::plan(trial), host)
+    on_host(trial, describe::plan(trial), host)
 }
 
 /// What test files are filled with: the same in all trials.

@@ -1,0 +1,71 @@
+//! Loop devices of a test's own, taken apart when it ends, also when it fails.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use disklab_host::Disk;
+
+pub struct Loop {
+    pub path: PathBuf,
+}
+
+impl Loop {
+    /// On a new sparse file. Written back to a file on a disk, so that no test is about memory.
+    pub fn new(here: &Path, name: &str, mebibytes: u64) -> Self {
+        let file = here.join(name);
+        std::fs::File::create(&file).and_then(|it| it.set_len(mebibytes << 20)).expect("a file");
+        let made = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().expect("losetup");
+        assert!(made.status.success(), "losetup: {}", String::from_utf8_lossy(&made.stderr));
+        Self { path: String::from_utf8(made.stdout).expect("text").trim().into() }
+    }
+
+    pub fn name(&self) -> String {
+        self.path.file_name().expect("a name").to_string_lossy().into_owned()
+    }
+
+    /// Of its queue, in sysfs.
+    pub fn queue(&self, file: &str) -> String {
+        let path = Path::new("/sys/block").join(self.name()).join("queue").join(file);
+        std::fs::read_to_string(path).expect("sysfs").trim().to_owned()
+    }
+
+    /// Whether anything that blkid knows is on it.
+    pub fn is_blank(&self) -> bool {
+        let out = Command::new("wipefs").arg("--noheadings").arg(&self.path).output().expect("wipefs");
+        assert!(out.status.success(), "wipefs: {}", String::from_utf8_lossy(&out.stderr));
+        out.stdout.is_empty()
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+    }
+}
+
+/// So many of 512 MiB, with an allow file that lists them; none, and a line that says why, where there can be none.
+pub fn loops(here: &Path, count: usize) -> Option<(Vec<Loop>, PathBuf)> {
+    let why = if !rustix::process::geteuid().is_root() {
+        Some("loop devices want root")
+    } else if !Path::new("/dev/loop-control").exists() {
+        Some("this machine has no loop devices")
+    } else {
+        None
+    };
+    if let Some(why) = why {
+        let _ = writeln!(std::io::stderr(), "skipped: {why}");
+        return None;
+    }
+    let loops: Vec<Loop> = (0..count).map(|number| Loop::new(here, &format!("{number}.img"), 512)).collect();
+    let allow = here.join("devices.toml");
+    let text: String = loops.iter().map(allowed).collect();
+    std::fs::write(&allow, text).expect("a file");
+    Some((loops, allow))
+}
+
+fn allowed(it: &Loop) -> String {
+    let disk = Disk::find(&it.path).expect("it was just made");
+    let serial = disk.serial.expect("its file");
+    format!("[[device]]\npath = {:?}\nserial = {serial:?}\n", it.path.display().to_string())
+}

@@ -1,0 +1,304 @@
+//! `run --on host`, for real: on loop devices that the tests make, as root. Skipped with the reason elsewhere.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use disklab_store::{Outcome, Record, Status};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::loops::{Loop, loops};
+use crate::{Done, disklab, done};
+
+const SUITE: &str = r#"
+question = "Do real disks do what modelled ones do?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "300ms", solid_state = "300ms" }
+[axes]
+array = ["constant-raid1"]
+workload = ["smoke-randread"]
+"#;
+
+fn suite(here: &Path) {
+    fs::write(here.join("mine.toml"), SUITE).expect("a file");
+}
+
+fn on_host(here: &Path, arguments: &[&str]) -> Command {
+    let mut command = disklab(here);
+    command.env("DISKLAB_STATE", here.join("state")).args(["run", "mine.toml", "--on", "host", "--rest", "0 s"]);
+    command.args(arguments);
+    command
+}
+
+fn run(here: &Path, arguments: &[&str]) -> Done {
+    done(on_host(here, arguments).output().expect("it starts"))
+}
+
+fn devices(loops: &[Loop]) -> String {
+    let names: Vec<String> = loops.iter().map(|it| it.path.display().to_string()).collect();
+    names.join(",")
+}
+
+fn outcomes(record: &Path) -> Vec<Outcome> {
+    Record::open(record).expect("a record").outcomes().into_iter().filter_map(|(_, it)| it.cloned()).collect()
+}
+
+fn journals(here: &Path) -> usize {
+    fs::read_dir(here.join("state")).map_or(0, Iterator::count)
+}
+
+/// Nothing of it is left: values, signatures, mounts, journals.
+fn is_as_before(here: &Path, loops: &[Loop], schedulers: &[String]) {
+    assert_eq!(loops.iter().map(|it| it.queue("scheduler")).collect::<Vec<_>>(), schedulers);
+    assert!(loops.iter().all(Loop::is_blank), "something is left on the disks");
+    let mounts = fs::read_to_string("/proc/self/mounts").expect("/proc");
+    assert!(loops.iter().all(|it| !mounts.contains(it.path.to_str().expect("a name"))), "{mounts}");
+    assert_eq!(journals(here), 0, "a journal is left");
+}
+
+fn schedulers(loops: &[Loop]) -> Vec<String> {
+    loops.iter().map(|it| it.queue("scheduler")).collect()
+}
+
+#[test]
+fn stacks_and_schedulers_are_measured_and_everything_is_given_back() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    suite(here.path());
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = ["--devices", &names, "--allow", &allow, "--set", "scheduler=none,mq-deadline,bfq,kyber", "--out", "a"];
+    let done = run(here.path(), &asked);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    is_as_before(here.path(), &loops, &before);
+    let outcomes = outcomes(&here.path().join("a"));
+    assert_eq!(outcomes.len(), 4);
+    for outcome in outcomes {
+        let sample = outcome.sample.expect("fio's numbers");
+        assert!(sample.iops > 0.0 && sample.requests > 0);
+        let names: Vec<&str> = sample.devices.iter().map(|it| it.name.as_str()).collect();
+        assert_eq!(names, loops.iter().map(Loop::name).collect::<Vec<_>>());
+        let read: u64 = sample.devices.iter().map(|it| it.read_bytes).sum();
+        assert!(read >= sample.requests * 4096 * 9 / 10, "{read} of {} requests", sample.requests);
+    }
+}
+
+#[test]
+fn other_filesystems_on_one_disk() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 1) else { return };
+    suite(here.path());
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let arrays = ["ssd-xfs", "constant-ext4"].join(",");
+    let asked = ["--devices", &names, "--allow", &allow, "--array", &arrays, "--out", "a"];
+    let done = run(here.path(), &asked);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    is_as_before(here.path(), &loops, &before);
+    assert!(outcomes(&here.path().join("a")).iter().all(|it| it.status == Status::Ok));
+}
+
+#[test]
+fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    suite(here.path());
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = ["--devices", &names, "--allow", &allow, "--set", "background=scrub"];
+    let dry = run(here.path(), &[&asked[..], &["--dry-run"]].concat());
+    assert_eq!(dry.status, Some(0), "{}", dry.err);
+    is_as_before(here.path(), &loops, &before);
+    assert!(!here.path().join("records").exists());
+    let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    is_as_before(here.path(), &loops, &before);
+    // What was said to be run was run, in that order: each command of the raw steps is a line of it.
+    let raw = fs::read_dir(here.path().join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
+    let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
+    let mut lines = dry.out.lines();
+    for step in steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")) {
+        let said = match (step["step"].as_str(), &step["command"]) {
+            (Some("set"), _) => step["path"].as_str().expect("a path").to_owned(),
+            (Some("measure"), serde_json::Value::Array(command)) => command[0].as_str().expect("a word").to_owned(),
+            _ => continue,
+        };
+        assert!(lines.any(|line| line.contains(&said)), "{said} is not in the order of\n{}", dry.out);
+    }
+}
+
+/// Waits until the run's journals have so many lines, or it has ended.
+fn wait_for_lines(run: &mut Child, here: &Path, lines: usize) -> bool {
+    let begun = Instant::now();
+    loop {
+        let entries = fs::read_dir(here.join("state")).into_iter().flatten().flatten();
+        let count: usize = entries
+            .map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count()))
+            .sum();
+        if count >= lines {
+            return true;
+        }
+        if run.try_wait().expect("its state").is_some() {
+            return false;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "{count} lines of {lines} in a minute");
+        sleep(Duration::from_micros(200));
+    }
+}
+
+#[test]
+fn killed_at_any_line_of_its_journal_it_is_undone_by_clean() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    suite(here.path());
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = ["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq"];
+    let mut killed = 0;
+    for lines in 1.. {
+        let record = format!("killed-{lines}");
+        let mut command = on_host(here.path(), &[&asked[..], &["--out", &record]].concat());
+        let mut run = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let there = wait_for_lines(&mut run, here.path(), lines);
+        let _ = run.kill();
+        run.wait().expect("its end");
+        if !there {
+            break;
+        }
+        killed += 1;
+        let clean = done(
+            disklab(here.path()).env("DISKLAB_STATE", here.path().join("state")).arg("clean").output().expect("it starts"),
+        );
+        assert_eq!(clean.status, Some(0), "after {lines} lines: {}{}", clean.out, clean.err);
+        is_as_before(here.path(), &loops, &before);
+    }
+    // Its beginning, two disks, md; another beginning, tracing, and for each disk what is put back of its scheduler.
+    assert!(killed >= 8, "it was killed {killed} times only");
+}
+
+#[test]
+fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    fs::write(here.path().join("mine.toml"), SUITE.replace("seeds = 1", "seeds = 6")).expect("a file");
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut command = on_host(here.path(), &["--devices", &names, "--allow", &allow, "--out", "a"]);
+    let mut run = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let log = here.path().join("a/trials.jsonl");
+    while fs::read_to_string(&log).map_or(0, |text| text.lines().count()) < 2 {
+        assert!(run.try_wait().expect("its state").is_none(), "it ended early");
+        sleep(Duration::from_millis(5));
+    }
+    kill_process(Pid::from_child(&run), Signal::INT).expect("it can be signalled");
+    assert_eq!(run.wait().expect("its end").code(), Some(130));
+    is_as_before(here.path(), &loops, &before);
+    let mut resume = disklab(here.path());
+    resume.env("DISKLAB_STATE", here.path().join("state"));
+    let done = done(resume.args(["run", "--resume", "a", "--allow", &allow]).output().expect("it starts"));
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    assert_eq!(outcomes(&here.path().join("a")).iter().filter(|it| it.status == Status::Ok).count(), 6);
+    is_as_before(here.path(), &loops, &before);
+}
+
+#[test]
+fn what_is_not_offered_is_not_touched() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    suite(here.path());
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let refused = |arguments: &[&str], word: &str| {
+        let done = run(here.path(), arguments);
+        assert_eq!(done.status, Some(2), "{arguments:?}: {}{}", done.out, done.err);
+        assert!(done.err.contains(word), "{arguments:?}: {}", done.err);
+        assert!(!here.path().join("records").exists(), "a record was begun");
+    };
+    refused(&["--devices", &names], "does not list it");
+    refused(&["--devices", loops[0].path.to_str().expect("a name"), "--allow", &allow], "so many");
+    refused(&["--devices", "/dev/null,/dev/zero", "--allow", &allow], "not a block device");
+    refused(&[], "on which disks");
+    let twice = format!("{0},{0}", loops[0].path.display());
+    refused(&["--devices", &twice, "--allow", &allow], "loop");
+    // Somebody's filesystem, named once.
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&loops[0].path).status().expect("mkfs.ext4");
+    assert!(made.success());
+    refused(&["--devices", &names, "--allow", &allow], "ext filesystem");
+    // Named again it goes.
+    let again = loops[0].path.display().to_string();
+    let done = run(here.path(), &["--devices", &names, "--allow", &allow, "--overwrite", &again, "--out", "a"]);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+}
+
+#[test]
+fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, _)) = loops(here.path(), 1) else { return };
+    suite(here.path());
+    let pool = here.path().join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    for command in [vec!["mkfs.ext4", "-q", "-F"], vec!["mount"]] {
+        let mut it = Command::new(command[0]);
+        it.args(&command[1..]).arg(&loops[0].path);
+        if command[0] == "mount" {
+            it.arg(&pool);
+        }
+        assert!(it.status().expect("it runs").success(), "{command:?}");
+    }
+    let _mounted = Mounted(&pool);
+    fs::write(pool.join("mine"), "not to be touched").expect("a file");
+    let mut contents: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+    contents.sort();
+    let at = pool.display().to_string();
+    let done = run(here.path(), &["--at", &at, "--out", "a"]);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let sample = outcomes(&here.path().join("a"))[0].sample.clone().expect("fio's numbers");
+    assert_eq!(sample.devices[0].name, loops[0].name(), "its disk is seen");
+    assert!(sample.devices[0].reads > 0);
+    let mut after: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+    after.sort();
+    assert_eq!(after, contents);
+    // One file of the user's is only read: here a large one is made first.
+    let file = pool.join("large");
+    fs::write(&file, vec![7; 64 << 20]).expect("a file");
+    let done = run(here.path(), &["--at", &file.display().to_string(), "--out", "b"]);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    assert!(fs::read(&file).expect("it").iter().all(|&byte| byte == 7));
+    // As a user who may write there, and may change nothing of the machine.
+    as_nobody(here.path(), &pool);
+}
+
+fn as_nobody(here: &Path, pool: &Path) {
+    let own = pool.join("nobody");
+    fs::create_dir(&own).expect("a folder");
+    let nobody = Some((65534, 65534));
+    for folder in [here, &own] {
+        std::os::unix::fs::chown(folder, nobody.map(|it| it.0), nobody.map(|it| it.1)).expect("chown");
+    }
+    let _ = fs::remove_dir_all(here.join("state"));
+    let at = own.display().to_string();
+    let mut command = on_host(here, &["--at", &at, "--set", "scheduler=bfq,mq-deadline", "--out", "c"]);
+    let out = command.uid(65534).gid(65534).output().expect("it starts");
+    let done = done(out);
+    if done.err.contains("namespaces of their own") {
+        println!("skipped as a user: {}", done.err);
+        return;
+    }
+    let outcomes = outcomes(&here.join("c"));
+    let skipped: Vec<_> = outcomes.iter().filter(|it| it.status == Status::Skipped).collect();
+    assert_eq!(skipped.len(), 1, "{}{}", done.out, done.err);
+    assert!(skipped[0].reason.as_deref().is_some_and(|why| why.contains("root")));
+    assert_eq!(outcomes.iter().filter(|it| it.status == Status::Ok).count(), 1, "{}{}", done.out, done.err);
+    assert_eq!(fs::read_dir(&own).expect("it").count(), 0);
+}
+
+struct Mounted<'a>(&'a Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(self.0).status();
+    }
+}
