@@ -3,7 +3,7 @@
 use disklab_guest::machine::disk_name;
 use disklab_guest::plan::{Cache, Mount, Raid, Replica, Setting};
 use disklab_spec::cache::Mode;
-use disklab_spec::{Filesystem, Join, Md, Profile, Trial};
+use disklab_spec::{Filesystem, Join, Md, Profiles, Trial};
 
 /// The device that md makes of the disks.
 const MD: &str = "/dev/md0";
@@ -88,7 +88,7 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
-        Join::Btrfs(profile) => return Some(mkfs_btrfs(profile, pool_paths(trial))),
+        Join::Btrfs(profiles) => return Some(mkfs_btrfs(profiles, pool_paths(trial))),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
@@ -103,18 +103,17 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     Some(words(start).into_iter().chain(paths).collect())
 }
 
-fn mkfs_btrfs(profile: Profile, paths: Vec<String>) -> Vec<String> {
-    let profile = profile.as_str();
-    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", profile, "-m", profile]);
+fn mkfs_btrfs(Profiles { data, metadata }: Profiles, paths: Vec<String>) -> Vec<String> {
+    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", data.as_str(), "-m", metadata.as_str()]);
     start.into_iter().chain(paths).collect()
 }
 
 /// The array's replica; `make` where there is nothing on its disks yet.
 pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
-    let Join::Btrfs(profile) = trial.array.replica.as_ref()?.join else { return None };
+    let Join::Btrfs(profiles) = trial.array.replica.as_ref()?.join else { return None };
     let paths: Vec<_> = trial.array.replica_disks().map(disk_path).collect();
     let mount = mount_btrfs(&paths, trial);
-    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profile, paths)), mount })
+    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profiles, paths)), mount })
 }
 
 /// The programs that make the contents of a trial's disks.
