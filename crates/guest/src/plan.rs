@@ -188,7 +188,18 @@ pub struct Background {
     pub sync_every_ns: Option<u64>,
     pub processes: Vec<Process>,
     pub snapshots: Option<Snapshots>,
+    /// Threads that work on many files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fsload: Option<FsloadBeside>,
     pub priority: Priority,
+}
+
+/// A load of many files that runs until it is ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FsloadBeside {
+    pub load: Fsload,
+    pub seed: Seed,
 }
 
 /// Of which all later ones are differences.
