@@ -63,9 +63,9 @@ pub fn carry_out(
     let virtual_ns = evidence::virtual_time(folder);
     let results = results(trial, folder, &end);
     // While their disks are there.
-    let survived = match &results {
+    let left = match &results {
         Ok((.., closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
-        Err(_) => Ok(Vec::new()),
+        Err(_) => Ok(power_cut::Left::default()),
     };
     for clutter in [DISKS, names::HEARTBEAT] {
         // A guest that ended at once has made no heartbeat.
@@ -78,9 +78,11 @@ pub fn carry_out(
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
     let results = results.and_then(|results| packed.map(|()| results)).and_then(
-        |(sample, remarks, measures, closing)| {
+        |(sample, mut remarks, measures, closing)| {
+            let (of_cuts, not_survived) = power_cut::results(trial, &closing, &left?)?;
             outcome.measures = measures;
-            outcome.measures.extend(power_cut::measures(trial, &closing, &survived?)?);
+            outcome.measures.extend(of_cuts);
+            remarks.extend(not_survived);
             Ok((sample, remarks))
         },
     );
