@@ -3,6 +3,7 @@
 use crate::guest::End;
 use disklab_collect::closing::{self, Closing};
 use disklab_guest::names;
+use disklab_guest::phases::BEGUN;
 use disklab_store::fingerprint::sha256_of;
 use disklab_units::{Bytes, Nanos};
 use std::fs::File;
@@ -120,6 +121,12 @@ fn explained(folder: &Path, what: &str) -> String {
     let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
     let after = last.as_ref().and_then(|step| step["step"].as_str()).unwrap_or("start");
     let time = virtual_time(folder).unwrap_or_default();
+    if let Some(phase) = last.as_ref().filter(|_| after == BEGUN).and_then(|step| step["phase"].as_str()) {
+        return format!(
+            "phase {phase}: {what} (virtual time {time}); a program that only computes takes no virtual time, so that it \
+             comes to no limit"
+        );
+    }
     format!("{what} (virtual time {time}; the last step that it finished: {after})")
 }
 
@@ -195,6 +202,12 @@ mod tests {
         let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
         assert!(
             text.contains("hangs") && text.contains("60 s") && text.contains("finished: mounted"),
+            "{text}"
+        );
+        let begun = (names::STEPS, "{\"step\":\"mounted\"}\n{\"step\":\"phase begun\",\"phase\":\"loop\"}\n");
+        let text = reason(&[begun], &End::Silent(Duration::from_secs(60)));
+        assert!(
+            text.starts_with("phase loop: the guest hangs") && text.contains("comes to no limit"),
             "{text}"
         );
     }

@@ -316,6 +316,8 @@ pub struct Fio {
     pub first: u32,
     /// Where it leaves its report.
     pub report: String,
+    /// What has to be there of [`POOL`]'s files, with so many bytes at least: fio makes what is missing, and says nothing.
+    pub files: Vec<ZeroFile>,
 }
 
 /// Where jobs of phases say where they are: a pipe.
