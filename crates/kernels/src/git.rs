@@ -7,6 +7,7 @@ use disklab_units::Bytes;
 
 use crate::error::{Error, Result};
 use crate::process::{Runner, failure};
+use crate::version::Version;
 
 /// What an environment in which git itself runs (a hook, `git bisect run`) says of another repository.
 const OF_OTHERS: [&str; 5] = [
@@ -62,6 +63,19 @@ impl Revision {
     /// Whether one of its files is `Makefile` at the top, as in every kernel.
     pub(crate) fn has_makefile(&self) -> Result<bool> {
         Ok(answer(&self.repository, &["cat-file", "-e", &format!("{}:Makefile", self.commit)])?.is_some())
+    }
+
+    /// Of which kernel it is, as its Makefile says; an error where it is of none.
+    pub fn version(&self) -> Result<Version> {
+        let read = |why| Error::NotASource {
+            path: self.repository.clone(),
+            why: format!("of {}, {why}", Self::short(&self.commit)),
+        };
+        if !self.has_makefile()? {
+            return Err(read("there is no Makefile".to_owned()));
+        }
+        let makefile = say(&self.repository, &["cat-file", "blob", &format!("{}:Makefile", self.commit)])?;
+        Version::of_makefile(&makefile).map_err(read)
     }
 
     /// Of its files together.

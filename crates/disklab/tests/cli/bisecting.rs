@@ -76,12 +76,32 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
         (&["--suite", "smoke"][..], "--cell policy=... one of"),
         (&["--suite", "smoke", "--cell", "kernel=7.3"], "kernels are what is bisected"),
         (&["--suite", "smok", "--cell", "policy=pid"], "did you mean `smoke`?"),
+        (&["--suite", "smoke", "--cell", "policy=pid", "--metric", "iopss"], "did you mean `iops`?"),
+        (
+            &["--suite", "smoke", "--cell", "policy=pid", "--metric", "find time"],
+            "there is no number `find time`",
+        ),
     ] {
         let told = bisect(here.path(), &[&ends[..], arguments].concat());
         assert_eq!((told.status, told.err.contains(expected)), (Some(2), true), "{}", told.err);
     }
     let told = bisect(here.path(), &["--good", "a", "--bad", "b", "--suite", "smoke"]);
     assert!(told.err.contains("is not the folder of a git repository"), "{}", told.err);
+    // A repository, and of no kernel; an end that is of one does not help.
+    for (makefile, expected) in [(None, "there is no Makefile"), (Some("all:\n"), "does not set VERSION")] {
+        let tree = here.path().join("linux");
+        match makefile {
+            Some(text) => fs::write(tree.join("Makefile"), text).expect("room"),
+            None => fs::remove_file(tree.join("Makefile")).expect("there"),
+        }
+        git(&tree, &["commit", "-qa", "--allow-empty", "-m", "no kernel"]);
+        git(&tree, &["add", "."]);
+        git(&tree, &["commit", "-q", "--allow-empty", "-m", "no kernel"]);
+        let smoke = ["--suite", "smoke", "--cell", "policy=pid"];
+        let told = bisect(here.path(), &[&ends[..], &smoke].concat());
+        assert_eq!((told.status, told.err.contains(expected)), (Some(2), true), "{}", told.err);
+        assert!(told.err.contains("is not a Linux kernel source"), "{}", told.err);
+    }
     let told = bisect(here.path(), &["--resume", "nothing"]);
     assert_eq!(told.status, Some(2), "{}", told.err);
     assert!(!here.path().join("records").exists());
