@@ -3,7 +3,6 @@
 use disklab_collect::Spread;
 use disklab_compare::answer;
 use disklab_store::{Outcome, Status};
-use disklab_units::prose::digits;
 use serde::Serialize;
 
 use crate::merge::Group;
@@ -26,7 +25,7 @@ impl Measured {
     /// The median, as far as it is known: `> 60 s`. Of counts, the sum: `7 of 9 cuts`.
     pub fn median(&self) -> String {
         if let Some((sum, of)) = self.sum {
-            return format!("{} of {}", digits(sum), answer::value(of, &self.unit));
+            return format!("{sum} of {of} {}", self.unit);
         }
         let median = answer::value(self.spread.median, &self.unit);
         let is_least = self.censored > 0 && self.spread.median >= self.spread.max;
