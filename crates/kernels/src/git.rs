@@ -130,8 +130,13 @@ fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
         return Ok(Some(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()));
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let no =
-        ["not a git repository", "Needed a single revision", "Not a valid object name", "does not exist in"];
+    let no = [
+        "not a git repository",
+        "Needed a single revision",
+        "Not a valid object name",
+        "does not exist in",
+        "exists on disk, but not in",
+    ];
     if said.trim().is_empty() || no.iter().any(|no| said.contains(no)) {
         return Ok(None);
     }

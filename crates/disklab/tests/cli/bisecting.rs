@@ -87,16 +87,24 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
     }
     let told = bisect(here.path(), &["--good", "a", "--bad", "b", "--suite", "smoke"]);
     assert!(told.err.contains("is not the folder of a git repository"), "{}", told.err);
-    // A repository, and of no kernel; an end that is of one does not help.
-    for (makefile, expected) in [(None, "there is no Makefile"), (Some("all:\n"), "does not set VERSION")] {
-        let tree = here.path().join("linux");
-        match makefile {
-            Some(text) => fs::write(tree.join("Makefile"), text).expect("room"),
-            None => fs::remove_file(tree.join("Makefile")).expect("there"),
+    // A repository, and of no kernel, whatever lies in its folder besides.
+    let makefile = here.path().join("linux/Makefile");
+    let tree = here.path().join("linux");
+    let commit = || {
+        let twice = ["commit", "-q", "--allow-empty", "-m", "no kernel"];
+        (0..2).for_each(|_| drop(git(&tree, &twice)));
+    };
+    for (step, expected) in [
+        ("gone", "there is no Makefile"),
+        ("not committed", "there is no Makefile"),
+        ("another", "does not set VERSION"),
+    ] {
+        match step {
+            "gone" => drop(git(&tree, &["rm", "-q", "Makefile"])),
+            "not committed" => fs::write(&makefile, "all:\n").expect("room"),
+            _ => drop(git(&tree, &["add", "Makefile"])),
         }
-        git(&tree, &["commit", "-qa", "--allow-empty", "-m", "no kernel"]);
-        git(&tree, &["add", "."]);
-        git(&tree, &["commit", "-q", "--allow-empty", "-m", "no kernel"]);
+        commit();
         let smoke = ["--suite", "smoke", "--cell", "policy=pid"];
         let told = bisect(here.path(), &[&ends[..], &smoke].concat());
         assert_eq!((told.status, told.err.contains(expected)), (Some(2), true), "{}", told.err);
