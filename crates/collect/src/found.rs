@@ -43,6 +43,9 @@ pub struct Measure {
     /// Of a number that may be nothing: what cannot be told from it. Ratios take less than this for this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
+    /// Of a count: of so many. Over several trials the counts are added up, since a median would hide the trial that lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<f64>,
 }
 
 /// Which way is good.
@@ -56,11 +59,18 @@ pub enum Better {
 impl Measure {
     /// More is better, as with rates.
     pub fn rate(value: f64, unit: &str) -> Self {
-        Self { value, unit: unit.to_owned(), better: Better::Higher, censored: false, least: None }
+        Self { value, unit: unit.to_owned(), better: Better::Higher, censored: false, least: None, of: None }
     }
 
     /// Less is better, as with latencies, in ns.
     pub fn time(ns: f64) -> Self {
-        Self { value: ns, unit: "ns".to_owned(), better: Better::Lower, censored: false, least: None }
+        Self {
+            value: ns,
+            unit: "ns".to_owned(),
+            better: Better::Lower,
+            censored: false,
+            least: None,
+            of: None,
+        }
     }
 }

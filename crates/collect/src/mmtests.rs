@@ -134,7 +134,14 @@ fn measures(table: &Table, column: usize) -> Measures {
         let name = line.name.split_whitespace().collect::<Vec<_>>().join(" ");
         Some((
             name,
-            Measure { value, unit: String::new(), better: better(line), censored: false, least: None },
+            Measure {
+                value,
+                unit: String::new(),
+                better: better(line),
+                censored: false,
+                least: None,
+                of: None,
+            },
         ))
     };
     table.lines.iter().filter_map(measure).collect()

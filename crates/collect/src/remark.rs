@@ -48,8 +48,14 @@ pub enum Remark {
     JobsApart { asked: Nanos, phase: Nanos },
     /// A disk says that it was busy for longer than the phase lasted.
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
-    /// Too few requests for p99.9, which is then no more than the greatest latency.
-    FewRequests { requests: u64 },
+    /// Too few requests for a percentile, p99.9 where it is not named, which is then no more than the greatest latency.
+    FewRequests {
+        requests: u64,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        what: Option<String>,
+    },
+    /// After some of its power cuts, what the filesystem had promised was not there: a result. Why, of the first of them.
+    NotSurvived { cuts: u64, lost: u64, first: String },
     /// What btrfs counted of a device's reads cannot be used.
     ReadStats { device_id: u64, problem: String },
     /// It was given up after this: a result, of which only that it is more than that is known.
@@ -102,6 +108,7 @@ impl Remark {
             | Self::NoTrace { .. }
             | Self::TraceLost { .. }
             | Self::TraceUnlike { .. }
+            | Self::NotSurvived { .. }
             | Self::NoPercentiles => false,
         }
     }
@@ -173,8 +180,12 @@ impl fmt::Display for Remark {
             Self::BusyBeyondPhase { device, busy, phase } => {
                 write!(out, "{device} says it was busy {busy} of {phase}")
             }
-            Self::FewRequests { requests } => {
-                write!(out, "p99.9 of {requests} requests is hardly more than the greatest latency")
+            Self::FewRequests { requests, what } => {
+                let what = what.as_deref().unwrap_or("p99.9");
+                write!(out, "{what} of {requests} requests is hardly more than the greatest latency")
+            }
+            Self::NotSurvived { cuts, lost, first } => {
+                write!(out, "{lost} of {cuts} power cuts not survived; the first of them is {first}")
             }
             Self::ReadStats { device_id, problem } => {
                 write!(out, "btrfs's read_stats of device {device_id} are not used: {problem}")

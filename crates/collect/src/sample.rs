@@ -14,7 +14,7 @@ use crate::remark::Remark;
 /// The phase of the closing record that is measured.
 pub const MEASURED_PHASE: &str = "measure";
 /// Fewer requests than this hold no thousandth.
-const ENOUGH_FOR_P99_9: u64 = 1000;
+pub const ENOUGH_FOR_P99_9: u64 = 1000;
 /// What a filesystem reads now and then of its own accord.
 const UNASKED: u64 = 1 << 20;
 /// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by clocks of their
@@ -364,7 +364,7 @@ fn judge_counts(sample: &Sample, remarks: &mut Vec<Remark>) {
     } else if sample.percentiles_of.is_none() {
         remarks.push(Remark::NoPercentiles);
     } else if sample.requests < ENOUGH_FOR_P99_9 {
-        remarks.push(Remark::FewRequests { requests: sample.requests });
+        remarks.push(Remark::FewRequests { requests: sample.requests, what: None });
     }
 }
 

@@ -216,7 +216,7 @@ fn odd_counts_are_remarked_on() {
         Remark::BusyBeyondPhase { device: "vda".into(), busy: Nanos(4001), phase: Nanos(4000) },
         Remark::ShortRun { asked: longer.runtime, ran: asked.runtime },
         Remark::RequestSize { found: 1024.0 * 4096.0 / 900.0, asked: 4096.0 },
-        Remark::FewRequests { requests: 900 },
+        Remark::FewRequests { requests: 900, what: None },
     ];
     assert_eq!(remarks, expected);
     let text = serde_json::to_string(&remarks).expect("plain data");

@@ -57,7 +57,7 @@ pub struct Args {
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     cell: Vec<(String, String)>,
 
-    /// What is compared [default: what the suite names first, or else iops].
+    /// What is compared [default: the first that the suite names and the cell has, or else what is usual of its workload].
     #[arg(long)]
     metric: Option<Metric>,
 
@@ -111,13 +111,14 @@ fn begin(args: &Args, home: &Home) -> Result<(PathBuf, Asked), Failure> {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
     let find = |name: &Option<String>| Revision::find(&args.kernel, &text(name));
     let (good, bad) = (find(&args.good)?, find(&args.bad)?);
+    [&good, &bad].iter().try_for_each(|end| end.version().map(drop))?;
     let asked = Asked {
         suite: text(&args.suite),
         set: args.cell.iter().map(|(axis, value)| format!("{axis}={value}")).collect(),
         repository: good.repository.clone(),
         good: good.commit.clone(),
         bad: bad.commit.clone(),
-        metric: args.metric.as_ref().map(|metric| metric.name().to_owned()),
+        metric: args.metric.clone().map(String::from),
         seeds: args.seeds,
         alpha: args.alpha,
         smallest_effect: args.smallest_effect,
@@ -126,6 +127,7 @@ fn begin(args: &Args, home: &Home) -> Result<(PathBuf, Asked), Failure> {
     Bisection::in_order(&good, &bad)?;
     asked.looks()?;
     let question = asked.question(home, &good.commit)?;
+    question.metric(asked.metric.as_deref())?;
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     let name = format!("bisect-{}-{now}", question.suite.name);
     let folder = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));

@@ -5,7 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use disklab_compare::Metric;
 use disklab_exec::facts;
+use disklab_spec::read::unknown;
+use disklab_spec::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
 use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING, Seeds};
 use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::manifest;
@@ -119,6 +122,28 @@ impl Question {
 }
 
 impl Question {
+    /// What is compared where one number is: the one that is wanted, or the first of the suite's that its workloads have, or
+    /// what is usual of them. An error says what they have.
+    pub fn metric(&self, wanted: Option<&str>) -> Result<Metric, Failure> {
+        let beside = self.trials.iter().filter_map(|trial| trial.background.as_ref());
+        let snapshots = beside.clone().any(|background| background.snapshots.is_some());
+        let workloads = self.trials.iter().map(|trial| &trial.workload);
+        let all = workloads.clone().chain(beside.filter_map(|background| background.fio()));
+        let known = metric::of_workloads(all, self.suite.power_cut.is_some(), snapshots);
+        if let Some(wanted) = wanted {
+            if known.contains(wanted) {
+                return Ok(Metric::of_name(wanted));
+            }
+            let what = unknown("number", wanted, known.iter().map(String::as_str));
+            return Err(Failure::mistaken(format!("--metric: {what}")));
+        }
+        let first = self.suite.metrics.iter().find(|name| known.contains(*name)).cloned();
+        let own = || workloads.clone().find_map(|workload| workload.phases.as_ref()?.metrics().next());
+        let usual = || [OPS, STARTUP, FIRST_FRAME].into_iter().find(|name| known.contains(*name));
+        let name = first.or_else(own).or_else(|| usual().map(str::to_owned));
+        Ok(name.map_or(Metric::Iops, |name| Metric::of_name(&name)))
+    }
+
     /// What the suite says and some of its trials cannot do: they run without it, or there are none of them.
     pub fn remarks(&self) -> Vec<String> {
         let bare =

@@ -121,7 +121,7 @@ fn on_pool(command: &[String]) -> Vec<String> {
 /// All fios of a trial, the measured one first.
 fn loads(trial: &Trial) -> Vec<Load<'_>> {
     let beside =
-        trial.background.iter().filter_map(|background| background.workload.as_ref()).map(Load::beside);
+        trial.background.iter().filter_map(disklab_spec::background::Background::fio).map(Load::beside);
     let measured = trial.workload.is_fio().then(|| Load::measured(trial));
     measured.into_iter().chain(beside).collect()
 }
@@ -271,13 +271,14 @@ fn background(trial: &Trial) -> Option<Background> {
     let endless = |command| Process { command, trees: None, pause_ns: 0 };
     let processes = trial.background.iter().flat_map(|background| &background.processes).map(process);
     let witness = trial.power_cut.map(|_| endless(power_cut::rewrite(trial)));
-    let workload = trial.background.as_ref().and_then(|background| background.workload.as_ref());
+    let workload = trial.background.as_ref().and_then(disklab_spec::background::Background::fio);
     let fio = workload.map(|workload| endless(Load::beside(workload).command(trial)));
     is_accompanied(trial).then(|| Background {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
         processes: processes.chain(witness).chain(fio).collect(),
         snapshots: snapshots(trial),
+        fsload: fsload::beside(trial),
         sync_every_ns: workload.and_then(|workload| workload.sync_every).map(|every| every.0),
         priority: trial.background.as_ref().map(|background| background.priority).unwrap_or_default(),
     })

@@ -71,7 +71,7 @@ pub fn wall(trial: &Trial) -> Duration {
     let fio = background.and_then(|background| background.workload.as_ref());
     // The largest: it moves the most.
     let jobs = trial.workload.jobs.iter().chain(fio.iter().flat_map(|fio| &fio.jobs));
-    let files = trial.workload.fsload.as_ref();
+    let files = crate::fsload::load(trial);
     let block = files.map(|_| FILES_BLOCK).into_iter().chain(jobs.map(|job| job.bs.0));
     let block = block.max().unwrap_or_default() as f64;
     let beside = background.map_or(0, |background| background.processes.len() * BACKGROUND_DEPTH)
@@ -145,7 +145,7 @@ pub fn virtual_time(trial: &Trial) -> Nanos {
 /// Reads of all files once threads have worked on them, each with a look at its inode.
 fn looked_at(trial: &Trial) -> f64 {
     let count = |load: &Fsload| load.files.iter().map(|set| f64::from(load.count(set))).sum::<f64>();
-    2.0 * trial.workload.fsload.as_ref().map_or(0.0, count)
+    2.0 * crate::fsload::load(trial).map_or(0.0, count)
 }
 
 /// What is read after each power cut: GiB.

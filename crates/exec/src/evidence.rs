@@ -3,6 +3,7 @@
 use crate::guest::End;
 use disklab_collect::closing::{self, Closing};
 use disklab_guest::names;
+use disklab_guest::phases::BEGUN;
 use disklab_store::fingerprint::sha256_of;
 use disklab_units::{Bytes, Nanos};
 use std::fs::File;
@@ -81,7 +82,7 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
         End::PastTime(limit) => {
             return Err(format!(
                 "given up after {limit}, far beyond what it takes (the last step that it finished: {})",
-                last_step(folder)
+                last_step(folder).0
             ));
         }
         End::Talkative => return Err(explained(folder, "the guest's console filled up; it has gone wrong")),
@@ -167,13 +168,22 @@ pub fn steps(steps: &[u8], name: &str) -> Vec<serde_json::Value> {
 
 fn explained(folder: &Path, what: &str) -> String {
     let time = virtual_time(folder).unwrap_or_default();
-    format!("{what} (virtual time {time}; the last step that it finished: {})", last_step(folder))
+    let (after, phase) = last_step(folder);
+    if let Some(phase) = phase.filter(|_| after == BEGUN) {
+        return format!(
+            "phase {phase}: {what} (virtual time {time}); a program that only computes takes no virtual time, so that it \
+             comes to no limit"
+        );
+    }
+    format!("{what} (virtual time {time}; the last step that it finished: {after})")
 }
 
-fn last_step(folder: &Path) -> String {
+/// And whose phase it is, if it is one.
+fn last_step(folder: &Path) -> (String, Option<String>) {
     let steps = tail(&folder.join(names::STEPS));
     let last = steps.lines().last().and_then(|line| serde_json::from_str::<serde_json::Value>(line).ok());
-    last.as_ref().and_then(|step| step["step"].as_str()).unwrap_or("start").to_owned()
+    let word = |key: &str| Some(last.as_ref()?[key].as_str()?.to_owned());
+    (word("step").unwrap_or_else(|| "start".to_owned()), word("phase"))
 }
 
 fn failed_step(steps: &str) -> Option<String> {
@@ -248,6 +258,12 @@ mod tests {
         let text = reason(&[steps], &End::Silent(Duration::from_secs(60)));
         assert!(
             text.contains("hangs") && text.contains("60 s") && text.contains("finished: mounted"),
+            "{text}"
+        );
+        let begun = (names::STEPS, "{\"step\":\"mounted\"}\n{\"step\":\"phase begun\",\"phase\":\"loop\"}\n");
+        let text = reason(&[begun], &End::Silent(Duration::from_secs(60)));
+        assert!(
+            text.starts_with("phase loop: the guest hangs") && text.contains("comes to no limit"),
             "{text}"
         );
     }

@@ -22,13 +22,9 @@ pub fn tools() -> Result<Vec<Fact>> {
 
 /// The programs that a trial runs besides fio: of its phases and its background, and what makes its disks and looks at them.
 pub fn programs(trial: &Trial) -> Vec<String> {
-    let processes = trial.background.iter().flat_map(|background| &background.processes);
-    let prepare = trial.background.iter().flat_map(|background| &background.prepare);
-    let commands = processes.map(|process| &process.command).chain(prepare);
-    // What is prepared first can be a program too.
-    let commands = commands.filter_map(|command| command.first()).filter(|name| !name.contains('{')).cloned();
+    let beside = trial.background.iter().flat_map(disklab_spec::background::Background::programs).cloned();
     let of_phases = trial.workload.phases.iter().flat_map(disklab_spec::phases::Phases::programs).cloned();
-    commands.chain(of_phases).chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
+    beside.chain(of_phases).chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
 }
 
 /// One of [`programs`].

@@ -3,7 +3,7 @@
 use disklab_collect::found::{Measure, Measures};
 use disklab_fsload::promises::{Promise, promised};
 use disklab_fsload::report::{FILE, Report};
-use disklab_guest::plan::Measured;
+use disklab_guest::plan::{FsloadBeside, Measured};
 use disklab_spec::Trial;
 use disklab_spec::fsload::Fsload;
 use disklab_spec::suite::metric::{LOOPS, OPS};
@@ -13,12 +13,23 @@ use std::path::Path;
 
 /// What is laid out: the same whatever works on it.
 pub fn laid_out(trial: &Trial) -> Option<Fsload> {
-    trial.workload.fsload.as_ref().map(Fsload::files_only)
+    load(trial).map(Fsload::files_only)
 }
 
 /// What its files take on the host, which keeps their contents.
 pub fn room(trial: &Trial) -> Bytes {
-    trial.workload.fsload.as_ref().map(Fsload::bytes).unwrap_or_default()
+    load(trial).map(Fsload::bytes).unwrap_or_default()
+}
+
+/// The measured one, or the one beside it: no trial has both.
+pub fn load(trial: &Trial) -> Option<&Fsload> {
+    trial.workload.fsload.as_ref().or_else(|| trial.background.as_ref()?.fsload())
+}
+
+/// The one that runs beside what is measured.
+pub fn beside(trial: &Trial) -> Option<FsloadBeside> {
+    let load = trial.background.as_ref()?.fsload()?.clone();
+    Some(FsloadBeside { load, seed: trial.seed.derive("background fsload") })
 }
 
 pub fn measured(trial: &Trial, load: &Fsload) -> Measured {

@@ -4,7 +4,7 @@ use crate::{describe, evidence, fio, stack};
 use disklab_collect::closing::{self, Closing};
 use disklab_collect::fio::{self as collect, Job};
 use disklab_collect::found::{Measure, Measures};
-use disklab_collect::sample::of_jobs;
+use disklab_collect::sample::{ENOUGH_FOR_P99_9, of_jobs};
 use disklab_collect::{Remark, dbench, fs_mark};
 use disklab_guest::names;
 use disklab_guest::phases::{Account, STEP, Went};
@@ -18,6 +18,8 @@ use std::path::Path;
 
 /// Longer than any phase: its reader is ended with it.
 const ENDLESS: &str = "--runtime=30d";
+/// As many are above p99 then as are above p99.9 of ten times as many.
+const ENOUGH_FOR_P99: u64 = ENOUGH_FOR_P99_9 / 10;
 
 /// What is laid out when the disks are prepared.
 pub fn files(phases: &Phases) -> impl Iterator<Item = ZeroFile> {
@@ -79,7 +81,8 @@ fn of_fio(trial: &Trial, phase: &Phase, jobs: &[FileJob]) -> plan::Fio {
     }
     let count = |jobs: &[FileJob]| jobs.iter().map(|it| it.job.numjobs).sum();
     let alone = jobs.iter().skip(1).position(|it| it.stonewall).map_or(jobs.len(), |behind| behind + 1);
-    plan::Fio { command, jobs: count(jobs), first: count(&jobs[..alone]), report }
+    let files = jobs.iter().filter(|it| !it.job.makes()).map(needed).collect();
+    plan::Fio { command, jobs: count(jobs), first: count(&jobs[..alone]), report, files }
 }
 
 fn of_reader(trial: &Trial, phase: &str, reader: &FileJob) -> plan::Fio {
@@ -89,7 +92,12 @@ fn of_reader(trial: &Trial, phase: &str, reader: &FileJob) -> plan::Fio {
     command.extend(fio::job("reader", &file, reader.file_size, &reader.job));
     command.extend(["--time_based".to_owned(), ENDLESS.to_owned(), before(phase)]);
     let jobs = reader.job.numjobs;
-    plan::Fio { command, jobs, first: jobs, report }
+    plan::Fio { command, jobs, first: jobs, report, files: vec![needed(reader)] }
+}
+
+/// What a job needs to be there when its phase begins.
+fn needed(it: &FileJob) -> ZeroFile {
+    ZeroFile { name: it.file.clone(), bytes: it.file_size }
 }
 
 /// Just before a job's first request; what fio appends to write to a file is never come to.
@@ -117,9 +125,12 @@ pub fn measures(
         let (Some(phase), Some(account)) = (phase, account) else {
             return Err(format!("the guest tells of a phase `{}` without an account of it", went.phase));
         };
-        for (name, measure) in of_phase(phase, &went, account, closing)? {
-            measures.insert(phase.metric(&name), measure);
-        }
+        let (found, few) = of_phase(phase, &went, account, closing)?;
+        measures.extend(found.into_iter().map(|(name, measure)| (phase.metric(&name), measure)));
+        remarks.extend(few.map(|(percentile, requests)| {
+            let what = phase.metric(&format!("{READER} {percentile}"));
+            Remark::FewRequests { requests, what: Some(what) }
+        }));
         if went.given_up {
             let what = phase.metric(TIME);
             remarks.push(Remark::NotWithin { what, limit: phase.limit });
@@ -138,13 +149,13 @@ fn accounts(folder: &Path) -> Result<Vec<Account>, String> {
     text.lines().map(read).collect()
 }
 
+/// A percentile of so few requests that it is hardly one.
+type Few = (&'static str, u64);
+/// Numbers by their names.
+type Found = (Vec<(String, Measure)>, Option<Few>);
+
 /// By the part of their names that is behind the phase's.
-fn of_phase(
-    phase: &Phase,
-    went: &Went,
-    account: &Account,
-    closing: &Closing,
-) -> Result<Vec<(String, Measure)>, String> {
+fn of_phase(phase: &Phase, went: &Went, account: &Account, closing: &Closing) -> Result<Found, String> {
     let time = Measure { censored: went.given_up, ..Measure::time(went.took_ns as f64) };
     let mut found = vec![(TIME.to_owned(), time)];
     let seconds = Nanos(went.took_ns).as_secs_f64();
@@ -167,10 +178,13 @@ fn of_phase(
     {
         found.extend(numbers_of(numbers, &account.said)?);
     }
+    let mut few = None;
     if let Some(report) = &account.reader {
-        found.extend(of_reader_report(report)?);
+        let (of_reader, percentile) = of_reader_report(report)?;
+        found.extend(of_reader);
+        few = percentile;
     }
-    Ok(found)
+    Ok((found, few))
 }
 
 /// Bytes that all disks together read and wrote.
@@ -201,7 +215,7 @@ fn jobs(report: &str, whose: &str) -> Result<Vec<Job>, String> {
     }
 }
 
-fn of_reader_report(report: &str) -> Result<Vec<(String, Measure)>, String> {
+fn of_reader_report(report: &str) -> Result<Found, String> {
     let jobs = jobs(report, "the reader")?;
     let (sample, _) = of_jobs(&jobs.iter().collect::<Vec<_>>());
     let time = |ns: Option<Nanos>| ns.map(|ns| Measure::time(ns.0 as f64));
@@ -213,5 +227,15 @@ fn of_reader_report(report: &str) -> Result<Vec<(String, Measure)>, String> {
         time(sample.p99_9_ns),
     ];
     let named = OF_A_READER.iter().zip(values);
-    Ok(named.filter_map(|(name, value)| Some((format!("{READER} {name}"), value?))).collect())
+    let found = named.filter_map(|(name, value)| Some((format!("{READER} {name}"), value?))).collect();
+    Ok((found, few(sample.requests)))
+}
+
+/// The lowest of its percentiles that so many requests are too few for.
+fn few(requests: u64) -> Option<Few> {
+    match requests {
+        0..ENOUGH_FOR_P99 => Some(("p99", requests)),
+        ENOUGH_FOR_P99..ENOUGH_FOR_P99_9 => Some(("p99.9", requests)),
+        ENOUGH_FOR_P99_9.. => None,
+    }
 }

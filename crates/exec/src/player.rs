@@ -24,6 +24,7 @@ pub fn measures(player: &Player, steps: &[u8]) -> Result<(Measures, Option<Remar
         better: Better::Lower,
         censored: false,
         least: Some(percent(HALF)),
+        of: None,
     };
     let stall = Measure { least: Some(player.frame().0 as f64 * HALF), ..time(seen.longest_stall_ns, never) };
     // What never began was waited for as long as it stood still.

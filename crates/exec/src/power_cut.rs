@@ -5,7 +5,8 @@ use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
 use crate::guest::{A_DAY_AFTER, End, Guest};
 use crate::run::Run;
-use crate::{evidence, fsload, prepared, stack};
+use crate::{evidence, fsload, image, prepared, stack};
+use disklab_collect::Remark;
 use disklab_collect::closing::{Closing, PowerCut};
 use disklab_collect::found::{Better, Measure, Measures};
 use disklab_fsload::promises::Promise;
@@ -20,6 +21,7 @@ use disklab_spec::{Filesystem, Trial};
 use disklab_units::{Bytes, Nanos};
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::Ordering;
 
 /// A file that fio rewrites block by block, each with its checksum.
 const VERIFIED: &str = "verified";
@@ -28,6 +30,10 @@ const VERIFIED_SIZE: Bytes = Bytes::mib(16);
 const REWRITES: u32 = 100;
 /// To read everything on a large, slow disk takes long.
 const LIMIT: Nanos = Nanos::from_secs(24 * 3600);
+/// Of one cut: none survived is not told from less than this.
+const HALF: f64 = 0.5;
+/// What the account of a cut takes at most.
+const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
 /// What the disk library is to do.
 pub fn wanted(trial: &Trial, asked: Asked) -> Wanted {
@@ -99,57 +105,81 @@ pub fn programs(trial: &Trial) -> Vec<String> {
     commands.filter_map(|words| words.into_iter().next()).collect()
 }
 
-/// How long mounting took after each cut; the inner error is what was lost. All cuts are looked at: their evidence is kept.
+/// What a trial's cuts left.
+#[derive(Debug, Default)]
+pub struct Left {
+    /// How long mounting took, and how many records had been promised, after each cut that was survived.
+    survived: Vec<(Option<Nanos>, u64)>,
+    /// What was not there after the others: of each its number, from 1 on, when it was, and the reason.
+    lost: Vec<(usize, Nanos, String)>,
+}
+
+/// All cuts are looked at: their evidence is kept. The inner error says why nobody could look.
 pub fn look(
     run: &Run,
     trial: &Trial,
     kernel: &Kernel,
     folder: &Path,
     closing: &Closing,
-) -> Result<std::result::Result<Vec<Nanos>, String>> {
-    let (mut mounted, mut lost) = (Vec::new(), Vec::new());
+) -> Result<std::result::Result<Left, String>> {
+    let mut left = Left::default();
     for (number, cut) in closing.power_cuts.iter().enumerate() {
         match look_at(run, trial, kernel, folder, number, cut)? {
-            Ok(took) => mounted.extend(took),
-            Err(reason) => lost.push((number + 1, cut.at, reason)),
+            Ok(took) => left.survived.push((took, cut.acknowledged)),
+            Err(_) if run.stop.load(Ordering::Relaxed) => return Ok(Err("interrupted".to_owned())),
+            Err(reason) => {
+                // Else a full disk of the host's would be the filesystem's fault.
+                if let Err(full) = image::check_room("what looks at a power cut", folder, RAW_OUTPUT) {
+                    return Ok(Err(full.to_string()));
+                }
+                left.lost.push((number + 1, cut.at, reason));
+            }
         }
     }
-    let Some((number, at, reason)) = lost.first() else { return Ok(Ok(mounted)) };
-    let (count, all) = (lost.len(), closing.power_cuts.len());
-    Ok(Err(format!(
-        "after {count} of {all} power cuts; the first of them is cut {number}, at {at}: {reason}"
-    )))
+    Ok(Ok(left))
 }
 
-/// What a trial's cuts add to its results. An error if there were none, of those that were asked for.
-pub fn measures(
+/// What a trial's cuts add to its results, and to what is said beside them. An error if there were none, of those that were
+/// asked for.
+pub fn results(
     trial: &Trial,
     closing: &Closing,
-    mounted: &[Nanos],
-) -> std::result::Result<Measures, String> {
-    let Some(asked) = trial.power_cut else { return Ok(Measures::new()) };
+    left: &Left,
+) -> std::result::Result<(Measures, Option<Remark>), String> {
+    let Some(asked) = trial.power_cut else { return Ok((Measures::new(), None)) };
     let cuts = &closing.power_cuts;
     if cuts.len() < asked.cuts as usize {
         return Err(format!("of {} power cuts, only {} came before the guest's end", asked.cuts, cuts.len()));
     }
-    let most = |of: fn(&PowerCut) -> u64| cuts.iter().map(of).max().unwrap_or_default() as f64;
-    let slowest = mounted.iter().max().map_or(0, |took| took.0);
-    let lost = Measure {
-        value: most(|cut| cut.lost),
-        unit: "blocks".to_owned(),
-        // What the disks lost is no merit of the filesystem's; that there was something to lose shows in it.
-        better: Better::Lower,
-        censored: false,
-        least: None,
+    let unflushed = cuts.iter().map(|cut| cut.lost).max().unwrap_or_default();
+    // What the disks lost is no merit of the filesystem's; that there was something to lose shows in it.
+    let unflushed = Measure { better: Better::Lower, ..Measure::rate(unflushed as f64, "blocks") };
+    let survived = Measure {
+        least: Some(HALF),
+        of: Some(cuts.len() as f64),
+        ..Measure::rate(left.survived.len() as f64, "cuts")
     };
-    Ok([
-        (SURVIVED, Measure::rate(cuts.len() as f64, "cuts")),
-        ("slowest mount after a cut", Measure::time(slowest as f64)),
-        ("fsynced records, all found", Measure::rate(most(|cut| cut.acknowledged), "records")),
-        ("unflushed blocks lost", lost),
-    ]
-    .map(|(name, measure)| (name.to_owned(), measure))
-    .into())
+    let mut measures =
+        Measures::from([(SURVIVED.to_owned(), survived), ("unflushed blocks lost".to_owned(), unflushed)]);
+    if let Some(slowest) = left.survived.iter().filter_map(|(took, _)| *took).max() {
+        measures.insert("slowest mount after a cut".to_owned(), Measure::time(slowest.0 as f64));
+    }
+    if let Some(records) = left.survived.iter().map(|(_, records)| *records).max() {
+        let records = Measure::rate(records as f64, "records");
+        measures.insert("fsynced records, all found".to_owned(), records);
+    }
+    Ok((measures, left.remark(cuts.len())))
+}
+
+impl Left {
+    fn remark(&self, cuts: usize) -> Option<Remark> {
+        let (number, at, reason) = self.lost.first()?;
+        Some(Remark::NotSurvived {
+            cuts: cuts as u64,
+            lost: self.lost.len() as u64,
+            first: format!("cut {number}, at {at}: {reason}"),
+        })
+    }
 }
 
 fn look_at(

@@ -27,6 +27,7 @@ pub fn measures(trial: &Trial, steps: &[u8]) -> Result<Measures, String> {
             better: Better::Lower,
             censored: false,
             least: Some(1.0),
+            of: None,
         };
         measures.insert(metric::POOL_GROWTH.to_owned(), growth(before.pool, after.pool));
         let replica = before.replica.zip(after.replica).map(|(from, to)| growth(from, to));
@@ -71,6 +72,7 @@ fn share(done: u64, due: u64) -> Measure {
         better: Better::Higher,
         censored: false,
         least: Some(percent(HALF)),
+        of: None,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use disklab_guest::plan::{Cache, Mount, Raid, Replica, Setting};
 use disklab_spec::cache::Mode;
-use disklab_spec::{Filesystem, Join, Md, Profile, Trial};
+use disklab_spec::{Filesystem, Join, Md, Profiles, Trial};
 
 /// The block devices that the filesystem is made of.
 pub fn pool_paths(trial: &Trial) -> Vec<String> {
@@ -91,7 +91,7 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
-        Join::Btrfs(profile) => return Some(mkfs_btrfs(profile, trial.places.uuid.as_deref(), pool_paths(trial))),
+        Join::Btrfs(profiles) => return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial))),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
@@ -115,20 +115,19 @@ fn mark(filesystem: Option<Filesystem>, uuid: &str) -> [String; 2] {
     }
 }
 
-fn mkfs_btrfs(profile: Profile, uuid: Option<&str>, paths: Vec<String>) -> Vec<String> {
-    let profile = profile.as_str();
-    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", profile, "-m", profile]);
+fn mkfs_btrfs(Profiles { data, metadata }: Profiles, uuid: Option<&str>, paths: Vec<String>) -> Vec<String> {
+    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", data.as_str(), "-m", metadata.as_str()]);
     let marked = uuid.iter().flat_map(|uuid| mark(Some(Filesystem::Btrfs), uuid));
     start.into_iter().chain(marked).chain(paths).collect()
 }
 
 /// The array's replica; `make` where there is nothing on its disks yet.
 pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
-    let Join::Btrfs(profile) = trial.array.replica.as_ref()?.join else { return None };
+    let Join::Btrfs(profiles) = trial.array.replica.as_ref()?.join else { return None };
     let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
     let mount = mount_btrfs(&paths, trial);
     let uuid = trial.places.uuid_of_replica();
-    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profile, uuid.as_deref(), paths)), mount })
+    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profiles, uuid.as_deref(), paths)), mount })
 }
 
 /// The programs that make the contents of a trial's disks.

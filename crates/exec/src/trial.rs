@@ -65,16 +65,18 @@ pub fn carry_out(
     let virtual_ns = evidence::virtual_time(folder);
     let results = results(trial, folder, &end, Who::Guest);
     // While their disks are there.
-    let survived = match &results {
+    let left = match &results {
         Ok((.., closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
-        Err(_) => Ok(Vec::new()),
+        Err(_) => Ok(power_cut::Left::default()),
     };
     for clutter in [DISKS, names::HEARTBEAT] {
         // A guest that ended at once has made no heartbeat.
         let _ = fs::remove_file(folder.join(clutter));
     }
-    let results = results.and_then(|(sample, remarks, mut measures, closing)| {
-        measures.extend(power_cut::measures(trial, &closing, &survived?)?);
+    let results = results.and_then(|(sample, mut remarks, mut measures, closing)| {
+        let (of_cuts, not_survived) = power_cut::results(trial, &closing, &left?)?;
+        measures.extend(of_cuts);
+        remarks.extend(not_survived);
         Ok((sample, remarks, measures, closing))
     });
     let mut outcome = outcome(trial, folder, &end, results, run.stop);

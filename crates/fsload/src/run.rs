@@ -23,6 +23,8 @@ pub struct Run<'a> {
     /// Nothing is counted before that.
     pub ramp: Duration,
     pub length: Duration,
+    /// It is over when this is set, too.
+    pub stop: &'a AtomicBool,
     pub surroundings: &'a dyn Surroundings,
 }
 
@@ -56,7 +58,8 @@ impl Shared<'_> {
     }
 
     pub fn is_over(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || Instant::now() >= self.window.1
+        let told = self.stop.load(Ordering::Relaxed) || self.run.stop.load(Ordering::Relaxed);
+        told || Instant::now() >= self.window.1
     }
 
     /// The first failure is the trial's; it ends all threads.

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 /// The step's name in the record; one for each phase that began.
 pub const STEP: &str = "phase";
 
+/// The name of the step that says in its field `phase` which one has begun.
+pub const BEGUN: &str = "phase begun";
+
 /// How a phase went, in its step's field `went`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

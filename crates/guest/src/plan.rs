@@ -211,7 +211,18 @@ pub struct Background {
     pub sync_every_ns: Option<u64>,
     pub processes: Vec<Process>,
     pub snapshots: Option<Snapshots>,
+    /// Threads that work on many files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fsload: Option<FsloadBeside>,
     pub priority: Priority,
+}
+
+/// A load of many files that runs until it is ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FsloadBeside {
+    pub load: Fsload,
+    pub seed: Seed,
 }
 
 /// Of which all later ones are differences.
@@ -328,6 +339,8 @@ pub struct Fio {
     pub first: u32,
     /// Where it leaves its report.
     pub report: String,
+    /// What has to be there of [`POOL`]'s files, with so many bytes at least: fio makes what is missing, and says nothing.
+    pub files: Vec<ZeroFile>,
 }
 
 /// Where jobs of phases say where they are: a pipe.

@@ -7,6 +7,7 @@ use disklab_units::Bytes;
 
 use crate::error::{Error, Result};
 use crate::process::{Runner, failure};
+use crate::version::Version;
 
 /// What an environment in which git itself runs (a hook, `git bisect run`) says of another repository.
 const OF_OTHERS: [&str; 5] = [
@@ -64,6 +65,19 @@ impl Revision {
         Ok(answer(&self.repository, &["cat-file", "-e", &format!("{}:Makefile", self.commit)])?.is_some())
     }
 
+    /// Of which kernel it is, as its Makefile says; an error where it is of none.
+    pub fn version(&self) -> Result<Version> {
+        let read = |why| Error::NotASource {
+            path: self.repository.clone(),
+            why: format!("of {}, {why}", Self::short(&self.commit)),
+        };
+        if !self.has_makefile()? {
+            return Err(read("there is no Makefile".to_owned()));
+        }
+        let makefile = say(&self.repository, &["cat-file", "blob", &format!("{}:Makefile", self.commit)])?;
+        Version::of_makefile(&makefile).map_err(read)
+    }
+
     /// Of its files together.
     pub(crate) fn size(&self) -> Result<Bytes> {
         let listed = say(&self.repository, &["ls-tree", "-r", "-l", &self.commit])?;
@@ -116,8 +130,13 @@ fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
         return Ok(Some(String::from_utf8_lossy(&output.stdout).trim_end_matches('\n').to_owned()));
     }
     let said = String::from_utf8_lossy(&output.stderr);
-    let no =
-        ["not a git repository", "Needed a single revision", "Not a valid object name", "does not exist in"];
+    let no = [
+        "not a git repository",
+        "Needed a single revision",
+        "Not a valid object name",
+        "does not exist in",
+        "exists on disk, but not in",
+    ];
     if said.trim().is_empty() || no.iter().any(|no| said.contains(no)) {
         return Ok(None);
     }

@@ -1,6 +1,7 @@
 //! What became of the trials of a cell that gave no result which verdicts may rest on.
 
 use disklab_collect::Remark;
+use disklab_spec::suite::metric::SURVIVED;
 use disklab_store::Status;
 use disklab_units::prose::listed;
 
@@ -52,12 +53,13 @@ fn fate(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String
         Some(Status::Ok) => {
             let doubts = trial.remarks.iter().filter(|remark| remark.doubts());
             let doubts: Vec<String> = doubts.map(ToString::to_string).collect();
-            let is_late = |remark: &&Remark| match remark {
+            let is_bad = |remark: &&Remark| match remark {
                 Remark::NotWithin { what, .. } => metric.is_none_or(|metric| metric == what),
+                Remark::NotSurvived { .. } => metric.is_none_or(|metric| metric == SURVIVED),
                 _ => false,
             };
-            if let Some(late) = trial.remarks.iter().find(is_late) {
-                return Some((late.to_string(), true));
+            if let Some(bad) = trial.remarks.iter().find(is_bad) {
+                return Some((bad.to_string(), true));
             }
             if doubts.is_empty() {
                 return None;

@@ -16,11 +16,17 @@ pub struct Measured {
     pub spread: Spread,
     /// How many of them were given up then: they are more than that.
     pub censored: usize,
+    /// Of counts: all together, and of how many.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sum: Option<(f64, f64)>,
 }
 
 impl Measured {
-    /// The median, as far as it is known: `> 60 s`.
+    /// The median, as far as it is known: `> 60 s`. Of counts, the sum: `7 of 9 cuts`.
     pub fn median(&self) -> String {
+        if let Some((sum, of)) = self.sum {
+            return format!("{sum} of {of} {}", self.unit);
+        }
         let median = answer::value(self.spread.median, &self.unit);
         let is_least = self.censored > 0 && self.spread.median >= self.spread.max;
         if is_least { format!("> {median}") } else { median }
@@ -38,7 +44,9 @@ pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
         let found = || ok().filter_map(|outcome| outcome.measures.get(name));
         let spread = Spread::of(found().map(|measure| measure.value))?;
         let censored = found().filter(|measure| measure.censored).count();
-        Some(Measured { name: name.clone(), unit: unit.clone(), spread, censored })
+        let of: Option<f64> = found().map(|measure| measure.of).sum();
+        let sum = of.map(|of| (found().map(|measure| measure.value).sum(), of));
+        Some(Measured { name: name.clone(), unit: unit.clone(), spread, censored, sum })
     };
     names.into_iter().filter_map(spread).collect()
 }
@@ -46,4 +54,26 @@ pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
 /// Whether a group has nothing of fio's.
 pub fn has_only(group: &Group) -> bool {
     group.cells.iter().all(|cell| cell.measured.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disklab_collect::found::Measure;
+
+    #[test]
+    fn counts_are_added_up_so_that_one_trial_shows() {
+        let survived = |count: f64| Measure { of: Some(3.0), ..Measure::rate(count, "cuts") };
+        let outcome = |count: f64| {
+            let text = r#"{"trial":"x+s1","cell":{},"seed_index":1,"seed":1,"status":"ok","reason":null,"virtual_ns":null,
+                "wall_ms":0,"sample":null,"remarks":[],"raw":null}"#;
+            let mut outcome: Outcome = serde_json::from_str(text).expect("an outcome");
+            outcome.measures.insert("power cuts survived".to_owned(), survived(count));
+            outcome
+        };
+        let all = [outcome(3.0), outcome(3.0), outcome(1.0)];
+        let found = over(&all.iter().collect::<Vec<_>>());
+        // The median would be all of them.
+        assert_eq!((found[0].median().as_str(), found[0].spread.median), ("7 of 9 cuts", 3.0));
+    }
 }

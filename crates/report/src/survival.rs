@@ -1,32 +1,53 @@
 //! What came of a record's power cuts, in a sentence.
 
+use disklab_collect::found::Measure;
 use disklab_spec::suite::metric::SURVIVED;
-use disklab_store::{Record, Status};
-use disklab_units::prose::count;
+use disklab_store::{Outcome, Record, Status};
+use disklab_units::prose::{count, listed};
 
 /// Without its full stop. None: nobody cut the power.
 pub fn sentence(record: &Record) -> Option<String> {
     let outcomes: Vec<_> = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).collect();
-    let survived: Vec<usize> = outcomes
+    let cuts: Vec<(&Outcome, &Measure)> = outcomes
         .iter()
         .filter(|outcome| outcome.status == Status::Ok)
-        .filter_map(|outcome| Some(outcome.measures.get(SURVIVED)?.value as usize))
+        .filter_map(|outcome| Some((*outcome, outcome.measures.get(SURVIVED)?)))
         .collect();
-    if survived.is_empty() {
+    if cuts.is_empty() {
         return None;
     }
-    let (cuts, trials) = (count(survived.iter().sum(), "power cut"), count(survived.len(), "trial"));
+    // Records of before have only those that were survived.
+    let of = |measure: &Measure| measure.of.unwrap_or(measure.value);
+    let survived: f64 = cuts.iter().map(|(_, measure)| measure.value).sum();
+    let all: f64 = cuts.iter().map(|(_, measure)| of(measure)).sum();
+    let losers: Vec<String> = cuts
+        .iter()
+        .filter(|(_, measure)| measure.value < of(measure))
+        .map(|(outcome, _)| outcome.trial.clone())
+        .collect();
+    let (cuts, trials) = (count(all as usize, "power cut"), count(cuts.len(), "trial"));
     let failed = outcomes.iter().filter(|outcome| outcome.status == Status::Failed).count();
-    let rest = match failed {
+    let unknown = match failed {
         0 => String::new(),
-        _ => format!(
-            "; {} failed, and say what was lost: disklab show {}",
-            count(failed, "trial"),
-            record_name(record)
-        ),
+        _ => format!("; {} failed, and nothing is known of their cuts", count(failed, "trial")),
     };
-    Some(format!("After each of {cuts} in {trials}, everything that had been promised was found{rest}"))
+    if losers.is_empty() {
+        return Some(format!(
+            "After each of {cuts} in {trials}, everything that had been promised was found{unknown}"
+        ));
+    }
+    let (named, more) = losers.split_at(losers.len().min(NAMED));
+    let more = if more.is_empty() { String::new() } else { format!(" and {} more", more.len()) };
+    Some(format!(
+        "After {survived} of {cuts} in {trials}, everything that had been promised was found; not so in {}{more}: \
+         disklab show {} TRIAL says what was lost{unknown}",
+        listed(named),
+        record_name(record)
+    ))
 }
+
+/// So many trials are named.
+const NAMED: usize = 3;
 
 fn record_name(record: &Record) -> String {
     disklab_store::record::name_of(record.folder())

@@ -1,5 +1,6 @@
 //! How many trials of a record came to what.
 
+use disklab_collect::Remark;
 use disklab_store::{Record, Status};
 use serde::Serialize;
 
@@ -14,6 +15,14 @@ pub struct Tally {
     pub spared: usize,
     /// Never begun.
     pub not_run: usize,
+    /// Of those that are ok: what had been promised was not there after a power cut.
+    #[serde(skip_serializing_if = "is_none")]
+    pub lost: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 impl Tally {
@@ -28,6 +37,8 @@ impl Tally {
                 Some(Status::Spared) => &mut tally.spared,
                 None => &mut tally.not_run,
             } += 1;
+            let not_survived = |remark: &Remark| matches!(remark, Remark::NotSurvived { .. });
+            tally.lost += usize::from(outcome.is_some_and(|it| it.remarks.iter().any(not_survived)));
         }
         tally
     }
@@ -38,7 +49,7 @@ impl Tally {
 
     /// Whether nothing went wrong, and nothing is missing.
     pub fn is_whole(self) -> bool {
-        self.ok + self.spared == self.all()
+        self.ok + self.spared == self.all() && self.lost == 0
     }
 
     /// Trials that a resume would run.
@@ -57,6 +68,7 @@ impl std::fmt::Display for Tally {
             (self.interrupted, "interrupted"),
             (self.spared, "not needed"),
             (self.not_run, "not run"),
+            (self.lost, "lost what was promised"),
         ];
         others
             .iter()

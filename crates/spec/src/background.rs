@@ -23,8 +23,9 @@
 //! trial fail. `{pool}` is where the filesystem is mounted. `room = "1 GiB"` beside the summary says how much all
 //! programs write at most. `none` is the background of a suite that has nothing run beside its workload.
 //!
-//! Any workload of fio's is a background too, by its name: its jobs run from the suite's `ramp` before the measured workload
-//! until after it, on files of their own. `workload = "10r-seq"` in a background has its jobs run beside the programs.
+//! Any workload of fio's or of many files is a background too, by its name: its jobs or threads run from the suite's `ramp`
+//! before the measured workload until after it, on files of their own. `workload = "10r-seq"` in a background has its jobs run
+//! beside the programs.
 //! A table `[snapshots]` has snapshots taken and replicated: see snapshots.rs.
 //! `ioprio` and `weight` are for all that a background runs: see priority.rs.
 
@@ -33,6 +34,7 @@ use std::collections::BTreeMap;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
+use crate::fsload::Fsload;
 use crate::priority::Priority;
 use crate::read::{Table, unknown};
 use crate::snapshots::Snapshots;
@@ -156,6 +158,23 @@ impl Background {
         }
     }
 
+    /// Its workload, where it is fio's.
+    pub fn fio(&self) -> Option<&Workload> {
+        self.workload.as_ref().filter(|workload| workload.is_fio())
+    }
+
+    /// Its workload, where that is threads that work on many files.
+    pub fn fsload(&self) -> Option<&Fsload> {
+        self.workload.as_ref()?.fsload.as_ref()
+    }
+
+    /// Programs that its commands start, by name.
+    pub fn programs(&self) -> impl Iterator<Item = &String> {
+        let commands = self.processes.iter().map(|process| &process.command).chain(&self.prepare);
+        // What is prepared first can be a program too.
+        commands.filter_map(|command| command.first()).filter(|name| !name.contains('{'))
+    }
+
     /// Of all files that it needs. What a program moves is copied before it is freed, so that trees count twice.
     pub fn bytes(&self) -> Bytes {
         let trees = self.trees.map(|trees| trees.bytes().saturating_mul(2));
@@ -222,15 +241,15 @@ impl Process {
     }
 }
 
-/// A workload of fio's that runs as a background.
+/// A workload that runs as a background.
 fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
     let name: String = table.required("workload")?;
     // One that has mistakes is known.
-    let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_fio));
+    let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_endless));
     let found = loads().find(|(known, _)| **known == name);
     if found.is_none() {
         let known = loads().map(|(known, _)| known.as_str());
-        table.wrong("workload", unknown("workload of fio's", &name, known));
+        table.wrong("workload", unknown("workload that lasts", &name, known));
     }
     found.and_then(|(_, workload)| workload.clone())
 }

@@ -9,13 +9,13 @@ use toml::de::DeValue;
 
 use crate::read::{FromToml, from_string, unknown};
 
-/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `xfs-on-md-raid10`, `ext4`,
-/// `md-raid1`, `single` and so on.
+/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `btrfs-raid0-metadata-raid1`,
+/// `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Join {
     /// One btrfs over all disks, which joins them itself.
-    Btrfs(Profile),
+    Btrfs(Profiles),
     /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one disk.
     On { filesystem: Option<Filesystem>, raid: Option<Md> },
 }
@@ -36,7 +36,14 @@ pub enum Md {
     Raid10,
 }
 
-/// A btrfs profile, for data and metadata both.
+/// How one btrfs has its data and its metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Profiles {
+    pub data: Profile,
+    pub metadata: Profile,
+}
+
+/// A btrfs profile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Profile {
     Single,
@@ -57,6 +64,8 @@ struct Layout {
 
 /// Between a filesystem and what it is on.
 const ON: &str = "-on-";
+/// Between the profiles of btrfs's data and metadata, where they differ.
+const METADATA: &str = "-metadata-";
 /// One disk without anything.
 const SINGLE: &str = "single";
 
@@ -71,7 +80,12 @@ impl Join {
         let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
         let on =
             on.into_iter().filter(|&it| it != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None });
-        Profile::ALL.into_iter().map(Self::Btrfs).chain(on)
+        Profile::ALL.into_iter().map(Self::btrfs).chain(Profiles::apart().map(Self::Btrfs)).chain(on)
+    }
+
+    /// One btrfs with this profile for data and metadata both.
+    pub const fn btrfs(profile: Profile) -> Self {
+        Self::Btrfs(Profiles { data: profile, metadata: profile })
     }
 
     /// The filesystem that is mounted; none where fio opens a block device.
@@ -93,16 +107,16 @@ impl Join {
     /// Copies of each block of data, on `disks` disks.
     pub fn copies(self, disks: usize) -> u32 {
         match self {
-            Self::Btrfs(profile) => profile.layout().copies,
+            Self::Btrfs(Profiles { data, .. }) => data.layout().copies,
             Self::On { raid: Some(Md::Raid1), .. } => disks.try_into().unwrap_or(u32::MAX),
             Self::On { raid: Some(Md::Raid10), .. } => 2,
             Self::On { .. } => 1,
         }
     }
 
-    /// Whether btrfs chooses which copy a read is served from: whether a read policy has anything to do.
+    /// Whether btrfs chooses which copy a read of data is served from: whether a read policy has anything to do.
     pub fn has_read_policy(self) -> bool {
-        matches!(self, Self::Btrfs(profile) if profile.layout().copies > 1)
+        matches!(self, Self::Btrfs(Profiles { data, .. }) if data.layout().copies > 1)
     }
 
     /// The kernel options it needs, without `CONFIG_`. btrfs every guest has.
@@ -123,7 +137,9 @@ impl Join {
     /// The fewest disks it works with.
     pub fn devices_min(self) -> usize {
         match self {
-            Self::Btrfs(profile) => profile.layout().devices_min,
+            Self::Btrfs(Profiles { data, metadata }) => {
+                data.layout().devices_min.max(metadata.layout().devices_min)
+            }
             Self::On { raid: Some(_), .. } => 2,
             Self::On { raid: None, .. } => 1,
         }
@@ -140,7 +156,7 @@ impl Join {
     pub fn usable(self, disks: &[Bytes]) -> Bytes {
         let smallest = disks.iter().copied().min().unwrap_or_default();
         match self {
-            Self::Btrfs(profile) => profile.usable(disks),
+            Self::Btrfs(Profiles { data, .. }) => data.usable(disks),
             Self::On { raid: None, .. } => disks.first().copied().unwrap_or_default(),
             // Where the smaller disks end, md goes on with stripes over the larger ones.
             Self::On { raid: Some(Md::Raid0), .. } => disks.iter().copied().sum(),
@@ -183,6 +199,20 @@ impl Md {
             Self::Raid1 => "raid1",
             Self::Raid10 => "raid10",
         }
+    }
+}
+
+impl Profiles {
+    /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would have any use.
+    fn apart() -> impl Iterator<Item = Self> {
+        let of = |data: Profile| {
+            let serves = move |metadata: &Profile| {
+                let (own, others) = (metadata.layout().copies, data.layout().copies);
+                *metadata != data && own > 1 && own >= others
+            };
+            Profile::ALL.into_iter().filter(serves).map(move |metadata| Self { data, metadata })
+        };
+        Profile::ALL.into_iter().flat_map(of)
     }
 }
 
@@ -240,7 +270,12 @@ impl fmt::Display for Join {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let md = |raid: Md| format!("md-{}", raid.as_str());
         f.pad(&match self {
-            Self::Btrfs(profile) => format!("btrfs-{}", profile.as_str()),
+            Self::Btrfs(Profiles { data, metadata }) if data == metadata => {
+                format!("btrfs-{}", data.as_str())
+            }
+            Self::Btrfs(Profiles { data, metadata }) => {
+                format!("btrfs-{}{METADATA}{}", data.as_str(), metadata.as_str())
+            }
             Self::On { filesystem: None, raid: None } => SINGLE.to_owned(),
             Self::On { filesystem: None, raid: Some(raid) } => md(*raid),
             Self::On { filesystem: Some(filesystem), raid: None } => filesystem.as_str().to_owned(),
@@ -321,7 +356,21 @@ mod tests {
         assert!(!join("btrfs-on-md-raid1").has_read_policy(), "md does");
         assert!(!join("btrfs-raid0").has_read_policy(), "there is one");
         assert_eq!(join("btrfs-on-md-raid1").copies(3), 3);
-        assert_eq!(Join::all().count(), 21);
+        assert_eq!(Join::all().count(), 36);
+    }
+
+    #[test]
+    fn metadata_may_have_a_profile_of_its_own() {
+        let join: Join = "btrfs-raid0-metadata-raid1".parse().unwrap();
+        assert_eq!(join, Join::Btrfs(Profiles { data: Profile::Raid0, metadata: Profile::Raid1 }));
+        near(usable("btrfs-raid0-metadata-raid1", &[10, 10]), 20.0);
+        assert_eq!((join.copies(4), join.devices_min(), join.has_read_policy()), (1, 2, false));
+        assert_eq!("btrfs-single-metadata-raid1c3".parse::<Join>().unwrap().devices_min(), 3);
+        for word in
+            ["btrfs-raid1-metadata-raid1", "btrfs-raid1c3-metadata-raid1", "btrfs-raid1-metadata-single"]
+        {
+            assert!(word.parse::<Join>().is_err(), "{word}");
+        }
     }
 
     #[test]

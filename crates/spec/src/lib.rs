@@ -32,7 +32,7 @@ pub use array::Array;
 pub use background::Background;
 pub use cache::Cache;
 pub use device::{Device, Model};
-pub use join::{Filesystem, Join, Md, Profile};
+pub use join::{Filesystem, Join, Md, Profile, Profiles};
 pub use kernel::Kernel;
 pub use lab::Lab;
 pub use places::Places;

@@ -223,6 +223,11 @@ impl Workload {
         !self.jobs.is_empty()
     }
 
+    /// Whether it goes on for as long as it is given: it can run beside another.
+    pub fn is_endless(&self) -> bool {
+        self.is_fio() || self.fsload.is_some()
+    }
+
     /// With another number of jobs; one definition only.
     #[must_use]
     pub fn with_numjobs(&self, numjobs: u32) -> Self {

@@ -52,7 +52,7 @@ impl<'a> Metric<'a> {
             _ => "",
         };
         let better = if higher { Better::Higher } else { Better::Lower };
-        Measure { value, unit: unit.to_owned(), better, censored: false, least: None }
+        Measure { value, unit: unit.to_owned(), better, censored: false, least: None, of: None }
     }
 
     pub fn claim(&self, value: f64, part: &mut Part) {

@@ -39,7 +39,7 @@ impl Draft {
             .collect();
         // The first of equals.
         let chosen = joined.iter().rev().max_by_key(|(_, members)| members.len());
-        let guess = Join::Btrfs(Profile::Raid1);
+        let guess = Join::btrfs(Profile::Raid1);
         let (wanted, ground, chosen_disks) = if let Some((group, members)) = chosen {
             let ground = match group.join {
                 Some(_) => group.name.clone(),

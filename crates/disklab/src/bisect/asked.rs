@@ -119,11 +119,7 @@ impl Asked {
     }
 
     pub fn metric(&self, home: &Home) -> Result<Metric, Failure> {
-        if let Some(name) = &self.metric {
-            return Ok(Metric::of_name(name));
-        }
-        let suite = home.lab.suite(&self.suite)?;
-        Ok(suite.metrics.first().map_or(Metric::Iops, |name| Metric::of_name(name)))
+        self.question(home, &self.good)?.metric(self.metric.as_deref())
     }
 }
 

@@ -75,6 +75,7 @@ mod tests {
             unit: "1/s".to_owned(),
             spread: Spread { min: 1.0, median: 2.0, max: 3.0 },
             censored: 0,
+            sum: None,
         };
         let cell = |value: &str| CellRow {
             values: vec![value.to_owned()],

@@ -76,12 +76,40 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
         (&["--suite", "smoke"][..], "--cell policy=... one of"),
         (&["--suite", "smoke", "--cell", "kernel=7.3"], "kernels are what is bisected"),
         (&["--suite", "smok", "--cell", "policy=pid"], "did you mean `smoke`?"),
+        (&["--suite", "smoke", "--cell", "policy=pid", "--metric", "iopss"], "did you mean `iops`?"),
+        (
+            &["--suite", "smoke", "--cell", "policy=pid", "--metric", "find time"],
+            "there is no number `find time`",
+        ),
     ] {
         let told = bisect(here.path(), &[&ends[..], arguments].concat());
         assert_eq!((told.status, told.err.contains(expected)), (Some(2), true), "{}", told.err);
     }
     let told = bisect(here.path(), &["--good", "a", "--bad", "b", "--suite", "smoke"]);
     assert!(told.err.contains("is not the folder of a git repository"), "{}", told.err);
+    // A repository, and of no kernel, whatever lies in its folder besides.
+    let makefile = here.path().join("linux/Makefile");
+    let tree = here.path().join("linux");
+    let commit = || {
+        let twice = ["commit", "-q", "--allow-empty", "-m", "no kernel"];
+        (0..2).for_each(|_| drop(git(&tree, &twice)));
+    };
+    for (step, expected) in [
+        ("gone", "there is no Makefile"),
+        ("not committed", "there is no Makefile"),
+        ("another", "does not set VERSION"),
+    ] {
+        match step {
+            "gone" => drop(git(&tree, &["rm", "-q", "Makefile"])),
+            "not committed" => fs::write(&makefile, "all:\n").expect("room"),
+            _ => drop(git(&tree, &["add", "Makefile"])),
+        }
+        commit();
+        let smoke = ["--suite", "smoke", "--cell", "policy=pid"];
+        let told = bisect(here.path(), &[&ends[..], &smoke].concat());
+        assert_eq!((told.status, told.err.contains(expected)), (Some(2), true), "{}", told.err);
+        assert!(told.err.contains("is not a Linux kernel source"), "{}", told.err);
+    }
     let told = bisect(here.path(), &["--resume", "nothing"]);
     assert_eq!(told.status, Some(2), "{}", told.err);
     assert!(!here.path().join("records").exists());

@@ -64,7 +64,9 @@ pub fn record(here: &Path) -> PathBuf {
                 continue;
             }
             ("ssd-raid10", "devid", _) => continue,
-            ("ssd-raid10", "pid", 1) => outcome.remarks.push(Remark::FewRequests { requests: 431 }),
+            ("ssd-raid10", "pid", 1) => {
+                outcome.remarks.push(Remark::FewRequests { requests: 431, what: None });
+            }
             _ => {}
         }
         finish(&writer, id, outcome, 0);

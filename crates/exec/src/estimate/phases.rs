@@ -1,7 +1,7 @@
 //! How long phases take, roughly: what a program does is not known, and its workload can say.
 
 use disklab_spec::phases::{Act, FileJob, Phase, Phases};
-use disklab_spec::{Join, Md, Model, Profile, Trial};
+use disklab_spec::{Join, Md, Model, Profile, Profiles, Trial};
 
 /// Virtual seconds of all phases together.
 pub fn seconds(trial: &Trial, phases: &Phases) -> f64 {
@@ -73,8 +73,10 @@ fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
 /// How many disks readers keep busy: a stripe's all, of copies one each.
 fn spread(trial: &Trial, readers: u32) -> f64 {
     let one = match trial.array.join {
-        Join::Btrfs(Profile::Raid0) | Join::On { raid: Some(Md::Raid0), .. } => trial.array.devices.len(),
-        Join::Btrfs(Profile::Raid10) | Join::On { raid: Some(Md::Raid10), .. } => {
+        Join::Btrfs(Profiles { data: Profile::Raid0, .. }) | Join::On { raid: Some(Md::Raid0), .. } => {
+            trial.array.devices.len()
+        }
+        Join::Btrfs(Profiles { data: Profile::Raid10, .. }) | Join::On { raid: Some(Md::Raid10), .. } => {
             trial.array.devices.len() / 2
         }
         Join::Btrfs(_) | Join::On { .. } => 1,

@@ -41,6 +41,7 @@ fn beside(command: &[&str], trees: Option<u32>) -> Place {
         sync_every_ns: None,
         processes: vec![process],
         snapshots: None,
+        fsload: None,
         priority: Priority::default(),
     });
     place

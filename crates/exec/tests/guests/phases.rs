@@ -22,6 +22,8 @@ pub fn tests() -> Vec<Test> {
         crate::test("a_phase_fills_its_filesystem_and_says_so", a_full_filesystem),
         crate::test("system_calls_of_a_phase_take_the_time_they_are_given", system_calls_take_time),
         crate::test("phases_that_cannot_be_are_skipped_with_their_reason", phases_that_cannot_be),
+        crate::test("a_file_that_a_program_took_is_missed_before_its_phase", a_file_that_was_taken),
+        crate::test("a_remount_that_fails_names_its_phase", a_remount_that_fails),
         crate::test("a_spare_takes_the_place_of_a_disk_in_a_phase", a_spare_takes_a_place),
     ]
 }
@@ -189,6 +191,10 @@ fn a_reader_runs_beside() {
     assert!((50e3..200e3).contains(&mean) && p50 >= 49e3 && p99 >= p50, "{mean} {p50} {p99}");
     let iops = measure(&outcome, "copy reader iops");
     assert!((5_000.0..20_100.0).contains(&iops), "{iops}");
+    // 8 MiB in pieces of 1 MiB are written in a few milliseconds.
+    let said: Vec<String> = outcome.remarks.iter().map(ToString::to_string).collect();
+    let few = |it: &String| it.starts_with("copy reader p99") && it.contains(" requests is hardly more than");
+    assert!(said.iter().any(few), "{said:?}");
 }
 
 fn a_phase_that_is_given_up() {
@@ -212,6 +218,41 @@ fn a_phase_that_fails() {
     let outcome =
         one("[[phase]]\nname = \"bad\"\ncommand = [\"cat\", \"{pool}/nothing\"]\n", "constant-ext4");
     assert!(outcome.reason.unwrap().contains("nothing: No such file or directory"));
+}
+
+/// fio would make it anew, and read what nobody wrote.
+fn a_file_that_was_taken() {
+    let job = "ioengine = \"psync\"\nbs = \"64k\"\nfile = \"a\"\nfilesize = \"4 MiB\"\n";
+    let reader =
+        "[phase.reader]\nfilesize = \"4 MiB\"\nrw = \"randread\"\nbs = \"4k\"\nioengine = \"psync\"\n";
+    for (command, what, expected) in [
+        ("rm {pool}/a", "read", "phase read: `a` is not there any more"),
+        ("truncate -s 1M {pool}/a", "randwrite", "phase read: `a` has only 1 MiB of the 4 MiB"),
+        ("rm {pool}/reader", "read", "phase read: `reader` is not there any more"),
+    ] {
+        let text = format!(
+            "[[phase]]\nname = \"create\"\nrw = \"write\"\n{job}[[phase]]\nname = \"take\"\n\
+             command = [\"sh\", \"-c\", \"{command}\"]\n[[phase]]\nname = \"read\"\nrw = \"{what}\"\n{job}{reader}"
+        );
+        let outcome = one(&text, "constant-ext4");
+        let reason = outcome.reason.unwrap_or_default();
+        assert!(outcome.status == Status::Failed && reason.contains(expected), "{command}: {reason}");
+    }
+}
+
+fn a_remount_that_fails() {
+    let remount = "[[phase]]\nname = \"again\"\nremount = true\n";
+    for (command, expected) in [
+        ("umount {pool}", "phase again: unmounting /mnt/pool: "),
+        // Then it is this that is unmounted, and the filesystem is there already.
+        ("mount -t tmpfs none {pool}", "phase again: mounting /dev/vda (ext4) on /mnt/pool with "),
+    ] {
+        let take =
+            format!("[[phase]]\nname = \"take\"\ncommand = [\"sh\", \"-c\", \"{command}\"]\n{remount}");
+        let outcome = one(&take, "constant-ext4");
+        let reason = outcome.reason.unwrap_or_default();
+        assert!(outcome.status == Status::Failed && reason.contains(expected), "{command}: {reason}");
+    }
 }
 
 fn a_full_filesystem() {

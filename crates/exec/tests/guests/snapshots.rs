@@ -61,6 +61,7 @@ fn replicated(script: &str, size: Bytes) -> Place {
             keep: KEEP as u32,
             replicate_every_ns: Some(2 * EVERY + EVERY / 2),
         }),
+        fsload: None,
         priority: Priority::default(),
     });
     place.plan.unmount = true;

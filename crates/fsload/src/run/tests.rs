@@ -48,7 +48,8 @@ fn done_within(
     let folder = tempfile::tempdir().unwrap();
     layout::lay_out(load, folder.path()).unwrap();
     let ramp = Duration::from_millis(20);
-    let it = Run { load, root: folder.path(), seed: Seed(9), ramp, length, surroundings };
+    let stop = AtomicBool::new(false);
+    let it = Run { load, root: folder.path(), seed: Seed(9), ramp, length, stop: &stop, surroundings };
     let done = run(&it).unwrap();
     (folder, done)
 }
@@ -155,10 +156,37 @@ fn what_cannot_be_done_ends_the_run_with_its_reason() {
         seed: Seed(1),
         ramp: Duration::ZERO,
         length: Duration::from_secs(60),
+        stop: &AtomicBool::new(false),
         surroundings: &Nothing,
     };
     let error = run(&it).unwrap_err();
     assert!(error.starts_with("fsload: open files/0000000") && error.contains("No such file"), "{error}");
+}
+
+#[test]
+fn it_ends_when_it_is_told_to() {
+    let load = load("count = 10\nsize = \"1 KiB\"", "\"open\", \"read whole\", \"close\"");
+    let folder = tempfile::tempdir().unwrap();
+    layout::lay_out(&load, folder.path()).unwrap();
+    let stop = AtomicBool::new(false);
+    let it = Run {
+        load: &load,
+        root: folder.path(),
+        seed: Seed(1),
+        ramp: Duration::ZERO,
+        length: Duration::from_secs(600),
+        stop: &stop,
+        surroundings: &Nothing,
+    };
+    let begun = Instant::now();
+    let done = std::thread::scope(|scope| {
+        let running = scope.spawn(|| run(&it));
+        std::thread::sleep(Duration::from_millis(50));
+        stop.store(true, Ordering::Relaxed);
+        running.join().unwrap().unwrap()
+    });
+    assert!(begun.elapsed() < Duration::from_secs(300) && done.report.threads[0].loops > 0);
+    done.check(folder.path()).unwrap();
 }
 
 #[test]

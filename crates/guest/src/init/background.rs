@@ -3,7 +3,7 @@
 use super::priority::Place;
 use super::program::{self, Words};
 use super::syncing::Syncing;
-use super::{Failure, Steps, snapshots};
+use super::{Failure, Steps, fsload, snapshots};
 use crate::plan::{Background, Process, tree};
 use disklab_spec::background::TREE;
 use rustix::process::{Pid, Signal, kill_process};
@@ -20,6 +20,7 @@ const STEP: &str = "background";
 pub struct Running {
     started: Vec<Started>,
     snapshots: Option<snapshots::Running>,
+    files: Option<fsload::Running>,
     _syncing: Option<Syncing>,
 }
 
@@ -55,8 +56,9 @@ pub fn start(background: &Background, place: &Place) -> Result<Running, Failure>
     let all = background.processes.iter().enumerate();
     let started: Result<_, Failure> = all.map(|(number, process)| begin(number, process, place)).collect();
     let snapshots = background.snapshots.map(|it| snapshots::start(it, place)).transpose()?;
+    let files = background.fsload.as_ref().map(|it| fsload::start(it, place)).transpose()?;
     let every = background.sync_every_ns.map(Duration::from_nanos);
-    let running = Running { started: started?, snapshots, _syncing: every.map(Syncing::start) };
+    let running = Running { started: started?, snapshots, files, _syncing: every.map(Syncing::start) };
     std::thread::sleep(Duration::from_nanos(background.lead_ns));
     Ok(running)
 }
@@ -156,6 +158,7 @@ impl Running {
     pub fn has_ended(&self) -> bool {
         self.started.iter().any(|started| started.thread.is_finished())
             || self.snapshots.as_ref().is_some_and(snapshots::Running::has_ended)
+            || self.files.as_ref().is_some_and(fsload::Running::has_ended)
     }
 
     /// Ends what still runs, and says what there was. A failure if something had ended by itself: the measured
@@ -163,6 +166,7 @@ impl Running {
     pub fn stop(self, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
         let until = Instant::now();
         let mut result = self.snapshots.map_or(Ok(()), |snapshots| snapshots.stop(steps));
+        result = result.and(self.files.map_or(Ok(()), |files| files.stop(steps)));
         for started in &self.started {
             let mut state = locked(&started.state);
             state.stop = !started.thread.is_finished();

@@ -1,9 +1,10 @@
 //! Threads that work on many files, in a guest.
 
 use super::ground::mark;
+use super::priority::Place;
 use super::{Failure, Steps, startup};
 use crate::names;
-use crate::plan::{FSLOAD, TRIAL};
+use crate::plan::{FSLOAD, FsloadBeside, TRIAL};
 use disklab_fsload::{Done, Run, Surroundings, layout};
 use disklab_spec::fsload::Fsload;
 use disklab_units::{Nanos, Seed};
@@ -11,11 +12,17 @@ use serde_json::json;
 use std::fs;
 use std::num::NonZeroU64;
 use std::path::Path;
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// The step's name in the record.
 const STEP: &str = "fsload";
+/// That of one that ran beside what was measured.
+const BESIDE: &str = "background fsload";
+/// Longer than any trial.
+const ENDLESS: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Lays its files out.
 pub fn lay_out(load: &Fsload, steps: &mut Steps) -> Result<(), Failure> {
@@ -28,19 +35,63 @@ pub fn lay_out(load: &Fsload, steps: &mut Steps) -> Result<(), Failure> {
 /// Runs it for so long after its ramp.
 pub fn measure(load: &Fsload, seed: Seed, [ramp, length]: [Nanos; 2], notes: bool) -> Result<Done, Failure> {
     startup::settle();
-    let guest = Guest {
-        free: Mutex::new(Instant::now()),
-        operation: Duration::from_nanos(load.operation.0),
-        notes_promises: notes,
-    };
     disklab_fsload::run(&Run {
         load,
         root: Path::new(FSLOAD),
         seed,
         ramp: Duration::from_nanos(ramp.0),
         length: Duration::from_nanos(length.0),
-        surroundings: &guest,
+        stop: &AtomicBool::new(false),
+        surroundings: &Guest::of(load, notes),
     })
+}
+
+/// One that runs beside what is measured.
+pub struct Running {
+    begun: Instant,
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<Result<Done, Failure>>,
+}
+
+pub fn start(beside: &FsloadBeside, place: &Place) -> Result<Running, Failure> {
+    let FsloadBeside { load, seed } = beside.clone();
+    let (stop, place) = (Arc::new(AtomicBool::new(false)), place.clone());
+    let told = Arc::clone(&stop);
+    let work = move || {
+        place.enter().map_err(|e| format!("{BESIDE}: its I/O priority: {e}"))?;
+        disklab_fsload::run(&Run {
+            load: &load,
+            root: Path::new(FSLOAD),
+            seed,
+            ramp: Duration::ZERO,
+            length: ENDLESS,
+            stop: &told,
+            surroundings: &Guest::of(&load, false),
+        })
+    };
+    let thread = std::thread::Builder::new().spawn(work).map_err(|e| format!("{BESIDE}: a thread: {e}"))?;
+    Ok(Running { begun: Instant::now(), stop, thread })
+}
+
+impl Running {
+    /// Whether it failed.
+    pub fn has_ended(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// Has all threads end with the operation that they are at, and holds the disks against what was written.
+    pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
+        self.stop.store(true, Ordering::Relaxed);
+        let ran = self.begun.elapsed();
+        let done = self.thread.join().map_err(|_| format!("{BESIDE}: its thread failed"))??;
+        let checked = done.check(Path::new(FSLOAD))?;
+        let operations: u64 = done.report.operations.iter().map(|each| each.count).sum();
+        steps.say(&json!({
+            "step": BESIDE, "operations": operations, "ran_ns": ran.as_nanos() as u64,
+            "files_as_written": checked.files, "bytes": checked.bytes,
+        }));
+        Ok(())
+    }
 }
 
 /// Writes what was measured, and holds what the disks have against what was written.
@@ -62,6 +113,13 @@ struct Guest {
     free: Mutex<Instant>,
     operation: Duration,
     notes_promises: bool,
+}
+
+impl Guest {
+    fn of(load: &Fsload, notes_promises: bool) -> Self {
+        let operation = Duration::from_nanos(load.operation.0);
+        Self { free: Mutex::new(Instant::now()), operation, notes_promises }
+    }
 }
 
 impl Surroundings for Guest {

@@ -6,8 +6,9 @@
 use super::program::{self, Words};
 use super::{Failure, Steps, ground, startup, work};
 use crate::names;
-use crate::phases::{Account, STEP, Went};
-use crate::plan::{self, Act, GO, Phase, SAY, TRIAL};
+use crate::phases::{Account, BEGUN, STEP, Went};
+use crate::plan::{self, Act, GO, POOL, Phase, SAY, TRIAL, ZeroFile};
+use disklab_units::Bytes;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use serde_json::json;
@@ -130,7 +131,11 @@ impl Hub {
     fn carry_out(&self, phase: &Phase, account: &mut Account, steps: &mut Steps) -> Result<Went, Failure> {
         let Phase { name, what, .. } = phase;
         if let Act::Remount { .. } = what {
-            work::unmount_pool()?;
+            work::unmount_pool().map_err(|e| format!("{STEP} {name}: {e}"))?;
+        }
+        let measured = if let Act::Fio(fio) = what { Some(fio) } else { None };
+        for file in measured.iter().copied().chain(&phase.reader).flat_map(|fio| &fio.files) {
+            look_at(file).map_err(|e| format!("{STEP} {name}: {e}"))?;
         }
         let reader =
             phase.reader.as_ref().map(|fio| self.start(&fio.command, name, Who::Reader)).transpose()?;
@@ -145,6 +150,7 @@ impl Hub {
         }
         startup::settle();
         system_calls(phase.system_call_ns)?;
+        steps.say(&json!({"step": BEGUN, "phase": name}));
         ground::mark(&format!("begin {name} 0"))?;
         let begun = Instant::now();
         // As long as this is open, whoever opens it too goes on.
@@ -153,9 +159,10 @@ impl Hub {
             Act::Fio(_) => {}
             Act::Program(command) => measured = Some(self.start(command, name, Who::Measured)?),
             Act::Remount { mount, .. } => {
-                let mount = mount.clone();
+                let (mount, name) = (mount.clone(), name.clone());
                 self.beside(move |tell| {
-                    let _ = tell.send(News::Mounted(work::mount_pool(&mount)));
+                    let mounted = work::mount_pool(&mount).map_err(|e| format!("{STEP} {name}: {e}"));
+                    let _ = tell.send(News::Mounted(mounted));
                 })?;
             }
         }
@@ -300,6 +307,22 @@ impl Started<'_> {
             Ok(status) => program::failed(self.command, &self.step, status, &last_words(&said)),
             Err(error) => format!("{}: waiting for its end: {error}", self.step),
         }
+    }
+}
+
+/// A failure if a file is not what it was when the disks were prepared, or an earlier phase had made it.
+fn look_at(file: &ZeroFile) -> Result<(), Failure> {
+    let ZeroFile { name, bytes } = file;
+    match fs::metadata(Path::new(POOL).join(name)) {
+        Ok(found) if found.len() >= bytes.0 => Ok(()),
+        Ok(found) => Err(format!(
+            "`{name}` has only {} of the {bytes} that are to be used: an earlier phase has cut it",
+            Bytes(found.len())
+        )),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(format!("`{name}` is not there any more: an earlier phase has removed it"))
+        }
+        Err(error) => Err(format!("`{name}`: {error}")),
     }
 }
 

@@ -85,7 +85,11 @@ fn suite(axes: &[(&str, &[&str])], seeds: u32) -> String {
 
 /// On one of five trials, with a number of its own.
 fn remarks(number: u64) -> Vec<Remark> {
-    number.is_multiple_of(5).then_some(Remark::FewRequests { requests: 400 + number }).into_iter().collect()
+    number
+        .is_multiple_of(5)
+        .then_some(Remark::FewRequests { requests: 400 + number, what: None })
+        .into_iter()
+        .collect()
 }
 
 fn sample(shift: f64, disks: u64) -> Sample {

@@ -43,9 +43,9 @@ pub fn md(said: &str) -> Vec<Group> {
             let device = words.next().unwrap_or("?");
             let level = words.clone().find_map(|word| word.strip_prefix("level=")).unwrap_or("?");
             let join = match level {
-                "raid0" | "linear" => Some(Join::Btrfs(Profile::Raid0)),
-                "raid1" => Some(Join::Btrfs(Profile::Raid1)),
-                "raid10" => Some(Join::Btrfs(Profile::Raid10)),
+                "raid0" | "linear" => Some(Join::btrfs(Profile::Raid0)),
+                "raid1" => Some(Join::btrfs(Profile::Raid1)),
+                "raid10" => Some(Join::btrfs(Profile::Raid10)),
                 _ => None,
             };
             groups.push(Group { name: format!("md {device} ({level})"), join, paths: Vec::new() });
@@ -82,9 +82,9 @@ pub fn zfs(said: &str) -> Vec<Group> {
             _ => {}
         }
         group.join = match (mirrors, parity) {
-            (0, false) => Some(Join::Btrfs(Profile::Raid0)),
-            (1, false) => Some(Join::Btrfs(Profile::Raid1)),
-            (_, false) => Some(Join::Btrfs(Profile::Raid10)),
+            (0, false) => Some(Join::btrfs(Profile::Raid0)),
+            (1, false) => Some(Join::btrfs(Profile::Raid1)),
+            (_, false) => Some(Join::btrfs(Profile::Raid10)),
             (_, true) => None,
         };
     }

@@ -113,7 +113,7 @@ impl Suite {
             Some(format!("background `{}`: {reason}", background.name))
         });
         // What is not fio's has nothing to settle: what is to be settled runs beside it.
-        let settles = workload.is_fio() || workload.fsload.is_some();
+        let settles = workload.is_endless();
         let rotational = devices.iter().any(|device| device.model.rotational());
         Some(Trial {
             id: id(&cell, seed_index),
@@ -259,7 +259,7 @@ impl<'a> Resolved<'a> {
             }
             Axis::Background if value == NONE => {}
             Axis::Background => {
-                let loads = || lab.workloads.values().filter(|workload| workload.is_fio());
+                let loads = || lab.workloads.values().filter(|workload| workload.is_endless());
                 let known = || {
                     let loads = loads().map(|workload| workload.name.as_str());
                     names(&lab.backgrounds).chain(loads).chain([NONE])
@@ -346,7 +346,7 @@ impl<'a> Resolved<'a> {
     /// What is compared must be what something of the suite measures.
     fn check_metrics(&self, suite: &Suite, lab: &Lab, mistakes: &mut Vec<Mistake>) {
         let workloads = self.workloads.iter().map(|it| &it.thing);
-        let beside = self.backgrounds.iter().filter_map(|it| it.thing.workload.as_ref());
+        let beside = self.backgrounds.iter().filter_map(|it| it.thing.fio());
         let snapshots = self.backgrounds.iter().any(|it| it.thing.snapshots.is_some());
         let known = metric::of_workloads(workloads.chain(beside), suite.power_cut.is_some(), snapshots);
         let all = metric::of_workloads(lab.workloads.values(), true, true);
@@ -431,6 +431,27 @@ impl<'a> Resolved<'a> {
             for Named { thing: (array, devices), .. } in &self.arrays {
                 self.check_replica(name, background, (array, devices), mistakes);
             }
+            self.check_fsload(name, background, mistakes);
+        }
+    }
+
+    /// Of many files there is one account, and their threads are the first process's own.
+    fn check_fsload(&self, name: &Located<String>, background: &Background, mistakes: &mut Vec<Mistake>) {
+        let Some(_) = background.fsload() else { return };
+        if let Some(other) = self.workloads.iter().find(|it| it.thing.fsload.is_some()) {
+            let message = format!(
+                "works on many files, as workload `{}` does: one of a trial's loads can",
+                other.value()
+            );
+            mistakes.push(name.place.mistake(message));
+        }
+        if background.priority.weight.is_some()
+            || self.workloads.iter().any(|it| it.thing.priority.weight.is_some())
+        {
+            mistakes
+                .push(name.place.mistake(
+                    "works on many files, in no program of its own: a `weight` has no meaning here",
+                ));
         }
     }
 

@@ -67,6 +67,27 @@ fn a_background_is_part_of_a_trial() {
 }
 
 #[test]
+fn many_files_can_be_worked_on_beside_a_workload() {
+    let lab = lab_with(NOISE);
+    let mail = "summary = \"mail\"\n[fsload]\n[[fsload.files]]\nname = \"mail\"\ncount = 1000\nsize = \"1 MiB\"\n\
+                [[fsload.threads]]\nname = \"mail\"\nloop = [\"open\", \"read whole\", \"close\"]\n";
+    lab.write("workloads/mail.toml", mail);
+    let trials = |axes: &str| lab.trials(&lab.suite("[axes]\n", &format!("[axes]\n{axes}\n")).unwrap());
+    let all = trials("background = [\"mail\"]").unwrap();
+    let beside = all[0].background.as_ref().unwrap();
+    assert!(beside.fsload().is_some() && beside.fio().is_none());
+    assert_eq!((beside.bytes(), all[0].unfit.as_ref()), (Bytes::mib(1000), None));
+    lab.write("workloads/other.toml", mail);
+    let suite =
+        lab.suite("workload = [\"random\"]", "workload = [\"other\"]\nbackground = [\"mail\"]").unwrap();
+    let found = lab.trials(&suite).unwrap_err();
+    assert!(found.contains("works on many files, as workload `other` does"), "{found}");
+    lab.write("workloads/mail.toml", &mail.replace("[fsload]", "weight = 10\n[fsload]"));
+    let found = trials("background = [\"mail\"]").unwrap_err();
+    assert!(found.contains("a `weight` has no meaning here"), "{found}");
+}
+
+#[test]
 fn values_that_are_not_there() {
     assert_eq!(
         trials("background = [\"nois\"]").unwrap_err(),

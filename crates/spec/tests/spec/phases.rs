@@ -246,6 +246,29 @@ fn what_finds_no_place_is_told_of() {
 }
 
 #[test]
+fn programs_of_a_filesystem_are_for_that_filesystem() {
+    let lab = lab_with(&PHASES.replace("needs = [\"tar\"]", "needs = [\"btrfs\"]"));
+    lab.write("arrays/other.toml", "summary = \"ext4\"\njoin = \"ext4\"\ndevices = [\"plain\"]\n");
+    lab.write(
+        "backgrounds/scrub.toml",
+        "summary = \"scrub\"\nlead = { rotational = \"1s\", solid_state = \"1s\" }\n[[process]]\ncommand = [\"btrfs\", \"scrub\"]\n",
+    );
+    let all = trials(&lab, "", "\"pair\", \"other\"", "\"phases\"").unwrap();
+    let expected = "it runs `btrfs`, and array `other` (ext4) has no btrfs";
+    assert_eq!([0, 1].map(|at: usize| all[at].unfit.as_deref()), [None, Some(expected)]);
+    // Where it fits nowhere, it is a mistake.
+    let found = trials(&lab, "", "\"other\"", "\"phases\"").unwrap_err();
+    assert!(found.contains(expected), "{found}");
+    let times = "runtime = { rotational = \"20s\", solid_state = \"300ms\" }\nbackground = \"scrub\"";
+    let all = trials(&lab, times, "\"pair\", \"other\"", "\"random\"").unwrap();
+    assert_eq!(all[0].unfit, None);
+    assert_eq!(all[1].unfit, Some(format!("background `scrub`: {expected}")));
+    let lab = lab_with(&PHASES.replace("[\"dbench\"", "[\"mdadm\""));
+    let found = trials(&lab, "", "\"pair\"", "\"phases\"").unwrap_err();
+    assert!(found.contains("it runs `mdadm`, and array `pair` (btrfs-raid1) has no md"), "{found}");
+}
+
+#[test]
 fn jobs_are_what_commands_get() {
     let lab = lab_with(PHASES);
     let suite = "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\n[axes]\narray = [\"pair\"]\nworkload = [\"phases\"]\njobs = [1, 8]\n";

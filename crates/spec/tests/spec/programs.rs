@@ -152,9 +152,9 @@ fn mistakes_beside() {
         (
             "\"sequential\"",
             "\"sequentail\"",
-            "workload: there is no workload of fio's `sequentail`; did you mean `sequential`?",
+            "workload: there is no workload that lasts `sequentail`; did you mean `sequential`?",
         ),
-        ("\"sequential\"", "\"film\"", "there is no workload of fio's `film`"),
+        ("\"sequential\"", "\"film\"", "there is no workload that lasts `film`"),
         ("weight = 10", "weight = 0", "6:10: weight: 0 is not sensible: from 1 to 1000 is"),
         ("\"4s\"", "\"40 h\"", "process.pause: 144000 s is not sensible"),
         ("command = [\"touch\", \"{pool}/it\"]", "command = []", "prepare.command"),

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use disklab_exec::host::Place;
 use disklab_host::Disk;
-use disklab_spec::{Array, Filesystem, Join, Lab, Md, Profile};
+use disklab_spec::{Array, Filesystem, Join, Lab, Md, Profile, Profiles};
 use disklab_units::Bytes;
 use serde::Deserialize;
 
@@ -121,7 +121,8 @@ fn join(mounted: &Mounted) -> Join {
         let has = |profile: &Profile| {
             Path::new(&format!("/sys/fs/btrfs/{uuid}/allocation/data/{}", profile.as_str())).is_dir()
         };
-        return Join::Btrfs(Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single));
+        let data = Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single);
+        return Join::Btrfs(Profiles { data, metadata: data });
     }
     let level = device_name(mounted).and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
     let raid = level.and_then(|level| Md::ALL.into_iter().find(|it| it.as_str() == level.trim()));
