@@ -74,7 +74,7 @@ fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
 fn spread(trial: &Trial, readers: u32) -> f64 {
     let one = match trial.array.join {
         Join::Btrfs(Profile::Raid0) | Join::On { raid: Some(Md::Raid0), .. } => trial.array.devices.len(),
-        Join::Btrfs(Profile::Raid10) | Join::On { raid: Some(Md::Raid10), .. } => {
+        Join::Btrfs(Profile::Raid10) | Join::ZfsMirrors | Join::On { raid: Some(Md::Raid10), .. } => {
             trial.array.devices.len() / 2
         }
         Join::Btrfs(_) | Join::On { .. } => 1,
