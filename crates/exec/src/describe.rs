@@ -92,6 +92,7 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
         // Clean, whatever it is to be in the trial.
         cache_settings: stack::cache_mode(trial, Mode::Writethrough),
         raid: stack::raid(trial, true),
+        pools: stack::pools(trial, true),
         mkfs: stack::mkfs(trial),
         files: if mount.is_some() { files.collect() } else { Vec::new() },
         fsload: fsload::laid_out(trial),
@@ -140,6 +141,7 @@ pub fn plan(trial: &Trial) -> Plan {
             .flat_map(|cache| stack::cache_mode(trial, cache.mode))
             .collect(),
         raid: stack::raid(trial, false),
+        pools: stack::pools(trial, false),
         mount: stack::mount(trial),
         mount_settings: mount_settings(trial),
         replica: stack::replica(trial, false),

@@ -12,7 +12,7 @@ use disklab_collect::found::{Better, Measure, Measures};
 use disklab_fsload::promises::Promise;
 use disklab_guest::machine::Machine;
 use disklab_guest::names;
-use disklab_guest::plan::{Look, POOL, Plan};
+use disklab_guest::plan::{Look, POOL, Plan, ZFS_POOL};
 use disklab_guest::power_cut::{Wanted, images};
 use disklab_kernels::Kernel;
 use disklab_spec::power_cut::{Flushes, PowerCut as Asked};
@@ -80,21 +80,25 @@ pub fn rewrite(trial: &Trial) -> Vec<String> {
 /// What the guest after a cut does.
 fn plan(trial: &Trial, promised: u64, files: Vec<Promise>) -> Plan {
     let verify = verified(&["--rw=read", "--verify_fatal=1"]);
-    let scrub = ["btrfs", "scrub", "start", "-B", "-r", POOL].map(str::to_owned).to_vec();
-    let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
+    let scrub = match trial.array.join.filesystem() {
+        Some(Filesystem::Btrfs) => Some(words(&["btrfs", "scrub", "start", "-B", "-r", POOL])),
+        Some(Filesystem::Zfs) => Some(words(&["zpool", "scrub", "-w", ZFS_POOL])),
+        _ => None,
+    };
     Plan {
         device_settings: describe::device_settings(trial),
         raid: stack::raid(trial, false),
+        pools: stack::pools(trial, false),
         mount: stack::mount(trial),
-        look: Some(Look {
-            promised,
-            files,
-            programs: is_btrfs.then_some(scrub).into_iter().chain([verify]).collect(),
-        }),
+        look: Some(Look { promised, files, programs: scrub.into_iter().chain([verify]).collect() }),
         unmount: true,
         fsck: stack::fsck(trial),
         ..Plan::default()
     }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
 }
 
 /// The programs that look at what a trial's power cuts leave.

@@ -9,7 +9,7 @@ use crate::executor::{Events, Executor};
 use disklab_guest::heartbeat::Beat;
 use disklab_host::change::Undone;
 use disklab_kernels::{Cache, Kernel};
-use disklab_spec::Trial;
+use disklab_spec::{Join, Trial};
 use disklab_store::{Outcome, RawFolder, Status, Writer};
 use disklab_units::Nanos;
 use rustix::fs::{FlockOperation, flock};
@@ -87,7 +87,7 @@ impl Executor for Run {
         let remaining = writer.remaining();
         let trials = trials.iter().filter(|trial| remaining.contains(&trial.id));
         let summary = Mutex::new(Summary::default());
-        let trials = Self::leave_out(trials, writer, events, &summary)?;
+        let trials = self.leave_out(trials, writer, events, &summary)?;
         let makers = Makers::of(&trials)?;
         let keys: Vec<Option<String>> = trials
             .iter()
@@ -117,6 +117,7 @@ impl Executor for Run {
 impl Run {
     /// Those of the trials that can be carried out here; the others are rows with their reason.
     fn leave_out<'a>(
+        &self,
         trials: impl Iterator<Item = &'a Trial>,
         writer: &Writer,
         events: Events,
@@ -124,7 +125,8 @@ impl Run {
     ) -> Result<Vec<&'a Trial>> {
         let mut possible = Vec::new();
         for trial in trials {
-            let Some(reason) = facts::obstacle(trial) else {
+            let Some(reason) = facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
+            else {
                 possible.push(trial);
                 continue;
             };
@@ -254,6 +256,19 @@ impl Run {
         });
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err)
     }
+}
+
+/// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few kernels have it.
+fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
+    let wanted = trial.array.join == Join::ZfsMirrors && !kernel.has_option(Join::ZFS);
+    wanted.then(|| {
+        format!(
+            "Linux {} ({}) has no OpenZFS; `install/zfs-tree` puts it into a kernel's source, for `disklab kernel build \
+             --source`, and `--set kernel=...` takes that kernel",
+            kernel.version,
+            kernel.path.display()
+        )
+    })
 }
 
 impl Summary {

@@ -1,8 +1,10 @@
 //! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
 
-use disklab_guest::plan::{Cache, Mount, Raid, Replica, Setting};
+use disklab_guest::plan::{
+    Cache, Mount, Pool, Raid, Replica, Setting, ZFS_DATA, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, ZFS_REPLICA_DATA,
+};
 use disklab_spec::cache::Mode;
-use disklab_spec::{Filesystem, Join, Md, Profiles, Trial};
+use disklab_spec::{Filesystem, Join, Md, Places, Profiles, Trial};
 
 /// The block devices that the filesystem is made of.
 pub fn pool_paths(trial: &Trial) -> Vec<String> {
@@ -88,10 +90,45 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
     Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", &md]) })
 }
 
+/// Pools of OpenZFS, of the array and of its replica; `make` where there is nothing on the disks yet.
+pub fn pools(trial: &Trial, make: bool) -> Vec<Pool> {
+    let own = (trial.array.join, ZFS_POOL, 0..trial.array.devices.len());
+    let replica = trial.array.replica.as_ref().map(|it| (it.join, ZFS_REPLICA, trial.array.replica_disks()));
+    let of_zfs = [own].into_iter().chain(replica).filter(|(join, ..)| *join == Join::ZfsMirrors);
+    of_zfs.map(|(_, name, disks)| pool(name, &trial.places, disks, make)).collect()
+}
+
+/// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression. Nothing is mounted but what
+/// is asked for, nothing is noted on the host's disks.
+fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) -> Pool {
+    let disks = &places.disks[disks];
+    // A real machine has nodes of its own.
+    let folder = if places.uuid.is_some() { "/dev" } else { ZFS_NODES };
+    let start = if make {
+        let options = ["-o", "ashift=12", "-o", "cachefile=none", "-O", "compression=off", "-O", "atime=off"];
+        let node = |disk: &String| format!("{folder}/{disk}");
+        let mirror =
+            |pair: &[String]| ["mirror".to_owned()].into_iter().chain(pair.iter().map(node)).collect();
+        let mirrors = disks.chunks(2).flat_map(|pair| -> Vec<String> { mirror(pair) });
+        let create = words(&["zpool", "create", "-f"]).into_iter().chain(words(&options));
+        create.chain(words(&["-m", "none", name])).chain(mirrors).collect()
+    } else {
+        words(&["zpool", "import", "-N", "-o", "cachefile=none", "-d", folder, name])
+    };
+    let made = if places.uuid.is_some() { Vec::new() } else { disks.to_vec() };
+    Pool { disks: made, start, stop: words(&["zpool", "export", name]) }
+}
+
+/// A dataset that mount(2) takes.
+fn dataset(name: &str) -> Vec<String> {
+    words(&["zfs", "create", "-o", "mountpoint=legacy", name])
+}
+
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
         Join::Btrfs(profiles) => return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial))),
+        Join::ZfsMirrors => return Some(dataset(ZFS_DATA)),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
@@ -99,6 +136,8 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
                     &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]
                 }
                 Filesystem::Xfs => &["mkfs.xfs", "-q", "-f"],
+                // Is never on another device.
+                Filesystem::Zfs => return None,
             };
             (start, vec![device(trial)])
         }
@@ -123,11 +162,19 @@ fn mkfs_btrfs(Profiles { data, metadata }: Profiles, uuid: Option<&str>, paths: 
 
 /// The array's replica; `make` where there is nothing on its disks yet.
 pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
-    let Join::Btrfs(profiles) = trial.array.replica.as_ref()?.join else { return None };
     let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
-    let mount = mount_btrfs(&paths, trial);
-    let uuid = trial.places.uuid_of_replica();
-    Some(Replica { mkfs: make.then(|| mkfs_btrfs(profiles, uuid.as_deref(), paths)), mount })
+    match trial.array.replica.as_ref()?.join {
+        Join::Btrfs(profiles) => {
+            let mount = mount_btrfs(&paths, trial);
+            let uuid = trial.places.uuid_of_replica();
+            Some(Replica { mkfs: make.then(|| mkfs_btrfs(profiles, uuid.as_deref(), paths)), mount })
+        }
+        Join::ZfsMirrors => Some(Replica {
+            mkfs: make.then(|| dataset(ZFS_REPLICA_DATA)),
+            mount: mounted(Filesystem::Zfs, ZFS_REPLICA_DATA.to_owned(), Vec::new(), trial),
+        }),
+        Join::On { .. } => None,
+    }
 }
 
 /// The programs that make the contents of a trial's disks.
@@ -135,11 +182,13 @@ pub fn makers(trial: &Trial) -> Vec<String> {
     let cache = cache(trial, true).and_then(|cache| cache.make);
     let raid = raid(trial, true).map(|raid| raid.start);
     let replica = replica(trial, true).and_then(|replica| replica.mkfs);
-    let all = [cache, raid, mkfs(trial), replica].into_iter().flatten();
+    let pools = pools(trial, true).into_iter().map(|pool| pool.start);
+    let all = [cache, raid, mkfs(trial), replica].into_iter().flatten().chain(pools);
     let first = all.filter_map(|words| words.into_iter().next());
     // It takes the first snapshot and sends it.
     let snapshots = trial.background.as_ref().and_then(|background| background.snapshots);
-    first.chain(snapshots.map(|_| "btrfs".to_owned())).collect()
+    let program = if trial.array.join == Join::ZfsMirrors { "zfs" } else { "btrfs" };
+    first.chain(snapshots.map(|_| program.to_owned())).collect()
 }
 
 /// Looks whether the unmounted filesystem is whole, and changes nothing.
@@ -148,6 +197,8 @@ pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
         Filesystem::Btrfs => &["btrfs", "check", "--readonly", "--check-data-csum"],
         Filesystem::Ext4 => &["e2fsck", "-f", "-n"],
         Filesystem::Xfs => &["xfs_repair", "-n"],
+        // It has none; a scrub reads all of the mounted pool.
+        Filesystem::Zfs => return None,
     };
     let device = if matches!(trial.array.join, Join::Btrfs(_)) { disk_path(trial, 0) } else { device(trial) };
     Some(words(start).into_iter().chain([device]).collect())
@@ -157,6 +208,7 @@ pub fn mount(trial: &Trial) -> Option<Mount> {
     let filesystem = trial.array.join.filesystem()?;
     Some(match trial.array.join {
         Join::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
+        Join::ZfsMirrors => mounted(filesystem, ZFS_DATA.to_owned(), Vec::new(), trial),
         Join::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
     })
 }
@@ -181,4 +233,57 @@ fn mounted(filesystem: Filesystem, source: String, mut data: Vec<String>, trial:
 
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_spec::{Lab, Suite, Trial};
+    use std::path::Path;
+
+    use super::*;
+
+    /// Eight disks and eight for their replica.
+    fn trial() -> Trial {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
+        let text = "question = \"?\"\nseeds = 1\nkernel = \"newest\"\nworkload = \"8r23w-64k\"\narray = \"nas-8-zfs-mirrors\"\n\
+                    mount_options = [\"noatime\"]\nruntime = { rotational = \"1s\", solid_state = \"1s\" }\n\
+                    [axes]\nbackground = [\"snapshots-replication\"]\n";
+        Suite::of_text("zfs", "zfs", text, &[]).unwrap().trials(&lab).unwrap().swap_remove(0)
+    }
+
+    #[test]
+    fn pools_of_zfs_are_made_of_mirrors() {
+        let trial = trial();
+        let made = pools(&trial, true);
+        let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
+        let mirrors = |pairs: &[&str]| {
+            let one = |pair: &&str| format!(" mirror /dev/pool/vd{} /dev/pool/vd{}", &pair[..1], &pair[1..]);
+            pairs.iter().map(one).collect::<String>()
+        };
+        let own = format!("zpool create -f {options} disklab{}", mirrors(&["ab", "cd", "ef", "gh"]));
+        let replica =
+            format!("zpool create -f {options} disklab-replica{}", mirrors(&["ij", "kl", "mn", "op"]));
+        assert_eq!([made[0].start.join(" "), made[1].start.join(" ")], [own, replica]);
+        assert_eq!(made[0].disks, ["vda", "vdb", "vdc", "vdd", "vde", "vdf", "vdg", "vdh"]);
+        assert_eq!(made[1].stop.join(" "), "zpool export disklab-replica");
+        let found = pools(&trial, false);
+        assert_eq!(found[0].start.join(" "), "zpool import -N -o cachefile=none -d /dev/pool disklab");
+        assert_eq!(found[0].stop, made[0].stop);
+    }
+
+    #[test]
+    fn datasets_of_zfs_are_mounted_as_any_filesystem() {
+        let trial = trial();
+        assert_eq!(mkfs(&trial).unwrap().join(" "), "zfs create -o mountpoint=legacy disklab/data");
+        let mount = mount(&trial).unwrap();
+        assert_eq!((mount.source.as_str(), mount.filesystem.as_str()), ("disklab/data", "zfs"));
+        assert!(mount.noatime && mount.data.is_empty(), "{mount:?}");
+        let made = replica(&trial, true).unwrap();
+        assert_eq!(made.mkfs.unwrap().join(" "), "zfs create -o mountpoint=legacy disklab-replica/data");
+        assert_eq!(made.mount.source, "disklab-replica/data");
+        assert_eq!(replica(&trial, false).unwrap().mkfs, None);
+        assert_eq!((raid(&trial, true), fsck(&trial)), (None, None));
+        let programs: std::collections::BTreeSet<String> = makers(&trial).into_iter().collect();
+        assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["zfs", "zpool"]);
+    }
 }

@@ -24,6 +24,19 @@ pub const FSLOAD: &str = "/mnt/pool/fsload";
 /// Where a background's trees are.
 pub const TREES: &str = "/mnt/pool/trees";
 
+/// What mount(2) calls OpenZFS.
+pub const ZFS: &str = "zfs";
+/// Its pool, and that of the replica.
+pub const ZFS_POOL: &str = "disklab";
+pub const ZFS_REPLICA: &str = "disklab-replica";
+/// The dataset that is mounted on [`POOL`], and the one on [`REPLICA`].
+pub const ZFS_DATA: &str = "disklab/data";
+pub const ZFS_REPLICA_DATA: &str = "disklab-replica/data";
+/// What is made of what is sent.
+pub const ZFS_COPY: &str = "disklab-replica/data/copy";
+/// Where it finds the disks in a guest.
+pub const ZFS_NODES: &str = "/dev/pool";
+
 /// The luck of a policy that chooses by pid repeats after so many: divisible by 2, 3 and 4 copies.
 pub const PIDS: i32 = 12;
 
@@ -46,6 +59,9 @@ pub struct Plan {
     pub cache_settings: Vec<Setting>,
     /// Joins disks to one device.
     pub raid: Option<Raid>,
+    /// Pools of OpenZFS, of which the filesystem and its replica are parts.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pools: Vec<Pool>,
     /// Makes the filesystem: a program and its arguments.
     pub mkfs: Option<Vec<String>>,
     /// Mounts it on [`POOL`].
@@ -82,7 +98,7 @@ pub struct Plan {
     pub space: bool,
     /// What is measured.
     pub measure: Option<Measure>,
-    /// Unmount in the end, and end the cache: the disks are to be used again.
+    /// Unmount in the end, and end what is below: the disks are to be used again.
     pub unmount: bool,
     /// Looks at the filesystem once it is unmounted: a program and its arguments.
     pub fsck: Option<Vec<String>>,
@@ -124,6 +140,17 @@ pub struct Entries {
 #[serde(deny_unknown_fields)]
 pub struct Raid {
     /// Makes it of empty disks, or of disks where it was: a program and its arguments.
+    pub start: Vec<String>,
+    pub stop: Vec<String>,
+}
+
+/// A pool of OpenZFS.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Pool {
+    /// Disks by their names in `/dev`, which get second nodes in [`ZFS_NODES`].
+    pub disks: Vec<String>,
+    /// Makes it of empty disks, or finds it: a program and its arguments.
     pub start: Vec<String>,
     pub stop: Vec<String>,
 }

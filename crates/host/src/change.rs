@@ -25,8 +25,8 @@ pub enum Change {
     Md { uuid: String },
     /// Something is made on a disk, and marked with this.
     Made { disk: Disk, uuid: String },
-    /// A ZFS pool is made.
-    Pool { name: String },
+    /// A ZFS pool of a name that none had is made of disks.
+    Pool { name: String, disks: Vec<Disk> },
     /// A new folder, and all that a trial puts into it.
     Folder { path: PathBuf },
     /// A cgroup.
@@ -55,7 +55,7 @@ impl fmt::Display for Change {
             Self::Value { path, was } => write!(out, "{} was {was:?}", path.display()),
             Self::Md { uuid } => write!(out, "md made a device of the array {uuid}"),
             Self::Made { disk, uuid } => write!(out, "{uuid} was made on {}", disk.named.display()),
-            Self::Pool { name } => write!(out, "the pool {name} was made"),
+            Self::Pool { name, .. } => write!(out, "the pool {name} was made"),
             Self::Folder { path } => write!(out, "the folder {} was made", path.display()),
             Self::Cgroup { path } => write!(out, "the cgroup {} was made", path.display()),
             Self::Tracing { instance } => write!(out, "the tracing instance {instance} was made"),
@@ -80,9 +80,11 @@ impl Change {
                 format!("what was made on {} is unmade", disk.named.display()),
                 patiently(|| marks::remove(disk, uuid)),
             ),
-            Self::Pool { name } if is_pool(name) => {
-                (format!("the pool {name} is destroyed"), patiently(|| run(&["zpool", "destroy", "-f", name])))
-            }
+            Self::Pool { name, disks } => (
+                format!("the pool {name} is destroyed"),
+                patiently(|| if is_pool(name) { run(&["zpool", "destroy", "-f", name]) } else { Ok(()) })
+                    .and_then(|()| disks.iter().try_for_each(|disk| marks::remove_pool(disk, name))),
+            ),
             Self::Folder { path } if path.exists() => {
                 (format!("{} is removed", path.display()), remove(path, |it| fs::remove_dir_all(it)))
             }
@@ -91,7 +93,7 @@ impl Change {
                 patiently(|| remove(path, |it| fs::remove_dir(it))),
             ),
             // Nothing of it is there.
-            Self::Pool { .. } | Self::Folder { .. } | Self::Cgroup { .. } => return None,
+            Self::Folder { .. } | Self::Cgroup { .. } => return None,
             Self::Tracing { instance } => {
                 let was_there = match crate::watch::remove_instance(instance) {
                     Ok(false) => return None,
@@ -151,7 +153,8 @@ fn hex(uuid: &str) -> String {
     uuid.chars().filter(char::is_ascii_hexdigit).map(|it| it.to_ascii_lowercase()).collect()
 }
 
-fn is_pool(name: &str) -> bool {
+/// Whether there is a pool of this name, and it is imported.
+pub fn is_pool(name: &str) -> bool {
     run(&["zpool", "list", "-H", "-o", "name", name]).is_ok()
 }
 

@@ -89,13 +89,19 @@ impl Array {
         if disks > DEVICES_MAX {
             table.wrong("devices", format!("{disks} are more than a guest can have: {DEVICES_MAX}"));
         }
-        if let (Some(join @ Join::On { .. }), Some((_, cache))) = (join, &cache) {
+        if let (Some(join @ (Join::On { .. } | Join::ZfsMirrors)), Some((_, cache))) = (join, &cache) {
             cache.wrong("", format!("a cache is in front of the disks of one btrfs; `{join}` has none"));
         }
-        if let (Some(join), Some((_, replica))) = (join, &replica)
-            && join.filesystem() != Some(Filesystem::Btrfs)
-        {
-            replica.wrong("", format!("nothing could be sent to it: `{join}` is no btrfs"));
+        if let (Some(join), Some((other, table))) = (join, &replica) {
+            match join.filesystem() {
+                Some(one @ (Filesystem::Btrfs | Filesystem::Zfs)) => {
+                    if let Some(other) = other.as_ref().filter(|other| other.join.filesystem() != Some(one)) {
+                        let message = format!("`{}` cannot receive what `{join}` sends", other.join);
+                        table.wrong("join", message);
+                    }
+                }
+                _ => table.wrong("", format!("nothing could be sent to it: `{join}` has no snapshots")),
+            }
         }
         let array = Self {
             name: name.to_owned(),
@@ -145,6 +151,10 @@ pub(crate) fn largest_file(join: Join, usable: Bytes) -> Bytes {
         Some(Filesystem::Ext4 | Filesystem::Xfs) => {
             usable.saturating_sub(Bytes::mib(64)).min(usable / 10 * 9)
         }
+        // Of each disk labels and what is no whole metaslab; a 32nd of all, or 128 MiB, which it lets nobody write to.
+        Some(Filesystem::Zfs) => {
+            usable.saturating_sub(Bytes::mib(64).max(usable / 32) + Bytes::mib(128)).min(usable / 10 * 9)
+        }
     }
 }
 
@@ -182,6 +192,10 @@ pub(crate) fn check_count(table: &Table<'_, '_>, join: Join, devices: usize) {
     let min = join.devices_min();
     if devices < min {
         table.wrong("devices", format!("{join} needs at least {min} devices, here are {devices}"));
+    }
+    let step = join.devices_step();
+    if !devices.is_multiple_of(step) {
+        table.wrong("devices", format!("{join} takes {step} devices at a time, here are {devices}"));
     }
     if join.is_for_one() && devices > 1 {
         table.wrong(

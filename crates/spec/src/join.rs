@@ -9,23 +9,26 @@ use toml::de::DeValue;
 
 use crate::read::{FromToml, from_string, unknown};
 
-/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `btrfs-raid0-metadata-raid1`,
+/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `btrfs-raid0-metadata-raid1`, `zfs-mirrors`,
 /// `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single` and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Join {
     /// One btrfs over all disks, which joins them itself.
     Btrfs(Profiles),
+    /// One pool of OpenZFS over mirrors of two disks each, in their order.
+    ZfsMirrors,
     /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one disk.
     On { filesystem: Option<Filesystem>, raid: Option<Md> },
 }
 
-/// A filesystem that knows one block device.
+/// What is mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Filesystem {
     Btrfs,
     Ext4,
     Xfs,
+    Zfs,
 }
 
 /// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with two near copies.
@@ -68,19 +71,24 @@ const ON: &str = "-on-";
 const METADATA: &str = "-metadata-";
 /// One disk without anything.
 const SINGLE: &str = "single";
+const ZFS_MIRRORS: &str = "zfs-mirrors";
 
 impl Join {
     /// One bare disk, for tests.
     pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
 
+    /// The kernel option of OpenZFS, which no kernel has that is built from a package's source: a user puts it into a tree of
+    /// his own (`docs/ZFS.md`).
+    pub const ZFS: &str = "ZFS";
+
     /// All that there are. A btrfs on one disk is `btrfs-single`.
     pub fn all() -> impl Iterator<Item = Self> {
-        let filesystems = [None].into_iter().chain(Filesystem::ALL.map(Some));
+        let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
         let under = |raid| filesystems.clone().map(move |filesystem| Self::On { filesystem, raid });
         let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
         let on =
             on.into_iter().filter(|&it| it != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None });
-        Profile::ALL.into_iter().map(Self::btrfs).chain(Profiles::apart().map(Self::Btrfs)).chain(on)
+        Profile::ALL.into_iter().map(Self::btrfs).chain(Profiles::apart().map(Self::Btrfs)).chain([Self::ZfsMirrors]).chain(on)
     }
 
     /// One btrfs with this profile for data and metadata both.
@@ -92,6 +100,7 @@ impl Join {
     pub fn filesystem(self) -> Option<Filesystem> {
         match self {
             Self::Btrfs(_) => Some(Filesystem::Btrfs),
+            Self::ZfsMirrors => Some(Filesystem::Zfs),
             Self::On { filesystem, .. } => filesystem,
         }
     }
@@ -99,7 +108,7 @@ impl Join {
     /// The software RAID below it.
     pub fn raid(self) -> Option<Md> {
         match self {
-            Self::Btrfs(_) => None,
+            Self::Btrfs(_) | Self::ZfsMirrors => None,
             Self::On { raid, .. } => raid,
         }
     }
@@ -109,7 +118,7 @@ impl Join {
         match self {
             Self::Btrfs(Profiles { data, .. }) => data.layout().copies,
             Self::On { raid: Some(Md::Raid1), .. } => disks.try_into().unwrap_or(u32::MAX),
-            Self::On { raid: Some(Md::Raid10), .. } => 2,
+            Self::ZfsMirrors | Self::On { raid: Some(Md::Raid10), .. } => 2,
             Self::On { .. } => 1,
         }
     }
@@ -119,12 +128,13 @@ impl Join {
         matches!(self, Self::Btrfs(Profiles { data, .. }) if data.layout().copies > 1)
     }
 
-    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has.
+    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has; ZFS none, but for one of the user's own
+    /// ([`Self::ZFS`]).
     pub fn needs(self) -> impl Iterator<Item = &'static str> {
         let filesystem = match self.filesystem() {
             Some(Filesystem::Ext4) => Some("EXT4_FS"),
             Some(Filesystem::Xfs) => Some("XFS_FS"),
-            Some(Filesystem::Btrfs) | None => None,
+            Some(Filesystem::Btrfs | Filesystem::Zfs) | None => None,
         };
         let raid = self.raid().map(|raid| match raid {
             Md::Raid0 => "MD_RAID0",
@@ -140,9 +150,14 @@ impl Join {
             Self::Btrfs(Profiles { data, metadata }) => {
                 data.layout().devices_min.max(metadata.layout().devices_min)
             }
-            Self::On { raid: Some(_), .. } => 2,
+            Self::ZfsMirrors | Self::On { raid: Some(_), .. } => 2,
             Self::On { raid: None, .. } => 1,
         }
+    }
+
+    /// So many disks at once are added to it.
+    pub fn devices_step(self) -> usize {
+        if self == Self::ZfsMirrors { 2 } else { 1 }
     }
 
     /// Whether it takes one disk and no more.
@@ -157,6 +172,9 @@ impl Join {
         let smallest = disks.iter().copied().min().unwrap_or_default();
         match self {
             Self::Btrfs(Profiles { data, .. }) => data.usable(disks),
+            Self::ZfsMirrors => {
+                disks.chunks_exact(2).map(|pair| pair.iter().copied().min().unwrap_or_default()).sum()
+            }
             Self::On { raid: None, .. } => disks.first().copied().unwrap_or_default(),
             // Where the smaller disks end, md goes on with stripes over the larger ones.
             Self::On { raid: Some(Md::Raid0), .. } => disks.iter().copied().sum(),
@@ -167,7 +185,8 @@ impl Join {
 }
 
 impl Filesystem {
-    pub const ALL: [Self; 3] = [Self::Btrfs, Self::Ext4, Self::Xfs];
+    /// Those that can be on md.
+    pub const ON_ONE_DEVICE: [Self; 3] = [Self::Btrfs, Self::Ext4, Self::Xfs];
 
     /// As mount(8) spells it after `-t`.
     pub const fn as_str(self) -> &'static str {
@@ -175,6 +194,7 @@ impl Filesystem {
             Self::Btrfs => "btrfs",
             Self::Ext4 => "ext4",
             Self::Xfs => "xfs",
+            Self::Zfs => "zfs",
         }
     }
 
@@ -185,6 +205,8 @@ impl Filesystem {
             Self::Btrfs => Bytes::mib(128),
             Self::Ext4 => Bytes::mib(64),
             Self::Xfs => Bytes::mib(320),
+            // Its own limit is 64 MiB, of which half is kept for itself.
+            Self::Zfs => Bytes::mib(128),
         }
     }
 }
@@ -276,6 +298,7 @@ impl fmt::Display for Join {
             Self::Btrfs(Profiles { data, metadata }) => {
                 format!("btrfs-{}{METADATA}{}", data.as_str(), metadata.as_str())
             }
+            Self::ZfsMirrors => ZFS_MIRRORS.to_owned(),
             Self::On { filesystem: None, raid: None } => SINGLE.to_owned(),
             Self::On { filesystem: None, raid: Some(raid) } => md(*raid),
             Self::On { filesystem: Some(filesystem), raid: None } => filesystem.as_str().to_owned(),
@@ -347,6 +370,7 @@ mod tests {
         near(usable("md-raid0", &[10, 10, 10]), 30.0);
         near(usable("xfs-on-md-raid1", &[10, 10, 10]), 10.0);
         near(usable("ext4-on-md-raid10", &[10, 10, 10, 10]), 20.0);
+        near(usable("zfs-mirrors", &[10, 10, 10, 10]), 20.0);
     }
 
     #[test]
@@ -356,7 +380,9 @@ mod tests {
         assert!(!join("btrfs-on-md-raid1").has_read_policy(), "md does");
         assert!(!join("btrfs-raid0").has_read_policy(), "there is one");
         assert_eq!(join("btrfs-on-md-raid1").copies(3), 3);
-        assert_eq!(Join::all().count(), 36);
+        assert!(!join("zfs-mirrors").has_read_policy(), "ZFS does");
+        assert_eq!(join("zfs-mirrors").copies(8), 2);
+        assert_eq!(Join::all().count(), 37);
     }
 
     #[test]
@@ -387,6 +413,9 @@ mod tests {
         near(usable("md-raid0", &[12, 4]), 16.0);
         near(usable("md-raid1", &[12, 4]), 4.0);
         near(usable("md-raid10", &[12, 4, 4]), 6.0);
+        // Pairs in the order in which they are named.
+        near(usable("zfs-mirrors", &[12, 4, 4, 12]), 8.0);
+        near(usable("zfs-mirrors", &[12, 12, 4, 4]), 16.0);
     }
 
     proptest! {

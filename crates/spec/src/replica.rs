@@ -7,7 +7,7 @@
 //! devices = ["nas-12tb", "nas-12tb"]
 //! ```
 //!
-//! btrfs sends to btrfs only, so both are btrfs. It is there, mounted and idle, where nothing is replicated too: what
+//! btrfs sends to btrfs only, and ZFS to ZFS. It is there, mounted and idle, where nothing is replicated too: what
 //! replication costs is then not the cost of more disks.
 
 use disklab_units::Bytes;
@@ -33,15 +33,16 @@ impl Replica {
         let join = table.required::<Join>("join");
         let part = table.optional::<Bytes>("part");
         let devices = table.required_list::<String>("devices");
-        let filesystem = Filesystem::Btrfs;
+        let filesystem = join.and_then(Join::filesystem).unwrap_or(Filesystem::Btrfs);
         for device in &devices {
             array::check_device(table, catalogue, device, part, (filesystem.as_str(), filesystem.smallest()));
         }
         if let Some(join) = join {
             array::check_count(table, join, devices.len());
-            if !matches!(join, Join::Btrfs(_)) {
-                let message =
-                    format!("`{join}` cannot receive what btrfs sends: a replica is btrfs-raid1 or such");
+            if !matches!(join, Join::Btrfs(_) | Join::ZfsMirrors) {
+                let message = format!(
+                    "`{join}` cannot receive snapshots: a replica is btrfs-raid1 or such, or zfs-mirrors"
+                );
                 table.wrong("join", message);
             }
         }

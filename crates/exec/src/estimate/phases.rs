@@ -76,7 +76,9 @@ fn spread(trial: &Trial, readers: u32) -> f64 {
         Join::Btrfs(Profiles { data: Profile::Raid0, .. }) | Join::On { raid: Some(Md::Raid0), .. } => {
             trial.array.devices.len()
         }
-        Join::Btrfs(Profiles { data: Profile::Raid10, .. }) | Join::On { raid: Some(Md::Raid10), .. } => {
+        Join::Btrfs(Profiles { data: Profile::Raid10, .. })
+        | Join::ZfsMirrors
+        | Join::On { raid: Some(Md::Raid10), .. } => {
             trial.array.devices.len() / 2
         }
         Join::Btrfs(_) | Join::On { .. } => 1,

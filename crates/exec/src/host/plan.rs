@@ -85,6 +85,9 @@ pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
         mkfs: plan.mkfs.filter(|_| !at),
         mount: plan.mount.filter(|_| !at),
         raid: plan.raid.filter(|_| !at),
+        // A guest's end takes its pools away; here the next trial imports them anew.
+        unmount: plan.unmount || !at && !plan.pools.is_empty(),
+        pools: if at { Vec::new() } else { plan.pools },
         replica: plan.replica.filter(|_| !at),
         host: Some(host),
         ..plan

@@ -6,10 +6,10 @@ use crate::executor::Events;
 use crate::guest::End;
 use crate::prepared::write_json;
 use crate::run::Event;
-use crate::{estimate, evidence};
+use crate::{estimate, evidence, stack};
 use disklab_guest::names;
 use disklab_guest::plan as guest;
-use disklab_host::change::{Change, Undone};
+use disklab_host::change::{Change, Undone, is_pool};
 use disklab_host::{Disk, Journal, guard};
 use disklab_spec::{Places, Trial};
 use disklab_units::Nanos;
@@ -88,6 +88,7 @@ impl<'a> Prepared<'a> {
                     guard::may_write(disk, &permission.allow, &permission.overwrite)?;
                 }
                 let uuid = fresh_uuid()?;
+                self.note_pools(trial, disks, &mut journal)?;
                 for disk in disks {
                     journal.note(&Change::Made { disk: disk.clone(), uuid: uuid.clone() })?;
                 }
@@ -119,6 +120,18 @@ impl<'a> Prepared<'a> {
             self.carry_out(&placed, &plan)?;
         }
         self.now.iter_mut().for_each(|now| now.used = false);
+        Ok(())
+    }
+
+    /// Pools of ZFS are told by their names, which nobody else's may have.
+    fn note_pools(&self, trial: &Trial, disks: &[Disk], journal: &mut Journal) -> Result<()> {
+        let own = places(trial, &self.host.place, Some(String::new()));
+        for name in stack::pools(&own, true).iter().filter_map(|pool| pool.stop.last()) {
+            if is_pool(name) {
+                return Err(Error::PoolInTheWay { name: name.clone() });
+            }
+            journal.note(&Change::Pool { name: name.clone(), disks: disks.to_vec() })?;
+        }
         Ok(())
     }
 

@@ -83,6 +83,7 @@ fn unmake(host: &Host) -> Vec<String> {
 fn of_plan(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = settings(&plan.device_settings);
     lines.extend(plan.raid.iter().map(|raid| words(&raid.start)));
+    lines.extend(plan.pools.iter().map(|pool| words(&pool.start)));
     lines.extend(plan.mkfs.iter().map(|command| words(command)));
     lines.extend(plan.mount.iter().map(|it| mount(it, POOL)));
     if let Some(at) = plan.host.as_ref().and_then(|host| host.at.as_ref()) {
@@ -115,6 +116,7 @@ fn of_plan(plan: &Plan) -> Vec<String> {
         lines.extend(plan.mount.iter().map(|_| format!("umount {POOL}")));
         lines.extend(plan.replica.iter().map(|_| format!("umount {REPLICA}")));
     }
+    lines.extend(plan.pools.iter().map(|pool| words(&pool.stop)));
     // A trial's own is stopped when the trial is undone.
     lines.extend(plan.raid.iter().map(|raid| words(&raid.stop)));
     if plan.measure.is_some() {

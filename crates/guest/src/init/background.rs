@@ -2,6 +2,7 @@
 
 use super::priority::Place;
 use super::program::{self, Words};
+use super::snapshots::tool::Tool;
 use super::syncing::Syncing;
 use super::{Failure, Steps, fsload, snapshots};
 use crate::plan::{Background, Process, tree};
@@ -52,10 +53,10 @@ struct Ended {
 }
 
 /// Starts all programs and lets them run for the background's lead.
-pub fn start(background: &Background, place: &Place) -> Result<Running, Failure> {
+pub fn start(background: &Background, place: &Place, tool: Tool) -> Result<Running, Failure> {
     let all = background.processes.iter().enumerate();
     let started: Result<_, Failure> = all.map(|(number, process)| begin(number, process, place)).collect();
-    let snapshots = background.snapshots.map(|it| snapshots::start(it, place)).transpose()?;
+    let snapshots = background.snapshots.map(|it| snapshots::start(it, place, tool)).transpose()?;
     let files = background.fsload.as_ref().map(|it| fsload::start(it, place)).transpose()?;
     let every = background.sync_every_ns.map(Duration::from_nanos);
     let running = Running { started: started?, snapshots, files, _syncing: every.map(Syncing::start) };

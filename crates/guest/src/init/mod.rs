@@ -27,6 +27,7 @@ mod syncing;
 mod trees;
 mod witness;
 mod work;
+mod zfs;
 
 use crate::names;
 use crate::plan::{Plan, TRIAL};

@@ -1,29 +1,28 @@
-//! Snapshots of the whole filesystem, taken, replicated and deleted as scripts of users do it: by the btrfs program, one step
-//! after the other, and beside them another such script that replicates.
+//! Snapshots of the whole filesystem, taken, replicated and deleted as scripts of users do it: by the filesystem's own program,
+//! one step after the other, and beside them another such script that replicates.
 //!
-//! They are in a subvolume of their own below the filesystem's top, so that no snapshot holds the others.
+//! Those of btrfs are in a subvolume of their own below the filesystem's top, so that no snapshot holds the others.
+
+pub mod tool;
 
 use super::priority::Place;
 use super::program::{Words, not_started, prepare};
 use super::{Failure, Steps, ground};
-use crate::plan::{FirstSnapshot, POOL, REPLICA, Snapshots};
+use crate::plan::{FirstSnapshot, Snapshots};
 use crate::snapshots::{EACH, STEP, Seen, Snapshot, next};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, ExitStatus, Stdio};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
-
-const PROGRAM: &str = "btrfs";
-/// Where they are, in [`POOL`].
-const FOLDER: &str = "/mnt/pool/.snapshots";
+use tool::{Side, Tool};
 
 /// What both scripts know and do.
 struct Scripts {
     what: Snapshots,
+    tool: Tool,
     place: Place,
     begun: Instant,
     state: Mutex<State>,
@@ -50,17 +49,19 @@ pub struct Running {
     threads: Vec<JoinHandle<Result<(), Failure>>>,
 }
 
-/// The folder, and a first snapshot in it; on the replica too, where there is replication: all later ones are differences.
-pub fn lay_out(first: FirstSnapshot) -> Result<(), Failure> {
-    let scripts = Scripts::new(Snapshots::default(), &Place::default());
-    scripts.btrfs("folder", &["subvolume", "create", FOLDER])?;
+/// A place for them, and a first snapshot there; on the replica too, where there is replication: all later ones are differences.
+pub fn lay_out(first: FirstSnapshot, tool: Tool) -> Result<(), Failure> {
+    let scripts = Scripts::new(Snapshots::default(), tool, &Place::default());
+    if let Some(command) = tool.make_place() {
+        scripts.run("folder", &command)?;
+    }
     scripts.snapshot(0)?;
     if first == FirstSnapshot::Replicated { scripts.send(None, 0) } else { Ok(()) }
 }
 
 /// Starts both scripts: the first snapshot is due after the time between two.
-pub fn start(what: Snapshots, place: &Place) -> Result<Running, Failure> {
-    let scripts = Arc::new(Scripts::new(what, place));
+pub fn start(what: Snapshots, place: &Place, tool: Tool) -> Result<Running, Failure> {
+    let scripts = Arc::new(Scripts::new(what, tool, place));
     let first = Snapshot {
         number: 0,
         due_ns: 0,
@@ -108,15 +109,15 @@ impl Running {
         }
         let mut seen = Seen::of(&state.all, &state.replications, every, ran);
         if result.is_ok() {
-            seen.uncleaned = scripts.uncleaned(POOL)?;
-            result = is_there(
-                FOLDER,
+            seen.uncleaned = scripts.uncleaned(Side::Pool)?;
+            result = scripts.are_there(
+                Side::Pool,
                 &state.all.iter().filter(|it| it.deleted_ns.is_none()).map(|it| it.number).collect(),
             );
         }
         if result.is_ok() && every.1.is_some() {
-            seen.uncleaned_on_replica = scripts.uncleaned(REPLICA)?;
-            result = is_there(REPLICA, &state.on_replica);
+            seen.uncleaned_on_replica = scripts.uncleaned(Side::Replica)?;
+            result = scripts.are_there(Side::Replica, &state.on_replica);
         }
         steps.say(&json!({"step": STEP, "seen": seen}));
         result
@@ -124,9 +125,10 @@ impl Running {
 }
 
 impl Scripts {
-    fn new(what: Snapshots, place: &Place) -> Self {
+    fn new(what: Snapshots, tool: Tool, place: &Place) -> Self {
         Self {
             what,
+            tool,
             place: place.clone(),
             begun: Instant::now(),
             state: Mutex::default(),
@@ -175,7 +177,7 @@ impl Scripts {
             self.state().all.push(snapshot);
             while let Some(old) = self.oldest_to_delete() {
                 note(&format!("delete {old}"))?;
-                self.delete(FOLDER, old)?;
+                self.delete(Side::Pool, old)?;
                 note("done")?;
                 let now = self.now();
                 let mut state = self.state();
@@ -247,37 +249,48 @@ impl Scripts {
         };
         for old in old {
             note(&format!("delete {old} of the replica"))?;
-            self.delete(REPLICA, old)?;
+            self.delete(Side::Replica, old)?;
             self.state().on_replica.remove(&old);
         }
         Ok(())
     }
 
     fn snapshot(&self, number: u64) -> Result<(), Failure> {
-        self.btrfs("taking", &["subvolume", "snapshot", "-r", POOL, &format!("{FOLDER}/{number}")])
+        self.run("taking", &self.tool.take(number))
     }
 
-    fn delete(&self, folder: &str, number: u64) -> Result<(), Failure> {
-        let step = if folder == FOLDER { "deleting" } else { "deleting-replicated" };
-        self.btrfs(step, &["subvolume", "delete", &format!("{folder}/{number}")])
+    fn delete(&self, side: Side, number: u64) -> Result<(), Failure> {
+        let step = if side == Side::Pool { "deleting" } else { "deleting-replicated" };
+        self.run(step, &self.tool.delete(side, number))
     }
 
     /// How many deleted ones of a filesystem have space that was not given back yet.
-    fn uncleaned(&self, pool: &str) -> Result<u64, Failure> {
-        let words = Words::of(&format!("{STEP}-uncleaned"))?;
-        let command = command(&["subvolume", "list", "-d", pool]);
-        let status = self.start(&command, &words, None)?.wait();
-        ended(&command, &words, status)?;
-        Ok(words.read_all()?.lines().count() as u64)
+    fn uncleaned(&self, side: Side) -> Result<u64, Failure> {
+        Ok(self.tool.count(&self.said("uncleaned", &self.tool.uncleaned(side))?))
+    }
+
+    /// That a side has just those that were noted.
+    fn are_there(&self, side: Side, noted: &BTreeSet<u64>) -> Result<(), Failure> {
+        let place = self.tool.place(side);
+        let there = match self.tool.list(side) {
+            Some(command) => {
+                let said = self.said("listing", &command)?;
+                numbers(said.lines().filter_map(|name| Some(name.split_once('@')?.1)))
+            }
+            None => in_folder(place)?,
+        };
+        if there == *noted {
+            return Ok(());
+        }
+        let odd: Vec<_> = there.symmetric_difference(noted).collect();
+        Err(format!(
+            "{STEP}: {place} has not what was made and not deleted: {odd:?} are there or noted, not both"
+        ))
     }
 
     /// One program sends, another one receives.
     fn send(&self, parent: Option<u64>, number: u64) -> Result<(), Failure> {
-        let path = |number: u64| format!("{FOLDER}/{number}");
-        let (parent, snapshot) = (parent.map(path), path(number));
-        let base = parent.iter().flat_map(|parent| ["-p", parent.as_str()]);
-        let words: Vec<&str> = ["send", "-q"].into_iter().chain(base).chain([&*snapshot]).collect();
-        let (outgoing, incoming) = (command(&words), command(&["receive", "-q", REPLICA]));
+        let (outgoing, incoming) = (self.tool.send(parent, number), self.tool.receive());
         let said = Words::of(&format!("{STEP}-sending"))?;
         let heard = Words::of(&format!("{STEP}-receiving"))?;
         let mut from = self.start(&outgoing, &said, Some(Stdio::piped()))?;
@@ -292,11 +305,18 @@ impl Scripts {
         }
     }
 
-    fn btrfs(&self, step: &str, arguments: &[&str]) -> Result<(), Failure> {
+    fn run(&self, step: &str, command: &[String]) -> Result<(), Failure> {
         let words = Words::of(&format!("{STEP}-{step}"))?;
-        let command = command(arguments);
-        let status = self.start(&command, &words, None)?.wait();
-        ended(&command, &words, status)
+        let status = self.start(command, &words, None)?.wait();
+        ended(command, &words, status)
+    }
+
+    /// Runs it, for what it says.
+    fn said(&self, step: &str, command: &[String]) -> Result<String, Failure> {
+        let words = Words::of(&format!("{STEP}-{step}"))?;
+        let status = self.start(command, &words, None)?.wait();
+        ended(command, &words, status)?;
+        words.read_all()
     }
 
     fn start(&self, command: &[String], words: &Words, output: Option<Stdio>) -> Result<Child, Failure> {
@@ -322,10 +342,6 @@ impl State {
     }
 }
 
-fn command(arguments: &[&str]) -> Vec<String> {
-    std::iter::once(&PROGRAM).chain(arguments).map(|&word| word.to_owned()).collect()
-}
-
 /// A failure has all of the command, which says what was tried on what.
 fn ended(command: &[String], words: &Words, status: std::io::Result<ExitStatus>) -> Result<(), Failure> {
     let command = command.join(" ");
@@ -338,20 +354,17 @@ fn ended(command: &[String], words: &Words, status: std::io::Result<ExitStatus>)
     Err(format!("{STEP}: `{command}` failed ({status}): {last}"))
 }
 
-/// That a folder has just those that were noted.
-fn is_there(folder: &str, noted: &BTreeSet<u64>) -> Result<(), Failure> {
+/// Those that a folder has.
+fn in_folder(folder: &str) -> Result<BTreeSet<u64>, Failure> {
     let failed = |e| format!("{STEP}: {folder}: {e}");
-    let mut there = BTreeSet::new();
-    for entry in fs::read_dir(Path::new(folder)).map_err(failed)? {
-        there.extend(entry.map_err(failed)?.file_name().to_str().and_then(|name| name.parse::<u64>().ok()));
-    }
-    if there == *noted {
-        return Ok(());
-    }
-    let odd: Vec<_> = there.symmetric_difference(noted).collect();
-    Err(format!(
-        "{STEP}: {folder} has not what was made and not deleted: {odd:?} are there or noted, not both"
-    ))
+    let entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let names: Vec<_> = entries.iter().map(fs::DirEntry::file_name).collect();
+    Ok(numbers(names.iter().filter_map(|name| name.to_str())))
+}
+
+/// Other names are not of snapshots.
+fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
+    names.filter_map(|name| name.parse().ok()).collect()
 }
 
 /// A mark in the trace, to see who asked for what.

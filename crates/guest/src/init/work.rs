@@ -5,12 +5,13 @@ use super::gate::Closed;
 use super::ground::mark;
 use super::priority::Place;
 use super::program::{Program, run};
+use super::snapshots::tool::Tool;
 use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{
     Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid, setting, snapshots,
-    space, startup,
+    space, startup, zfs,
 };
 use crate::plan::{
     FSLOAD, Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
@@ -40,6 +41,7 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     if let Some(raid) = &plan.raid {
         raid::start(raid, steps)?;
     }
+    plan.pools.iter().try_for_each(|pool| zfs::start(pool, steps))?;
     if let Some(command) = &plan.mkfs {
         run(command, "mkfs", steps)?;
     }
@@ -67,7 +69,7 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     plan.prepare.iter().try_for_each(|command| run(command, "prepare", steps))?;
     if let Some(first) = plan.first_snapshot {
-        snapshots::lay_out(first)?;
+        snapshots::lay_out(first, Tool::of(plan))?;
     }
     if plan.host.is_some() && plan.measure.is_some() {
         cold(steps);
@@ -89,6 +91,9 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     if let Some(command) = &plan.fsck {
         run(command, "fsck", steps)?;
+    }
+    if plan.unmount {
+        plan.pools.iter().try_for_each(|pool| zfs::stop(pool, steps))?;
     }
     if plan.unmount
         && let Some(raid) = &plan.raid
@@ -236,7 +241,8 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let asked = plan.measure.as_ref().map(|measure| measure.priority).unwrap_or_default();
     let beside = plan.background.as_ref().map(|background| background.priority).unwrap_or_default();
     let [own, beside] = Place::of(&asked, &beside)?;
-    let running = plan.background.as_ref().map(|it| background::start(it, &beside)).transpose()?;
+    let running =
+        plan.background.as_ref().map(|it| background::start(it, &beside, Tool::of(plan))).transpose()?;
     let has_ended = running.as_ref().is_some_and(background::Running::has_ended);
     let measured = match &plan.measure {
         // Stopping it tells why.
@@ -256,7 +262,7 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 fn say_space(plan: &Plan, when: &str, steps: &mut Steps) -> Result<(), Failure> {
-    if plan.space { space::say(plan.replica.is_some(), when, steps) } else { Ok(()) }
+    if plan.space { space::say(plan, when, steps) } else { Ok(()) }
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {

@@ -220,10 +220,12 @@ impl<'a> Resolved<'a> {
         let (array, background) = (self.array(cell)?.0, self.background(cell)?);
         let snapshots = background.snapshots?;
         let why = match array.join.filesystem()? {
-            Filesystem::Btrfs if snapshots.replicate_every.is_none() || array.replica.is_some() => {
+            Filesystem::Btrfs | Filesystem::Zfs
+                if snapshots.replicate_every.is_none() || array.replica.is_some() =>
+            {
                 return None;
             }
-            Filesystem::Btrfs => "its array has no [replica]".to_owned(),
+            Filesystem::Btrfs | Filesystem::Zfs => "its array has no [replica]".to_owned(),
             other => format!("{other} has no snapshots", other = other.as_str()),
         };
         Some(format!("{} on {} is left out: {why}", background.name, array.name))
@@ -395,7 +397,7 @@ impl<'a> Resolved<'a> {
             for Named { thing: (array, devices), .. } in &self.arrays {
                 let needed = workload.file_size.saturating_mul(u64::from(workload.files()));
                 let largest = array.largest_file(devices);
-                let message = if matches!(array.join, Join::Btrfs(_)) {
+                let message = if matches!(array.join, Join::Btrfs(_) | Join::ZfsMirrors) {
                     format!(
                         "`raw` reads one device, and array `{}` has several below its filesystem",
                         array.name

@@ -116,7 +116,7 @@ fn a_file_that_the_replica_cannot_hold() {
 fn mistakes_with_a_replica() {
     assert!(
         mistakes("join = \"btrfs-single\"", "join = \"ext4\"")
-            .contains("arrays/two-pools.toml:5:8: replica.join: `ext4` cannot receive what btrfs sends"),
+            .contains("arrays/two-pools.toml:5:8: replica.join: `ext4` cannot receive snapshots"),
     );
     assert!(
         mistakes("devices = [\"turning\"]", "devices = [\"turing\"]")
@@ -130,7 +130,12 @@ fn mistakes_with_a_replica() {
         "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]",
         "join = \"xfs\"\ndevices = [\"plain\"]",
     );
-    assert!(said.contains("replica: nothing could be sent to it: `xfs` is no btrfs"), "{said}");
+    assert!(said.contains("replica: nothing could be sent to it: `xfs` has no snapshots"), "{said}");
+    let said = mistakes(
+        "join = \"btrfs-raid1\"\ndevices = [\"plain\", \"plain\"]",
+        "join = \"zfs-mirrors\"\ndevices = [\"plain\", \"plain\"]",
+    );
+    assert!(said.contains("replica.join: `btrfs-single` cannot receive what `zfs-mirrors` sends"), "{said}");
     let said = mistakes("join = \"btrfs-single\"", "joint = \"btrfs-single\"");
     assert!(said.contains("replica.joint: "), "{said}");
 }

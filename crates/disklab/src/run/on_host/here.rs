@@ -126,6 +126,9 @@ fn join(mounted: &Mounted) -> Join {
     }
     let level = device_name(mounted).and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
     let raid = level.and_then(|level| Md::ALL.into_iter().find(|it| it.as_str() == level.trim()));
-    let filesystem = Filesystem::ALL.into_iter().find(|it| it.as_str() == mounted.fstype);
+    if mounted.fstype == Filesystem::Zfs.as_str() {
+        return Join::ZfsMirrors;
+    }
+    let filesystem = Filesystem::ON_ONE_DEVICE.into_iter().find(|it| it.as_str() == mounted.fstype);
     Join::On { filesystem: Some(filesystem.unwrap_or(Filesystem::Ext4)), raid }
 }
