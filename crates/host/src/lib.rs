@@ -4,3 +4,5 @@
 //! here, and so do the verbs that only look.
 
 pub mod disk;
+pub mod environment;
+pub mod watch;
