@@ -1,6 +1,5 @@
 //! `disklab calibrate`: a disk of this machine, measured, as a device of the lab.
 
-mod guard;
 mod known;
 
 use std::path::{Path, PathBuf};
@@ -69,7 +68,7 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let known = known::of(&args.device);
     if let Some(again) = &args.write {
-        guard::check(&args.device, again, &known)?;
+        disklab_host::guard::named_twice(&args.device, again)?;
         screen.remark(&format!(
             "everything on {} ({}) is being destroyed: it was named twice",
             args.device.display(),

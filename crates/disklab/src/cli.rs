@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    array, audit, bisect, calibrate, clean, compare, completions, doctor, gate, import, kernel, list, man,
-    plan, record_startup, report, run, same, show, trace, validate, watch,
+    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, gate, import, kernel,
+    list, man, plan, record_startup, report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -63,6 +63,7 @@ enum Verb {
     Validate(validate::Args),
     Calibrate(calibrate::Args),
     Array(array::Args),
+    Devices(devices::Args),
     RecordStartup(record_startup::Args),
     Clean(clean::Args),
     Completions(completions::Args),
@@ -90,6 +91,7 @@ impl Verb {
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),
             Self::Array(args) => array::array(&args, screen),
+            Self::Devices(args) => devices::devices(&args, screen),
             Self::RecordStartup(args) => record_startup::record(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
             Self::Completions(args) => completions::completions(&args, screen),

@@ -131,6 +131,15 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<disklab_host::Error> for Failure {
+    fn from(error: disklab_host::Error) -> Self {
+        match error {
+            disklab_host::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
+            error => Self::mistaken(error),
+        }
+    }
+}
+
 impl From<disklab_exec::Error> for Failure {
     fn from(error: disklab_exec::Error) -> Self {
         match error {

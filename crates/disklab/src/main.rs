@@ -8,6 +8,7 @@ mod clean;
 mod cli;
 mod compare;
 mod completions;
+mod devices;
 mod doctor;
 mod exit;
 mod gate;

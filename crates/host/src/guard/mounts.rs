@@ -1,19 +1,65 @@
-//! What is mounted, by /proc/self/mountinfo: a line for each mount, with fields between spaces as proc(5) has them.
+//! What is mounted, by mountinfo: a line for each mount, with fields between spaces as proc(5) has them.
 
+use std::collections::BTreeSet;
 use std::fs;
 
+use super::Why;
+use crate::machine::Machine;
+use crate::sysfs;
+
 /// Where no list is, nothing is known to be free.
-pub(super) fn read() -> Result<String, String> {
+pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     let file = "/proc/self/mountinfo";
-    let text = fs::read_to_string(file).map_err(|error| {
-        format!("{file}, which tells what is mounted, cannot be read: {error}; is /proc mounted?")
+    let text = machine.text(file).map_err(|error| {
+        Why::Unknown(format!(
+            "{file}, which tells what is mounted, cannot be read: {error}; is /proc mounted?"
+        ))
     })?;
     // There is a root at least.
     if text.trim().is_empty() {
-        Err(format!("{file}, which tells what is mounted, is empty"))
+        Err(Why::Unknown(format!("{file}, which tells what is mounted, is empty")))
     } else {
         Ok(text)
     }
+}
+
+/// The list of this process, and one for each other place where mounts are apart (containers, services), as far as this user
+/// may see them.
+pub(super) fn everywhere(machine: &Machine) -> Result<Vec<String>, Why> {
+    let mut lists = vec![read(machine)?];
+    let mut seen = BTreeSet::new();
+    for process in fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten() {
+        let Ok(namespace) = fs::read_link(process.path().join("ns/mnt")) else { continue };
+        if !seen.contains(&namespace)
+            && let Ok(list) = crate::machine::text(&process.path().join("mountinfo"))
+        {
+            seen.insert(namespace);
+            lists.push(list);
+        }
+    }
+    Ok(lists)
+}
+
+/// What is mounted, and which devices it may be on.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Mounted {
+    pub number: Option<(u32, u32)>,
+    pub place: String,
+    /// Paths in /dev.
+    pub devices: Vec<String>,
+}
+
+pub(super) fn all(mountinfo: &str) -> impl Iterator<Item = Mounted> {
+    mounts(mountinfo).map(|mount| {
+        let source = unescaped(mount.source);
+        // bcachefs has all of its devices in one word; XFS and ext4 have logs elsewhere among their options.
+        let options =
+            mount.options.split(',').filter_map(|option| Some(unescaped(option.split_once('=')?.1)));
+        let mut devices: Vec<String> = source.split(':').map(str::to_owned).chain(options).collect();
+        devices.push(source);
+        devices.retain(|path| path.starts_with("/dev/"));
+        Mounted { number: sysfs::number(mount.number), place: unescaped(mount.place), devices }
+    })
 }
 
 /// Where a device is mounted, by its number, or by the name that a filesystem of several devices was mounted by.
@@ -37,6 +83,8 @@ struct Mount<'a> {
     root: &'a str,
     place: &'a str,
     source: &'a str,
+    /// The filesystem's.
+    options: &'a str,
 }
 
 fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
@@ -44,7 +92,9 @@ fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
         let (mount, filesystem) = line.split_once(" - ").unwrap_or((line, ""));
         let mut fields = mount.split(' ').skip(2);
         let (number, root, place) = (fields.next()?, fields.next()?, fields.next()?);
-        Some(Mount { number, root, place, source: filesystem.split(' ').nth(1).unwrap_or_default() })
+        let mut words = filesystem.split(' ').skip(1);
+        let (source, options) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+        Some(Mount { number, root, place, source, options })
     })
 }
 
@@ -96,7 +146,7 @@ mod tests {
 
     #[test]
     fn this_machines_list_is_read() {
-        assert!(read().unwrap().contains(" / "));
+        assert!(read(&Machine::here()).unwrap().contains(" / "));
         assert_eq!((unescaped("a\\040b\\x\\"), unescaped("")), ("a b\\x\\".to_owned(), String::new()));
     }
 }

@@ -1,0 +1,111 @@
+//! `disklab devices`: the disks of this machine, and which of them may be written. Looks only.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use disklab_host::guard::{is_free, users};
+use disklab_host::{Allow, Disk, Why, allow};
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+
+/// List this machine's disks, and which of them may be written.
+///
+/// A disk is written, and all on it destroyed, only where the allow file lists it, the command line names it, nothing uses
+/// it and it holds nothing that is known. For each disk that is not written the reason is told; for those that could be,
+/// the lines that the allow file wants. Nothing is written here.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// The list of disks that may be written, instead of ~/.config/disklab/devices.toml.
+    #[arg(long, value_name = "FILE")]
+    allow: Option<PathBuf>,
+}
+
+struct Seen {
+    disk: Disk,
+    users: Vec<String>,
+    /// Why it would not be written as things are.
+    why: Option<Why>,
+    /// For the allow file, where nothing but that is missing.
+    lines: Option<String>,
+}
+
+impl Seen {
+    fn of(disk: Disk, allow: &Allow) -> Self {
+        let users = users(&disk).unwrap_or_else(|refusal| vec![refusal.why.to_string()]);
+        let free = is_free(&disk, &[]).map_err(|refusal| refusal.why);
+        let listed = allow.permits(&disk);
+        let could_be = matches!(free, Ok(()) | Err(Why::Signature { .. }));
+        let lines = (could_be && matches!(listed, Err(Why::NotAllowed { .. }))).then(|| allow::lines(&disk));
+        Self { why: free.and(listed).err(), disk, users, lines }
+    }
+
+    fn json(&self) -> serde_json::Value {
+        let Self { disk, users, why, lines } = self;
+        json!({
+            "path": disk.named, "model": disk.model, "serial": disk.serial, "bytes": disk.bytes.0,
+            "rotational": disk.rotational, "used_by": users, "writable": why.is_none(),
+            "why_not": why.as_ref().map(ToString::to_string), "allow_lines": lines,
+        })
+    }
+}
+
+pub fn devices(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let allow = Allow::load(args.allow.as_deref())?;
+    let seen: Vec<Seen> = Disk::all()?.into_iter().map(|disk| Seen::of(disk, &allow)).collect();
+    if screen.json {
+        let devices: Vec<_> = seen.iter().map(Seen::json).collect();
+        screen.json(&json!({ "allow_file": allow.file, "devices": devices }))?;
+    } else {
+        print(screen, &allow, &seen)?;
+    }
+    Ok(Exit::Ok)
+}
+
+fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
+    let mut out = screen.out();
+    if seen.is_empty() {
+        writeln!(out, "no disks here")?;
+        return Ok(out.flush()?);
+    }
+    let columns = [
+        ("device", Side::Left),
+        ("size", Side::Right),
+        ("model", Side::Left),
+        ("serial", Side::Left),
+        ("used by", Side::Left),
+        ("written", Side::Left),
+    ];
+    let mut table = Table::new(&columns, screen.color);
+    let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+    for Seen { disk, users, why, lines } in seen {
+        let written = match (why, lines) {
+            (None, _) => "if named",
+            (_, Some(_)) => "if listed",
+            _ => "no",
+        };
+        let users = if users.is_empty() { "-".to_owned() } else { users.join(", ") };
+        table.row([
+            disk.named.display().to_string(),
+            disk.bytes.to_string(),
+            or_none(&disk.model),
+            or_none(&disk.serial),
+            users,
+            written.to_owned(),
+        ]);
+    }
+    table.print(screen, "", &mut out)?;
+    let reason = |seen: &Seen| Some(format!("{}: {}", seen.disk.named.display(), seen.why.as_ref()?));
+    let reasons: Vec<String> = seen.iter().filter_map(reason).collect();
+    if !reasons.is_empty() {
+        writeln!(out, "\n{}\n{}", screen.paint("Not written", Paint::Strong), reasons.join("\n"))?;
+    }
+    let lines: Vec<&str> = seen.iter().filter_map(|seen| seen.lines.as_deref()).collect();
+    if !lines.is_empty() {
+        let head = format!("For {}, if all on the disk may be lost", allow.file.display());
+        writeln!(out, "\n{}\n{}", screen.paint(&head, Paint::Strong), lines.join("\n").trim_end())?;
+    }
+    Ok(out.flush()?)
+}

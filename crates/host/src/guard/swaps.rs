@@ -1,0 +1,32 @@
+//! What is swap space, by /proc/swaps: a line for each, with path, kind and KiB.
+
+use std::io::{self, ErrorKind};
+
+use super::{Why, mounts};
+use crate::machine::Machine;
+
+pub(super) fn read(machine: &Machine) -> Result<String, Why> {
+    known(machine.text("/proc/swaps"))
+}
+
+/// The kernel's list of swap space. Where it knows of none it has no such list; /proc itself is there.
+pub(super) fn known(read: io::Result<String>) -> Result<String, Why> {
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),
+        other => other.map_err(|error| {
+            Why::Unknown(format!(
+                "/proc/swaps, which tells whether it is swap space, cannot be read: {error}"
+            ))
+        }),
+    }
+}
+
+/// Path and KiB of each.
+pub(super) fn listed(swaps: &str) -> impl Iterator<Item = (String, u64)> {
+    swaps.lines().skip(1).map(|line| {
+        let mut words = line.split_whitespace();
+        let path = mounts::unescaped(words.next().unwrap_or_default());
+        let kib = words.nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+        (path, kib)
+    })
+}
