@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use disklab_host::guard::{is_free, users};
+use disklab_host::guard::{is_free, used_by};
 use disklab_host::{Allow, Disk, Why, allow};
 use serde_json::json;
 
@@ -25,7 +25,7 @@ pub struct Args {
 
 struct Seen {
     disk: Disk,
-    users: Vec<String>,
+    used_by: Vec<String>,
     /// Why it would not be written as things are.
     why: Option<Why>,
     /// For the allow file, where nothing but that is missing.
@@ -34,19 +34,19 @@ struct Seen {
 
 impl Seen {
     fn of(disk: Disk, allow: &Allow) -> Self {
-        let users = users(&disk).unwrap_or_else(|refusal| vec![refusal.why.to_string()]);
+        let used_by = used_by(&disk).unwrap_or_else(|refusal| vec![refusal.why.to_string()]);
         let free = is_free(&disk, &[]).map_err(|refusal| refusal.why);
         let listed = allow.permits(&disk);
         let could_be = matches!(free, Ok(()) | Err(Why::Signature { .. }));
         let lines = (could_be && matches!(listed, Err(Why::NotAllowed { .. }))).then(|| allow::lines(&disk));
-        Self { why: free.and(listed).err(), disk, users, lines }
+        Self { why: free.and(listed).err(), disk, used_by, lines }
     }
 
     fn json(&self) -> serde_json::Value {
-        let Self { disk, users, why, lines } = self;
+        let Self { disk, used_by, why, lines } = self;
         json!({
             "path": disk.named, "model": disk.model, "serial": disk.serial, "bytes": disk.bytes.0,
-            "rotational": disk.rotational, "used_by": users, "writable": why.is_none(),
+            "rotational": disk.rotational, "used_by": used_by, "writable": why.is_none(),
             "why_not": why.as_ref().map(ToString::to_string), "allow_lines": lines,
         })
     }
@@ -80,19 +80,19 @@ fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
     ];
     let mut table = Table::new(&columns, screen.color);
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
-    for Seen { disk, users, why, lines } in seen {
+    for Seen { disk, used_by, why, lines } in seen {
         let written = match (why, lines) {
             (None, _) => "if named",
             (_, Some(_)) => "if listed",
             _ => "no",
         };
-        let users = if users.is_empty() { "-".to_owned() } else { users.join(", ") };
+        let used_by = if used_by.is_empty() { "-".to_owned() } else { used_by.join(", ") };
         table.row([
             disk.named.display().to_string(),
             disk.bytes.to_string(),
             or_none(&disk.model),
             or_none(&disk.serial),
-            users,
+            used_by,
             written.to_owned(),
         ]);
     }

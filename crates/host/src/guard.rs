@@ -61,25 +61,25 @@ pub fn apart(disks: &[Disk]) -> Result<(), Refusal> {
 }
 
 /// What uses a disk, or shares it: mounts, swap, partitions and what is made of it.
-pub fn users(disk: &Disk) -> Result<Vec<String>, Refusal> {
-    users_on(&Machine::here(), disk).map_err(|why| Refusal { device: disk.named.clone(), why })
+pub fn used_by(disk: &Disk) -> Result<Vec<String>, Refusal> {
+    used_by_on(&Machine::here(), disk).map_err(|why| Refusal { device: disk.named.clone(), why })
 }
 
-fn users_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
+fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
     let tree = Tree::read(machine)?;
-    let uses = uses::read(machine)?;
+    let all = uses::read(machine)?;
     let how = |number: (u32, u32)| {
-        let how: BTreeSet<String> =
-            uses.iter().filter(|found| found.number == number).map(|found| uses::words(&found.how)).collect();
+        let of_it = all.iter().filter(|found| found.number == number);
+        let how: BTreeSet<String> = of_it.map(|found| uses::words(&found.how)).collect();
         how.into_iter().collect::<Vec<String>>().join(", ")
     };
-    let own = how(disk.number);
-    let mut users: Vec<String> = Some(own).filter(|own| !own.is_empty()).into_iter().collect();
+    let mut used_by = vec![how(disk.number)];
+    used_by.retain(|own| !own.is_empty());
     for name in tree.relatives(&disk.name)? {
         let how = tree.number(name).map(how).unwrap_or_default();
-        users.push(if how.is_empty() { name.to_owned() } else { format!("{name} ({how})") });
+        used_by.push(if how.is_empty() { name.to_owned() } else { format!("{name} ({how})") });
     }
-    Ok(users)
+    Ok(used_by)
 }
 
 /// The kernel's last word: it opens a disk for one alone (`O_EXCL`), and refuses what is mounted, by whomever, or a part of
@@ -184,9 +184,10 @@ fn contents(file: &File, path: &Path) -> io::Result<Result<Option<String>, Why>>
 }
 
 fn apart_on(machine: &Machine, disks: &[Disk]) -> Result<(), Refusal> {
+    let Some(first) = disks.first() else { return Ok(()) };
+    let tree = Tree::read(machine).map_err(|why| Refusal { device: first.named.clone(), why })?;
     for (at, disk) in disks.iter().enumerate() {
         let refusal = |why| Refusal { device: disk.named.clone(), why };
-        let tree = Tree::read(machine).map_err(refusal)?;
         let relatives = tree.relatives(&disk.name).map_err(refusal)?;
         for other in &disks[..at] {
             if other.number == disk.number {

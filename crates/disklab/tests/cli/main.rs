@@ -3,6 +3,7 @@
 mod bisecting;
 mod calibrating;
 mod comparing;
+mod devices;
 mod fixture;
 mod guests;
 mod importing;

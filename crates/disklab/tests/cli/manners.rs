@@ -9,8 +9,8 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::{disklab, done, fixture, run};
 
-const VERBS: [&str; 10] =
-    ["doctor", "kernel", "list", "plan", "run", "show", "same", "clean", "completions", "man"];
+const VERBS: [&str; 11] =
+    ["doctor", "kernel", "list", "plan", "run", "show", "same", "devices", "clean", "completions", "man"];
 
 #[test]
 fn every_verb_has_help_and_a_page() {

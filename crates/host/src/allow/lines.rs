@@ -12,13 +12,11 @@ use crate::disk::{Disk, number_of};
 pub fn lines(disk: &Disk) -> String {
     let path = lasting(disk, Path::new("/dev/disk/by-id")).unwrap_or_else(|| disk.named.clone());
     let quoted = |text: &str| Value::from(text).to_string();
-    let mut lines = format!("[[device]]\npath = {}\n", quoted(&path.to_string_lossy()));
-    lines += &format!("serial = {}\n", quoted(disk.serial.as_deref().unwrap_or(NONE)));
-    if disk.serial.is_none() {
-        lines += &format!("size = \"{}\"\n", disk.bytes.0);
-    }
-    let note = format!("{}, {}", disk.model.as_deref().unwrap_or("no model known"), disk.bytes);
-    lines + &format!("note = {}\n", quoted(&note))
+    let serial = quoted(disk.serial.as_deref().unwrap_or(NONE));
+    let size = if disk.serial.is_none() { format!("size = \"{}\"\n", disk.bytes.0) } else { String::new() };
+    let note = quoted(&format!("{}, {}", disk.model.as_deref().unwrap_or("no model known"), disk.bytes));
+    let path = quoted(&path.to_string_lossy());
+    format!("[[device]]\npath = {path}\nserial = {serial}\n{size}note = {note}\n")
 }
 
 /// Names by model and serial say more to people than those by a number of the world's.

@@ -139,7 +139,7 @@ fn no_permission_is_told() {
     }
     let place = tempfile::tempdir().unwrap();
     fs::create_dir(place.path().join("shut")).unwrap();
-    let mode = std::os::unix::fs::PermissionsExt::from_mode(0);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o000);
     fs::set_permissions(place.path().join("shut"), mode).unwrap();
     let error = Disk::find(&place.path().join("shut/disk")).unwrap_err();
     assert!(matches!(error, Error::NoPermission(_)), "{error}");

@@ -2,9 +2,10 @@
 //! databases use whole disks so.
 
 use std::fs;
-use std::os::unix::fs::FileTypeExt;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{OFlags, major, minor};
 
@@ -12,8 +13,24 @@ use super::Why;
 use crate::disk::Disk;
 use crate::machine::{self, Machine};
 
+/// Programs that look in passing, as losetup does, are gone when they are looked for again.
+const AGAIN: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
+
 /// That nobody else has it open for writing, as far as this user may know.
 pub(super) fn none(machine: &Machine, disk: &Disk) -> Result<(), Why> {
+    let mut found = all(machine, disk);
+    for pause in AGAIN {
+        if found.is_empty() {
+            return Ok(());
+        }
+        thread::sleep(pause);
+        found = all(machine, disk);
+    }
+    if found.is_empty() { Ok(()) } else { Err(Why::Open(found)) }
+}
+
+fn all(machine: &Machine, disk: &Disk) -> Vec<String> {
     let mut found = Vec::new();
     let own = std::process::id().to_string();
     for process in fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten() {
@@ -23,7 +40,7 @@ pub(super) fn none(machine: &Machine, disk: &Disk) -> Result<(), Why> {
             found.push(format!("{} (process {pid})", name.trim()));
         }
     }
-    if found.is_empty() { Ok(()) } else { Err(Why::Open(found)) }
+    found
 }
 
 /// Of other users' processes, and of those that have ended, nothing is known.

@@ -185,12 +185,12 @@ fn no_two_are_one_disk() {
 #[test]
 fn who_uses_a_disk_is_told() {
     let fake = Fake::new();
-    let users = |name: &str, number| users_on(&fake.machine(), &disk(&fake, name, number)).unwrap();
-    assert_eq!(users("sdb", (8, 16)), Vec::<String>::new());
-    assert_eq!(users("vda", (254, 0)), ["mounted at /"]);
+    let used_by = |name: &str, number| used_by_on(&fake.machine(), &disk(&fake, name, number)).unwrap();
+    assert_eq!(used_by("sdb", (8, 16)), Vec::<String>::new());
+    assert_eq!(used_by("vda", (254, 0)), ["mounted at /"]);
     fake.part("sdb", "sdb1", "8:17");
     fake.disk("md0", "9:0");
     fake.holds("md0", "sdb/sdb1");
     fake.mounts("29 27 9:0 / /srv rw - ext4 /dev/md0 rw\n30 27 9:0 /a /a rw - ext4 /dev/md0 rw\n");
-    assert_eq!(users("sdb", (8, 16)), ["md0 (mounted at /a, mounted at /srv)", "sdb1"]);
+    assert_eq!(used_by("sdb", (8, 16)), ["md0 (mounted at /a, mounted at /srv)", "sdb1"]);
 }

@@ -3,10 +3,15 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// One test at a time: who looks for a free device has those of others open for a moment.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// A folder of a test's own, for the files behind its devices.
 pub struct Lab {
     place: tempfile::TempDir,
+    _alone: MutexGuard<'static, ()>,
 }
 
 /// It is detached when it is dropped.
@@ -25,7 +30,8 @@ impl Lab {
             println!("skipped: only root makes loop devices");
             return None;
         }
-        Some(Self { place: tempfile::tempdir().unwrap() })
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+        Some(Self { place: tempfile::tempdir().unwrap(), _alone: alone })
     }
 
     pub fn path(&self, name: &str) -> PathBuf {
@@ -40,22 +46,11 @@ impl Lab {
     }
 
     pub fn disk(&self, name: &str, mib: u64) -> Option<Loop> {
-        self.attach(&[], &self.file(name, mib))
+        attach(&[], &self.file(name, mib))
     }
 
     pub fn read_only(&self, name: &str, mib: u64) -> Option<Loop> {
-        self.attach(&["--read-only"], &self.file(name, mib))
-    }
-
-    pub fn attach(&self, options: &[&str], file: &Path) -> Option<Loop> {
-        let said = Command::new("losetup").args(["--find", "--show"]).args(options).arg(file).output();
-        match said {
-            Ok(said) if said.status.success() => {
-                Some(Loop { path: PathBuf::from(String::from_utf8(said.stdout).unwrap().trim()) })
-            }
-            Ok(said) => skip("losetup", &String::from_utf8_lossy(&said.stderr)),
-            Err(error) => skip("losetup", &error.to_string()),
-        }
+        attach(&["--read-only"], &self.file(name, mib))
     }
 
     pub fn mount(&self, device: &Path) -> Option<Mount> {
@@ -63,6 +58,17 @@ impl Lab {
         fs::create_dir_all(&path).unwrap();
         let path = path.canonicalize().unwrap();
         run("mount", &[device.to_str().unwrap()], &path).then_some(Mount { path })
+    }
+}
+
+pub fn attach(options: &[&str], file: &Path) -> Option<Loop> {
+    let said = Command::new("losetup").args(["--find", "--show"]).args(options).arg(file).output();
+    match said {
+        Ok(said) if said.status.success() => {
+            Some(Loop { path: PathBuf::from(String::from_utf8(said.stdout).unwrap().trim()) })
+        }
+        Ok(said) => skip("losetup", &String::from_utf8_lossy(&said.stderr)),
+        Err(error) => skip("losetup", &error.to_string()),
     }
 }
 
