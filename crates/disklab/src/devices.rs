@@ -97,8 +97,10 @@ fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
         ]);
     }
     table.print(screen, "", &mut out)?;
+    // That one is not listed is said by its lines.
+    let told = |seen: &&Seen| !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })));
     let reason = |seen: &Seen| Some(format!("{}: {}", seen.disk.named.display(), seen.why.as_ref()?));
-    let reasons: Vec<String> = seen.iter().filter_map(reason).collect();
+    let reasons: Vec<String> = seen.iter().filter(told).filter_map(reason).collect();
     if !reasons.is_empty() {
         writeln!(out, "\n{}\n{}", screen.paint("Not written", Paint::Strong), reasons.join("\n"))?;
     }

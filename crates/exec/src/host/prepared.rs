@@ -86,6 +86,8 @@ impl<'a> Prepared<'a> {
             Place::Disks { disks, permission } => {
                 for disk in disks {
                     guard::may_write(disk, &permission.allow, &permission.overwrite)?;
+                    // The kernel has the last word.
+                    drop(guard::hold(disk)?);
                 }
                 let uuid = fresh_uuid()?;
                 self.note_pools(trial, disks, &mut journal)?;
