@@ -1,5 +1,6 @@
 //! No bytes whatever make a parser panic, and what it accepts can be joined and written.
 
+use disklab_collect::integrity::Clock;
 use disklab_collect::sample::{Asked, Sample, join};
 use disklab_collect::{Remark, closing, digest, fio};
 use disklab_units::Nanos;
@@ -51,6 +52,7 @@ fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
         return false;
     };
     let asked = Asked {
+        clock: Clock::Virtual,
         in_flight: Some(u32::MAX),
         direct: true,
         alone: true,

@@ -1,5 +1,6 @@
 //! Samples joined from real reports of fio and closing records made to agree or disagree with them.
 
+use disklab_collect::integrity::Clock;
 use disklab_collect::closing::{Closing, Device, Phase};
 use disklab_collect::fio::{self, Fio};
 use disklab_collect::sample::{Asked, LatencyKind, Sample, join};
@@ -61,6 +62,7 @@ fn agreeing(in_flight: u32) -> (Fio, Asked) {
     read.iops = f64::from(in_flight) * 1e9 / read.lat.mean_ns;
     read.bw_bytes = (read.iops * 4096.0) as u64;
     let asked = Asked {
+        clock: Clock::Virtual,
         in_flight: Some(in_flight),
         direct: true,
         alone: true,
@@ -104,6 +106,7 @@ fn what_arrives_at_the_disks_is_told() {
 fn reads_and_writes_are_apart_and_make_the_whole() {
     let fio = report("randrw-grouped");
     let asked = Asked {
+        clock: Clock::Virtual,
         in_flight: None,
         direct: false,
         alone: true,
@@ -165,6 +168,7 @@ fn disks_that_did_less_than_fio_are_noticed() {
     let mut writes = report("randrw-grouped");
     writes.jobs[0].read = fio::Direction::default();
     let asked = Asked {
+        clock: Clock::Virtual,
         in_flight: None,
         direct: true,
         alone: true,
@@ -181,6 +185,7 @@ fn disks_that_did_less_than_fio_are_noticed() {
 #[test]
 fn failures_void_the_sample() {
     let asked = Asked {
+        clock: Clock::Virtual,
         in_flight: Some(1),
         direct: true,
         alone: true,
@@ -226,6 +231,7 @@ fn odd_counts_are_remarked_on() {
 #[test]
 fn histograms_of_jobs_and_directions_are_added_up() {
     let asked = Asked {
+        clock: Clock::Virtual,
         in_flight: None,
         direct: true,
         alone: true,

@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, gate, import, kernel,
-    list, man, plan, record_startup, report, run, same, show, trace, validate, watch,
+    list, man, plan, predict, record_startup, report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -60,6 +60,7 @@ enum Verb {
     Import(import::Args),
     Audit(audit::Args),
     Same(same::Args),
+    Predict(predict::Args),
     Validate(validate::Args),
     Calibrate(calibrate::Args),
     Array(array::Args),
@@ -88,6 +89,7 @@ impl Verb {
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
+            Self::Predict(args) => predict::predict(&args, screen),
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),
             Self::Array(args) => array::array(&args, screen),

@@ -19,6 +19,7 @@ mod limits;
 mod list;
 mod man;
 mod plan;
+mod predict;
 mod question;
 mod record_startup;
 mod records;

@@ -277,6 +277,7 @@ impl Ending {
         match (self.fresh.is_empty(), self.stopped) {
             (true, true) => "; interrupted".to_owned(),
             (true, false) => "; there was nothing left to run".to_owned(),
+            _ if record.manifest().on_host.is_some() => format!("; in {}", words::wall(self.took)),
             _ => format!("; {} of virtual time in {}", words::virtual_time(time), words::wall(self.took)),
         }
     }

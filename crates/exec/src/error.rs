@@ -16,7 +16,7 @@ pub enum Error {
     Tool { program: String, cause: io::Error },
     #[error("the disk library is not at {}; build it with `cargo build --release`, or reinstall", .0.display())]
     NoLibrary(PathBuf),
-    #[error("disks could not be prepared for {array}: {reason}; the guest's output is kept in {}", kept.display())]
+    #[error("disks could not be prepared for {array}: {reason}; the output is kept in {}", kept.display())]
     Prepare { array: String, reason: String, kept: PathBuf },
     #[error("{}: it is no longer the disk that the run began with; nothing more was written to it", disk.display())]
     OtherDisk { disk: PathBuf },

@@ -20,9 +20,18 @@ use crate::tally::Tally;
 const IMPORTED: &str = "Imported results: what they are valid for is not known here; `disklab audit` says what of them \
                         cannot be true.";
 
+/// Of real disks.
+const ON_HOST: &str = "Disks of a machine, in its own time: what else the machine did is in the numbers, the disks were in one state \
+                       of many, and the same run again gives other numbers. Each trial's environment.json has what was seen.";
+
 /// What a record's numbers do not say.
 pub fn validity(record: &Record) -> &'static str {
-    if record.manifest().imported.is_some() { IMPORTED } else { limits::together() }
+    let manifest = record.manifest();
+    match (&manifest.imported, &manifest.on_host) {
+        (Some(_), _) => IMPORTED,
+        (None, Some(_)) => ON_HOST,
+        (None, None) => limits::together(),
+    }
 }
 
 /// Which kernels, and which fio.

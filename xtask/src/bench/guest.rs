@@ -78,7 +78,7 @@ impl Place {
         ensure!(
             matches!(end, End::Exited(_)) && finished.contains("\"status\":\"exit status: 0\""),
             "the guest failed: {:?}; {finished}",
-            evidence::judge(folder.path(), &end).err()
+            evidence::judge(folder.path(), &end, evidence::Who::Guest).err()
         );
         Ok(took)
     }

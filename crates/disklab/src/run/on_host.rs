@@ -203,6 +203,12 @@ fn on_disks(lab: &Lab, arrays: &[String], disks: &[Disk]) -> Lab {
     let mut lab = lab.clone();
     let names: Vec<String> = disks.iter().map(name_of).collect();
     lab.devices.extend(disks.iter().map(|disk| (name_of(disk), device(disk, disk.bytes))));
+    made_of(&lab, arrays, &names)
+}
+
+/// The lab with arrays whose disks have these names, in the order of a trial's.
+pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
+    let mut lab = lab.clone();
     for name in arrays {
         let Some(array) = lab.arrays.get_mut(name) else { continue };
         let mut names = names.iter().cloned();

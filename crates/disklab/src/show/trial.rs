@@ -44,7 +44,7 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         return screen.json(&as_json(validity(record), outcome, raw.as_deref(), left.as_ref(), &changed));
     }
     let mut out = screen.out();
-    head(outcome, screen, &mut out)?;
+    head(outcome, record.manifest().on_host.is_some(), screen, &mut out)?;
     if let Some(sample) = &outcome.sample {
         numbers(sample, screen, &mut out)?;
         if let Some(raw) = &raw {
@@ -106,7 +106,7 @@ fn section(title: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Fail
     Ok(writeln!(out, "{}", screen.paint(title, Paint::Strong))?)
 }
 
-fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+fn head(outcome: &Outcome, on_host: bool, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let paint = if outcome.status == Status::Ok { Paint::Good } else { Paint::Bad };
     let status = screen.paint(&outcome.status.to_string(), paint);
     writeln!(out, "{} {status}", screen.paint(&outcome.trial, Paint::Strong))?;
@@ -121,6 +121,9 @@ fn head(outcome: &Outcome, screen: &Screen, out: &mut dyn Write) -> Result<(), F
     }
     writeln!(out, "seed: s{}, {}", outcome.seed_index, outcome.seed)?;
     let wall = words::wall(Duration::from_millis(outcome.wall_ms));
+    if on_host {
+        return say(&format!("time: {wall} on this machine"), screen, out);
+    }
     let time = match outcome.virtual_ns {
         Some(time) => format!("{time} of virtual time from the guest's boot to its end"),
         None => "none in the guest, whose clock never moved".to_owned(),

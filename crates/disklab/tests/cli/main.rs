@@ -6,6 +6,7 @@ mod comparing;
 mod devices;
 mod fixture;
 mod guests;
+mod host_in_guest;
 mod importing;
 mod input;
 mod loops;

@@ -75,6 +75,7 @@ fn stacks_and_schedulers_are_measured_and_everything_is_given_back() {
     let done = run(here.path(), &asked);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
+    assert!(done.out.contains("Disks of a machine, in its own time") && !done.out.contains("virtual time"), "{}", done.out);
     let outcomes = outcomes(&here.path().join("a"));
     assert_eq!(outcomes.len(), 4);
     for outcome in outcomes {

@@ -113,9 +113,9 @@ fn discards_and_write_zeroes_are_told_apart() {
     let Some(disks) = loops(1, 64) else { return };
     let folder = tempfile::tempdir().unwrap();
     let run = |flags: &[&str]| {
-        let discard =
-            Command::new("blkdiscard").args(flags).args(["-f", "-o", "1M", "-l", "2M", &disks[0].path]);
-        assert!({ discard }.status().unwrap().success());
+        let mut discard = Command::new("blkdiscard");
+        discard.args(flags).args(["-f", "-o", "1M", "-l", "2M", &disks[0].path]);
+        assert!(discard.status().unwrap().success());
     };
     let (closing, _) = watched(&disks, true, folder.path(), || {
         run(&[]);

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 use disklab_spec::Suite;
 use disklab_spec::suite::Span;
 use disklab_store::Record;
+use disklab_store::manifest::HostDisk;
 use disklab_store::record::name_of;
 use disklab_units::prose::count;
 
@@ -109,8 +110,16 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
     facts
 }
 
-/// Of what the modelled disks of each array are models; `None` where the disks were somebody's.
+/// Of what the modelled disks of each array are models, or which disks of a machine they were; `None` where they were somebody's.
 fn disks(record: &Record) -> Option<String> {
+    if let Some(on) = &record.manifest().on_host {
+        let disk = |disk: &HostDisk| {
+            let model = disk.model.as_deref().unwrap_or("no model known");
+            format!("{} ({model}, {})", disk.named.display(), disk.bytes)
+        };
+        let at = on.at.iter().map(|path| format!("at {}", path.display()));
+        return Some(at.chain(on.disks.iter().map(disk)).collect::<Vec<_>>().join(", "));
+    }
     let mut arrays: Vec<(&str, Vec<&str>)> = Vec::new();
     for outcome in record.lines() {
         let array = outcome.cell.value("array").unwrap_or_default();
@@ -143,10 +152,11 @@ fn measured(record: &Record) -> Option<String> {
         return None;
     }
     let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok()?;
+    let time = if manifest.on_host.is_some() { "the machine's own time" } else { "virtual time" };
     let Some(Span { rotational, solid_state }) = suite.runtime else {
-        return Some("until programs have started, or all phases are done; in virtual time".to_owned());
+        return Some(format!("until programs have started, or all phases are done; in {time}"));
     };
-    Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in virtual time"))
+    Some(format!("for {rotational} on disks that turn, for {solid_state} on others; in {time}"))
 }
 
 fn conditions(source: &Source) -> Markup {

@@ -1,0 +1,203 @@
+//! `disklab predict`: how far virtual time may be believed for a machine. The suite of a record from real disks runs on models of
+//! them, and each cell's prediction is held against what was measured.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use disklab_collect::Spread;
+use disklab_exec::Executor;
+use disklab_exec::run::Event;
+use disklab_report::merge::{CellRow, Numbers, Report};
+use disklab_spec::Lab;
+use disklab_store::{Record, Retry};
+use disklab_units::prose::digits;
+use serde::Serialize;
+
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::plan::Jobs;
+use crate::question::Question;
+use crate::run::manifest::{self, By};
+use crate::run::progress::Progress;
+use crate::run::{on_host, ready};
+use crate::screen::{Paint, Screen};
+use crate::table::{Side, Table};
+use crate::{records, signals, words};
+
+/// Run the suite of a record from real disks on models of them, and compare.
+///
+/// The models are devices of the lab, such as `disklab calibrate` makes of those disks. Each cell's prediction is told beside what was
+/// measured, with its error; the predictions are a record of their own.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A record of `run --on host --devices`, by its name in ./records or by its path.
+    run: String,
+
+    /// The lab's devices that stand for its disks, in their order; one stands for all.
+    #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required = true)]
+    devices: Vec<String>,
+
+    #[command(flatten)]
+    jobs: Jobs,
+
+    /// The folder of the predictions' record [default: ./records/<RUN>-predicted]. One that exists is continued.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// A number of a cell, in both.
+#[derive(Debug, Serialize)]
+struct Row {
+    cell: String,
+    metric: &'static str,
+    measured: f64,
+    predicted: f64,
+    /// By which part of the measured one the predicted one is more, or less.
+    error: f64,
+    #[serde(skip)]
+    shown: [String; 2],
+}
+
+pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let folder = records::find(&args.run)?;
+    let measured = Record::open(&folder)?;
+    let home = Home::open()?;
+    let lab = on_models(&home.lab, &measured, &args.devices)?;
+    let question = Question::recorded(&lab, &folder, &measured.manifest().suite)?;
+    let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
+    let manifest = manifest::describe(&home, &question, &By::Guests(&run))?;
+    let name = format!("{}-predicted", records::name_of(&folder));
+    let out = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
+    let writer = if out.exists() {
+        Record::resume(&out, &manifest, Retry::Nothing)?.0
+    } else {
+        Record::create_at(&out, &manifest)?
+    };
+    let progress = Progress::new(screen, &question.trials, &writer.remaining(), run.jobs, None);
+    let events = &|event: Event| progress.event(&event);
+    let done = run.carry_out(&question.trials, &writer, events);
+    progress.end();
+    drop(writer);
+    done?;
+    if run.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        let message = format!("interrupted; to continue: disklab predict {} --out {}", args.run, out.display());
+        return Err(Failure::Said { exit: Exit::Interrupted, message });
+    }
+    let predicted = Record::open(&out)?;
+    let (rows, lacking) = held_against(&measured, &predicted);
+    tell(&rows, &lacking, &out, screen)?;
+    Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
+}
+
+/// The lab, where the record's arrays are made of models.
+fn on_models(lab: &Lab, record: &Record, devices: &[String]) -> Result<Lab, Failure> {
+    let manifest = record.manifest();
+    let on = manifest.on_host.as_ref().filter(|on| on.at.is_none()).ok_or_else(|| {
+        Failure::mistaken(
+            "predict: this record is not of disks of a machine (run --on host --devices): there is nothing to predict",
+        )
+    })?;
+    if let Some(unknown) = devices.iter().find(|name| !lab.devices.contains_key(*name)) {
+        return Err(Failure::mistaken(format!(
+            "--devices: the lab has no device `{unknown}`; `disklab calibrate` makes one of a disk, `disklab list devices` lists them"
+        )));
+    }
+    let models: Vec<String> = match (devices.len(), on.disks.len()) {
+        (1, disks) => vec![devices[0].clone(); disks],
+        (named, disks) if named == disks => devices.to_vec(),
+        (named, disks) => {
+            return Err(Failure::mistaken(format!(
+                "--devices: {} for {}: name one for each, in their order, or one for all",
+                words::count(named, "device"),
+                words::count(disks, "disk")
+            )));
+        }
+    };
+    let arrays = on_host::arrays(&manifest.suite.set).unwrap_or_default();
+    Ok(on_host::made_of(lab, &arrays, &models))
+}
+
+/// And the cells that have numbers on one side only.
+fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>) {
+    let (measured, predicted) = (Report::of(measured), Report::of(predicted));
+    let (mut rows, mut lacking) = (Vec::new(), Vec::new());
+    for group in &measured.groups {
+        for cell in &group.cells {
+            let name = name_of(&group.head.0, cell);
+            let same = |other: &&CellRow| name_of(&group.head.0, other) == name;
+            let groups = predicted.groups.iter().filter(|other| other.head == group.head);
+            let other = groups.flat_map(|group| &group.cells).find(same);
+            match (&cell.measured, other.and_then(|other| other.measured.as_ref())) {
+                (Some(one), Some(other)) => rows.extend(compared(&name, &one.all, &other.all)),
+                _ => lacking.push(name),
+            }
+        }
+    }
+    (rows, lacking)
+}
+
+fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
+    let values = head.iter().map(|(_, value)| value.as_str()).chain(cell.values.iter().map(String::as_str));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+fn compared<'a>(cell: &'a str, measured: &'a Numbers, predicted: &'a Numbers) -> impl Iterator<Item = Row> + 'a {
+    let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
+    let count = |value: f64| digits(value);
+    let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
+    let told: [(&'static str, Option<(Spread, Spread)>, &dyn Fn(f64) -> String); 4] = [
+        ("IOPS", Some((measured.iops, predicted.iops)), &count),
+        ("mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
+        ("p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
+        ("p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
+    ];
+    let row = |(metric, pair, show): (&'static str, Option<(Spread, Spread)>, &dyn Fn(f64) -> String)| {
+        let (one, other) = pair.map(|(one, other)| (one.median, other.median))?;
+        let shown = [show(one), show(other)];
+        (one > 0.0).then(|| Row {
+            cell: cell.to_owned(),
+            metric,
+            measured: one,
+            predicted: other,
+            error: other / one - 1.0,
+            shown,
+        })
+    };
+    told.into_iter().filter_map(row).collect::<Vec<_>>().into_iter()
+}
+
+fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result<(), Failure> {
+    let worst = rows.iter().map(|row| row.error.abs()).fold(0.0, f64::max);
+    let mut errors: Vec<f64> = rows.iter().filter(|row| row.metric == "IOPS").map(|row| row.error.abs()).collect();
+    errors.sort_by(f64::total_cmp);
+    let middle = errors.get(errors.len() / 2).copied();
+    if screen.json {
+        return Ok(screen.json(&serde_json::json!({
+            "record": out, "cells": rows, "without_numbers": lacking, "worst_error": worst, "median_error_of_iops": middle,
+        }))?);
+    }
+    let heads = [("cell", Side::Left), ("", Side::Left), ("measured", Side::Right), ("predicted", Side::Right), ("error", Side::Right)];
+    let mut table = Table::new(&heads, screen.color);
+    let mut last = "";
+    for row in rows {
+        let cell = if row.cell == last { "" } else { row.cell.as_str() };
+        let [measured, predicted] = row.shown.clone();
+        table.row([cell.to_owned(), row.metric.to_owned(), measured, predicted, format!("{:+.1} %", row.error * 100.0)]);
+        last = &row.cell;
+    }
+    let mut to = screen.out();
+    table.print(screen, "", &mut to)?;
+    for cell in lacking {
+        writeln!(to, "without numbers on one side: {cell}")?;
+    }
+    if let Some(middle) = middle {
+        let sentence = format!(
+            "IOPS are predicted to {:.1} % in the middle of the cells, the worst number of all to {:.1} %.",
+            middle * 100.0,
+            worst * 100.0
+        );
+        writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
+    }
+    writeln!(to, "Medians over seeds. The predictions: {}", out.display())?;
+    Ok(to.flush()?)
+}

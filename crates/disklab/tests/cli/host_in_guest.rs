@@ -1,0 +1,145 @@
+//! The host executor in a guest, on modelled disks in virtual time: what it measures is what the kernel executor measures of
+//! the same trial, where md is as well.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use disklab_exec::evidence::{self, Who};
+use disklab_exec::guest::Guest;
+use disklab_exec::Installation;
+use disklab_guest::machine::{Machine, MachineDisk};
+use disklab_guest::names;
+use disklab_guest::plan::{Measure, Measured, Plan};
+use disklab_kernels::{Btrfs, Cache, Share, find};
+use disklab_spec::priority::Priority;
+use disklab_spec::{Lab, Suite, Trial};
+use disklab_store::{Outcome, Record, Status};
+use disklab_units::{Bytes, Nanos, Seed};
+
+use crate::{HOME, guests};
+
+const SUITE: &str = r#"
+question = "Does the host executor do what the kernel executor does?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "100ms", solid_state = "100ms" }
+[axes]
+array = ["ARRAY"]
+workload = ["smoke-randread"]
+scheduler = ["mq-deadline"]
+"#;
+
+#[test]
+fn it_measures_what_the_kernel_executor_measures() {
+    alike("constant-raid1", "[axes]", "[axes]\npolicy = [\"round-robin:4k\"]", 0.01);
+}
+
+#[test]
+fn of_md_too() {
+    alike("nvme-md-raid1-ext4", "", "", 0.05);
+}
+
+/// Numbers of a trial, by both executors, are within this part of each other.
+fn alike(array: &str, from: &str, to: &str, within: f64) {
+    let Some(here) = guests::place() else { return };
+    let text = SUITE.replace("ARRAY", array);
+    let text = if from.is_empty() { text } else { text.replacen(from, to, 1) };
+    fs::write(here.path().join("mine.toml"), &text).expect("a file");
+    let run = crate::run(here.path(), &["run", "mine.toml", "--out", "kernel"]);
+    assert_eq!(run.status, Some(0), "{}{}", run.out, run.err);
+    let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
+    let trials = Suite::of_text("mine", "mine.toml", &text, &[]).and_then(|suite| suite.trials(&lab)).expect("trials");
+    let guest = tempfile::tempdir().expect("a folder");
+    in_guest(guest.path(), &trials[0], &text);
+    let [by_kernel, by_host] =
+        [here.path().join("kernel"), guest.path().join("record")].map(|record| only(&record));
+    let [kernel, host] =
+        [&by_kernel, &by_host].map(|outcome| outcome.sample.clone().unwrap_or_else(|| panic!("{:?}", outcome.reason)));
+    assert_eq!(by_host.status, Status::Ok, "{:?}", by_host.reason);
+    assert_eq!((&by_kernel.trial, &by_kernel.cell), (&by_host.trial, &by_host.cell));
+    let near = |what: &str, one: f64, other: f64| {
+        assert!((one / other - 1.0).abs() <= within, "{what}: kernel {one}, host {other}");
+    };
+    near("IOPS", kernel.iops, host.iops);
+    near("mean latency", kernel.lat_mean_ns, host.lat_mean_ns);
+    near("p50", kernel.p50_ns.expect("p50").0 as f64, host.p50_ns.expect("p50").0 as f64);
+    assert_eq!(kernel.devices.len(), host.devices.len());
+    for (kernel, host) in kernel.devices.iter().zip(&host.devices) {
+        assert_eq!(kernel.name, host.name);
+        near("reads", kernel.reads as f64, host.reads as f64);
+        near("busy", kernel.utilisation, host.utilisation);
+        near("depth", kernel.depth_mean.expect("a depth"), host.depth_mean.expect("a depth"));
+    }
+    let raw = guest.path().join("record").join(by_host.raw.expect("raw output"));
+    assert!(disklab_trace::find(&raw).is_some(), "the kernel's events are a trace: {:?}", by_host.remarks);
+}
+
+fn only(record: &Path) -> Outcome {
+    let record = Record::open(record).expect("a record");
+    let outcomes = record.outcomes();
+    assert_eq!(outcomes.len(), 1);
+    outcomes[0].1.expect("it has run").clone()
+}
+
+/// `disklab run --on host` as what a guest with the trial's disks measures.
+fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
+    let program = env!("CARGO_BIN_EXE_disklab");
+    let found = Installation::find().expect("the disk library beside the tests");
+    let installation = Installation { init: program.into(), ..found };
+    fs::write(folder.join("mine.toml"), suite).expect("a file");
+    let disk = |(number, device): (usize, &disklab_spec::Device)| MachineDisk {
+        device: device.name.clone(),
+        bytes: device.used,
+        size: device.bytes,
+        model: device.model.clone(),
+        image: format!("{number}.img"),
+    };
+    let disks: Vec<MachineDisk> = trial.devices.iter().enumerate().map(disk).collect();
+    let allowed = |name: &String, disk: &MachineDisk| {
+        format!("[[device]]\npath = \"/dev/{name}\"\nserial = \"none\"\nsize = \"{}\"\n", disk.bytes.0)
+    };
+    let allow: String = trial.places.disks.iter().zip(&disks).map(|(name, disk)| allowed(name, disk)).collect();
+    fs::write(folder.join("devices.toml"), allow).expect("a file");
+    for path in [folder.to_owned(), folder.join("devices.toml")] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("chmod");
+    }
+    let names: Vec<String> = trial.places.disks.iter().map(|name| format!("/dev/{name}")).collect();
+    let home = format!("DISKLAB_HOME={HOME}");
+    let command = [
+        "env", &home, "DISKLAB_STATE=/mnt/trial/state", program, "run", "/mnt/trial/mine.toml", "--on", "host", "--devices",
+        &names.join(","), "--allow", "/mnt/trial/devices.toml", "--out", "/mnt/trial/record", "--rest", "0 s",
+    ];
+    let what = Measured::Program { command: command.map(str::to_owned).to_vec(), gate: None };
+    let phase = "measure".to_owned();
+    let measure = Measure { what, phase, ramp_ns: 0, sync_every_ns: None, priority: Priority::default() };
+    let plan = Plan { measure: Some(measure), ..Plan::default() };
+    let machine = Machine {
+        build: disklab_guest::BUILD.to_owned(),
+        seed: Seed(1),
+        disks,
+        controller: None,
+        trace: false,
+        power_cuts: None,
+    };
+    fs::write(folder.join(names::MACHINE), serde_json::to_vec(&machine).expect("plain data")).expect("a file");
+    fs::write(folder.join(names::PLAN), serde_json::to_vec(&plan).expect("plain data")).expect("a file");
+    let share = Share::at(Path::new(HOME)).expect("this work tree");
+    let kernel = find(&Cache::open().expect("a cache"), &share, Btrfs::Policies, "newest").expect("looked at before");
+    let guest = Guest {
+        kernel: &kernel.path,
+        installation: &installation,
+        folder,
+        memory: Bytes::mib(512),
+        guests: 1,
+        parameters: &[],
+    };
+    static STOP: AtomicBool = AtomicBool::new(false);
+    let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ()).expect("a guest");
+    let steps = fs::read_to_string(folder.join(names::STEPS)).unwrap_or_default();
+    if let Err(why) = evidence::judge(folder, &end, Who::Guest) {
+        panic!("{why}\n{steps}");
+    }
+}
