@@ -5,11 +5,14 @@ mod place;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use disklab_collect::Remark;
 use disklab_collect::closing::{self, Closing, Device};
 use disklab_disks::Op;
-use disklab_exec::host::account;
+use disklab_exec::host::{account, disturbance};
+use disklab_host::environment::{Environment, rest};
 use disklab_host::watch::{self, Error, Trace, WATCHED, Watch, file_name, remove_instance};
 use disklab_trace::{Entry, Served, find, open, pack};
 use place::{Loop, Mounted, fio, has, instance, loops};
@@ -290,6 +293,33 @@ fn the_mirrors_shares_of_reads_are_seen_on_any_kernel() {
     assert!(one.iter().sum::<u64>() >= 1000 && one.iter().min() < Some(&100), "{one:?}");
     let four = read(&["--numjobs=4"]);
     assert!(four.iter().all(|reads| *reads >= 900), "{four:?}: processes follow each other");
+}
+
+#[test]
+fn others_are_seen_before_a_trial_and_the_machine_is_looked_at() {
+    let Some(disks) = loops(2, 256) else { return };
+    let both = [disks[0].disk.clone(), disks[1].disk.clone()];
+    let stop = AtomicBool::new(false);
+    let at_rest = |time| disturbance::at_rest(&rest(&both, Duration::from_millis(time), &stop).unwrap());
+    assert_eq!(at_rest(300), []);
+    let other = disks[1].path.clone();
+    let reads = ["--rw=randread", "--bs=4k", "--rate_iops=200", "--time_based=1", "--runtime=3"];
+    let other = std::thread::spawn(move || drop(fio(&other, &reads)));
+    let remarks = at_rest(3000);
+    other.join().unwrap();
+    let [remark @ Remark::Disturbed { device, .. }] = &remarks[..] else { panic!("{remarks:?}") };
+    assert!(device == &both[1].name && remark.doubts());
+    let machine = Environment::look(&both);
+    assert!(machine.memory.is_some() && machine.load.is_some() && machine.processor.online > 0);
+    for (state, disk) in machine.disks.iter().zip(&both) {
+        assert!(state.name == disk.name && state.queue["scheduler"].contains('['), "{state:?}");
+        assert!(state.mounts.is_empty(), "{state:?}");
+    }
+    if has("mkfs.btrfs") {
+        let mounted = Mounted::btrfs_raid1(&disks);
+        let machine = Environment::look(&both[..1]);
+        assert_eq!(machine.disks[0].mounts, [mounted.path().to_str().unwrap()]);
+    }
 }
 
 #[test]
