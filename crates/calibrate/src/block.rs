@@ -44,13 +44,14 @@ impl<'a> Block<'a> {
                 ErrorKind::ResourceBusy => {
                     "it is mounted, or a part of something else; only reading needs no --write"
                 }
+                ErrorKind::Unsupported => "name a disk, or a large file on it",
                 _ => "is the disk well? The kernel's log says more",
             };
             Error::Io { file: path.to_owned(), what: what.to_owned(), error, advice }
         };
         let kind = path.metadata().map_err(|error| fail("look at it", error))?.file_type();
         if !kind.is_block_device() && !kind.is_file() {
-            let error = io::Error::other("it is neither a block device nor a file");
+            let error = io::Error::new(ErrorKind::Unsupported, "it is neither a block device nor a file");
             return Err(fail("measure it", error));
         }
         let mut flags = OFlags::DIRECT;

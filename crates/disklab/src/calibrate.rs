@@ -76,7 +76,8 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         ));
     }
     let stop = signals::watch()?;
-    let mut block = Block::open(&args.device, args.write.is_some(), stop).map_err(failure)?;
+    let mut block = Block::open(&args.device, args.write.is_some(), stop)
+        .map_err(|error| failure(&args.device, error))?;
     let plan = Plan { time: args.time, may_write: args.write.is_some(), hints: known.hints };
     let bar = progress(screen);
     let mut watch = |what: &str, part: f64| {
@@ -85,7 +86,7 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     let found = disklab_calibrate::calibrate(&mut block, &plan, &mut watch, stop);
     bar.finish_and_clear();
-    let mut found = found.map_err(failure)?;
+    let mut found = found.map_err(|error| failure(&args.device, error))?;
     found.remarks.extend(contradictions(&known, &found));
     if let Some(name) = &args.name {
         found.summary = format!("{name} ({})", found.summary);
@@ -93,12 +94,15 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     write(args, screen, &known, &found)
 }
 
-fn failure(error: Error) -> Failure {
+fn failure(device: &Path, error: Error) -> Failure {
     match error {
         Error::Interrupted => {
             Failure::Said { exit: Exit::Interrupted, message: "interrupted; no file was written".to_owned() }
         }
-        Error::TooSmall { .. } => Failure::mistaken(error),
+        Error::TooSmall { .. } => Failure::mistaken(format!(
+            "{}: {error}; name the whole disk, or a larger file on it",
+            device.display()
+        )),
         Error::Io { .. } | Error::Unclear(_) => Failure::cannot(error),
     }
 }

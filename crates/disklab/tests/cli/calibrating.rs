@@ -79,9 +79,9 @@ fn what_is_no_disk_is_refused() {
     let here = place.path();
     fs::write(here.join("small"), vec![0; 8192]).unwrap();
     for (device, status, said) in [
-        ("/dev/null", 5, "/dev/null: cannot measure it: it is neither a block device nor a file"),
+        ("/dev/null", 5, "it is neither a block device nor a file; name a disk"),
         ("missing", 5, "missing: cannot look at it: No such file"),
-        ("small", 2, "it has 8 KiB, and measuring needs 1 GiB at least"),
+        ("small", 2, "small: it has 8 KiB, and measuring needs 1 GiB at least; name"),
     ] {
         let done = run(here, &["calibrate", device]);
         assert_eq!(done.status, Some(status), "{}", done.err);

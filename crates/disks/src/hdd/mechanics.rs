@@ -158,12 +158,7 @@ impl Mechanics {
     }
 
     /// The target that is reached soonest, as its index and how long it takes; the first one of equals.
-    pub fn nearest<'a>(
-        &self,
-        arm: Arm,
-        angle: u64,
-        targets: impl Iterator<Item = &'a Target>,
-    ) -> Option<(usize, u64)> {
+    pub fn nearest(&self, arm: Arm, angle: u64, targets: &[Target]) -> Option<(usize, u64)> {
         match &self.seeks {
             Seeks::Curve(curve) => self.nearest_by(curve, arm, angle, targets),
             Seeks::Table(table) => self.nearest_by(table, arm, angle, targets),
@@ -171,16 +166,16 @@ impl Mechanics {
     }
 
     #[inline]
-    fn nearest_by<'a>(
+    fn nearest_by(
         &self,
         seeks: &impl SeekTime,
         arm: Arm,
         angle: u64,
-        targets: impl Iterator<Item = &'a Target>,
+        targets: &[Target],
     ) -> Option<(usize, u64)> {
         let mut best = None;
         let mut shortest = u64::MAX;
-        for (index, target) in targets.enumerate() {
+        for (index, target) in targets.iter().enumerate() {
             // Of 32 candidates all but a few come round too late, or before the arm can be there: no need to ask for the seek.
             let first = self.first_pass(angle, target);
             let distance = arm.cylinder.abs_diff(target.arm.cylinder);
@@ -289,7 +284,7 @@ mod tests {
             let targets: Vec<Target> = to.into_iter().map(target).collect();
             let angle = mechanics.angle_at(Nanos(now));
             let each = targets.iter().map(|target| mechanics.reach(arm, angle, target)).enumerate();
-            prop_assert_eq!(mechanics.nearest(arm, angle, targets.iter()), each.min_by_key(|(_, reach)| *reach));
+            prop_assert_eq!(mechanics.nearest(arm, angle, &targets), each.min_by_key(|(_, reach)| *reach));
         }
 
         /// Against the definition, a step at a time.

@@ -64,7 +64,7 @@ impl Queue {
 
     /// Shortest access time first, seek and rotation together.
     pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
-        mechanics.nearest(arm, angle, self.targets.iter().take(self.window))
+        mechanics.nearest(arm, angle, &self.targets[..self.targets.len().min(self.window)])
     }
 
     /// How long it takes to get to the start of one.

@@ -147,7 +147,11 @@ impl WriteBuffer {
 
     /// The extent whose start is reached soonest, as its age among those that wait, and how long that takes.
     pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
-        mechanics.nearest(arm, angle, self.targets.iter().take(self.window))
+        let (front, back) = self.targets.as_slices();
+        let front = &front[..front.len().min(self.window)];
+        let back = &back[..back.len().min(self.window - front.len())];
+        let behind = mechanics.nearest(arm, angle, back).map(|(age, reach)| (front.len() + age, reach));
+        [mechanics.nearest(arm, angle, front), behind].into_iter().flatten().min_by_key(|&(_, reach)| reach)
     }
 
     /// The extent of this age goes to the medium now; returns its sectors and where they start.

@@ -10,13 +10,14 @@ mod die;
 
 use std::collections::VecDeque;
 
-use disklab_des::{Calendar, Random};
+use disklab_des::Random;
 use disklab_spec::device::Ssd;
 use disklab_units::{Bytes, Nanos, Rate, Seed};
 
 use self::channel::Channel;
 use self::die::{Change, Die, Held, Long, Next, Row, Sensed, Work};
 use super::Event;
+use super::agenda::Agenda;
 use super::home::Home;
 use super::log::{Log, PADDING};
 use super::map::{BlockId, Map, Shape, UNIT};
@@ -154,14 +155,14 @@ impl Flash {
         at: Nanos,
         (unit, block): (u32, BlockId),
         (request, bytes): (u32, Bytes),
-        calendar: &mut Calendar<Event>,
+        agenda: &mut Agenda,
     ) {
         let index = self.map.die(block) as usize;
         let sense = self.sense(unit, block);
         self.dies[index].reads.push_back(PageRead { request, bytes, sense });
         match self.dies[index].work {
-            Work::Idle => self.next_work(at, index, calendar),
-            Work::Long(long) => self.suspend(at, index, long, calendar),
+            Work::Idle => self.next_work(at, index, agenda),
+            Work::Long(long) => self.suspend(at, index, long, agenda),
             _ => {}
         }
     }
@@ -176,7 +177,7 @@ impl Flash {
             return time;
         }
         let row = u64::from(unit / self.map.shape.units_per_row);
-        let row = if self.map.is_home(unit) {
+        let row = if self.map.is_home(block) {
             row / u64::from(self.map.shape.dies)
         } else {
             scattered(row << 32 | u64::from(block))
@@ -185,7 +186,7 @@ impl Flash {
     }
 
     /// Interrupts what a die does for the reads that wait there, if it can.
-    fn suspend(&mut self, at: Nanos, index: usize, long: Long, calendar: &mut Calendar<Event>) {
+    fn suspend(&mut self, at: Nanos, index: usize, long: Long, agenda: &mut Agenda) {
         let suspend = self.times.suspend;
         #[cfg(test)]
         let suspend = if Bug::DieUsedTwice.is_planted() { Some(Nanos(1)) } else { suspend };
@@ -194,7 +195,7 @@ impl Flash {
         if at < long.firm_until && long.firm_until < long.end {
             if !long.asked {
                 self.dies[index].work = Work::Long(Long { asked: true, ..long });
-                calendar.schedule(long.firm_until, Event::Die(index as u32));
+                agenda.schedule(long.firm_until, Event::Firm(index as u32));
             }
             return;
         }
@@ -209,18 +210,18 @@ impl Flash {
         let left = long.end.saturating_sub(at).saturating_add(time);
         die.held = Some(Held { what: long.what, left, since: at });
         die.work = Work::Suspend(end);
-        calendar.schedule(end, Event::Die(index as u32));
+        agenda.schedule(end, Event::Die(index as u32));
     }
 
     /// Something is in the log: programs what makes rows, each on the next die that is idle and has room.
-    pub fn program(&mut self, at: Nanos, calendar: &mut Calendar<Event>) {
+    pub fn program(&mut self, at: Nanos, agenda: &mut Agenda) {
         if self.working as usize == self.dies.len() || !self.log.is_ready() {
             return;
         }
         let count = self.dies.len();
         for index in (self.next_die..count).chain(0..self.next_die) {
             if matches!(self.dies[index].work, Work::Idle) {
-                self.next_work(at, index, calendar);
+                self.next_work(at, index, agenda);
                 self.next_die = (index + 1) % count;
             }
             if !self.log.is_ready() {
@@ -230,11 +231,11 @@ impl Flash {
     }
 
     /// Nobody has asked for anything for a while: the dies do what they left for such a time.
-    pub fn rest(&mut self, at: Nanos, calendar: &mut Calendar<Event>) {
+    pub fn rest(&mut self, at: Nanos, agenda: &mut Agenda) {
         self.resting = true;
         for index in 0..self.dies.len() {
             if matches!(self.dies[index].work, Work::Idle) {
-                self.next_work(at, index, calendar);
+                self.next_work(at, index, agenda);
             }
         }
     }
@@ -251,7 +252,7 @@ impl Flash {
     }
 
     /// Gives an idle die something to do.
-    fn next_work(&mut self, at: Nanos, index: usize, calendar: &mut Calendar<Event>) {
+    fn next_work(&mut self, at: Nanos, index: usize, agenda: &mut Agenda) {
         let next = self.choose(at, index);
         let die = &mut self.dies[index];
         die.since = at;
@@ -262,15 +263,15 @@ impl Flash {
             }
             Some(Next::Sense(sensed, end)) => {
                 die.work = Work::Sense(sensed, end);
-                calendar.schedule(end, Event::Die(index as u32));
+                agenda.schedule(end, Event::Die(index as u32));
             }
             Some(Next::Long(long)) => {
                 die.work = Work::Long(long);
-                calendar.schedule(long.end, Event::Die(index as u32));
+                agenda.schedule(long.end, Event::Die(index as u32));
             }
             Some(Next::TakeIn(row, target)) => {
                 (die.work, die.row_taken) = (Work::TakeIn(row, target), at);
-                self.want_channel(at, index, calendar);
+                self.want_channel(at, index, agenda);
             }
         }
         if self.working == 0 {
@@ -340,51 +341,59 @@ impl Flash {
         })
     }
 
-    fn end_work(&mut self, at: Nanos, die: usize, calendar: &mut Calendar<Event>) {
+    fn end_work(&mut self, at: Nanos, die: usize, agenda: &mut Agenda) {
         self.dies[die].work = Work::Idle;
         self.working -= 1;
-        self.next_work(at, die, calendar);
+        self.next_work(at, die, agenda);
         if self.working == 0 {
             self.busy += at.saturating_sub(self.working_since);
         }
     }
 
-    /// A die has sensed, programmed or erased, or stopped to. An event of work that was interrupted is not one.
-    pub fn die_event(&mut self, at: Nanos, die: u32, calendar: &mut Calendar<Event>) -> Outcome {
+    /// A die has sensed, programmed or erased, or stopped to.
+    pub fn die_event(&mut self, at: Nanos, die: u32, agenda: &mut Agenda) -> Outcome {
         let index = die as usize;
         match self.dies[index].work {
             Work::Sense(read, end) if end == at => {
                 self.tell_work(index, DieWork::Sense, at, false);
                 self.dies[index].work = Work::SendOut(read);
-                self.want_channel(at, index, calendar);
+                self.want_channel(at, index, agenda);
                 Outcome::Nothing
             }
             Work::Suspend(end) if end == at => {
                 self.tell_work(index, DieWork::Suspend, at, false);
-                self.end_work(at, index, calendar);
+                self.end_work(at, index, agenda);
                 Outcome::Nothing
             }
             Work::Long(Long { what, end, .. }) if end == at => {
                 self.tell_work(index, what.into(), at, false);
                 let outcome = self.finish_change(at, index, what);
-                self.end_work(at, index, calendar);
+                self.end_work(at, index, agenda);
                 outcome
-            }
-            Work::Long(long) if long.asked && long.firm_until == at => {
-                let long = Long { asked: false, ..long };
-                self.dies[index].work = Work::Long(long);
-                self.suspend(at, index, long, calendar);
-                Outcome::Nothing
             }
             _ => Outcome::Nothing,
         }
+    }
+
+    /// What a die does may be interrupted, if it still does it.
+    pub fn firm_event(&mut self, at: Nanos, die: u32, agenda: &mut Agenda) -> Outcome {
+        let index = die as usize;
+        if let Work::Long(long) = self.dies[index].work
+            && long.asked
+            && long.firm_until == at
+        {
+            let long = Long { asked: false, ..long };
+            self.dies[index].work = Work::Long(long);
+            self.suspend(at, index, long, agenda);
+        }
+        Outcome::Nothing
     }
 
     fn finish_change(&mut self, at: Nanos, index: usize, what: Change) -> Outcome {
         let die = &mut self.dies[index];
         match what {
             Change::Erase => {
-                die.space.erased();
+                die.space.erased(&mut self.map);
                 self.work_done.erased_blocks += 1;
                 Outcome::Nothing
             }

@@ -23,6 +23,9 @@ pub(crate) enum Home {
 pub(crate) struct Age {
     /// By block of the die, the oldest first: its first unit, of those on the die, and behind all, their number.
     first_units: Vec<u32>,
+    /// The block of each unit of the die whose number is a multiple of `2^guide_step`: where a search begins.
+    guide: Vec<u32>,
+    guide_step: u32,
 }
 
 impl Home {
@@ -36,19 +39,23 @@ impl Home {
         }
     }
 
-    /// The block in which the unit was.
-    pub fn block(&self, shape: &Shape, unit: u32) -> BlockId {
-        let (die, index) = match self {
+    /// The block in which the unit was, and how many units were before it there.
+    pub fn place(&self, shape: &Shape, unit: u32) -> (BlockId, u32) {
+        let (die, index, before) = match self {
             Self::InOrder => {
-                let row = unit / shape.units_per_row;
-                (row % shape.dies, row / shape.dies / shape.rows_per_block)
+                let (row, column) = (unit / shape.units_per_row, unit % shape.units_per_row);
+                let (die, row) = (row % shape.dies, row / shape.dies);
+                let before = row % shape.rows_per_block * shape.units_per_row + column;
+                (die, row / shape.rows_per_block, before)
             }
             Self::AtRandom { shuffle, age } => {
                 let place = shuffle.place(unit);
-                (place % shape.dies, age.block(place / shape.dies))
+                let (die, on_die) = (place % shape.dies, place / shape.dies);
+                let index = age.block(on_die);
+                (die, index, on_die - age.units(index).start)
             }
         };
-        die * shape.blocks_per_die + index
+        (die * shape.blocks_per_die + index, before)
     }
 
     /// The units of one block of each die, if they follow one another and begin with this one.
@@ -82,7 +89,7 @@ impl Home {
         }
     }
 
-    /// Appends the units that were in row `row` of a die's block of this index, and pass.
+    /// Appends the units that were in row `row` of a die's block of this index, and pass by how many are before them there.
     pub fn row(
         &self,
         shape: &Shape,
@@ -92,18 +99,18 @@ impl Home {
     ) {
         match self {
             Self::InOrder => {
-                let row = row_in_order(shape, die, index * shape.rows_per_block + row);
-                units.extend(row.filter(|&unit| passes(unit)));
+                let here = row_in_order(shape, die, index * shape.rows_per_block + row);
+                let before = row * shape.units_per_row..;
+                units.extend(here.zip(before).filter(|&(_, before)| passes(before)).map(|(unit, _)| unit));
             }
             Self::AtRandom { shuffle, age } => {
                 let start = age.units(index).start;
                 // What is no longer valid left its gaps everywhere.
                 let count = u64::from(self.count(shape, die, index));
-                let until =
-                    |row: u32| start + (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
+                let until = |row: u32| (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
                 let here = until(row)..until(row + 1);
-                let unit = |on_die| shuffle.unit(on_die * shape.dies + die);
-                units.extend(here.map(unit).filter(|&unit| passes(unit)));
+                let unit = |before| shuffle.unit((start + before) * shape.dies + die);
+                units.extend(here.filter(|&before| passes(before)).map(unit));
             }
         }
     }
@@ -126,11 +133,20 @@ impl Age {
         // Full by u at the oldest end and by 1 at the youngest, evenly in between on a logarithmic scale: the integral.
         let before =
             |block: u32| on_die * (u.powf(1.0 - f64::from(block) / f64::from(blocks)) - u) / (1.0 - u);
-        Self { first_units: (0..=blocks).map(|block| before(block).round() as u32).collect() }
+        let first_units: Vec<u32> = (0..=blocks).map(|block| before(block).round() as u32).collect();
+        let guide_step = (shape.rows_per_block * shape.units_per_row).ilog2();
+        let block = |on_die| first_units.partition_point(|&first| first <= on_die) as u32 - 1;
+        let guide = (0..=first_units[blocks as usize] >> guide_step).map(|step| block(step << guide_step));
+        Self { guide: guide.collect(), guide_step, first_units }
     }
 
     fn block(&self, on_die: u32) -> u32 {
-        self.first_units.partition_point(|&first| first <= on_die) as u32 - 1
+        let mut block = self.guide[(on_die >> self.guide_step) as usize];
+        // A block holds a good part of a step at least: few are passed.
+        while self.first_units.get(block as usize + 1).is_some_and(|&next| next <= on_die) {
+            block += 1;
+        }
+        block
     }
 
     fn units(&self, block: u32) -> Range<u32> {
@@ -233,8 +249,8 @@ mod tests {
                     prop_assert!(here.len() - before <= shape.units_per_row as usize);
                 }
                 prop_assert_eq!(here.len() as u32, home.count(&shape, die, index));
-                for unit in here {
-                    prop_assert_eq!(home.block(&shape, unit), block);
+                for (before, unit) in here.into_iter().enumerate() {
+                    prop_assert_eq!(home.place(&shape, unit), (block, before as u32));
                     prop_assert!(!std::mem::replace(&mut seen[unit as usize], true), "{} twice", unit);
                 }
             }

@@ -3,10 +3,18 @@
 //! Data is mapped by units of 4 KiB. A die's block is written in rows, one after another, and erased as a whole. The map
 //! knows of each unit the block that it is in, which is all that time depends on, and of each full block the units that
 //! were written to it; where within the block a unit is, it takes from the order of addresses. That is two bytes for a
-//! unit of the disk and about two for one written, so that a disk of 1 TB whose every unit was written at random takes
-//! 1 GB.
+//! unit of the disk, about two for one written and a bit for one of the flash, so that a disk of 1 TB whose every unit was
+//! written at random takes a little more than 1 GB.
 //!
-//! What was never written since the disk was made is at [`Home`], and takes no memory.
+//! Nearly all of a drive's work in its steady state is to move data, and nearly all that costs is to wait for memory of a
+//! map so large. So it is not looked up there what of a block is valid: what left a block is marked beside it
+//! ([`super::gone`]).
+//!
+//! What was never written since the disk was made is at [`Home`], and takes no memory. As all that is moved away from a
+//! home block goes on in order, a few numbers say where it is then, until it is moved once more.
+
+#[cfg(test)]
+mod tests;
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
@@ -14,6 +22,7 @@ use std::ops::Range;
 
 use disklab_units::Bytes;
 
+use super::gone::Gone;
 use super::home::Home;
 use super::packed::{Cursor, Packed};
 
@@ -59,8 +68,22 @@ pub(crate) struct Map {
     valid: Vec<u32>,
     /// By block.
     contents: Vec<Contents>,
+    /// What is in contents of a block and is no longer there.
+    gone: Gone,
+    /// By block: it holds what the disk was filled with when it was made.
+    is_home: Vec<bool>,
+    /// By block: where units went whose home it was. Those that are not behind any are where they were.
+    moved: Vec<Vec<Moved>>,
+    /// By block: whether there are such. Unlike these it is small enough to be near at hand.
+    has_moved: Vec<bool>,
     /// Of units whose data in the buffer was written anew there or trimmed: how many such copies are still to be programmed.
     stale: BTreeMap<u32, u32>,
+}
+
+/// Units with fewer than so many units before them in their block, and not before a smaller such number, went there.
+struct Moved {
+    before: u32,
+    to: BlockId,
 }
 
 /// What was written to a block.
@@ -79,6 +102,10 @@ impl Map {
             places: vec![HOME; shape.units as usize],
             valid: vec![0; blocks],
             contents: Vec::with_capacity(blocks),
+            gone: Gone::new(blocks, shape.rows_per_block * shape.units_per_row),
+            is_home: vec![false; blocks],
+            moved: std::iter::repeat_with(Vec::new).take(blocks).collect(),
+            has_moved: vec![false; blocks],
             stale: BTreeMap::new(),
             shape,
             home,
@@ -86,6 +113,7 @@ impl Map {
         for block in 0..blocks as BlockId {
             let units = map.home.count(&map.shape, map.die(block), map.index(block));
             map.valid[block as usize] = units;
+            map.is_home[block as usize] = units > 0;
             map.contents.push(if units > 0 { Contents::Home } else { Contents::Unknown });
         }
         map
@@ -93,11 +121,22 @@ impl Map {
 
     pub fn place(&self, unit: u32) -> Place {
         match self.places[unit as usize] {
-            HOME => Place::Block(self.home.block(&self.shape, unit)),
+            HOME => Place::Block(self.place_from_home(unit).0),
             NOWHERE => Place::Nowhere,
             BUFFER => Place::Buffer,
             code => Place::Block(BlockId::from(code - FIRST_BLOCK)),
         }
+    }
+
+    /// Where a unit is that was not written since the disk was made, and how many units are before it there, if that is its
+    /// home.
+    fn place_from_home(&self, unit: u32) -> (BlockId, Option<u32>) {
+        let (block, before) = self.home.place(&self.shape, unit);
+        if !self.has_moved[block as usize] {
+            return (block, Some(before));
+        }
+        let moved = self.moved[block as usize].iter().find(|moved| before < moved.before);
+        moved.map_or((block, Some(before)), |moved| (moved.to, None))
     }
 
     pub fn die(&self, block: BlockId) -> u32 {
@@ -109,9 +148,9 @@ impl Map {
         block % self.shape.blocks_per_die
     }
 
-    /// Whether the unit is where it was when the disk was made.
-    pub fn is_home(&self, unit: u32) -> bool {
-        self.places[unit as usize] == HOME
+    /// Whether what is in the block is there since the disk was made.
+    pub fn is_home(&self, block: BlockId) -> bool {
+        self.is_home[block as usize]
     }
 
     /// The unit is written anew, into the buffer.
@@ -159,12 +198,21 @@ impl Map {
     }
 
     fn leave(&mut self, unit: u32, code: u16) {
-        match self.place(unit) {
-            Place::Block(block) => self.valid[block as usize] -= 1,
-            Place::Buffer => *self.stale.entry(unit).or_default() += 1,
-            Place::Nowhere => {}
-        }
+        let (block, before) = match self.places[unit as usize] {
+            HOME => self.place_from_home(unit),
+            NOWHERE => return self.places[unit as usize] = code,
+            BUFFER => {
+                *self.stale.entry(unit).or_default() += 1;
+                return self.places[unit as usize] = code;
+            }
+            code => (BlockId::from(code - FIRST_BLOCK), None),
+        };
         self.places[unit as usize] = code;
+        self.valid[block as usize] -= 1;
+        match before {
+            Some(before) => self.gone.mark(block, before),
+            None => self.gone.mark_any(block, unit),
+        }
     }
 
     /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed meanwhile, what is on the
@@ -175,22 +223,59 @@ impl Map {
             if *stale.get() == 0 {
                 stale.remove();
             }
-        } else if self.places[unit as usize] == BUFFER {
-            self.enter(unit, block);
+            return self.gone.mark_any(block, unit);
         }
-    }
-
-    /// The unit was copied. If it was written anew or trimmed meanwhile, the copy is of no use.
-    pub fn copied(&mut self, unit: u32, from: BlockId, to: BlockId) {
-        if self.place(unit) == Place::Block(from) {
-            self.valid[from as usize] -= 1;
-            self.enter(unit, to);
-        }
-    }
-
-    fn enter(&mut self, unit: u32, block: BlockId) {
-        self.places[unit as usize] = FIRST_BLOCK + block as u16;
+        // All copies but the last are stale, so this is the last. To see in the map that it is would wait for memory.
+        debug_assert_eq!(self.places[unit as usize], BUFFER);
+        self.places[unit as usize] = code(block);
         self.valid[block as usize] += 1;
+    }
+
+    /// Asks memory for what will be wanted of these units soon.
+    pub fn ask_for(&self, units: impl Iterator<Item = u32>) {
+        for unit in units {
+            std::hint::black_box(self.places[unit as usize]);
+        }
+    }
+
+    /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no use; `untouched`: nothing was.
+    pub fn copied(&mut self, units: &[u32], from: BlockId, to: BlockId, untouched: bool) {
+        let is_home = self.is_home(from);
+        let mut copied = 0;
+        for &unit in units {
+            if !untouched && !self.is_there(unit, from) {
+                self.gone.mark_any(to, unit);
+                continue;
+            }
+            copied += 1;
+            if !is_home {
+                self.places[unit as usize] = code(to);
+            }
+        }
+        if is_home {
+            self.moved_from_home(units, from, to);
+        }
+        self.valid[from as usize] -= copied;
+        self.valid[to as usize] += copied;
+    }
+
+    /// Whether a unit that was written to `block` is still there.
+    fn is_there(&self, unit: u32, block: BlockId) -> bool {
+        if self.is_home(block) {
+            return !self.gone.is_marked(block, self.home.place(&self.shape, unit).1);
+        }
+        !self.gone.is_any_marked(block, unit) || self.place(unit) == Place::Block(block)
+    }
+
+    fn moved_from_home(&mut self, units: &[u32], from: BlockId, to: BlockId) {
+        let Some(&last) = units.last() else { return };
+        let before = self.home.place(&self.shape, last).1 + 1;
+        self.has_moved[from as usize] = true;
+        let moved = &mut self.moved[from as usize];
+        match moved.last_mut() {
+            Some(last) if last.to == to => last.before = before,
+            _ => moved.push(Moved { before, to }),
+        }
     }
 
     pub fn valid(&self, block: BlockId) -> u32 {
@@ -228,22 +313,28 @@ impl Map {
         }
     }
 
+    /// The block was erased.
+    pub fn erased(&mut self, block: BlockId) {
+        self.gone.forget(block);
+        self.is_home[block as usize] = false;
+    }
+
     /// Appends the valid units of the next row of `block` that has any; `false` if there is no such row.
     pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<u32>) -> bool {
         let before = valid.len();
-        let code = FIRST_BLOCK + block as u16;
-        let is = |unit: u32, code: u16| self.places[unit as usize] == code;
         loop {
             match rows {
                 Rows::Written(units, cursor) => {
                     let Some(first) = units.next(cursor) else { return false };
                     let rest = (1..self.shape.units_per_row).map_while(|_| units.next(cursor));
-                    valid.extend(std::iter::once(first).chain(rest).filter(|&unit| is(unit, code)));
+                    valid.extend(
+                        std::iter::once(first).chain(rest).filter(|&unit| self.is_there(unit, block)),
+                    );
                 }
                 Rows::Home(rows) => {
                     let Some(row) = rows.next() else { return false };
                     let place = (self.die(block), self.index(block), row);
-                    self.home.row(&self.shape, place, valid, |unit| is(unit, HOME));
+                    self.home.row(&self.shape, place, valid, |before| !self.gone.is_marked(block, before));
                 }
             }
             if valid.len() > before {
@@ -253,61 +344,12 @@ impl Map {
     }
 }
 
+fn code(block: BlockId) -> u16 {
+    FIRST_BLOCK + block as u16
+}
+
 /// What is left of a block to be read.
 pub(crate) enum Rows {
     Home(Range<u32>),
     Written(Packed, Cursor),
-}
-
-#[cfg(test)]
-mod tests {
-    use disklab_spec::device::Preconditioned;
-    use disklab_units::Seed;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Four dies with blocks of 16 rows of 4 units: 256 units in a stripe.
-    fn map(units: u32, how: Preconditioned) -> Map {
-        let shape = Shape {
-            units,
-            dies: 4,
-            blocks_per_die: units.div_ceil(256) + 8,
-            rows_per_block: 16,
-            units_per_row: 4,
-        };
-        let home = Home::new(how, &shape, Seed(1));
-        Map::new(shape, home)
-    }
-
-    proptest! {
-        /// A range at once is what its units are one after another.
-        #[test]
-        fn ranges_are_trimmed_as_single_units_are(
-            units in 1..3_000_u32,
-            written in prop::collection::vec((any::<u32>(), any::<bool>()), 0..30),
-            ranges in prop::collection::vec((any::<u32>(), any::<u32>()), 1..5),
-            at_random in any::<bool>(),
-        ) {
-            let how = if at_random { Preconditioned::AtRandom } else { Preconditioned::InOrder };
-            let (mut at_once, mut singly) = (map(units, how), map(units, how));
-            for map in [&mut at_once, &mut singly] {
-                for &(unit, programmed) in &written {
-                    map.buffer(unit % units);
-                    if programmed {
-                        map.settle(unit % units, map.shape.blocks_per_die - 1);
-                    }
-                }
-            }
-            for (one, other) in ranges.into_iter().chain([(0, units)]) {
-                let (one, other) = (one % (units + 1), other % (units + 1));
-                let range = one.min(other)..one.max(other);
-                at_once.trim(range.clone());
-                range.for_each(|unit| singly.leave(unit, NOWHERE));
-                prop_assert_eq!(&at_once.places, &singly.places);
-                prop_assert_eq!(&at_once.valid, &singly.valid);
-                prop_assert_eq!(&at_once.stale, &singly.stale);
-            }
-        }
-    }
 }

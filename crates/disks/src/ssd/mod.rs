@@ -7,7 +7,9 @@
 //! Not modelled: joining of writes in the buffer (of two for the same place both are programmed), reading the rest of 4 KiB of
 //! which a part is written, wear and its levelling, read retries, the map's own reads and writes.
 
+mod agenda;
 mod flash;
+mod gone;
 mod home;
 mod log;
 mod map;
@@ -17,10 +19,10 @@ mod space;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use disklab_des::Calendar;
 use disklab_spec::device::Ssd;
 use disklab_units::{Bytes, Nanos, Sectors, Seed};
 
+use self::agenda::Agenda;
 use self::flash::{Flash, Outcome};
 use self::map::{Place, UNIT};
 #[cfg(test)]
@@ -29,10 +31,12 @@ use crate::port::{Port, PortSpeed};
 use crate::{Completion, Counters, Disk, Happening, Op, Request};
 
 /// What happens inside the drive.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Event {
     /// A die has done what it did: sensed, programmed, erased.
     Die(u32),
+    /// A die may be interrupted again.
+    Firm(u32),
     /// A transfer over a channel is over.
     Channel(u32),
     /// A write's data, by its slot, is in the buffer.
@@ -47,7 +51,7 @@ const REST_AFTER: Nanos = Nanos::from_millis(100);
 pub(crate) struct SsdDisk {
     port: Port,
     flash: Flash,
-    calendar: Calendar<Event>,
+    agenda: Agenda,
     /// Commands that move data, by slot.
     moving: Vec<Moving>,
     free: Vec<u32>,
@@ -63,7 +67,7 @@ pub(crate) struct SsdDisk {
     power_loss_protection: bool,
     /// Since when nobody has waited for anything.
     quiet_since: Option<Nanos>,
-    /// A rest is in the calendar.
+    /// A rest is on the agenda.
     rest_planned: bool,
     sectors: u64,
     clock: Nanos,
@@ -110,7 +114,7 @@ impl SsdDisk {
                 queued_flush: model.queued_flush,
             }),
             flash,
-            calendar: Calendar::with_capacity(256),
+            agenda: Agenda::new(model.dies(), model.channels.max(1)),
             moving: Vec::with_capacity(64),
             free: Vec::with_capacity(64),
             stalled: VecDeque::with_capacity(64),
@@ -134,7 +138,7 @@ impl SsdDisk {
                 break;
             }
             self.clock = at;
-            if let Some((_, event)) = self.calendar.pop_due(at) {
+            if let Some(event) = self.agenda.pop_due(at) {
                 self.handle(at, event);
             } else if let Some(request) = self.port.take() {
                 self.accept(at, request);
@@ -153,13 +157,13 @@ impl SsdDisk {
         let since = *self.quiet_since.get_or_insert(at);
         if !self.rest_planned && self.flash.could_rest() {
             self.rest_planned = true;
-            self.calendar.schedule(since.saturating_add(REST_AFTER), Event::Rest);
+            self.agenda.schedule(since.saturating_add(REST_AFTER), Event::Rest);
         }
     }
 
     /// Events before commands: what a write brought in is there for a flush that follows it at once.
     fn next_step(&self) -> Option<Nanos> {
-        [self.next_command(), self.calendar.next_at()].into_iter().flatten().min()
+        [self.next_command(), self.agenda.next_at()].into_iter().flatten().min()
     }
 
     fn next_command(&self) -> Option<Nanos> {
@@ -214,7 +218,7 @@ impl SsdDisk {
                 - (UNIT * u64::from(unit)).0.max(start);
             match place {
                 Place::Block(block) => {
-                    self.flash.read(at, (unit, block), (slot, Bytes(bytes)), &mut self.calendar);
+                    self.flash.read(at, (unit, block), (slot, Bytes(bytes)), &mut self.agenda);
                 }
                 // What is nowhere is zeroes.
                 Place::Buffer | Place::Nowhere => in_memory += Bytes(bytes),
@@ -252,7 +256,7 @@ impl SsdDisk {
             self.port.finish(Completion { id: write.request.id, at: there, started: write.started });
         }
         let slot = self.slot(Moving { to_send: Bytes::ZERO, ..write });
-        self.calendar.schedule(there, Event::Written(slot));
+        self.agenda.schedule(there, Event::Written(slot));
     }
 
     fn accept_flush(&mut self, at: Nanos, request: Request) {
@@ -262,14 +266,15 @@ impl SsdDisk {
         let waits = waits && !Bug::LostFlush.is_planted();
         let place = if waits { self.flash.log.force() } else { 0 };
         self.durable.push_back(Durable { place, request, started: at, pays });
-        self.flash.program(at, &mut self.calendar);
+        self.flash.program(at, &mut self.agenda);
         self.finish_durable(at);
     }
 
     fn handle(&mut self, at: Nanos, event: Event) {
         let outcome = match event {
-            Event::Die(die) => self.flash.die_event(at, die, &mut self.calendar),
-            Event::Channel(channel) => self.flash.channel_event(at, channel, &mut self.calendar),
+            Event::Die(die) => self.flash.die_event(at, die, &mut self.agenda),
+            Event::Firm(die) => self.flash.firm_event(at, die, &mut self.agenda),
+            Event::Channel(channel) => self.flash.channel_event(at, channel, &mut self.agenda),
             Event::Written(slot) => {
                 self.finish_write(at, slot);
                 Outcome::Nothing
@@ -277,7 +282,7 @@ impl SsdDisk {
             Event::Rest => {
                 self.rest_planned = false;
                 if self.quiet_since.is_some_and(|since| since.saturating_add(REST_AFTER) <= at) {
-                    self.flash.rest(at, &mut self.calendar);
+                    self.flash.rest(at, &mut self.agenda);
                 }
                 Outcome::Nothing
             }
@@ -321,11 +326,13 @@ impl SsdDisk {
             let Moving { request, started, .. } = write;
             self.durable.push_back(Durable { place: self.flash.log.force(), request, started, pays: false });
         }
-        self.flash.program(at, &mut self.calendar);
+        self.flash.program(at, &mut self.agenda);
         self.keep_moving(at);
     }
 
     fn admit_stalled(&mut self, at: Nanos) {
+        let soon = self.stalled.iter().take(self.flash.map.shape.units_per_row as usize);
+        self.flash.map.ask_for(soon.map(|write| write.units().start));
         while let Some(&write) = self.stalled.front() {
             if !self.flash.log.fits(write.units().len() as u64) {
                 break;
@@ -341,7 +348,7 @@ impl SsdDisk {
     fn keep_moving(&mut self, at: Nanos) {
         if !self.stalled.is_empty() && self.flash.log.is_still() {
             self.flash.log.force();
-            self.flash.program(at, &mut self.calendar);
+            self.flash.program(at, &mut self.agenda);
         }
     }
 
@@ -366,7 +373,7 @@ impl SsdDisk {
         let read = reads().min().zip(self.flash.earliest_out());
         let read = read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send));
         let others = self.port.in_service() as usize > reads().count();
-        let other = if others { self.flash.earliest_programmed(self.calendar.next_at()) } else { None };
+        let other = if others { self.flash.earliest_programmed(self.agenda.next_at()) } else { None };
         [read, other].into_iter().flatten().min()
     }
 }

@@ -61,6 +61,8 @@ struct Collection {
     gathered: Vec<u32>,
     /// Units valid when it began, which is what its gain was reckoned from.
     valid: u64,
+    /// Units that were copied.
+    copied: u64,
     gain: u64,
     /// Of the gain, what the host was given.
     given: u64,
@@ -151,10 +153,13 @@ impl Space {
     /// A row of what was collected has been programmed.
     pub fn collected_row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
         let Some(collection) = &mut self.collection else { return };
-        for &unit in units.iter().filter(|&&unit| unit != PADDING) {
-            map.copied(unit, collection.victim, target.block);
-        }
-        let moved = units.iter().filter(|&&unit| unit != PADDING).count() as u64;
+        let victim = collection.victim;
+        let filled = units.iter().position(|&unit| unit == PADDING).unwrap_or(units.len());
+        let left = u64::from(map.valid(victim));
+        let untouched = left + collection.copied == collection.valid;
+        map.copied(&units[..filled], victim, target.block, untouched);
+        collection.copied += left - u64::from(map.valid(victim));
+        let moved = filled as u64;
         let due = (moved * collection.gain / collection.valid.max(1)).min(collection.gain - collection.given);
         collection.given += due;
         self.credit += due;
@@ -227,6 +232,7 @@ impl Space {
             rows: map.collect(victim),
             gathered: Vec::new(),
             valid: u64::from(valid),
+            copied: 0,
             gain: u64::from(gain),
             given: 0,
         });
@@ -243,8 +249,9 @@ impl Space {
     }
 
     /// The block that was collected is empty now.
-    pub fn erased(&mut self) {
+    pub fn erased(&mut self, map: &mut Map) {
         if let Some(collection) = self.collection.take() {
+            map.erased(collection.victim);
             self.credit += collection.gain - collection.given;
             self.set_fast(collection.victim, false);
             self.empty.push_back(collection.victim);

@@ -1,0 +1,133 @@
+//! What is to happen in the drive, in order of time; of equal times what was scheduled first.
+//!
+//! Each die and each channel waits for one thing at a time, so each has a place of its own, and the least of all is found as
+//! the winner of a tournament: a change costs as many comparisons as the tree is high and no guesses of the processor, of
+//! which a heap makes several.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use disklab_units::Nanos;
+
+use super::Event;
+
+pub(crate) struct Agenda {
+    /// Of each node the least [`key`] below it: the root is the second, leaves are the second half.
+    nodes: Vec<u128>,
+    dies: u32,
+    channels: u32,
+    /// All that is of no die and no channel, and what a die may do before its own event. The first has the last place.
+    others: BinaryHeap<Reverse<(u128, Event)>>,
+    scheduled: u64,
+}
+
+const NEVER: u128 = u128::MAX;
+
+/// When, then in which order, then whose.
+fn key(at: Nanos, number: u64, place: u32) -> u128 {
+    u128::from(at.0) << 64 | u128::from(number << 16 | u64::from(place))
+}
+
+impl Agenda {
+    pub fn new(dies: u32, channels: u32) -> Self {
+        let places = (dies + channels + 1) as usize;
+        Self {
+            nodes: vec![NEVER; places.next_power_of_two() * 2],
+            dies,
+            channels,
+            others: BinaryHeap::with_capacity(64),
+            scheduled: 0,
+        }
+    }
+
+    /// In the place of what a die or channel waited for before.
+    pub fn schedule(&mut self, at: Nanos, event: Event) {
+        let place = match event {
+            Event::Die(die) => die,
+            Event::Channel(channel) => self.dies + channel,
+            _ => self.dies + self.channels,
+        };
+        self.scheduled += 1;
+        let key = key(at, self.scheduled, place);
+        if place == self.dies + self.channels {
+            self.others.push(Reverse((key, event)));
+            self.plan_others();
+        } else {
+            self.set(place, key);
+        }
+    }
+
+    fn plan_others(&mut self) {
+        let first = self.others.peek().map_or(NEVER, |Reverse((key, _))| *key);
+        self.set(self.dies + self.channels, first);
+    }
+
+    fn set(&mut self, place: u32, key: u128) {
+        let mut node = self.nodes.len() / 2 + place as usize;
+        let mut least = key;
+        self.nodes[node] = key;
+        while node > 1 {
+            least = least.min(self.nodes[node ^ 1]);
+            node /= 2;
+            self.nodes[node] = least;
+        }
+    }
+
+    pub fn next_at(&self) -> Option<Nanos> {
+        (self.nodes[1] != NEVER).then(|| Nanos((self.nodes[1] >> 64) as u64))
+    }
+
+    /// Takes the next event out if it is due at or before `now`.
+    pub fn pop_due(&mut self, now: Nanos) -> Option<Event> {
+        self.next_at().filter(|&at| at <= now)?;
+        let place = u32::from(self.nodes[1] as u16);
+        if place == self.dies + self.channels {
+            let Reverse((_, event)) = self.others.pop()?;
+            self.plan_others();
+            return Some(event);
+        }
+        self.set(place, NEVER);
+        Some(if place < self.dies { Event::Die(place) } else { Event::Channel(place - self.dies) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// Against a plain list.
+        #[test]
+        fn events_come_in_order(
+            (dies, channels) in (1..70_u32, 1..9_u32),
+            steps in prop::collection::vec((0..4_u8, any::<u32>(), 0..20_u64), 1..200),
+        ) {
+            let mut agenda = Agenda::new(dies, channels);
+            let mut list: Vec<(Nanos, Event)> = Vec::new();
+            let mut now = Nanos(0);
+            for (kind, number, after) in steps {
+                let at = now + Nanos(after);
+                let event = match kind {
+                    0 => Event::Die(number % dies),
+                    1 => Event::Channel(number % channels),
+                    2 => Event::Written(number),
+                    _ => {
+                        let first = list.iter().enumerate().min_by_key(|(_, (at, _))| *at).map(|(index, _)| index);
+                        let due = first.filter(|&index| list[index].0 <= at);
+                        now = due.map_or(now, |index| list[index].0);
+                        prop_assert_eq!(agenda.next_at(), first.map(|index| list[index].0));
+                        prop_assert_eq!(agenda.pop_due(at), due.map(|index| list.remove(index).1));
+                        continue;
+                    }
+                };
+                if kind < 2 {
+                    list.retain(|(_, other)| *other != event);
+                }
+                list.push((at, event));
+                agenda.schedule(at, event);
+            }
+        }
+    }
+}
