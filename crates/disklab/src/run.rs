@@ -255,7 +255,9 @@ impl Ending {
             summary::print(record, screen, &mut out)?;
             writeln!(out)?;
         }
-        writeln!(out, "{}{}", screen.paint(&tally.to_string(), Paint::Strong), self.speed(record))?;
+        // What ended early is told by its error.
+        let speed = if whole { self.speed(record) } else { String::new() };
+        writeln!(out, "{}{speed}", screen.paint(&tally.to_string(), Paint::Strong))?;
         let name = records::name_of(&self.folder);
         writeln!(out, "record: {}", from_here(&self.folder).display())?;
         if whole && !self.stopped {

@@ -54,7 +54,9 @@ fn requests(folder: &Path, watched: &Account, marks: &[Mark]) -> Result<Option<t
     };
     if read.is_ok() {
         // They are large, and all that is in them is in the trace or of no use. Those that cannot be read are kept.
-        cpus.iter().for_each(|cpu| drop(fs::remove_file(folder.join(file_name(*cpu)))));
+        for cpu in cpus {
+            let _ = fs::remove_file(folder.join(file_name(*cpu)));
+        }
     }
     if let Some(remark) = wrong {
         let _ = fs::remove_file(folder.join(names::REQUESTS));

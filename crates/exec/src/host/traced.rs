@@ -10,6 +10,7 @@ use disklab_host::watch::mark::{BEGUN, Mark};
 use disklab_host::watch::merge::Merge;
 use disklab_host::watch::pages::{Event, Pages};
 use disklab_host::watch::pairs::{Open, Pairs, Step};
+use disklab_host::watch::place::Watched;
 use disklab_host::watch::stat::Stat;
 use disklab_host::watch::{Account, file_name};
 use disklab_trace::{Arrived, Served};
@@ -82,7 +83,7 @@ impl<'a> Counting<'a> {
         let count = watched.disks.len();
         Self {
             watched,
-            pairs: Pairs::new(watched.disks.iter().map(|disk| disk.place()).collect()),
+            pairs: Pairs::new(watched.disks.iter().map(Watched::place).collect()),
             meter: Meter::new(watched.disks.iter().map(|disk| disk.name.clone()).collect()),
             trace,
             requests: 0,
@@ -141,7 +142,7 @@ impl<'a> Counting<'a> {
         let stat = &mut self.ended[disk];
         match op {
             Op::Read => {
-                (stat.reads, stat.read_sectors) = (stat.reads + 1, stat.read_sectors + u64::from(sectors))
+                (stat.reads, stat.read_sectors) = (stat.reads + 1, stat.read_sectors + u64::from(sectors));
             }
             Op::Write | Op::WriteZeroes => {
                 (stat.writes, stat.write_sectors) =

@@ -15,6 +15,7 @@ use disklab_host::environment::{self, Environment};
 use disklab_host::watch::instance_name;
 use disklab_spec::Trial;
 use disklab_store::Outcome;
+use rustix::process::geteuid;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -72,8 +73,8 @@ impl Host {
     pub(super) fn of_plan(&self, journal: &Path, uuid: Option<String>, at: Option<PathBuf>) -> guest::Host {
         guest::Host {
             disks: self.place.disks().to_vec(),
-            // A trial's first process is one of many of this number in its own namespace.
-            trace: self.trace.then(|| instance_name(std::process::id())),
+            // Only root may trace. A trial's first process is one of many of its number, which is that of its own namespace.
+            trace: (self.trace && geteuid().is_root()).then(|| instance_name(std::process::id())),
             journal: journal.to_owned(),
             uuid,
             at,

@@ -90,7 +90,8 @@ fn end_with_parent() -> Result<(), Failure> {
 
 /// The machine's files, read-only, and over them the places that plans know.
 fn surround(host: &Host) -> Result<(), Failure> {
-    let root = geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").is_ok_and(|map| is_whole(&map));
+    // A kernel without users' namespaces has no map.
+    let root = geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|e| format!("keeping mounts to itself: {e}"))?;
     let at = host.at.as_deref().map(|path| Ok::<_, Failure>((found(path)?, path.is_dir()))).transpose()?;
@@ -98,8 +99,9 @@ fn surround(host: &Host) -> Result<(), Failure> {
     read_only("/", true)?;
     mounted("proc", "/proc", "")?;
     if root {
-        // There is one for all, and it is there.
+        // There is one for all, and it is there. mdadm makes nodes.
         read_only("/sys", false)?;
+        read_only("/dev", false)?;
     }
     for folder in ["/tmp", "/mnt", "/run", "/dev/shm"] {
         if Path::new(folder).is_dir() {

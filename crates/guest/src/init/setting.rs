@@ -13,7 +13,11 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     if !ground::is_a_guest() {
         before(&path, setting.choice)?.iter().try_for_each(ground::about_to)?;
     }
-    fs::write(&path, &setting.value).map_err(|e| format!("writing {:?} to {name}: {e}", setting.value))?;
+    fs::write(&path, &setting.value).map_err(|e| {
+        let offers = fs::read_to_string(&path).ok().filter(|_| setting.choice);
+        let offers = offers.map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
+        format!("writing {:?} to {name}: {e}{offers}", setting.value)
+    })?;
     let text = fs::read_to_string(&path).map_err(|e| format!("{name}: {e}"))?;
     let text = text.trim().to_owned();
     let active = if setting.choice { bracketed(&text) } else { Some(text.as_str()) };

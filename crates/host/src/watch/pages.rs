@@ -165,7 +165,7 @@ impl<'a, R: Read> Pages<'a, R> {
         let data = &self.page[data];
         let Some(id) = data.first_chunk().copied().map(u16::from_ne_bytes) else { return Ok(None) };
         let Some(known) = self.layout.events.iter().find(|event| event.id == id) else { return Ok(None) };
-        let read = known.read(data).ok_or_else(|| self.damaged("an event is shorter than its kind"))?;
+        let read = known.read(data).map_err(|what| self.damaged(what))?;
         // The clock may be set right by some ns between two events.
         self.latest = self.latest.max(self.now);
         Ok(read.map(|event| Event { at: self.latest, ..event }))
@@ -208,14 +208,16 @@ fn number(bytes: &[u8], field: Field) -> Option<u64> {
 }
 
 impl EventLayout {
-    /// Without its time. `None`: it is too short; `Some(None)`: not of a request that moves or keeps data.
-    fn read(&self, data: &[u8]) -> Option<Option<Event>> {
-        let dev = number(data, self.dev)? as u32;
-        let sector = number(data, self.sector)?;
-        let sectors = number(data, self.sectors)? as u32;
-        let rwbs = data.get(self.rwbs.offset..self.rwbs.offset.checked_add(self.rwbs.size)?)?;
+    /// Without its time. `None`: not of a request that moves or keeps data.
+    fn read(&self, data: &[u8]) -> Result<Option<Event>, &'static str> {
+        const SHORT: &str = "an event is shorter than its kind";
+        let number = |field| number(data, field).ok_or(SHORT);
+        let (dev, sector, sectors) =
+            (number(self.dev)? as u32, number(self.sector)?, number(self.sectors)? as u32);
+        let end = self.rwbs.offset.saturating_add(self.rwbs.size);
+        let rwbs = data.get(self.rwbs.offset..end).ok_or(SHORT)?;
         let known = operation(rwbs, sectors);
-        Some(known.map(|(op, fua)| Event { at: 0, kind: self.kind, dev, sector, sectors, op, fua }))
+        Ok(known.map(|(op, fua)| Event { at: 0, kind: self.kind, dev, sector, sectors, op, fua }))
     }
 }
 

@@ -32,7 +32,8 @@ impl Watched {
         let is_part = folder.join("partition").exists();
         let whole = folder.parent().filter(|_| is_part).unwrap_or(&folder);
         let whole_name = whole.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if number(&whole.join("queue/iostats"))? == 0 {
+        // Drivers without requests, only bios, count by themselves.
+        if whole.join("mq").exists() && number(&whole.join("queue/iostats"))? == 0 {
             return Err(io::Error::other(format!(
                 "{} counts no requests: write 1 to /sys/class/block/{whole_name}/queue/iostats",
                 disk.name
