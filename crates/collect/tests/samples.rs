@@ -1,8 +1,8 @@
 //! Samples joined from real reports of fio and closing records made to agree or disagree with them.
 
-use disklab_collect::integrity::Clock;
 use disklab_collect::closing::{Closing, Device, Phase};
 use disklab_collect::fio::{self, Fio};
+use disklab_collect::integrity::Clock;
 use disklab_collect::sample::{Asked, LatencyKind, Sample, join};
 use disklab_collect::{Histogram, Remark};
 use disklab_units::Nanos;

@@ -80,7 +80,8 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     drop(writer);
     done?;
     if run.stop.load(std::sync::atomic::Ordering::Relaxed) {
-        let message = format!("interrupted; to continue: disklab predict {} --out {}", args.run, out.display());
+        let message =
+            format!("interrupted; to continue: disklab predict {} --out {}", args.run, out.display());
         return Err(Failure::Said { exit: Exit::Interrupted, message });
     }
     let predicted = Record::open(&out)?;
@@ -141,7 +142,11 @@ fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-fn compared<'a>(cell: &'a str, measured: &'a Numbers, predicted: &'a Numbers) -> impl Iterator<Item = Row> + 'a {
+fn compared<'a>(
+    cell: &'a str,
+    measured: &'a Numbers,
+    predicted: &'a Numbers,
+) -> impl Iterator<Item = Row> + 'a {
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
@@ -168,7 +173,8 @@ fn compared<'a>(cell: &'a str, measured: &'a Numbers, predicted: &'a Numbers) ->
 
 fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result<(), Failure> {
     let worst = rows.iter().map(|row| row.error.abs()).fold(0.0, f64::max);
-    let mut errors: Vec<f64> = rows.iter().filter(|row| row.metric == "IOPS").map(|row| row.error.abs()).collect();
+    let mut errors: Vec<f64> =
+        rows.iter().filter(|row| row.metric == "IOPS").map(|row| row.error.abs()).collect();
     errors.sort_by(f64::total_cmp);
     let middle = errors.get(errors.len() / 2).copied();
     if screen.json {
@@ -176,13 +182,25 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
             "record": out, "cells": rows, "without_numbers": lacking, "worst_error": worst, "median_error_of_iops": middle,
         }))?);
     }
-    let heads = [("cell", Side::Left), ("", Side::Left), ("measured", Side::Right), ("predicted", Side::Right), ("error", Side::Right)];
+    let heads = [
+        ("cell", Side::Left),
+        ("", Side::Left),
+        ("measured", Side::Right),
+        ("predicted", Side::Right),
+        ("error", Side::Right),
+    ];
     let mut table = Table::new(&heads, screen.color);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };
         let [measured, predicted] = row.shown.clone();
-        table.row([cell.to_owned(), row.metric.to_owned(), measured, predicted, format!("{:+.1} %", row.error * 100.0)]);
+        table.row([
+            cell.to_owned(),
+            row.metric.to_owned(),
+            measured,
+            predicted,
+            format!("{:+.1} %", row.error * 100.0),
+        ]);
         last = &row.cell;
     }
     let mut to = screen.out();

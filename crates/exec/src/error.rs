@@ -22,7 +22,9 @@ pub enum Error {
     OtherDisk { disk: PathBuf },
     #[error("{} is there already; if it is not of use to anybody, remove it (disklab clean removes what a killed run left)", folder.display())]
     InTheWay { folder: PathBuf },
-    #[error("there is a ZFS pool named {name} already, as the one that would be made; export it (zpool export {name}), or leave arrays of ZFS out")]
+    #[error(
+        "there is a ZFS pool named {name} already, as the one that would be made; export it (zpool export {name}), or leave arrays of ZFS out"
+    )]
     PoolInTheWay { name: String },
     #[error("not all that was changed on this machine could be undone; {} still has it, and `disklab clean` tries again", journal.display())]
     NotUndone { journal: PathBuf },

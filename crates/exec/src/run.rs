@@ -1,11 +1,11 @@
 //! A run: all trials that a record lacks, several guests at a time.
 
 use crate::error::{Error, Result};
+use crate::executor::{Events, Executor};
 use crate::facts::{self, Makers};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, scratch, trial};
-use crate::executor::{Events, Executor};
 use disklab_guest::heartbeat::Beat;
 use disklab_host::change::Undone;
 use disklab_kernels::{Cache, Kernel};

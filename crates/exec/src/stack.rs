@@ -127,7 +127,9 @@ fn dataset(name: &str) -> Vec<String> {
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
-        Join::Btrfs(profiles) => return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial))),
+        Join::Btrfs(profiles) => {
+            return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial)));
+        }
         Join::ZfsMirrors => return Some(dataset(ZFS_DATA)),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {

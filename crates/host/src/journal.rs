@@ -25,7 +25,10 @@ const LONGEST: u64 = 16 << 20;
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 enum Line {
     /// Which boot of the machine, and whose run.
-    Begun { boot: String, run: PathBuf },
+    Begun {
+        boot: String,
+        run: PathBuf,
+    },
     Change(Change),
     /// The change of this number, from 0.
     Undone(usize),
@@ -35,7 +38,9 @@ enum Line {
 pub enum Error {
     #[error("cannot {doing} {}: {cause}", path.display())]
     Io { doing: &'static str, path: PathBuf, cause: io::Error },
-    #[error("there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set one of them")]
+    #[error(
+        "there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set one of them"
+    )]
     NoState,
     #[error(
         "{}: what a run changed cannot be read ({error}), so that it is not undone; look at it, undo what it names, and remove it",
@@ -193,11 +198,14 @@ impl Left {
                 Ok(Line::Begun { boot, run }) => begun = Some((boot, run)),
                 Ok(Line::Change(change)) => changes.push(change),
                 Ok(Line::Undone(number)) => undone.push(number),
-                Err(error) => return Err(Error::Unreadable { path: path.to_owned(), error: error.to_string() }),
+                Err(error) => {
+                    return Err(Error::Unreadable { path: path.to_owned(), error: error.to_string() });
+                }
             }
         }
         let (of, run) = begun.unwrap_or_default();
-        let changes = changes.into_iter().enumerate().filter(|(number, _)| !undone.contains(number)).collect();
+        let changes =
+            changes.into_iter().enumerate().filter(|(number, _)| !undone.contains(number)).collect();
         Ok(Some(Self { file, path: path.to_owned(), run, same_boot: of == boot(), changes }))
     }
 

@@ -88,7 +88,12 @@ impl Join {
         let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
         let on =
             on.into_iter().filter(|&it| it != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None });
-        Profile::ALL.into_iter().map(Self::btrfs).chain(Profiles::apart().map(Self::Btrfs)).chain([Self::ZfsMirrors]).chain(on)
+        Profile::ALL
+            .into_iter()
+            .map(Self::btrfs)
+            .chain(Profiles::apart().map(Self::Btrfs))
+            .chain([Self::ZfsMirrors])
+            .chain(on)
     }
 
     /// One btrfs with this profile for data and metadata both.
@@ -201,12 +206,10 @@ impl Filesystem {
     /// The smallest disk that its mkfs takes, or a little more.
     pub const fn smallest(self) -> Bytes {
         match self {
-            // Its own limit is 109 MiB or more, by profile.
-            Self::Btrfs => Bytes::mib(128),
+            // btrfs's own limit is 109 MiB or more, by profile; ZFS's 64 MiB, of which half is kept for itself.
+            Self::Btrfs | Self::Zfs => Bytes::mib(128),
             Self::Ext4 => Bytes::mib(64),
             Self::Xfs => Bytes::mib(320),
-            // Its own limit is 64 MiB, of which half is kept for itself.
-            Self::Zfs => Bytes::mib(128),
         }
     }
 }

@@ -104,7 +104,11 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
         virtual_ns: Some(Nanos::from_secs(20)),
         wall_ms: 7,
         sample,
-        remarks: if policy == "queue" { vec![Remark::FewRequests { requests: 10, what: None }] } else { Vec::new() },
+        remarks: if policy == "queue" {
+            vec![Remark::FewRequests { requests: 10, what: None }]
+        } else {
+            Vec::new()
+        },
         raw: None,
         files: [].into(),
         disks: Vec::new(),

@@ -14,8 +14,8 @@ use super::asked::Asked;
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::kernel::progress;
-use crate::run::progress::Progress;
 use crate::run::manifest::{self, By};
+use crate::run::progress::Progress;
 use crate::run::ready;
 use crate::screen::Screen;
 

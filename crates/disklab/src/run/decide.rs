@@ -4,8 +4,8 @@
 //! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
 
 use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, judge};
-use disklab_exec::{Executor, not_run};
 use disklab_exec::run::Event;
+use disklab_exec::{Executor, not_run};
 use disklab_spec::suite::Seeds;
 use disklab_spec::{Suite, Trial};
 use disklab_stats::{Looks, Verdict};

@@ -117,7 +117,10 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
     let real = matches!(by, By::Host(_));
     for trial in &question.trials {
         // A filesystem that is there is no array of the lab's.
-        files.extend(Some(("arrays", trial.array.name.as_str())).filter(|(_, name)| home.lab.arrays.contains_key(*name)));
+        files.extend(
+            Some(("arrays", trial.array.name.as_str()))
+                .filter(|(_, name)| home.lab.arrays.contains_key(*name)),
+        );
         files.insert(("workloads", trial.workload.name.as_str()));
         if !real {
             files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));

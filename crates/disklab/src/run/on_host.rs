@@ -91,7 +91,8 @@ impl Machine {
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if self.on == Executor::Kernel => {
-                let what = format!("{option} is for this machine's own disks: add --on host, or leave it out");
+                let what =
+                    format!("{option} is for this machine's own disks: add --on host, or leave it out");
                 Err(Failure::mistaken(what))
             }
             _ => Ok(()),
@@ -133,8 +134,12 @@ impl Machine {
         arrays: Option<Vec<String>>,
         overrides: &Overrides,
     ) -> Result<Asked, Failure> {
-        let disks: Vec<Disk> =
-            self.devices.iter().map(|path| Disk::find(path)).collect::<Result<_, _>>().map_err(Failure::from)?;
+        let disks: Vec<Disk> = self
+            .devices
+            .iter()
+            .map(|path| Disk::find(path))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::from)?;
         guard::apart(&disks).map_err(Failure::mistaken)?;
         let allow = Allow::load(self.allow.as_deref())?;
         for disk in &disks {
@@ -165,7 +170,15 @@ impl Machine {
         let program = std::env::current_exe()
             .map_err(|error| Failure::cannot(format!("cannot find this program itself: {error}")))?;
         let state = journal::folder().map_err(Failure::cannot)?;
-        Ok(Host { program, place, state, trace, rest: self.rest.unwrap_or(REST), patience: Patience::default(), stop })
+        Ok(Host {
+            program,
+            place,
+            state,
+            trace,
+            rest: self.rest.unwrap_or(REST),
+            patience: Patience::default(),
+            stop,
+        })
     }
 }
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use disklab_exec::Installation;
 use disklab_exec::evidence::{self, Who};
 use disklab_exec::guest::Guest;
-use disklab_exec::Installation;
 use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::names;
 use disklab_guest::plan::{Measure, Measured, Plan};
@@ -51,13 +51,14 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
     let run = crate::run(here.path(), &["run", "mine.toml", "--out", "kernel"]);
     assert_eq!(run.status, Some(0), "{}{}", run.out, run.err);
     let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
-    let trials = Suite::of_text("mine", "mine.toml", &text, &[]).and_then(|suite| suite.trials(&lab)).expect("trials");
+    let trials =
+        Suite::of_text("mine", "mine.toml", &text, &[]).and_then(|suite| suite.trials(&lab)).expect("trials");
     let guest = tempfile::tempdir().expect("a folder");
     in_guest(guest.path(), &trials[0], &text);
     let [by_kernel, by_host] =
         [here.path().join("kernel"), guest.path().join("record")].map(|record| only(&record));
-    let [kernel, host] =
-        [&by_kernel, &by_host].map(|outcome| outcome.sample.clone().unwrap_or_else(|| panic!("{:?}", outcome.reason)));
+    let [kernel, host] = [&by_kernel, &by_host]
+        .map(|outcome| outcome.sample.clone().unwrap_or_else(|| panic!("{:?}", outcome.reason)));
     assert_eq!(by_host.status, Status::Ok, "{:?}", by_host.reason);
     assert_eq!((&by_kernel.trial, &by_kernel.cell), (&by_host.trial, &by_host.cell));
     let near = |what: &str, one: f64, other: f64| {
@@ -101,7 +102,8 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
     let allowed = |name: &String, disk: &MachineDisk| {
         format!("[[device]]\npath = \"/dev/{name}\"\nserial = \"none\"\nsize = \"{}\"\n", disk.bytes.0)
     };
-    let allow: String = trial.places.disks.iter().zip(&disks).map(|(name, disk)| allowed(name, disk)).collect();
+    let allow: String =
+        trial.places.disks.iter().zip(&disks).map(|(name, disk)| allowed(name, disk)).collect();
     fs::write(folder.join("devices.toml"), allow).expect("a file");
     for path in [folder.to_owned(), folder.join("devices.toml")] {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("chmod");
@@ -109,8 +111,22 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
     let names: Vec<String> = trial.places.disks.iter().map(|name| format!("/dev/{name}")).collect();
     let home = format!("DISKLAB_HOME={HOME}");
     let command = [
-        "env", &home, "DISKLAB_STATE=/mnt/trial/state", program, "run", "/mnt/trial/mine.toml", "--on", "host", "--devices",
-        &names.join(","), "--allow", "/mnt/trial/devices.toml", "--out", "/mnt/trial/record", "--rest", "0 s",
+        "env",
+        &home,
+        "DISKLAB_STATE=/mnt/trial/state",
+        program,
+        "run",
+        "/mnt/trial/mine.toml",
+        "--on",
+        "host",
+        "--devices",
+        &names.join(","),
+        "--allow",
+        "/mnt/trial/devices.toml",
+        "--out",
+        "/mnt/trial/record",
+        "--rest",
+        "0 s",
     ];
     let what = Measured::Program { command: command.map(str::to_owned).to_vec(), gate: None };
     let phase = "measure".to_owned();
@@ -124,10 +140,12 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         trace: false,
         power_cuts: None,
     };
-    fs::write(folder.join(names::MACHINE), serde_json::to_vec(&machine).expect("plain data")).expect("a file");
+    fs::write(folder.join(names::MACHINE), serde_json::to_vec(&machine).expect("plain data"))
+        .expect("a file");
     fs::write(folder.join(names::PLAN), serde_json::to_vec(&plan).expect("plain data")).expect("a file");
     let share = Share::at(Path::new(HOME)).expect("this work tree");
-    let kernel = find(&Cache::open().expect("a cache"), &share, Btrfs::Policies, "newest").expect("looked at before");
+    let kernel =
+        find(&Cache::open().expect("a cache"), &share, Btrfs::Policies, "newest").expect("looked at before");
     let guest = Guest {
         kernel: &kernel.path,
         installation: &installation,
@@ -137,7 +155,8 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         parameters: &[],
     };
     static STOP: AtomicBool = AtomicBool::new(false);
-    let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ()).expect("a guest");
+    let end =
+        guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ()).expect("a guest");
     let steps = fs::read_to_string(folder.join(names::STEPS)).unwrap_or_default();
     if let Err(why) = evidence::judge(folder, &end, Who::Guest) {
         panic!("{why}\n{steps}");

@@ -29,7 +29,14 @@ fn suite(here: &Path) {
 
 fn on_host(here: &Path, arguments: &[&str]) -> Command {
     let mut command = disklab(here);
-    command.env("DISKLAB_STATE", here.join("state")).args(["run", "mine.toml", "--on", "host", "--rest", "0 s"]);
+    command.env("DISKLAB_STATE", here.join("state")).args([
+        "run",
+        "mine.toml",
+        "--on",
+        "host",
+        "--rest",
+        "0 s",
+    ]);
     command.args(arguments);
     command
 }
@@ -71,11 +78,24 @@ fn stacks_and_schedulers_are_measured_and_everything_is_given_back() {
     suite(here.path());
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked = ["--devices", &names, "--allow", &allow, "--set", "scheduler=none,mq-deadline,bfq,kyber", "--out", "a"];
+    let asked = [
+        "--devices",
+        &names,
+        "--allow",
+        &allow,
+        "--set",
+        "scheduler=none,mq-deadline,bfq,kyber",
+        "--out",
+        "a",
+    ];
     let done = run(here.path(), &asked);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
-    assert!(done.out.contains("Disks of a machine, in its own time") && !done.out.contains("virtual time"), "{}", done.out);
+    assert!(
+        done.out.contains("Disks of a machine, in its own time") && !done.out.contains("virtual time"),
+        "{}",
+        done.out
+    );
     let outcomes = outcomes(&here.path().join("a"));
     assert_eq!(outcomes.len(), 4);
     for outcome in outcomes {
@@ -119,13 +139,16 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
     // What was said to be run was run, in that order: each command of the raw steps is a line of it.
-    let raw = fs::read_dir(here.path().join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
+    let raw =
+        fs::read_dir(here.path().join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
     let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
     let mut lines = dry.out.lines();
     for step in steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")) {
         let said = match (step["step"].as_str(), &step["command"]) {
             (Some("set"), _) => step["path"].as_str().expect("a path").to_owned(),
-            (Some("measure"), serde_json::Value::Array(command)) => command[0].as_str().expect("a word").to_owned(),
+            (Some("measure"), serde_json::Value::Array(command)) => {
+                command[0].as_str().expect("a word").to_owned()
+            }
             _ => continue,
         };
         assert!(lines.any(|line| line.contains(&said)), "{said} is not in the order of\n{}", dry.out);
@@ -137,9 +160,8 @@ fn wait_for_lines(run: &mut Child, here: &Path, lines: usize) -> bool {
     let begun = Instant::now();
     loop {
         let entries = fs::read_dir(here.join("state")).into_iter().flatten().flatten();
-        let count: usize = entries
-            .map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count()))
-            .sum();
+        let count: usize =
+            entries.map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count())).sum();
         if count >= lines {
             return true;
         }
@@ -172,7 +194,11 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean() {
         }
         killed += 1;
         let clean = done(
-            disklab(here.path()).env("DISKLAB_STATE", here.path().join("state")).arg("clean").output().expect("it starts"),
+            disklab(here.path())
+                .env("DISKLAB_STATE", here.path().join("state"))
+                .arg("clean")
+                .output()
+                .expect("it starts"),
         );
         assert_eq!(clean.status, Some(0), "after {lines} lines: {}{}", clean.out, clean.err);
         is_as_before(here.path(), &loops, &before);
@@ -230,7 +256,8 @@ fn what_is_not_offered_is_not_touched() {
     refused(&["--devices", &names, "--allow", &allow], "ext filesystem");
     // Named again it goes.
     let again = loops[0].path.display().to_string();
-    let done = run(here.path(), &["--devices", &names, "--allow", &allow, "--overwrite", &again, "--out", "a"]);
+    let done =
+        run(here.path(), &["--devices", &names, "--allow", &allow, "--overwrite", &again, "--out", "a"]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
 }
 

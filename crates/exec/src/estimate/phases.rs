@@ -78,9 +78,7 @@ fn spread(trial: &Trial, readers: u32) -> f64 {
         }
         Join::Btrfs(Profiles { data: Profile::Raid10, .. })
         | Join::ZfsMirrors
-        | Join::On { raid: Some(Md::Raid10), .. } => {
-            trial.array.devices.len() / 2
-        }
+        | Join::On { raid: Some(Md::Raid10), .. } => trial.array.devices.len() / 2,
         Join::Btrfs(_) | Join::On { .. } => 1,
     };
     one.max(1) as f64 * f64::from(readers)

@@ -118,7 +118,13 @@ impl Executor for Host {
 }
 
 impl Host {
-    fn one(&self, trial: &Trial, prepared: &mut Prepared, writer: &Writer, events: Events) -> Result<Outcome> {
+    fn one(
+        &self,
+        trial: &Trial,
+        prepared: &mut Prepared,
+        writer: &Writer,
+        events: Events,
+    ) -> Result<Outcome> {
         let note = |outcome: Outcome| {
             writer.note(outcome.clone())?;
             Ok(outcome)

@@ -13,10 +13,15 @@ use std::path::Path;
 /// Why a trial cannot be on real disks at all.
 pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
     if trial.power_cut.is_some() {
-        return Some("a power cut is for modelled disks: nobody takes the power from real ones here".to_owned());
+        return Some(
+            "a power cut is for modelled disks: nobody takes the power from real ones here".to_owned(),
+        );
     }
     if trial.array.cache.is_some() {
-        return Some("a bcache in front of disks is for modelled disks: it has no UUID of ours to undo it by".to_owned());
+        return Some(
+            "a bcache in front of disks is for modelled disks: it has no UUID of ours to undo it by"
+                .to_owned(),
+        );
     }
     match place {
         Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
@@ -56,7 +61,11 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if !reads_one || background.is_some() {
         Some(format!("{} is one file and only read: this needs a folder that can be written", path.display()))
     } else if size < trial.workload.file_size.0 {
-        Some(format!("{} is shorter than the workload's file of {}", path.display(), trial.workload.file_size))
+        Some(format!(
+            "{} is shorter than the workload's file of {}",
+            path.display(),
+            trial.workload.file_size
+        ))
     } else {
         None
     }
@@ -65,7 +74,8 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
 /// What a trial changes of the machine where others use the same disks: only what it is about. A scheduler that the suite does not
 /// speak of stays as it was found.
 fn settings(trial: &Trial) -> Vec<Setting> {
-    let asked = trial.scheduler != SchedulerChoice::default() || trial.cell.iter().any(|(axis, _)| *axis == Axis::Scheduler);
+    let asked = trial.scheduler != SchedulerChoice::default()
+        || trial.cell.iter().any(|(axis, _)| *axis == Axis::Scheduler);
     let of_disks = if asked { describe::device_settings(trial) } else { Vec::new() };
     of_disks.into_iter().chain(describe::mount_settings(trial)).collect()
 }
@@ -74,8 +84,7 @@ fn settings(trial: &Trial) -> Vec<Setting> {
 pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
     let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
     let at = host.at.is_some();
-    let device_settings =
-        if at && plan.measure.is_some() { settings(trial) } else { plan.device_settings };
+    let device_settings = if at && plan.measure.is_some() { settings(trial) } else { plan.device_settings };
     Plan {
         // Others use them up too.
         burn_pids: 0,

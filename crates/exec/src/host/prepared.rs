@@ -176,7 +176,9 @@ impl<'a> Prepared<'a> {
 
 /// Whether a trial leaves test files as they were.
 pub fn only_reads(trial: &Trial) -> bool {
-    trial.workload.is_fio() && trial.background.is_none() && trial.workload.jobs.iter().all(|job| !job.rw.writes())
+    trial.workload.is_fio()
+        && trial.background.is_none()
+        && trial.workload.jobs.iter().all(|job| !job.rw.writes())
 }
 
 /// The trial, where this machine has its disks.

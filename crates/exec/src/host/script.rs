@@ -72,10 +72,14 @@ fn make(host: &Host) -> Vec<String> {
 fn unmake(host: &Host) -> Vec<String> {
     match (&host.place, at(&host.place)) {
         (Place::Disks { disks, .. }, _) => {
-            let wipe = |name: &str| format!("wipefs --all --quiet /dev/{name}  # if it still holds what was made there");
+            let wipe = |name: &str| {
+                format!("wipefs --all --quiet /dev/{name}  # if it still holds what was made there")
+            };
             disks.iter().rev().map(|disk| wipe(&disk.name)).collect()
         }
-        (_, Some(folder)) if folder.ends_with(prepared::FOLDER) => vec![format!("rm -r {}", folder.display())],
+        (_, Some(folder)) if folder.ends_with(prepared::FOLDER) => {
+            vec![format!("rm -r {}", folder.display())]
+        }
         _ => Vec::new(),
     }
 }
@@ -97,16 +101,20 @@ fn of_plan(plan: &Plan) -> Vec<String> {
     }
     lines.extend(plan.files.iter().map(|file| format!("# write {} to {POOL}/{}", file.bytes, file.name)));
     lines.extend(plan.fsload.iter().map(|_| format!("# write the workload's files below {}", guest::FSLOAD)));
-    lines.extend(plan.entries.iter().map(|entries| {
-        format!("# write {} files and folders below {}", entries.all.len(), guest::ROOT)
-    }));
+    lines.extend(
+        plan.entries
+            .iter()
+            .map(|entries| format!("# write {} files and folders below {}", entries.all.len(), guest::ROOT)),
+    );
     lines.extend(plan.prepare.iter().map(|command| words(command)));
     lines.extend(plan.trees.iter().map(|_| format!("# write fragmented trees below {}", guest::TREES)));
     lines.extend(plan.first_snapshot.iter().map(|_| "# take the first snapshot".to_owned()));
     if plan.measure.is_some() {
         lines.extend(["sync".to_owned(), "echo 3 > /proc/sys/vm/drop_caches".to_owned()]);
     }
-    lines.extend(plan.touch.iter().map(|it| format!("# read a block of each {} of {POOL}/{}", it.every, it.name)));
+    lines.extend(
+        plan.touch.iter().map(|it| format!("# read a block of each {} of {POOL}/{}", it.every, it.name)),
+    );
     if let Some(background) = &plan.background {
         lines.extend(background.processes.iter().map(|it| format!("{} &", words(&it.command))));
         lines.extend(background.snapshots.iter().map(|_| "# take snapshots".to_owned()));
@@ -129,7 +137,9 @@ fn of_plan(plan: &Plan) -> Vec<String> {
 fn measured(what: &Measured) -> Vec<String> {
     match what {
         Measured::Program { command, .. } => vec![words(command)],
-        Measured::Startup { .. } => vec![format!("# start the program, or what was recorded of it, with {} as its root", guest::ROOT)],
+        Measured::Startup { .. } => {
+            vec![format!("# start the program, or what was recorded of it, with {} as its root", guest::ROOT)]
+        }
         Measured::Player { file, .. } => vec![format!("# play {file}")],
         Measured::Fsload { .. } => vec![format!("# work on the files below {}", guest::FSLOAD)],
         Measured::Phases(phases) => phases.iter().flat_map(of_phase).collect(),
@@ -159,7 +169,8 @@ fn settings(all: &[Setting]) -> Vec<String> {
 
 fn mount(it: &guest::Mount, to: &str) -> String {
     let noatime = it.noatime.then_some("noatime");
-    let options: Vec<&str> = noatime.into_iter().chain(Some(it.data.as_str()).filter(|it| !it.is_empty())).collect();
+    let options: Vec<&str> =
+        noatime.into_iter().chain(Some(it.data.as_str()).filter(|it| !it.is_empty())).collect();
     let options = if options.is_empty() { String::new() } else { format!(" -o {}", options.join(",")) };
     format!("mount -t {}{options} {} {to}", it.filesystem, it.source)
 }

@@ -2,12 +2,12 @@
 
 use super::{Host, account, disturbance, first, plan};
 use crate::error::{Error, Result};
+use crate::evidence;
 use crate::executor::Events;
 use crate::guest::End;
 use crate::prepared::write_json;
 use crate::run::Event;
 use crate::trial::{conclude, limit};
-use crate::evidence;
 use disklab_guest::names;
 use disklab_guest::plan as guest;
 use disklab_host::Journal;
@@ -48,7 +48,8 @@ impl Host {
         let journal = Journal::create(&self.state, record)?;
         let own = self.of_plan(journal.path(), trial.places.uuid.clone(), at.map(Path::to_owned));
         let ran = write_json(&folder.join(names::PLAN), &plan::measuring(trial, own)).and_then(|()| {
-            let moved = &mut |now| events(Event::Moved { trial, now, measured: evidence::has_marked(folder) });
+            let moved =
+                &mut |now| events(Event::Moved { trial, now, measured: evidence::has_marked(folder) });
             first::run(&self.program, folder, limit(trial, &self.patience), self.stop, moved)
         });
         // Before anything else can go wrong.
@@ -60,10 +61,13 @@ impl Host {
             End::Exited(_) => account::write(folder, &names),
             _ => Ok(Vec::new()),
         };
-        let accounted = accounted.map(|remarks| remarks.into_iter().chain(disturbance::at_rest(&rested)).collect());
+        let accounted =
+            accounted.map(|remarks| remarks.into_iter().chain(disturbance::at_rest(&rested)).collect());
         let mut outcome = conclude(trial, folder, &end, evidence::Who::First, accounted, self.stop);
         if !undone {
-            outcome.reason.get_or_insert_with(|| "what it changed could not all be undone: see disklab clean".to_owned());
+            outcome.reason.get_or_insert_with(|| {
+                "what it changed could not all be undone: see disklab clean".to_owned()
+            });
         }
         outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         Ok(outcome)

@@ -13,7 +13,7 @@ use crate::plan::{Host, POOL, REPLICA, TRIAL};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
-use rustix::process::{Signal, geteuid, getegid, set_parent_process_death_signal};
+use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::{CString, c_char, c_int, c_long, c_uint};
 use std::fs::{self, File};
@@ -49,7 +49,11 @@ fn make_namespaces() -> Result<i32, Failure> {
     let own = if user { own | UnshareFlags::NEWUSER } else { own };
     // SAFETY: this process has one thread, and no file descriptors are taken apart.
     unsafe { unshare_unsafe(own) }.map_err(|e| {
-        let whose = if user { "this machine does not let users have namespaces of their own" } else { "not as root of this machine" };
+        let whose = if user {
+            "this machine does not let users have namespaces of their own"
+        } else {
+            "not as root of this machine"
+        };
         format!("namespaces for the trial: {e}; {whose}")
     })?;
     if user {
@@ -91,7 +95,8 @@ fn end_with_parent() -> Result<(), Failure> {
 /// The machine's files, read-only, and over them the places that plans know.
 fn surround(host: &Host) -> Result<(), Failure> {
     // A kernel without users' namespaces has no map.
-    let root = geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
+    let root =
+        geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|e| format!("keeping mounts to itself: {e}"))?;
     let at = host.at.as_deref().map(|path| Ok::<_, Failure>((found(path)?, path.is_dir()))).transpose()?;
@@ -174,11 +179,13 @@ pub(super) fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
     let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
     let name: *const c_char = name.as_ptr();
     // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is told.
-    let result = unsafe { syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>()) };
+    let result =
+        unsafe { syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>()) };
     if result == 0 {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    let how = if yes { "keeping programs from writing to this machine's files" } else { "making it writable" };
+    let how =
+        if yes { "keeping programs from writing to this machine's files" } else { "making it writable" };
     Err(format!("{path}: {how}: {error} (it needs Linux 5.12 or newer)"))
 }

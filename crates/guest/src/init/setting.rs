@@ -15,7 +15,8 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     }
     fs::write(&path, &setting.value).map_err(|e| {
         let offers = fs::read_to_string(&path).ok().filter(|_| setting.choice);
-        let offers = offers.map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
+        let offers =
+            offers.map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
         format!("writing {:?} to {name}: {e}{offers}", setting.value)
     })?;
     let text = fs::read_to_string(&path).map_err(|e| format!("{name}: {e}"))?;
@@ -32,15 +33,20 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
 /// queue: those of now are noted before it, so that they are put back behind it.
 fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
-    if let (Some("scheduler"), Some(queue)) = (path.file_name().and_then(|name| name.to_str()), path.parent()) {
-        let tunables = fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|it| it.path());
+    if let (Some("scheduler"), Some(queue)) = (path.file_name().and_then(|name| name.to_str()), path.parent())
+    {
+        let tunables =
+            fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|it| it.path());
         let mut tunables: Vec<PathBuf> = tunables.chain([queue.join("nr_requests")]).collect();
         tunables.sort();
         // Some only say something, and some only take something.
         changes.extend(tunables.iter().filter(|it| is_writable(it)).filter_map(|it| now(it, false)));
     }
     let this = now(path, choice).ok_or_else(|| {
-        format!("{}: what it says cannot be read, so that it could not be put back; nothing was changed", path.display())
+        format!(
+            "{}: what it says cannot be read, so that it could not be put back; nothing was changed",
+            path.display()
+        )
     })?;
     changes.push(this);
     Ok(changes)
@@ -144,7 +150,10 @@ mod tests {
             changes.iter().map(short).collect::<Vec<_>>()
         };
         // They are undone from the last on.
-        assert_eq!(noted("scheduler", true), ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]);
+        assert_eq!(
+            noted("scheduler", true),
+            ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]
+        );
         assert_eq!(noted("read_ahead_kb", false), ["read_ahead_kb 128"]);
         assert!(before(&queue.join("nothing"), false).unwrap_err().contains("nothing was changed"));
     }

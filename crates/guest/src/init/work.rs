@@ -10,8 +10,8 @@ use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{
-    Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid, setting, snapshots,
-    space, startup, zfs,
+    Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid, setting,
+    snapshots, space, startup, zfs,
 };
 use crate::plan::{
     FSLOAD, Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
@@ -172,7 +172,11 @@ fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 /// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its file. With zeroes, or what is drawn.
-fn write_file(file: &ZeroFile, contents: Option<Seed>, mut trees: Option<&mut Scatter>) -> Result<(), Failure> {
+fn write_file(
+    file: &ZeroFile,
+    contents: Option<Seed>,
+    mut trees: Option<&mut Scatter>,
+) -> Result<(), Failure> {
     const LENGTH: usize = 1 << 20;
     let path = Path::new(POOL).join(&file.name);
     let failed = |e| format!("writing {} to {}: {e}", file.bytes, path.display());
@@ -183,7 +187,10 @@ fn write_file(file: &ZeroFile, contents: Option<Seed>, mut trees: Option<&mut Sc
     while written < file.bytes.0 {
         let length = (file.bytes.0 - written).min(LENGTH as u64);
         if let Some(random) = &mut random {
-            buffer.bytes_mut().chunks_exact_mut(8).for_each(|it| it.copy_from_slice(&random.next_u64().to_le_bytes()));
+            buffer
+                .bytes_mut()
+                .chunks_exact_mut(8)
+                .for_each(|it| it.copy_from_slice(&random.next_u64().to_le_bytes()));
         }
         out.write_all(&buffer.bytes()[..length as usize]).map_err(failed)?;
         written += length;

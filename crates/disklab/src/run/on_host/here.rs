@@ -83,9 +83,12 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
 fn mounted(path: &Path) -> Result<Mounted, Failure> {
     let mut findmnt = Command::new("findmnt");
     findmnt.args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"]).arg(path);
-    let cannot = |why: String| Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()));
-    let out = findmnt.output().map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
-    let found: Found = serde_json::from_slice(&out.stdout).map_err(|error| cannot(format!("says nothing of it: {error}")))?;
+    let cannot =
+        |why: String| Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()));
+    let out =
+        findmnt.output().map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
+    let found: Found = serde_json::from_slice(&out.stdout)
+        .map_err(|error| cannot(format!("says nothing of it: {error}")))?;
     found.filesystems.into_iter().next().ok_or_else(|| cannot("knows no such filesystem".to_owned()))
 }
 
@@ -93,7 +96,8 @@ fn mounted(path: &Path) -> Result<Mounted, Failure> {
 fn below(mounted: &Mounted) -> Vec<String> {
     let folder = |path: String| -> Vec<String> {
         let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+        let mut names: Vec<_> =
+            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
         names.sort();
         names
     };
@@ -124,7 +128,8 @@ fn join(mounted: &Mounted) -> Join {
         let data = Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single);
         return Join::Btrfs(Profiles { data, metadata: data });
     }
-    let level = device_name(mounted).and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
+    let level = device_name(mounted)
+        .and_then(|name| fs::read_to_string(format!("/sys/class/block/{name}/md/level")).ok());
     let raid = level.and_then(|level| Md::ALL.into_iter().find(|it| it.as_str() == level.trim()));
     if mounted.fstype == Filesystem::Zfs.as_str() {
         return Join::ZfsMirrors;
