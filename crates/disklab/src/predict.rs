@@ -45,6 +45,9 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
+/// A metric, its spreads in both records, and how a value of it is printed.
+type Told<'a> = (&'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
+
 /// A number of a cell, in both.
 #[derive(Debug, Serialize)]
 struct Row {
@@ -150,13 +153,13 @@ fn compared<'a>(
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
-    let told: [(&'static str, Option<(Spread, Spread)>, &dyn Fn(f64) -> String); 4] = [
+    let told: [Told; 4] = [
         ("IOPS", Some((measured.iops, predicted.iops)), &count),
         ("mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
         ("p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
         ("p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
     ];
-    let row = |(metric, pair, show): (&'static str, Option<(Spread, Spread)>, &dyn Fn(f64) -> String)| {
+    let row = |(metric, pair, show): Told| {
         let (one, other) = pair.map(|(one, other)| (one.median, other.median))?;
         let shown = [show(one), show(other)];
         (one > 0.0).then(|| Row {
@@ -178,9 +181,9 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
     errors.sort_by(f64::total_cmp);
     let middle = errors.get(errors.len() / 2).copied();
     if screen.json {
-        return Ok(screen.json(&serde_json::json!({
+        return screen.json(&serde_json::json!({
             "record": out, "cells": rows, "without_numbers": lacking, "worst_error": worst, "median_error_of_iops": middle,
-        }))?);
+        }));
     }
     let heads = [
         ("cell", Side::Left),

@@ -20,8 +20,6 @@ pub enum Error {
     Prepare { array: String, reason: String, kept: PathBuf },
     #[error("{}: it is no longer the disk that the run began with; nothing more was written to it", disk.display())]
     OtherDisk { disk: PathBuf },
-    #[error("{} is there already; if it is not of use to anybody, remove it (disklab clean removes what a killed run left)", folder.display())]
-    InTheWay { folder: PathBuf },
     #[error(
         "there is a ZFS pool named {name} already, as the one that would be made; export it (zpool export {name}), or leave arrays of ZFS out"
     )]

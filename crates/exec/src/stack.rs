@@ -115,8 +115,8 @@ fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) 
     } else {
         words(&["zpool", "import", "-N", "-o", "cachefile=none", "-d", folder, name])
     };
-    let made = if places.uuid.is_some() { Vec::new() } else { disks.to_vec() };
-    Pool { disks: made, start, stop: words(&["zpool", "export", name]) }
+    let nodes = if places.uuid.is_some() { Vec::new() } else { disks.to_vec() };
+    Pool { disks: nodes, start, stop: words(&["zpool", "export", name]) }
 }
 
 /// A dataset that mount(2) takes.

@@ -3,8 +3,8 @@
 //! Mounts and programs are not among them: they are in a mount and a process namespace of their own, and end with it.
 
 use std::fmt;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -80,6 +80,13 @@ impl Change {
                 format!("what was made on {} is unmade", disk.named.display()),
                 patiently(|| marks::remove(disk, uuid)),
             ),
+            // After another boot a pool of this name may be anybody's.
+            Self::Pool { name, .. } if !same_boot => (
+                format!("the pool {name} is destroyed"),
+                Err(format!(
+                    "the machine was started anew since, and whose it is cannot be told: zpool destroy {name}"
+                )),
+            ),
             Self::Pool { name, disks } => (
                 format!("the pool {name} is destroyed"),
                 patiently(|| if is_pool(name) { run(&["zpool", "destroy", "-f", name]) } else { Ok(()) })
@@ -108,7 +115,9 @@ impl Change {
 
 /// What is no longer there, as a disk that was taken out, has nothing to put back.
 fn put_back(path: &Path, was: &str) -> Result<(), String> {
-    match fs::write(path, was) {
+    // No file is made where there is none.
+    let open = OpenOptions::new().write(true).open(path);
+    match open.and_then(|mut file| file.write_all(was.as_bytes())) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(format!("writing {was:?} to {}: {error}; write it there yourself", path.display()))
         }

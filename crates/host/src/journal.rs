@@ -192,7 +192,10 @@ impl Left {
         let (mut begun, mut changes) = (None, Vec::new());
         let mut undone = Vec::new();
         // A last line without its end was cut off before the change it speaks of was made.
-        let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+        if whole.len() < text.len() {
+            file.set_len(whole.len() as u64).map_err(Error::io("mend", path))?;
+        }
         for line in whole.lines() {
             match serde_json::from_str(line) {
                 Ok(Line::Begun { boot, run }) => begun = Some((boot, run)),
@@ -228,7 +231,8 @@ impl Left {
             }
             let line = serde_json::to_string(&Line::Undone(number))
                 .map_err(|e| Error::io("write", &self.path)(e.into()))?;
-            writeln!(self.file, "{line}").map_err(Error::io("write", &self.path))?;
+            // On a full disk it is undone all the same, and once more the next time.
+            let _ = writeln!(self.file, "{line}");
         }
         if whole {
             fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;

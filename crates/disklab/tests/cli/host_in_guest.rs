@@ -32,6 +32,8 @@ workload = ["smoke-randread"]
 scheduler = ["mq-deadline"]
 "#;
 
+static STOP: AtomicBool = AtomicBool::new(false);
+
 #[test]
 fn it_measures_what_the_kernel_executor_measures() {
     alike("constant-raid1", "[axes]", "[axes]\npolicy = [\"round-robin:4k\"]", 0.01);
@@ -154,7 +156,6 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         guests: 1,
         parameters: &[],
     };
-    static STOP: AtomicBool = AtomicBool::new(false);
     let end =
         guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ()).expect("a guest");
     let steps = fs::read_to_string(folder.join(names::STEPS)).unwrap_or_default();

@@ -143,6 +143,10 @@ impl Host {
         let outcome = match self.measure(&trial, prepared.at(), raw.path(), writer.folder(), events) {
             Ok(outcome) if outcome.status == Status::Interrupted => return note(outcome),
             Ok(outcome) => outcome,
+            Err(error @ Error::NotUndone { .. }) => {
+                writer.finish(raw, not_run(&trial, Status::Failed, error.to_string()))?;
+                return Err(error);
+            }
             Err(error) => not_run(&trial, Status::Failed, error.to_string()),
         };
         prepared.used(&trial);

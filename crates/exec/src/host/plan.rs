@@ -23,6 +23,11 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
                 .to_owned(),
         );
     }
+    if names_a_guests_devices(trial) {
+        return Some(
+            "its commands name devices of a guest (/dev/..., /sys/...), which are others here".to_owned(),
+        );
+    }
     match place {
         Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
             "{} has {} disks, and {} were named",
@@ -33,6 +38,17 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
         Place::Disks { .. } => None,
         Place::At { path, .. } => at_obstacle(trial, path),
     }
+}
+
+/// Whether commands of a workload or a background say where devices are, instead of asking for them by a word.
+fn names_a_guests_devices(trial: &Trial) -> bool {
+    let beside = trial.background.iter();
+    let processes = beside.clone().flat_map(|it| it.processes.iter().map(|process| &process.command));
+    let commands = processes.chain(beside.flat_map(|it| &it.prepare)).flatten();
+    let phases = trial.workload.phases.as_ref();
+    let names = |word: &str| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| word.contains(place));
+    commands.into_iter().any(|word| names(word))
+        || phases.is_some_and(|phases| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| phases.uses(place)))
 }
 
 /// What is asked of a filesystem that is there.
@@ -46,6 +62,16 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     }
     if trial.workload.phases.as_ref().is_some_and(Phases::mounts) {
         return Some("it mounts its filesystem anew, which is not ours here".to_owned());
+    }
+    // What works on a whole filesystem, or on its devices, would work on what is not ours.
+    if background.is_some_and(|it| !it.processes.is_empty()) {
+        return Some(
+            "programs that run beside it may work on the whole filesystem, which is not ours here".to_owned(),
+        );
+    }
+    let phases = trial.workload.phases.as_ref();
+    if phases.is_some_and(|it| it.programs().any(|name| ["btrfs", "mdadm", "sh"].contains(&name.as_str()))) {
+        return Some("its phases work on the whole filesystem, which is not ours here".to_owned());
     }
     let raw = trial.workload.raw || background.and_then(|it| it.workload.as_ref()).is_some_and(|it| it.raw);
     if raw {
@@ -84,6 +110,8 @@ fn settings(trial: &Trial) -> Vec<Setting> {
 pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
     let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
     let at = host.at.is_some();
+    // A guest's end takes its arrays and pools away; here the next trial assembles them anew.
+    let ends = !at && (plan.raid.is_some() || !plan.pools.is_empty());
     let device_settings = if at && plan.measure.is_some() { settings(trial) } else { plan.device_settings };
     Plan {
         // Others use them up too.
@@ -94,8 +122,7 @@ pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
         mkfs: plan.mkfs.filter(|_| !at),
         mount: plan.mount.filter(|_| !at),
         raid: plan.raid.filter(|_| !at),
-        // A guest's end takes its pools away; here the next trial imports them anew.
-        unmount: plan.unmount || !at && !plan.pools.is_empty(),
+        unmount: plan.unmount || ends,
         pools: if at { Vec::new() } else { plan.pools },
         replica: plan.replica.filter(|_| !at),
         host: Some(host),

@@ -17,8 +17,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-/// Below a folder of the user's: what is ours.
-pub const FOLDER: &str = "disklab-test";
+/// Below a folder of the user's: what is ours begins so, with what nobody else would draw.
+pub const FOLDER: &str = "disklab-";
 /// Writing a file takes no longer than at this rate, a disk's or a card's slowest.
 const SLOWEST: f64 = 5e6;
 
@@ -103,10 +103,7 @@ impl<'a> Prepared<'a> {
                 (Some(uuid), None)
             }
             Place::At { path, uuid, .. } if path.is_dir() => {
-                let folder = path.join(FOLDER);
-                if folder.exists() {
-                    return Err(Error::InTheWay { folder });
-                }
+                let folder = path.join(format!("{FOLDER}{}", fresh_uuid()?));
                 journal.note(&Change::Folder { path: folder.clone() })?;
                 fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
                 (uuid.clone(), Some(folder))

@@ -5,7 +5,7 @@ use crate::facts;
 use disklab_guest::plan as guest;
 use disklab_guest::plan::{Act, Measured, POOL, Plan, REPLICA, Setting};
 use disklab_spec::Trial;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Stands for one that is drawn when it is needed.
 const UUID: &str = "00000000-0000-4000-8000-000000000000";
@@ -54,7 +54,12 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
 
 fn at(place: &Place) -> Option<PathBuf> {
     let Place::At { path, .. } = place else { return None };
-    Some(if path.is_dir() { path.join(prepared::FOLDER) } else { path.clone() })
+    Some(if path.is_dir() { path.join(format!("{}{UUID}", prepared::FOLDER)) } else { path.clone() })
+}
+
+/// A folder that is made, and not one file of the user's.
+fn is_ours(path: &Path) -> bool {
+    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(prepared::FOLDER))
 }
 
 fn names(host: &Host) -> String {
@@ -64,7 +69,7 @@ fn names(host: &Host) -> String {
 
 fn make(host: &Host) -> Vec<String> {
     match at(&host.place) {
-        Some(folder) if folder.ends_with(prepared::FOLDER) => vec![format!("mkdir {}", folder.display())],
+        Some(folder) if is_ours(&folder) => vec![format!("mkdir {}", folder.display())],
         _ => Vec::new(),
     }
 }
@@ -77,7 +82,7 @@ fn unmake(host: &Host) -> Vec<String> {
             };
             disks.iter().rev().map(|disk| wipe(&disk.name)).collect()
         }
-        (_, Some(folder)) if folder.ends_with(prepared::FOLDER) => {
+        (_, Some(folder)) if is_ours(&folder) => {
             vec![format!("rm -r {}", folder.display())]
         }
         _ => Vec::new(),
@@ -91,7 +96,7 @@ fn of_plan(plan: &Plan) -> Vec<String> {
     lines.extend(plan.mkfs.iter().map(|command| words(command)));
     lines.extend(plan.mount.iter().map(|it| mount(it, POOL)));
     if let Some(at) = plan.host.as_ref().and_then(|host| host.at.as_ref()) {
-        let to = if at.ends_with(prepared::FOLDER) { POOL.to_owned() } else { format!("{POOL}/test") };
+        let to = if is_ours(at) { POOL.to_owned() } else { format!("{POOL}/test") };
         lines.push(format!("mount --bind {} {to}", at.display()));
     }
     lines.extend(settings(&plan.mount_settings));

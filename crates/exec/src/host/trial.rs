@@ -46,6 +46,7 @@ impl Host {
         let rested = rested.map_err(Error::io("look at the disks of", folder))?;
         let before = Environment::look(disks);
         let journal = Journal::create(&self.state, record)?;
+        let noted = journal.path().to_owned();
         let own = self.of_plan(journal.path(), trial.places.uuid.clone(), at.map(Path::to_owned));
         let ran = write_json(&folder.join(names::PLAN), &plan::measuring(trial, own)).and_then(|()| {
             let moved =
@@ -54,6 +55,10 @@ impl Host {
         });
         // Before anything else can go wrong.
         let undone = journal.undo(&mut |undone| events(Event::Undone { undone }))?;
+        if !undone {
+            // The next trial would begin on what this one left.
+            return Err(Error::NotUndone { journal: noted });
+        }
         let end = ran?;
         write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after: Environment::look(disks) })?;
         let names: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
@@ -64,11 +69,6 @@ impl Host {
         let accounted =
             accounted.map(|remarks| remarks.into_iter().chain(disturbance::at_rest(&rested)).collect());
         let mut outcome = conclude(trial, folder, &end, evidence::Who::First, accounted, self.stop);
-        if !undone {
-            outcome.reason.get_or_insert_with(|| {
-                "what it changed could not all be undone: see disklab clean".to_owned()
-            });
-        }
         outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         Ok(outcome)
     }

@@ -44,10 +44,19 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     let stat = rustix::fs::statvfs(&path).map_err(|error| unusable(error.to_string()))?;
     let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
     let join = join(&mounted);
-    // What fits is for the filesystem to say, which tells what is free after all copies.
-    let bytes = if path.is_dir() { Bytes(free.0.saturating_mul(4)) } else { Bytes(u64::MAX >> 8) };
+    if disks.is_empty() {
+        return Err(unusable(format!(
+            "it is on {} ({}), below which no disk of this machine is seen",
+            mounted.source.as_deref().unwrap_or("nothing"),
+            mounted.fstype
+        )));
+    }
+    // As much of each disk as leaves what is free, which is told once for all copies.
+    let copies = u64::from(join.copies(disks.len()));
+    let part = Bytes(free.0.saturating_mul(copies) / disks.len() as u64);
+    let bytes = if path.is_dir() { part } else { Bytes(u64::MAX >> 8) };
     let mut lab = lab.clone();
-    let mut array = Array {
+    let array = Array {
         name: HERE.to_owned(),
         summary: format!("{} on {}", mounted.fstype, path.display()),
         join,
@@ -59,21 +68,6 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
         replica: None,
     };
     lab.devices.extend(disks.iter().map(|disk| (name_of(disk), device(disk, bytes))));
-    if disks.is_empty() {
-        // Of a network, or of memory: what is below it is not seen.
-        let name = mounted.source.clone().unwrap_or_else(|| mounted.fstype.clone());
-        let unseen = Disk {
-            named: name.clone().into(),
-            name: name.clone(),
-            number: (0, 0),
-            bytes,
-            rotational: false,
-            model: None,
-            serial: None,
-        };
-        lab.devices.insert(name.clone(), device(&unseen, bytes));
-        array.devices = vec![name];
-    }
     lab.arrays.insert(HERE.to_owned(), array);
     let uuid = mounted.uuid.filter(|_| mounted.fstype == Filesystem::Btrfs.as_str());
     let overrides = overrides.with("array", HERE)?;

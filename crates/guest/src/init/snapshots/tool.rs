@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use crate::plan::Mount;
 
-    fn said(words: Vec<String>) -> String {
+    fn said(words: &[String]) -> String {
         words.join(" ")
     }
 
@@ -128,26 +128,29 @@ mod tests {
     fn of_zfs() {
         let tool = Tool::Zfs;
         assert_eq!(tool.make_place(), None);
-        assert_eq!(said(tool.take(3)), "zfs snapshot disklab/data@3");
-        assert_eq!(said(tool.send(None, 0)), "zfs send disklab/data@0");
-        assert_eq!(said(tool.send(Some(2), 3)), "zfs send -i disklab/data@2 disklab/data@3");
-        assert_eq!(said(tool.receive()), "zfs receive -u disklab-replica/data/copy");
-        assert_eq!(said(tool.delete(Side::Pool, 3)), "zfs destroy disklab/data@3");
-        assert_eq!(said(tool.delete(Side::Replica, 3)), "zfs destroy disklab-replica/data/copy@3");
-        assert_eq!(said(tool.uncleaned(Side::Replica)), "zpool list -H -p -o freeing disklab-replica");
+        assert_eq!(said(&tool.take(3)), "zfs snapshot disklab/data@3");
+        assert_eq!(said(&tool.send(None, 0)), "zfs send disklab/data@0");
+        assert_eq!(said(&tool.send(Some(2), 3)), "zfs send -i disklab/data@2 disklab/data@3");
+        assert_eq!(said(&tool.receive()), "zfs receive -u disklab-replica/data/copy");
+        assert_eq!(said(&tool.delete(Side::Pool, 3)), "zfs destroy disklab/data@3");
+        assert_eq!(said(&tool.delete(Side::Replica, 3)), "zfs destroy disklab-replica/data/copy@3");
+        assert_eq!(said(&tool.uncleaned(Side::Replica)), "zpool list -H -p -o freeing disklab-replica");
         assert_eq!([tool.count("0\n"), tool.count("-\n"), tool.count("4096\n")], [0, 0, 1]);
     }
 
     #[test]
     fn of_btrfs() {
         let tool = Tool::Btrfs;
-        assert_eq!(tool.make_place().map(said).unwrap(), "btrfs subvolume create /mnt/pool/.snapshots");
-        assert_eq!(said(tool.take(3)), "btrfs subvolume snapshot -r /mnt/pool /mnt/pool/.snapshots/3");
         assert_eq!(
-            said(tool.send(Some(2), 3)),
+            tool.make_place().map(|words| said(&words)).unwrap(),
+            "btrfs subvolume create /mnt/pool/.snapshots"
+        );
+        assert_eq!(said(&tool.take(3)), "btrfs subvolume snapshot -r /mnt/pool /mnt/pool/.snapshots/3");
+        assert_eq!(
+            said(&tool.send(Some(2), 3)),
             "btrfs send -q -p /mnt/pool/.snapshots/2 /mnt/pool/.snapshots/3"
         );
-        assert_eq!(said(tool.delete(Side::Replica, 3)), "btrfs subvolume delete /mnt/replica/3");
+        assert_eq!(said(&tool.delete(Side::Replica, 3)), "btrfs subvolume delete /mnt/replica/3");
         assert_eq!(tool.count("one\ntwo\n"), 2);
         assert_eq!(tool.list(Side::Pool), None);
     }
