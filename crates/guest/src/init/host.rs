@@ -10,6 +10,7 @@
 use super::{Failure, ground, mounted, plan_in, run_plan};
 use crate::names;
 use crate::plan::{Host, POOL, REPLICA, TRIAL};
+use disklab_host::{Disk, guard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{Mode, OFlags, open};
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
@@ -83,9 +84,28 @@ fn inside_namespaces() -> Result<(), Failure> {
     }
     let plan = plan_in(Path::new("."))?;
     let host = plan.host.clone().ok_or_else(|| format!("{}: it is a guest's", names::PLAN))?;
+    same_disks(&host)?;
     surround(&host)?;
     ground::enter(&host, Path::new(JOURNAL), Path::new(TRIAL))?;
     run_plan(Ok(plan))
+}
+
+/// That the disks are still those that the run was given, and nobody else's, just before anything touches them.
+fn same_disks(host: &Host) -> Result<(), Failure> {
+    for disk in &host.disks {
+        let now = Disk::find(&disk.named).map_err(|e| e.to_string())?;
+        if (now.number, &now.serial, now.bytes) != (disk.number, &disk.serial, disk.bytes) {
+            let name = disk.named.display();
+            return Err(format!(
+                "{name}: it is no longer the disk that the run began with; nothing was done to it"
+            ));
+        }
+        // Those below a filesystem of the user's are in use.
+        if host.at.is_none() {
+            drop(guard::hold(disk).map_err(|e| e.to_string())?);
+        }
+    }
+    Ok(())
 }
 
 fn end_with_parent() -> Result<(), Failure> {
