@@ -247,7 +247,7 @@ mod tests {
     /// Eight disks and eight for their replica.
     fn trial() -> Trial {
         let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
-        let text = "question = \"?\"\nseeds = 1\nkernel = \"newest\"\nworkload = \"8r23w-64k\"\narray = \"nas-8-zfs-mirrors\"\n\
+        let text = "question = \"?\"\nseeds = 1\nmemory = \"512 MiB\"\nkernel = \"newest\"\nworkload = \"8r23w-64k\"\narray = \"nas-8-zfs-mirrors\"\n\
                     mount_options = [\"noatime\"]\nruntime = { rotational = \"1s\", solid_state = \"1s\" }\n\
                     [axes]\nbackground = [\"snapshots-replication\"]\n";
         Suite::of_text("zfs", "zfs", text, &[]).unwrap().trials(&lab).unwrap().swap_remove(0)
