@@ -249,7 +249,7 @@ fn what_is_not_offered_is_not_touched() {
     refused(&["--devices", "/dev/null,/dev/zero", "--allow", &allow], "not a block device");
     refused(&[], "on which disks");
     let twice = format!("{0},{0}", loops[0].path.display());
-    refused(&["--devices", &twice, "--allow", &allow], "loop");
+    refused(&["--devices", &twice, "--allow", &allow], "named twice");
     // Somebody's filesystem, named once.
     let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&loops[0].path).status().expect("mkfs.ext4");
     assert!(made.success());
