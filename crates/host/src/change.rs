@@ -115,8 +115,8 @@ impl Change {
 
 /// What is no longer there, as a disk that was taken out, has nothing to put back.
 fn put_back(path: &Path, was: &str) -> Result<(), String> {
-    // No file is made where there is none.
-    let open = OpenOptions::new().write(true).open(path);
+    // No file is made where there is none, and of a longer value nothing stays.
+    let open = OpenOptions::new().write(true).truncate(true).open(path);
     match open.and_then(|mut file| file.write_all(was.as_bytes())) {
         Err(error) if error.kind() != ErrorKind::NotFound => {
             Err(format!("writing {was:?} to {}: {error}; write it there yourself", path.display()))
