@@ -8,7 +8,7 @@ use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
     array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, gate, import, kernel,
-    list, man, plan, predict, record_startup, report, run, same, show, trace, validate, watch,
+    list, man, merge, plan, predict, record_startup, report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -60,6 +60,7 @@ enum Verb {
     Import(import::Args),
     Audit(audit::Args),
     Same(same::Args),
+    Merge(merge::Args),
     Predict(predict::Args),
     Validate(validate::Args),
     Calibrate(calibrate::Args),
@@ -89,6 +90,7 @@ impl Verb {
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
+            Self::Merge(args) => merge::merge(&args, screen),
             Self::Predict(args) => predict::predict(&args, screen),
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use disklab_kernels::Error as KernelError;
 use disklab_spec::Mistakes;
 use disklab_store::StoreError;
+use disklab_store::merge::MergeError;
 
 use crate::screen::Screen;
 
@@ -131,12 +132,29 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        let exit = match error {
+            MergeError::Store(error) => return error.into(),
+            MergeError::Conflicts(_) => Exit::Failed,
+            _ => Exit::Mistaken,
+        };
+        Self::Said { exit, message: error.to_string() }
+    }
+}
+
 impl From<disklab_host::Error> for Failure {
     fn from(error: disklab_host::Error) -> Self {
         match error {
             disklab_host::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
             error => Self::mistaken(error),
         }
+    }
+}
+
+impl From<disklab_exec::key::Collision> for Failure {
+    fn from(error: disklab_exec::key::Collision) -> Self {
+        Self::mistaken(error)
     }
 }
 

@@ -18,6 +18,8 @@ mod kernel;
 mod limits;
 mod list;
 mod man;
+mod merge;
+mod part;
 mod plan;
 mod predict;
 mod question;

@@ -142,6 +142,7 @@ pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
 fn blank(trial: &Trial) -> Outcome {
     Outcome {
         trial: trial.id.clone(),
+        key: None,
         cell: Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect()),
         seed_index: trial.seed_index,
         seed: trial.seed,

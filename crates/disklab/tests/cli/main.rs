@@ -16,6 +16,7 @@ mod on_host;
 mod planning;
 mod report_in_browser;
 mod reporting;
+mod sharing;
 mod showing;
 mod starting;
 mod tidying;

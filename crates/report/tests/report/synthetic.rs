@@ -40,6 +40,7 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u
                 axes.iter().zip(cell).map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
             let outcome = Outcome {
                 trial: id.clone(),
+                key: None,
                 cell: Cell(pairs.collect()),
                 seed_index: seed,
                 seed: Seed(u64::from(seed)),
