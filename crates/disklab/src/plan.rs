@@ -191,7 +191,7 @@ impl Plan {
         let planned = |(trial, key): (&Trial, Option<String>)| Planned {
             id: trial.id.clone(),
             key,
-            cell: Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect()),
+            cell: Cell(trial.cell.clone()),
             seed_index: trial.seed_index,
             virtual_ns: virtual_time(trial),
             wall: if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) },

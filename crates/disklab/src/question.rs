@@ -9,7 +9,7 @@ use disklab_compare::Metric;
 use disklab_exec::facts;
 use disklab_spec::read::unknown;
 use disklab_spec::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
-use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING, Seeds};
+use disklab_spec::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
 use disklab_spec::{Lab, Suite, Trial};
 use disklab_store::{Manifest, Part};
 
@@ -19,7 +19,8 @@ use crate::{limits, words};
 /// What the command line may change in a suite.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
-    /// Replace the values of an axis (array, workload, background, jobs, policy, scheduler, kernel). Can be repeated.
+    /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel; or of a number: memory,
+    /// disks, device.KEY, disk.2.KEY, policy.KEY, scheduler.KEY, workload.KEY. Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 
@@ -47,7 +48,7 @@ impl FromStr for Setting {
             text.split_once('=').ok_or("write it as axis=value,..., such as policy=pid,devid")?;
         let is_axis = |value: &&str| {
             let name = value.split_once('=').map_or("", |(name, _)| name.trim());
-            Axis::ALL.iter().any(|axis| axis.as_str() == name)
+            name.parse::<Which>().is_ok()
         };
         if let Some(other) = values.split(',').find(is_axis) {
             return Err(format!("one axis at a time: --set {axis}=... --set {other}"));
@@ -133,8 +134,8 @@ impl Question {
 
     fn of_text(lab: &Lab, name: &str, file: &str, text: String, set: Vec<String>) -> Result<Self, Failure> {
         let suite = Suite::of_text(name, file, &text, &set)?;
-        limits::check_memory(file, suite.memory)?;
         let trials = suite.trials(lab)?;
+        limits::check_memory(file, trials.iter().map(|trial| trial.memory).max().unwrap_or_default())?;
         let left_out = suite.left_out(lab);
         Ok(Self { suite, text, set, trials, part: None, left_out })
     }

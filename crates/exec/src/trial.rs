@@ -143,7 +143,7 @@ fn blank(trial: &Trial) -> Outcome {
     Outcome {
         trial: trial.id.clone(),
         key: None,
-        cell: Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect()),
+        cell: Cell(trial.cell.clone()),
         seed_index: trial.seed_index,
         seed: trial.seed,
         status: Status::Failed,
