@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use disklab_export::ExportError;
 use disklab_kernels::Error as KernelError;
 use disklab_spec::Mistakes;
 use disklab_store::StoreError;
@@ -129,6 +130,15 @@ impl From<StoreError> for Failure {
             _ => Exit::Mistaken,
         };
         Self::Said { exit, message: error.to_string() }
+    }
+}
+
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Read { .. } => Self::mistaken(error),
+            ExportError::Io { .. } | ExportError::Write { .. } => Self::cannot(error),
+        }
     }
 }
 

@@ -11,6 +11,7 @@ mod completions;
 mod devices;
 mod doctor;
 mod exit;
+mod export;
 mod gate;
 mod home;
 mod import;

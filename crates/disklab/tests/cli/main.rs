@@ -4,6 +4,7 @@ mod bisecting;
 mod calibrating;
 mod comparing;
 mod devices;
+mod exporting;
 mod fixture;
 mod guests;
 mod host_in_guest;
