@@ -78,7 +78,7 @@ fn suite(axes: &[(&str, &[&str])], seeds: u32) -> String {
         // Writing to a string does not fail.
         let _ = match *axis {
             "jobs" => writeln!(text, "{axis} = [{}]", values.join(", ")),
-            _ => writeln!(text, "{axis} = {values:?}"),
+            _ => writeln!(text, "{axis:?} = {values:?}"),
         };
     }
     text
