@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use disklab_spec::suite::Which;
 use disklab_stats::Verdict;
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, digits, listed};
@@ -163,11 +164,16 @@ pub fn values(cell: &Cell) -> String {
 
 /// A value, with its axis where it says nothing by itself.
 pub fn named(axis: &str, value: &str) -> String {
-    if value == "none" || value.chars().all(|letter| letter.is_ascii_digit()) {
+    if value == "none" || value.chars().all(|letter| letter.is_ascii_digit()) || is_number_of(axis) {
         format!("{axis} {value}")
     } else {
         value.to_owned()
     }
+}
+
+/// Whether an axis goes over a number, whose values say nothing by themselves.
+fn is_number_of(axis: &str) -> bool {
+    matches!(axis.parse::<Which>(), Ok(Which::Parameter(_)))
 }
 
 /// With its unit, as people read it.

@@ -14,6 +14,7 @@ pub mod error;
 pub mod judgement;
 pub mod metric;
 pub mod separation;
+pub mod winner;
 
 pub use contest::{Contest, Trust};
 pub use error::Error;

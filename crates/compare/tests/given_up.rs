@@ -14,6 +14,7 @@ const LIMIT: f64 = 60.0;
 fn outcome(seed_index: u32, measure: Measure) -> Outcome {
     Outcome {
         trial: format!("t+s{seed_index}"),
+        key: None,
         cell: Cell(Vec::new()),
         seed_index,
         seed: Seed(u64::from(seed_index)),

@@ -7,8 +7,8 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, gate, import, kernel,
-    list, man, plan, predict, record_startup, report, run, same, show, trace, validate, watch,
+    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, export, gate, import,
+    kernel, list, man, merge, plan, predict, record_startup, report, run, same, show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -57,9 +57,11 @@ enum Verb {
     Gate(gate::Args),
     Bisect(bisect::Args),
     Report(report::Args),
+    Export(export::Args),
     Import(import::Args),
     Audit(audit::Args),
     Same(same::Args),
+    Merge(merge::Args),
     Predict(predict::Args),
     Validate(validate::Args),
     Calibrate(calibrate::Args),
@@ -86,9 +88,11 @@ impl Verb {
             Self::Gate(args) => gate::gate(&args, screen),
             Self::Bisect(args) => bisect::bisect(&args, screen),
             Self::Report(args) => report::report(&args, screen),
+            Self::Export(args) => export::export(&args, screen),
             Self::Import(args) => import::import(&args, screen),
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
+            Self::Merge(args) => merge::merge(&args, screen),
             Self::Predict(args) => predict::predict(&args, screen),
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),

@@ -4,9 +4,11 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use disklab_export::ExportError;
 use disklab_kernels::Error as KernelError;
 use disklab_spec::Mistakes;
 use disklab_store::StoreError;
+use disklab_store::merge::MergeError;
 
 use crate::screen::Screen;
 
@@ -131,12 +133,38 @@ impl From<StoreError> for Failure {
     }
 }
 
+impl From<ExportError> for Failure {
+    fn from(error: ExportError) -> Self {
+        match error {
+            ExportError::Read { .. } => Self::mistaken(error),
+            ExportError::Io { .. } | ExportError::Write { .. } => Self::cannot(error),
+        }
+    }
+}
+
+impl From<MergeError> for Failure {
+    fn from(error: MergeError) -> Self {
+        let exit = match error {
+            MergeError::Store(error) => return error.into(),
+            MergeError::Conflicts(_) => Exit::Failed,
+            _ => Exit::Mistaken,
+        };
+        Self::Said { exit, message: error.to_string() }
+    }
+}
+
 impl From<disklab_host::Error> for Failure {
     fn from(error: disklab_host::Error) -> Self {
         match error {
             disklab_host::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
             error => Self::mistaken(error),
         }
+    }
+}
+
+impl From<disklab_exec::key::Collision> for Failure {
+    fn from(error: disklab_exec::key::Collision) -> Self {
+        Self::mistaken(error)
     }
 }
 

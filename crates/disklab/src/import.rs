@@ -295,6 +295,7 @@ fn outcome(trial: String, cell: Cell, repeat: u32, row: &Row, (file, index): (&R
     let kept = format!("found/{}", source_name(index, &file.path));
     Outcome {
         trial,
+        key: None,
         cell,
         seed_index: repeat,
         seed: Seed(0),

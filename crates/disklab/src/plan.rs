@@ -1,11 +1,11 @@
 //! `disklab plan`: what a suite would do, how long it would take, and what it would need. Runs nothing.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use disklab_exec::estimate;
+use disklab_exec::{estimate, key};
 use disklab_kernels::{Btrfs, Build, Cache, Found};
 use disklab_spec::background::Background;
 use disklab_spec::{Join, Trial};
@@ -16,6 +16,7 @@ use serde::{Serialize, Serializer};
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::limits::AtATime;
+use crate::part::{self, Wanted};
 use crate::question::{Overrides, Question};
 use crate::run::ready;
 use crate::screen::{Paint, Screen};
@@ -30,6 +31,9 @@ pub struct Args {
 
     #[command(flatten)]
     overrides: Overrides,
+
+    #[command(flatten)]
+    wanted: Wanted,
 
     #[command(flatten)]
     jobs: Jobs,
@@ -74,11 +78,19 @@ struct Plan {
 
 #[derive(Debug, Serialize)]
 struct Planned {
+    /// Its name in the record.
     id: String,
+    /// What `run --trial` takes; unknown as long as its kernel is.
+    key: Option<String>,
+    cell: Cell,
     seed_index: u32,
     virtual_ns: Nanos,
     #[serde(rename = "wall_ms", serialize_with = "millis")]
     wall: Duration,
+    /// What it keeps busy.
+    processors: u32,
+    /// What it takes at most.
+    memory: Bytes,
 }
 
 #[derive(Debug, Serialize)]
@@ -94,6 +106,7 @@ struct PlannedCell {
 struct PlannedKernel {
     /// As the suite names it.
     name: String,
+    key: Option<String>,
     version: Option<String>,
     path: Option<String>,
     /// Why it cannot be used as it is.
@@ -119,8 +132,10 @@ struct Room {
 
 pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
+    let jobs = args.jobs.get();
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
-    let plan = Plan::of(&home, &question, args.jobs.get())?;
+    let question = args.wanted.of(question, |trials| part::kernels_here(&home, trials, jobs))?;
+    let plan = Plan::of(&home, &question, jobs)?;
     if screen.json {
         screen.json(&plan)?;
     } else {
@@ -169,13 +184,21 @@ impl Plan {
     fn of(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
         let cache = Cache::open();
         let trials = &question.trials;
-        let planned = |trial: &Trial| Planned {
+        let kernels = kernels(cache.as_ref(), home, trials, jobs)?;
+        let keys =
+            kernels.iter().filter_map(|kernel| Some((kernel.name.clone(), kernel.key.clone()?))).collect();
+        let keys = key::of_all(trials, &keys)?;
+        let planned = |(trial, key): (&Trial, Option<String>)| Planned {
             id: trial.id.clone(),
+            key,
+            cell: Cell(trial.cell.clone()),
             seed_index: trial.seed_index,
             virtual_ns: virtual_time(trial),
             wall: if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) },
+            processors: 1,
+            memory: estimate::memory(trial),
         };
-        let planned: Vec<_> = trials.iter().map(planned).collect();
+        let planned: Vec<_> = trials.iter().zip(keys).map(planned).collect();
         let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
         let parallel = u32::try_from(jobs.min(trials.len()).max(1)).unwrap_or(u32::MAX);
         Ok(Self {
@@ -185,10 +208,10 @@ impl Plan {
             virtual_ns: planned.iter().map(|trial| trial.virtual_ns).sum(),
             wall: planned.iter().map(|trial| trial.wall).sum::<Duration>() / parallel,
             preparing: preparing / parallel,
-            cells: cells(trials, &planned),
+            cells: cells(&planned),
             trials: planned,
             jobs,
-            kernels: kernels(cache.as_ref(), home, trials, jobs)?,
+            kernels,
             room: room(cache.as_ref()),
             remarks: question.remarks(),
             prepared: prepared_once(trials).into_iter().map(estimate::room).sum(),
@@ -251,17 +274,17 @@ impl Plan {
     }
 }
 
-/// `planned` are `trials`, one for one.
-fn cells(trials: &[Trial], planned: &[Planned]) -> Vec<PlannedCell> {
+fn cells(planned: &[Planned]) -> Vec<PlannedCell> {
     let mut cells: Vec<PlannedCell> = Vec::new();
-    for (trial, Planned { virtual_ns, wall, .. }) in trials.iter().zip(planned) {
-        let cell = Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect());
-        if let Some(known) = cells.iter_mut().find(|known| known.cell == cell) {
-            known.trials += 1;
-            known.virtual_ns += *virtual_ns;
-            known.wall += *wall;
+    let mut known: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
+    for Planned { cell, virtual_ns, wall, .. } in planned {
+        let at = *known.entry(&cell.0).or_insert(cells.len());
+        if let Some(cell) = cells.get_mut(at) {
+            cell.trials += 1;
+            cell.virtual_ns += *virtual_ns;
+            cell.wall += *wall;
         } else {
-            cells.push(PlannedCell { cell, trials: 1, virtual_ns: *virtual_ns, wall: *wall });
+            cells.push(PlannedCell { cell: cell.clone(), trials: 1, virtual_ns: *virtual_ns, wall: *wall });
         }
     }
     cells
@@ -290,8 +313,14 @@ fn kernels(
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
     let stop = signals::watch()?;
     let look = |name: &str| {
-        let planned =
-            PlannedKernel { name: name.to_owned(), version: None, path: None, missing: None, build: None };
+        let planned = PlannedKernel {
+            name: name.to_owned(),
+            key: None,
+            version: None,
+            path: None,
+            missing: None,
+            build: None,
+        };
         let cache = match cache {
             Ok(cache) => cache,
             Err(error) => return Ok(PlannedKernel { missing: Some(error.to_string()), ..planned }),
@@ -301,11 +330,16 @@ fn kernels(
             Ok(Found::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
                 let (version, path) = (kernel.version.to_string(), kernel.path.display().to_string());
-                Ok(PlannedKernel { version: Some(version), path: Some(path), ..planned })
+                Ok(PlannedKernel {
+                    key: Some(kernel.key),
+                    version: Some(version),
+                    path: Some(path),
+                    ..planned
+                })
             }
-            Ok(Found::ToBuild { from, took }) => {
+            Ok(Found::ToBuild { from, key, took }) => {
                 let build = PlannedBuild { from: from.to_string(), wall: took };
-                Ok(PlannedKernel { build: Some(build), ..planned })
+                Ok(PlannedKernel { key: Some(key), build: Some(build), ..planned })
             }
             Err(error @ disklab_kernels::Error::NoKernel { .. }) => {
                 Ok(PlannedKernel { missing: Some(error.to_string()), ..planned })

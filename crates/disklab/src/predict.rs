@@ -66,7 +66,7 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let measured = Record::open(&folder)?;
     let home = Home::open()?;
     let lab = on_models(&home.lab, &measured, &args.devices)?;
-    let question = Question::recorded(&lab, &folder, &measured.manifest().suite)?;
+    let question = Question::recorded(&lab, &folder, measured.manifest())?;
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
     let manifest = manifest::describe(&home, &question, &By::Guests(&run))?;
     let name = format!("{}-predicted", records::name_of(&folder));

@@ -9,9 +9,9 @@ use disklab_compare::Metric;
 use disklab_exec::facts;
 use disklab_spec::read::unknown;
 use disklab_spec::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
-use disklab_spec::suite::{Axis, Metadata, SEEDS_SETTING, Seeds};
+use disklab_spec::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
 use disklab_spec::{Lab, Suite, Trial};
-use disklab_store::manifest;
+use disklab_store::{Manifest, Part};
 
 use crate::exit::Failure;
 use crate::{limits, words};
@@ -19,7 +19,8 @@ use crate::{limits, words};
 /// What the command line may change in a suite.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
-    /// Replace the values of an axis (array, workload, background, jobs, policy, scheduler, kernel). Can be repeated.
+    /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel; or of a number: memory,
+    /// disks, device.KEY, disk.2.KEY, policy.KEY, scheduler.KEY, workload.KEY. Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 
@@ -47,7 +48,7 @@ impl FromStr for Setting {
             text.split_once('=').ok_or("write it as axis=value,..., such as policy=pid,devid")?;
         let is_axis = |value: &&str| {
             let name = value.split_once('=').map_or("", |(name, _)| name.trim());
-            Axis::ALL.iter().any(|axis| axis.as_str() == name)
+            name.parse::<Which>().is_ok()
         };
         if let Some(other) = values.split(',').find(is_axis) {
             return Err(format!("one axis at a time: --set {axis}=... --set {other}"));
@@ -91,6 +92,8 @@ pub struct Question {
     /// What was changed in it, `policy=pid,devid` each.
     pub set: Vec<String>,
     pub trials: Vec<Trial>,
+    /// Where they are among all that the suite asks for, if they are not all.
+    pub part: Option<Part>,
     /// What of the matrix makes no sense, and why.
     pub left_out: Vec<String>,
 }
@@ -107,17 +110,34 @@ impl Question {
     }
 
     /// The one that a record was begun with.
-    pub fn recorded(lab: &Lab, folder: &Path, suite: &manifest::Suite) -> Result<Self, Failure> {
+    pub fn recorded(lab: &Lab, folder: &Path, manifest: &Manifest) -> Result<Self, Failure> {
         let file = format!("{} (its copy of the suite)", folder.join("manifest.toml").display());
-        Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())
+        let suite = &manifest.suite;
+        let all = Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())?;
+        Ok(match &manifest.part {
+            Some(part) => all.only(&part.at.iter().map(|&at| at as usize).collect::<Vec<_>>()),
+            None => all,
+        })
+    }
+
+    /// With only the trials at these places, which rise. A place where there is none has none.
+    #[must_use]
+    pub fn only(self, at: &[usize]) -> Self {
+        let of = self.trials.len() as u32;
+        let at: Vec<usize> = at.iter().copied().filter(|&at| at < self.trials.len()).collect();
+        let trials = at.iter().map(|&at| self.trials[at].clone()).collect();
+        let part = Part { of, at: at.iter().map(|&at| at as u32).collect() };
+        // All of them are the whole.
+        let part = Some(part).filter(|part| part.at.len() < of as usize);
+        Self { trials, part, ..self }
     }
 
     fn of_text(lab: &Lab, name: &str, file: &str, text: String, set: Vec<String>) -> Result<Self, Failure> {
         let suite = Suite::of_text(name, file, &text, &set)?;
-        limits::check_memory(file, suite.memory)?;
         let trials = suite.trials(lab)?;
+        limits::check_memory(file, trials.iter().map(|trial| trial.memory).max().unwrap_or_default())?;
         let left_out = suite.left_out(lab);
-        Ok(Self { suite, text, set, trials, left_out })
+        Ok(Self { suite, text, set, trials, part: None, left_out })
     }
 }
 

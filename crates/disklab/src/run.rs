@@ -21,6 +21,7 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::home::{Home, from_here};
+use crate::part::{self, Wanted};
 use crate::plan::Jobs;
 use crate::question::{Overrides, Question};
 use crate::records;
@@ -44,11 +45,14 @@ pub struct Args {
     overrides: Overrides,
 
     #[command(flatten)]
+    wanted: Wanted,
+
+    #[command(flatten)]
     jobs: Jobs,
 
     /// Add seeds to cells whose verdict against the suite's baseline is open, and none where it is given. --seeds is then
     /// the most, 30 unless said.
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long, conflicts_with_all = ["resume", "trials", "shard"])]
     until_decided: bool,
 
     #[command(flatten)]
@@ -59,7 +63,7 @@ pub struct Args {
     out: Option<PathBuf>,
 
     /// Continue a record, by its name in ./records or by its path, with the suite and the settings it was begun with.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "kernel", "seeds", "out"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "kernel", "seeds", "trials", "shard", "out"])]
     resume: Option<String>,
 
     /// Draw the matrix of trials above the progress, as `disklab watch` does.
@@ -165,13 +169,15 @@ fn ask(
     let host = host.as_ref().or(Some(&args.host).filter(|host| host.on == on_host::Executor::Host));
     let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
     let question = |lab: &Lab, overrides: &Overrides| match (begun, &recorded) {
-        (Some(folder), Some(record)) => Question::recorded(lab, folder, &record.manifest().suite),
+        (Some(folder), Some(record)) => Question::recorded(lab, folder, record.manifest()),
         _ => Question::ask(lab, args.suite.as_deref().unwrap_or_default(), overrides),
     };
+    let jobs = args.jobs.get();
     let Some(host) = host else {
         args.host.check()?;
         let question = question(&home.lab, &overrides)?;
-        let run = ready::check(home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
+        let question = args.wanted.of(question, |trials| part::kernels_here(home, trials, jobs))?;
+        let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
         return Ok((question, Chosen::Guests(Run { trace: !args.no_trace, ..run })));
     };
     for line in undo::left_by_killed_runs(host.dry_run)?.lines(host.dry_run) {
@@ -180,6 +186,7 @@ fn ask(
     let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
     let asked = host.ask(&home.lab, args.suite.as_deref(), arrays, &overrides)?;
     let question = question(&asked.lab, &asked.overrides)?;
+    let question = args.wanted.of(question, |trials| Ok(manifest::own_kernels(trials)))?;
     on_host::check_kernels(&question.trials)?;
     let host = host.host(asked.place, !args.no_trace, signals::watch()?)?;
     Ok((question, Chosen::Host(host)))

@@ -32,6 +32,8 @@ pub enum Error {
     Refused(#[from] disklab_host::Refusal),
     #[error(transparent)]
     Journal(#[from] disklab_host::journal::Error),
+    #[error(transparent)]
+    Collision(#[from] crate::key::Collision),
     #[error("interrupted")]
     Interrupted,
     #[error(transparent)]

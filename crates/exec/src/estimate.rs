@@ -3,7 +3,10 @@
 //! A guest handles so many requests a wall second, whatever its disks; what is unknown is how many requests a disk
 //! will serve, and the order of magnitude of that is in its model. After the first trials, progress is the better guide.
 
+mod memory;
 mod phases;
+
+pub use memory::memory;
 
 use disklab_spec::fsload::Fsload;
 use disklab_spec::workload::Job;

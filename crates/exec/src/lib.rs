@@ -15,6 +15,7 @@ mod fsload;
 pub mod guest;
 pub mod host;
 mod image;
+pub mod key;
 mod phases;
 mod player;
 mod power_cut;

@@ -13,7 +13,7 @@ use disklab_spec::{Join, Trial};
 use disklab_store::{Outcome, RawFolder, Status, Writer};
 use disklab_units::Nanos;
 use rustix::fs::{FlockOperation, flock};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -84,7 +84,7 @@ impl Executor for Run {
     fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary> {
         let _in_use = self.hold_cache()?;
         scratch::sweep(&self.trials_folder())?;
-        let remaining = writer.remaining();
+        let remaining: BTreeSet<String> = writer.remaining().into_iter().collect();
         let trials = trials.iter().filter(|trial| remaining.contains(&trial.id));
         let summary = Mutex::new(Summary::default());
         let trials = self.leave_out(trials, writer, events, &summary)?;

@@ -142,7 +142,8 @@ pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
 fn blank(trial: &Trial) -> Outcome {
     Outcome {
         trial: trial.id.clone(),
-        cell: Cell(trial.cell.iter().map(|(axis, value)| (axis.to_string(), value.clone())).collect()),
+        key: None,
+        cell: Cell(trial.cell.clone()),
         seed_index: trial.seed_index,
         seed: trial.seed,
         status: Status::Failed,

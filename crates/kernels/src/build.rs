@@ -49,9 +49,10 @@ pub struct Built {
 #[derive(Debug)]
 pub enum Found {
     Built(Box<Kernel>),
-    /// `from` is what it would be built from, and `took` how long the last build did.
+    /// `from` is what it would be built from, `key` what would be its own, and `took` how long the last build did.
     ToBuild {
         from: Provenance,
+        key: String,
         took: Option<Duration>,
     },
 }
@@ -81,7 +82,8 @@ impl Build<'_> {
             return Ok(Found::Built(Box::new(kernel.known_as(material.provenance))));
         }
         let took = kernel::list(self.cache)?.kernels.first().map(|kernel| kernel.build_seconds.max(0.0));
-        Ok(Found::ToBuild { from: material.provenance, took: took.map(Duration::from_secs_f64) })
+        let key = key.full().to_owned();
+        Ok(Found::ToBuild { from: material.provenance, key, took: took.map(Duration::from_secs_f64) })
     }
 
     fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, Source>> {

@@ -476,7 +476,7 @@ fn what_would_be_built_is_told_and_not_built() {
     let place = Place::new();
     place.two_revisions();
     let to_build = |value: &str| match place.look(value).unwrap() {
-        Found::ToBuild { from, took } => (from.to_string(), took.is_some()),
+        Found::ToBuild { from, took, .. } => (from.to_string(), took.is_some()),
         Found::Built(kernel) => panic!("{kernel:?}"),
     };
     let (from, known) = to_build(&place.at("one"));

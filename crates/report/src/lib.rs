@@ -32,6 +32,7 @@ pub mod pictures;
 pub mod raster;
 pub mod source;
 pub mod survival;
+pub mod swept;
 pub mod tally;
 pub mod text;
 pub mod to_watch;

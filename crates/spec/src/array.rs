@@ -117,6 +117,20 @@ impl Array {
         Some(array)
     }
 
+    /// With so many disks: its own, again and again, or the first of them.
+    pub(crate) fn with_disks(&self, disks: usize) -> Result<Self, String> {
+        if disks == 0 || disks > DEVICES_MAX {
+            return Err(format!(
+                "{disks} is no number of disks that an array can have: from 1 to {DEVICES_MAX}"
+            ));
+        }
+        let devices = self.devices.iter().cycle().take(disks).cloned().collect();
+        match wrong_count(self.join, disks) {
+            Some(message) => Err(format!("array `{}`: {message}", self.name)),
+            None => Ok(Self { devices, ..self.clone() }),
+        }
+    }
+
     /// Copies of each block of data.
     pub fn copies(&self) -> u32 {
         self.join.copies(self.devices.len())
@@ -185,24 +199,25 @@ pub(crate) fn check_device(
 
 /// That there are as many devices as the join takes.
 pub(crate) fn check_count(table: &Table<'_, '_>, join: Join, devices: usize) {
+    if let Some(message) = wrong_count(join, devices) {
+        table.wrong("devices", message);
+    }
+}
+
+/// Why a join does not take so many devices. Of none it is said where they are missing.
+fn wrong_count(join: Join, devices: usize) -> Option<String> {
+    let (min, step) = (join.devices_min(), join.devices_step());
     if devices == 0 {
-        // Already said.
-        return;
-    }
-    let min = join.devices_min();
-    if devices < min {
-        table.wrong("devices", format!("{join} needs at least {min} devices, here are {devices}"));
-    }
-    let step = join.devices_step();
-    if !devices.is_multiple_of(step) {
-        table.wrong("devices", format!("{join} takes {step} devices at a time, here are {devices}"));
-    }
-    if join.is_for_one() && devices > 1 {
-        table.wrong(
-            "devices",
-            format!(
-                "{join} takes one device, here are {devices}; for several there are btrfs-single and md-raid0"
-            ),
-        );
+        None
+    } else if devices < min {
+        Some(format!("{join} needs at least {min} devices, here are {devices}"))
+    } else if !devices.is_multiple_of(step) {
+        Some(format!("{join} takes {step} devices at a time, here are {devices}"))
+    } else if join.is_for_one() && devices > 1 {
+        Some(format!(
+            "{join} takes one device, here are {devices}; for several there are btrfs-single and md-raid0"
+        ))
+    } else {
+        None
     }
 }

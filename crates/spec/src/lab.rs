@@ -37,6 +37,15 @@ pub struct Lab {
     pub kernels: Vec<Kernel>,
     /// Where each suite is.
     pub suites: BTreeMap<String, PathBuf>,
+    /// What suites can change single keys of.
+    pub texts: Texts,
+}
+
+/// Files as they are, by name.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Texts {
+    pub devices: BTreeMap<String, String>,
+    pub workloads: BTreeMap<String, String>,
 }
 
 /// A file that was read and is not yet understood.
@@ -59,11 +68,13 @@ impl Lab {
         }
         let mut mistakes = Vec::new();
         let device_files = files(&folder.join("devices"), &mut mistakes);
+        let mut texts = Texts { devices: self::texts(&device_files), ..Texts::default() };
         let devices: Devices = read_all(device_files, &mut mistakes, Device::read);
         let array_files = files(&folder.join("arrays"), &mut mistakes);
         let arrays = read_all(array_files, &mut mistakes, |name, table| Array::read(name, table, &devices));
-        let workloads: Workloads =
-            read_all(files(&folder.join("workloads"), &mut mistakes), &mut mistakes, Workload::read);
+        let workload_files = files(&folder.join("workloads"), &mut mistakes);
+        texts.workloads = self::texts(&workload_files);
+        let workloads: Workloads = read_all(workload_files, &mut mistakes, Workload::read);
         let background_files = files(&folder.join("backgrounds"), &mut mistakes);
         let backgrounds = read_all(background_files, &mut mistakes, |name, table| {
             Background::read(name, table, &workloads)
@@ -84,6 +95,7 @@ impl Lab {
             policies: present(policies),
             kernels,
             suites: suites.into_iter().collect(),
+            texts,
         })
     }
 
@@ -121,6 +133,10 @@ impl Lab {
         };
         named.filter_map(cut).collect()
     }
+}
+
+fn texts(files: &[File]) -> BTreeMap<String, String> {
+    files.iter().map(|file| (file.name.clone(), file.text.clone())).collect()
 }
 
 /// Reads each file, keeping the names of those with mistakes so that nobody takes them for unknown.

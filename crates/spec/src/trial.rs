@@ -8,7 +8,7 @@ use crate::places::Places;
 use crate::policy::PolicyChoice;
 use crate::power_cut::PowerCut;
 use crate::scheduler::SchedulerChoice;
-use crate::suite::{Axis, Metadata};
+use crate::suite::Metadata;
 use crate::workload::Workload;
 
 /// One point of a suite's matrix with one seed: all that is needed to carry it out.
@@ -17,8 +17,8 @@ pub struct Trial {
     /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s` and the seed's
     /// index. The `:` of a policy with values is a `=` here.
     pub id: String,
-    /// The value of each axis, in the suite's order. Trials that differ by seed only have the same cell.
-    pub cell: Vec<(Axis, String)>,
+    /// The value of each axis by its name, in the suite's order. Trials that differ by seed only have the same cell.
+    pub cell: Vec<(String, String)>,
     /// From 1.
     pub seed_index: u32,
     /// Depends on the index only, so that cells can be paired by seed.

@@ -149,14 +149,19 @@ pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, StoreErro
             differences.push(Difference::Status { trial: trial.clone(), first: status_1, second: status_2 });
         }
         if let (Some(raw_1), Some(raw_2)) = (raw_1, raw_2) {
-            // A trace that is packed in one only is in one only by either of its names.
-            let files: BTreeSet<_> = repeatable(&raw_1).into_iter().chain(repeatable(&raw_2)).collect();
-            for file in files {
-                differences.extend(compare_file(trial, file, &raw_1.join(file), &raw_2.join(file))?);
-            }
+            differences.extend(compare_raw(trial, &raw_1, &raw_2)?);
         }
     }
     Ok(differences)
+}
+
+/// The same of one trial, whose raw output is in these folders.
+pub(crate) fn compare_raw(trial: &str, raw_1: &Path, raw_2: &Path) -> Result<Vec<Difference>, StoreError> {
+    // A trace that is packed in one only is in one only by either of its names.
+    let files: BTreeSet<_> = repeatable(raw_1).into_iter().chain(repeatable(raw_2)).collect();
+    let compared =
+        files.into_iter().map(|file| compare_file(trial, file, &raw_1.join(file), &raw_2.join(file)));
+    compared.filter_map(Result::transpose).collect()
 }
 
 fn told(status: Option<Status>) -> String {

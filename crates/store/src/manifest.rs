@@ -9,8 +9,10 @@ use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::merge::Origin;
 use crate::name;
 use crate::outcome::Outcome;
+use crate::part::Part;
 
 /// The version of the manifest written and read here.
 pub const SCHEMA: u32 = 1;
@@ -26,6 +28,12 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Every trial of the run by its id, in the order of the plan.
     pub trials: Vec<String>,
+    /// What tells each of them apart by what it is, in the same order. None in older records, nor of what was imported.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub keys: Vec<String>,
+    /// Where they are not all that the suite asks for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part: Option<Part>,
     pub suite: Suite,
     /// Where seeds were added only to cells whose verdict was open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -33,6 +41,9 @@ pub struct Manifest {
     /// Where trials ran on disks of a machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_host: Option<OnHost>,
+    /// The records that this one was merged from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub merged: Vec<Origin>,
     /// Where the results were not made here but found.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub imported: Option<Imported>,
@@ -183,9 +194,12 @@ impl Manifest {
             created: created.to_owned(),
             command: Vec::new(),
             trials,
+            keys: Vec::new(),
+            part: None,
             suite,
             until_decided: None,
             on_host: None,
+            merged: Vec::new(),
             imported: None,
             kernels: Vec::new(),
             tools: Vec::new(),
@@ -235,7 +249,10 @@ impl Manifest {
                 return Err(format!("trial {trial} is listed twice"));
             }
         }
-        Ok(())
+        if !self.keys.is_empty() && self.keys.len() != self.trials.len() {
+            return Err(format!("{} keys are not those of {} trials", self.keys.len(), self.trials.len()));
+        }
+        self.part.as_ref().map_or(Ok(()), |part| part.check(self.trials.len()))
     }
 
     pub fn to_toml(&self) -> Result<String, String> {
@@ -245,6 +262,29 @@ impl Manifest {
     /// What makes trials run `now` another experiment than those recorded: the program, the suite, its
     /// trials, the kernels, the tools, the files of the lab. When, by which command and on which host do not.
     pub fn mismatches(&self, now: &Self) -> Vec<Mismatch> {
+        let mut found = self.question_mismatches(now);
+        found.extend(mismatched("kernel", &self.kernel_facts(), &now.kernel_facts()));
+        // Of what was not there, there is no result.
+        let is_new =
+            |fact: &&Fact| !self.tools.iter().any(|it| it.name == fact.name && it.value == NOT_THERE);
+        let tools = |facts: &[Fact]| facts.iter().filter(is_new).cloned().collect::<Vec<_>>();
+        found.extend(mismatched("tool", &tools(&self.tools), &tools(&now.tools)));
+        found.extend(mismatched("input", &self.inputs, &now.inputs));
+        found.extend(mismatched_trials(&self.trials, &now.trials));
+        let whole =
+            |manifest: &Self| manifest.part.as_ref().map_or(manifest.trials.len() as u32, |part| part.of);
+        if found.is_empty() && whole(self) != whole(now) {
+            let told = |manifest: &Self| format!("{} trials", whole(manifest));
+            found.push(Mismatch { what: "the whole suite".to_owned(), recorded: told(self), now: told(now) });
+        }
+        if found.is_empty() && !self.keys.is_empty() {
+            found.extend(self.mismatched_key(now));
+        }
+        found
+    }
+
+    /// The same of the program, the suite and what carries it out, without what it was carried out with.
+    pub(crate) fn question_mismatches(&self, now: &Self) -> Vec<Mismatch> {
         let mut found = Vec::new();
         let mut differ = |what: &str, recorded: &str, now: &str| {
             if recorded != now {
@@ -261,15 +301,20 @@ impl Manifest {
         differ("until decided", &until(self.until_decided.as_ref()), &until(now.until_decided.as_ref()));
         differ("executor and disks", &place(self.on_host.as_ref()), &place(now.on_host.as_ref()));
         differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
-        found.extend(mismatched("kernel", &kernel_facts(&self.kernels), &kernel_facts(&now.kernels)));
-        // Of what was not there, there is no result.
-        let is_new =
-            |fact: &&Fact| !self.tools.iter().any(|it| it.name == fact.name && it.value == NOT_THERE);
-        let tools = |facts: &[Fact]| facts.iter().filter(is_new).cloned().collect::<Vec<_>>();
-        found.extend(mismatched("tool", &tools(&self.tools), &tools(&now.tools)));
-        found.extend(mismatched("input", &self.inputs, &now.inputs));
-        found.extend(mismatched_trials(&self.trials, &now.trials));
         found
+    }
+
+    /// Each of the kernels, by its name.
+    pub(crate) fn kernel_facts(&self) -> Vec<Fact> {
+        kernel_facts(&self.kernels)
+    }
+
+    /// A trial of both that is not what it was, though its name and all files are.
+    fn mismatched_key(&self, now: &Self) -> Option<Mismatch> {
+        let pairs = self.keys.iter().zip(&now.keys);
+        let (at, (recorded, now)) = pairs.enumerate().find(|(_, (recorded, now))| recorded != now)?;
+        let what = format!("key of {}", self.trials.get(at)?);
+        Some(Mismatch { what, recorded: recorded.clone(), now: now.clone() })
     }
 }
 

@@ -18,6 +18,9 @@ pub const SCHEMA: u32 = 1;
 pub struct Outcome {
     /// The trial's id, as in the manifest.
     pub trial: String,
+    /// As in the manifest. The writer sets it; older records have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     pub cell: Cell,
     pub seed_index: u32,
     pub seed: Seed,
@@ -229,6 +232,7 @@ mod tests {
         let cell = [("workload", "rand-4k"), ("array", "hdd-raid1")];
         Outcome {
             trial: trial.into(),
+            key: None,
             cell: Cell(cell.map(|(axis, value)| (axis.into(), value.into())).into()),
             seed_index: 0,
             seed: Seed(u64::MAX),

@@ -21,6 +21,8 @@ use crate::tidy::{Tidied, tidy};
 pub struct Writer {
     folder: PathBuf,
     manifest: Manifest,
+    /// By trial.
+    keys: BTreeMap<String, String>,
     log: Mutex<Log>,
     _lock: Lock,
 }
@@ -140,7 +142,8 @@ impl Writer {
         };
         let remaining = manifest.trials.iter().filter(|trial| runs(recorded.get(*trial))).cloned().collect();
         let log = Mutex::new(Log { file, path, whole, recorded, remaining });
-        Ok(Self { folder: folder.to_owned(), manifest, log, _lock: lock })
+        let keys = manifest.trials.iter().cloned().zip(manifest.keys.iter().cloned()).collect();
+        Ok(Self { folder: folder.to_owned(), manifest, keys, log, _lock: lock })
     }
 
     pub fn folder(&self) -> &Path {
@@ -173,6 +176,7 @@ impl Writer {
     #[expect(clippy::needless_pass_by_value, reason = "nothing may be put into a folder that is kept")]
     pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<(), StoreError> {
         outcome.trial.clone_from(&raw.trial);
+        outcome.key = self.keys.get(&raw.trial).cloned();
         // Outside the lock: this can take long, and concerns nobody else.
         let synced = sync::tree(&raw.part);
         outcome.files = fingerprint::digests(&raw.part)?;
@@ -192,6 +196,7 @@ impl Writer {
     pub fn note(&self, mut outcome: Outcome) -> Result<(), StoreError> {
         outcome.raw = None;
         outcome.files.clear();
+        outcome.key = self.keys.get(&outcome.trial).cloned();
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
         self.append(&mut log, &outcome)

@@ -48,6 +48,17 @@ pub(crate) fn code(op: Op) -> u64 {
     }
 }
 
+/// As CSV and tables have it.
+pub const fn word(op: Op) -> &'static str {
+    match op {
+        Op::Read => "read",
+        Op::Write => "write",
+        Op::Flush => "flush",
+        Op::Discard => "discard",
+        Op::WriteZeroes => "writezeroes",
+    }
+}
+
 pub(crate) fn op(code: u64) -> Option<Op> {
     Some(match code {
         0 => Op::Read,

@@ -42,7 +42,7 @@ mod writer;
 pub use bins::Bins;
 pub use by_time::{ByTime, Delay, Event, What, delay};
 pub use depth::WithDepth;
-pub use entry::{Entry, MOST_DISKS, Served};
+pub use entry::{Entry, MOST_DISKS, Served, word};
 pub use packed::{PACKED, PLAIN, find, open, pack};
 pub use reader::{Error, Reader};
 pub use survey::{Phase, Reach, Survey};

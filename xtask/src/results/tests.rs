@@ -96,6 +96,7 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
     let failed = sample.is_none();
     Outcome {
         trial: format!("hdd-raid1+none+{workload}+1+{}+s{seed}", policy.replacen(':', "=", 1)),
+        key: None,
         cell: Cell(cell.map(|(axis, value)| (axis.into(), value.into())).into()),
         seed_index: seed,
         seed: Seed(u64::from(seed)),

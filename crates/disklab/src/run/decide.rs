@@ -54,10 +54,12 @@ impl Verdicts {
             let what = "--until-decided: the suite has no `baseline` that its cells could be held against";
             return Err(Failure::mistaken(what));
         }
-        let compared = question.suite.baseline().map(|baseline| (baseline.axis, baseline.value.as_str()));
+        let compared =
+            question.suite.baseline().map(|baseline| (baseline.axis.as_str(), baseline.value.as_str()));
         let is_other = |trial: &Trial| {
-            let value =
-                |axis| trial.cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
+            let value = |axis: &str| {
+                trial.cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str())
+            };
             compared.is_some_and(|(axis, baseline)| value(axis).is_some_and(|value| value != baseline))
         };
         if !question.trials.iter().any(is_other) {
@@ -132,8 +134,7 @@ struct Open {
 
 impl Open {
     fn concerns(&self, trial: &Trial) -> bool {
-        let value =
-            |axis: &str| trial.cell.iter().find(|(known, _)| known.as_str() == axis).map(|(_, value)| value);
+        let value = |axis: &str| trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value);
         self.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
             && value(&self.axis).is_some_and(|value| self.values.contains(value))
     }

@@ -1,13 +1,13 @@
 //! What a record says of the run before its first trial.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use disklab_collect::digest::sha256_hex;
-use disklab_exec::facts;
 use disklab_exec::host::Host;
 use disklab_exec::run::Run;
+use disklab_exec::{facts, key};
 use disklab_report::panels::repeat::COMMIT;
 use disklab_spec::Trial;
 use disklab_store::Manifest;
@@ -30,10 +30,12 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &now, suite, trials);
     manifest.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    manifest.part.clone_from(&question.part);
     manifest.kernels = match by {
         By::Guests(run) => run.kernels.iter().map(guest_kernel).collect(),
         By::Host(_) => question.trials.first().map(|trial| own_kernel(&trial.kernel)).into_iter().collect(),
     };
+    manifest.keys = keys(&question.trials, &manifest.kernels)?;
     manifest.tools = facts::tools()?;
     let programs: BTreeSet<String> = question.trials.iter().flat_map(facts::programs).collect();
     for program in programs {
@@ -60,6 +62,16 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     manifest.host = facts::host();
     manifest.host.extend(option_env!("DISKLAB_COMMIT").map(|commit| Fact::new(COMMIT, commit)));
     Ok(manifest)
+}
+
+fn keys(trials: &[Trial], kernels: &[Kernel]) -> Result<Vec<String>, Failure> {
+    let kernels = kernels.iter().map(|kernel| (kernel.name.clone(), kernel.key.clone())).collect();
+    Ok(key::of_all(trials, &kernels)?.into_iter().flatten().collect())
+}
+
+/// The keys of this machine's kernel, by the trials' names for it.
+pub fn own_kernels(trials: &[Trial]) -> BTreeMap<String, String> {
+    trials.iter().map(|trial| (trial.kernel.clone(), own_kernel(&trial.kernel).key)).collect()
 }
 
 fn guest_kernel((name, kernel): (&String, &disklab_kernels::Kernel)) -> Kernel {

@@ -347,6 +347,7 @@ mod tests {
             state.running.insert(id.to_owned(), Running { work, begun: None, moved: Nanos::ZERO });
             state.end(&Outcome {
                 trial: id.to_owned(),
+                key: None,
                 cell: disklab_store::outcome::Cell::default(),
                 seed_index: 1,
                 seed: disklab_units::Seed(1),

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use disklab_spec::places::disk_name;
-use disklab_trace::{Delay, Entry, Error, Served, WithDepth};
+use disklab_trace::{Delay, Entry, Error, Served, WithDepth, word};
 use disklab_units::prose::visible;
 
 /// The names of the fields. A mark is a row without a disk.
@@ -36,7 +36,7 @@ pub fn write(
 pub fn row(entry: &Entry) -> String {
     match entry {
         Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => {
-            let op = format!("{op:?}").to_lowercase();
+            let op = word(*op);
             let (disk, fua) = (disk_name(*disk), u8::from(*fua));
             format!("{disk},{op},{fua},{sector},{sectors},{submitted},{started},{ended},")
         }

@@ -161,6 +161,7 @@ mod tests {
             let cell = Cell(vec![("policy".to_owned(), policy.to_owned())]);
             let outcome = Outcome {
                 trial: id.to_owned(),
+                key: None,
                 cell,
                 seed_index: seed.parse().expect("a seed"),
                 seed: Seed(1),

@@ -130,6 +130,7 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
     let pairs = axes.iter().zip(cell).map(|(axis, value)| ((*axis).to_owned(), value.to_owned()));
     Outcome {
         trial: id(cell, seed),
+        key: None,
         cell: Cell(pairs.collect()),
         seed_index: seed,
         seed: Seed(u64::from(seed)),

@@ -9,8 +9,21 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::{disklab, done, fixture, run};
 
-const VERBS: [&str; 11] =
-    ["doctor", "kernel", "list", "plan", "run", "show", "same", "devices", "clean", "completions", "man"];
+const VERBS: [&str; 13] = [
+    "doctor",
+    "kernel",
+    "list",
+    "plan",
+    "run",
+    "show",
+    "same",
+    "merge",
+    "export",
+    "devices",
+    "clean",
+    "completions",
+    "man",
+];
 
 #[test]
 fn every_verb_has_help_and_a_page() {

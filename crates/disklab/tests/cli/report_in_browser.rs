@@ -37,6 +37,7 @@ fn reports_hold_in_a_browser() {
         page(here.path(), "hostile", &hostile(here.path(), &old), &[format!("{MARKUP}{ESCAPE_SHOWN}")]),
         page(here.path(), "damaged", &damaged(here.path(), &old), &["line 4: not the outcome".to_owned()]),
         page(here.path(), "large", &large(here.path()), &["p99.9 of 405 requests".to_owned()]),
+        page(here.path(), "sweep", &sweep(here.path()), &["pid is first everywhere, from 1 to 4".to_owned()]),
         page(here.path(), "nine-disks", &nine_disks(here.path()), &["1 write at 256 GiB".to_owned()]),
     ];
     let screenshots = place.join("screenshots");
@@ -155,6 +156,21 @@ const READ_POLICY: [(&str, &[&str]); 5] = [
 fn large(here: &Path) -> PathBuf {
     let place = here.join("large");
     synthetic::write_record(&place, &READ_POLICY, 4, 8).expect("a record");
+    place
+}
+
+/// Over two ranges, and one that lies far apart.
+fn sweep(here: &Path) -> PathBuf {
+    let place = here.join("sweep");
+    let ratios: &[&str] = &["1", "1.414", "2", "2.828", "4"];
+    let policies: &[&str] = &["pid", "round-robin:4096", "latency", "queue"];
+    let axes = [
+        ("workload", &["randread-4k-qd32"][..]),
+        ("disk.2.seek", ratios),
+        ("memory", &["256MiB", "1GiB", "64GiB"]),
+        ("policy", policies),
+    ];
+    synthetic::write_record(&place, &axes, 1, 2).expect("a record");
     place
 }
 

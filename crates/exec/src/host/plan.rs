@@ -101,7 +101,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
 /// speak of stays as it was found.
 fn settings(trial: &Trial) -> Vec<Setting> {
     let asked = trial.scheduler != SchedulerChoice::default()
-        || trial.cell.iter().any(|(axis, _)| *axis == Axis::Scheduler);
+        || trial.cell.iter().any(|(axis, _)| axis == Axis::Scheduler.as_str());
     let of_disks = if asked { describe::device_settings(trial) } else { Vec::new() };
     of_disks.into_iter().chain(describe::mount_settings(trial)).collect()
 }

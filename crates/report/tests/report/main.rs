@@ -4,6 +4,7 @@ mod damaged;
 mod hostile;
 mod large;
 mod old;
+mod sweeps;
 mod synthetic;
 mod without_fio;
 

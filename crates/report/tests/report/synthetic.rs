@@ -40,6 +40,7 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u
                 axes.iter().zip(cell).map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
             let outcome = Outcome {
                 trial: id.clone(),
+                key: None,
                 cell: Cell(pairs.collect()),
                 seed_index: seed,
                 seed: Seed(u64::from(seed)),
@@ -77,7 +78,7 @@ fn suite(axes: &[(&str, &[&str])], seeds: u32) -> String {
         // Writing to a string does not fail.
         let _ = match *axis {
             "jobs" => writeln!(text, "{axis} = [{}]", values.join(", ")),
-            _ => writeln!(text, "{axis} = {values:?}"),
+            _ => writeln!(text, "{axis:?} = {values:?}"),
         };
     }
     text

@@ -134,7 +134,7 @@ impl Device {
     }
 }
 
-const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
+pub(crate) const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
 
 fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
     let given: Vec<_> = FAMILIES.into_iter().filter(|key| table.has(key)).collect();

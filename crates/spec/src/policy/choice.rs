@@ -38,6 +38,13 @@ pub struct PolicyValue {
 }
 
 impl Wanted {
+    /// With one more value.
+    pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
+        let value = value.parse::<Bytes>().map_or_else(|_| value.to_owned(), |size| size.0.to_string());
+        self.values.push((Some(key.to_owned()), value));
+        self
+    }
+
     /// What it means for this policy, which it names, on arrays of so many devices.
     pub fn settle(&self, policy: &Policy, devices: usize) -> Result<PolicyChoice, String> {
         let parameters = &policy.parameters;

@@ -211,6 +211,17 @@ impl<'r, 's> Table<'r, 's> {
         tables
     }
 
+    /// Whether a key is in a table inside this one, of which nothing else is asked.
+    pub fn has_within(&self, table: &str, key: &str) -> bool {
+        let inner = self.entries.get(table).map(Spanned::get_ref);
+        matches!(inner, Some(DeValue::Table(entries)) if entries.get(key).is_some())
+    }
+
+    /// Whether there is a table under a key.
+    pub fn is_table(&self, key: &str) -> bool {
+        matches!(self.ask(key, None).map(Spanned::get_ref), Some(DeValue::Table(_)))
+    }
+
     /// Whether the key is there. It is then known, as if its value had been asked for.
     pub fn has(&self, key: &str) -> bool {
         self.ask(key, None).is_some()

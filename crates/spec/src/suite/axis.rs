@@ -1,8 +1,11 @@
+use std::fmt;
 use std::ops::RangeInclusive;
+use std::str::FromStr;
 
 use crate::policy::Wanted;
 use crate::read::{Located, Mistake, Table, choices};
 use crate::scheduler::SchedulerChoice;
+use crate::suite::sweep::{self, Parameter};
 
 choices! {
     /// What a suite can vary.
@@ -17,14 +20,63 @@ choices! {
     }
 }
 
+/// What a suite varies: something that it names, or a number of that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Which {
+    Named(Axis),
+    Parameter(Parameter),
+}
+
 /// An axis of a suite and its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Values {
-    pub axis: Axis,
-    /// At least one, each once, spelled as in [`Axis::canonical`].
+    pub axis: Which,
+    /// At least one, each once but for samples of several axes, spelled as in [`Axis::canonical`].
     pub values: Vec<Located<String>>,
     /// Named at the top of the file with one value: the same for all trials, and not part of their cells.
     pub fixed: bool,
+    /// It is not crossed with the axis before it: its first value goes with the first of that, and so on.
+    pub along: bool,
+}
+
+impl PartialEq<Axis> for Which {
+    fn eq(&self, other: &Axis) -> bool {
+        matches!(self, Self::Named(axis) if axis == other)
+    }
+}
+
+impl fmt::Display for Which {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Named(axis) => axis.fmt(f),
+            Self::Parameter(parameter) => parameter.fmt(f),
+        }
+    }
+}
+
+/// An axis's own word goes before a parameter's name.
+impl FromStr for Which {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text.parse::<Axis>() {
+            Ok(axis) => Ok(Self::Named(axis)),
+            Err(_) if text.contains('.') || Parameter::PLAIN.contains(&text) => {
+                text.parse().map(Self::Parameter)
+            }
+            Err(message) => Err(message),
+        }
+    }
+}
+
+impl Which {
+    /// Makes the spelling of `values` canonical, and finds those that are wrong or there twice.
+    pub(super) fn values(&self, values: Vec<Located<String>>) -> (Vec<Located<String>>, Vec<Mistake>) {
+        match self {
+            Self::Named(axis) => axis.values(values),
+            Self::Parameter(_) => sweep::check_values(values),
+        }
+    }
 }
 
 /// fio jobs, of a workload or in a suite.

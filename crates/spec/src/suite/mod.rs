@@ -19,7 +19,9 @@
 //! policy = ["pid", "round-robin:4k"]
 //! ```
 //!
-//! The axes are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler` and `kernel`. Each is either a list
+//! Numbers are axes too, over lists and ranges: see sweep.
+//!
+//! The axes that name things are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler` and `kernel`. Each is either a list
 //! in `[axes]` or one fixed value at the top; `array` and `workload` must be there. Left out, `jobs` is the workload's
 //! `numjobs`, `background` is `none`, `policy` is the kernel's default, `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
 //! preferred kernel that can be had. An array with any disk that turns is measured for the rotational run time.
@@ -29,17 +31,19 @@
 //! has them read before anything is measured.
 
 mod axis;
+mod cell;
 mod fit;
 mod matrix;
 pub mod metric;
 mod seeds;
+pub mod sweep;
 
 use std::ops::RangeInclusive;
 
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-pub use axis::{Axis, JOBS, Values};
+pub use axis::{Axis, JOBS, Values, Which};
 pub use seeds::Seeds;
 
 use crate::power_cut::PowerCut;
@@ -122,7 +126,7 @@ const SET: &str = "--set";
 /// How the number of seeds stands among settings. No axis has this name.
 pub const SEEDS_SETTING: &str = "seeds";
 /// A kernel and fio need the first, and hosts have seldom more than the second.
-const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
+pub(crate) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
 const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
 /// Of a ramp, or of a background's lead.
 pub(crate) const TIMES_BEFORE: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
@@ -132,7 +136,7 @@ impl Suite {
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
-        let memory = table.within("memory", MEMORY);
+        let memory = read_memory(table);
         let runtime = table.table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
         let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
         let mount_options = read_mount_options(table);
@@ -198,8 +202,13 @@ impl Suite {
     /// The ids of trials that remain do not change. A baseline that is not among the new values is dropped.
     pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
         let place = Place { key: axis.to_owned(), ..Place::of_file(SET) };
-        let axis: Axis = axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
-        let values = split(axis, values);
+        let axis: Which = axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
+        if self.is_sampled(&axis) {
+            let message =
+                "is sampled together with others, by [hypercube] in the suite's file: change it there";
+            return Err(place.mistake(message).into());
+        }
+        let values = split(&axis, values);
         if values.contains(&"") {
             return Err(place.mistake("a value is empty; write values with commas between them").into());
         }
@@ -211,17 +220,27 @@ impl Suite {
         if self
             .baseline
             .as_ref()
-            .is_some_and(|it| it.axis == axis && values.iter().all(|v| v.value != it.value))
+            .is_some_and(|it| axis == it.axis && values.iter().all(|v| v.value != it.value))
         {
             self.baseline = None;
         }
         match self.axes.iter_mut().find(|known| known.axis == axis) {
-            Some(known) => *known = Values { axis, fixed: known.fixed && values.len() == 1, values },
-            None => self.axes.push(Values { axis, fixed: values.len() == 1, values }),
+            Some(known) => {
+                *known = Values { axis, fixed: known.fixed && values.len() == 1, values, along: false };
+            }
+            None => self.axes.push(Values { axis, fixed: values.len() == 1, values, along: false }),
         }
         // What has become fixed or an axis moves to its kind; the sort is stable.
         self.axes.sort_by_key(|axis| axis.fixed);
         Ok(())
+    }
+}
+
+impl Suite {
+    /// Whether an axis goes along with another one.
+    fn is_sampled(&self, axis: &Which) -> bool {
+        let at = self.axes.iter().position(|known| known.axis == *axis);
+        at.is_some_and(|at| self.axes[at].along || self.axes.get(at + 1).is_some_and(|next| next.along))
     }
 }
 
@@ -240,12 +259,13 @@ impl Span {
 
 /// At the commas between values: `latency-rr:120,burst=100` is one of a policy, `bfq:slice_idle=0,low_latency=0` of a
 /// scheduler.
-fn split(axis: Axis, values: &str) -> Vec<&str> {
+fn split<'a>(axis: &Which, values: &'a str) -> Vec<&'a str> {
     let mut split = Vec::new();
     let mut start = 0;
     for (comma, _) in values.match_indices(',').chain([(values.len(), "")]) {
         let next = values[comma..].trim_start_matches(',').split(',').next().unwrap_or_default();
-        let begun = matches!(axis, Axis::Policy | Axis::Scheduler) && values[start..comma].contains(':');
+        let has_values = *axis == Axis::Policy || *axis == Axis::Scheduler;
+        let begun = has_values && values[start..comma].contains(':');
         if begun && next.contains('=') && !next.contains(':') {
             continue;
         }
@@ -255,30 +275,50 @@ fn split(axis: Axis, values: &str) -> Vec<&str> {
     split
 }
 
-/// `[axes]` in the order of the file, then the fixed values.
+/// The most that any trial's guest has.
+fn read_memory(table: &Table<'_, '_>) -> Option<Bytes> {
+    let is_axis = ["axes", "hypercube"].iter().any(|place| table.has_within(place, "memory"));
+    // An axis over it says what each has; that it is not too much is seen where it is applied.
+    if !table.has("memory") && is_axis {
+        return Some(*MEMORY.start());
+    }
+    table.within("memory", MEMORY)
+}
+
+/// `[axes]` in the order of the file, then the samples of `[hypercube]`, then the fixed values.
 fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
     let mut axes: Vec<Values> = Vec::new();
-    let mut add = |axis: Axis, values, fixed| {
-        let (values, mistakes) = axis.values(values);
-        table.record(mistakes);
-        axes.push(Values { axis, values, fixed });
-    };
     let crossed = table.table("axes");
     let is_crossed = |axis: Axis| crossed.as_ref().is_some_and(|crossed| crossed.has(axis.as_str()));
+    let named = |axis: Axis, values, fixed| {
+        let (values, mistakes) = axis.values(values);
+        table.record(mistakes);
+        Values { axis: Which::Named(axis), values, fixed, along: false }
+    };
     if let Some(crossed) = &crossed {
-        let mut given: Vec<_> = Axis::ALL.iter().copied().filter(|&axis| is_crossed(axis)).collect();
         let order = crossed.keys();
-        given.sort_by_key(|axis| order.iter().position(|key| *key == axis.as_str()));
-        for axis in given {
-            add(axis, axis.list(crossed), false);
+        let place = |axis: Axis| order.iter().position(|key| *key == axis.as_str());
+        let given = Axis::ALL.iter().copied().filter(|&axis| is_crossed(axis));
+        let mut all: Vec<(usize, Values)> = given
+            .map(|axis| (place(axis).unwrap_or_default(), named(axis, axis.list(crossed), false)))
+            .collect();
+        all.extend(sweep::read_axes(crossed));
+        all.sort_by_key(|(at, _)| *at);
+        axes.extend(all.into_iter().map(|(_, values)| values));
+    }
+    if let Some(hypercube) = table.table("hypercube") {
+        let sampled = sweep::read_hypercube(&hypercube);
+        if let Some(twice) = sampled.iter().find(|it| axes.iter().any(|known| known.axis == it.axis)) {
+            hypercube.wrong(&twice.axis.to_string(), "is in [axes] too: leave one of the two");
         }
+        axes.extend(sampled);
     }
     for &axis in Axis::ALL {
         match axis.single(table) {
             Some(_) if is_crossed(axis) => {
                 table.wrong(axis.as_str(), "is in [axes] too: leave one of the two");
             }
-            Some(value) => add(axis, vec![value], true),
+            Some(value) => axes.push(named(axis, vec![value], true)),
             None => {}
         }
     }

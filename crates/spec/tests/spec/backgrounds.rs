@@ -2,7 +2,6 @@
 
 use crate::small_lab::SmallLab;
 use disklab_spec::background;
-use disklab_spec::suite::Axis;
 use disklab_spec::{Lab, Trial};
 use disklab_units::{Bytes, Nanos};
 
@@ -51,7 +50,7 @@ fn a_background_is_part_of_a_trial() {
     assert_eq!(ids, expected);
     let with = all.iter().find(|trial| trial.id.starts_with("noise+4+turning-pair")).unwrap();
     assert_eq!((with.workload.numjobs(), with.lead()), (4, Nanos::from_secs(5)));
-    assert!(with.cell.contains(&(Axis::Jobs, "4".to_owned())));
+    assert!(with.cell.contains(&("jobs".to_owned(), "4".to_owned())));
     let noise = with.background.as_ref().unwrap();
     let trees = noise.trees.unwrap();
     assert_eq!((trees.bytes(), trees.fragments()), (Bytes::mib(6), 1536));

@@ -9,3 +9,4 @@ mod phases;
 mod programs;
 mod small_lab;
 mod snapshots;
+mod sweeps;

@@ -52,8 +52,9 @@ fn axes_cross_in_the_order_of_the_file() {
         ids(&some),
         ["random+pair+pid+s1", "sequential+pair+pid+s1", "random+pair+pid+s2", "sequential+pair+pid+s2"]
     );
-    let cell = [(Axis::Workload, "random"), (Axis::Array, "pair"), (Axis::Policy, "pid")];
-    assert_eq!(some[0].cell, cell.map(|(axis, value)| (axis, value.to_owned())));
+    let cell = [("workload", "random"), ("array", "pair"), ("policy", "pid")]
+        .map(|(axis, value)| (axis.to_owned(), value.to_owned()));
+    assert_eq!(some[0].cell, cell);
 }
 
 #[test]

@@ -4,6 +4,7 @@ mod any_bytes;
 mod fingerprints;
 mod full_disk;
 mod killed;
+mod merged;
 mod resumed;
 mod written;
 
@@ -40,6 +41,7 @@ fn manifest(trials: &[&str]) -> Manifest {
 fn outcome(trial: &str, status: Status) -> Outcome {
     Outcome {
         trial: trial.into(),
+        key: None,
         cell: Cell(vec![("workload".into(), "rand-4k".into()), ("array".into(), "hdd-raid1".into())]),
         seed_index: 1,
         seed: Seed(0xdead_beef_dead_beef),

@@ -1,0 +1,110 @@
+//! Which of several choices is best along a range of numbers, and where that changes.
+
+use disklab_collect::Spread;
+use disklab_stats::Better;
+
+/// Points of a range, one after the other, at which the same choice is best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// The place of the first point, and of the last.
+    pub from: usize,
+    pub to: usize,
+    /// The choice; `None`: no choice is best in all of its seeds.
+    pub winner: Option<usize>,
+}
+
+/// Of each point the spreads of all choices over their seeds; `None` where one has no result. A choice is best where its worst
+/// seed is better than the best of each other.
+pub fn stretches(points: &[Vec<Option<Spread>>], better: Better) -> Vec<Stretch> {
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for (at, choices) in points.iter().enumerate() {
+        let winner = winner(choices, better);
+        match stretches.last_mut() {
+            Some(last) if last.winner == winner => last.to = at,
+            _ => stretches.push(Stretch { from: at, to: at, winner }),
+        }
+    }
+    stretches
+}
+
+fn winner(choices: &[Option<Spread>], better: Better) -> Option<usize> {
+    let spreads = || choices.iter().enumerate().filter_map(|(at, spread)| Some((at, (*spread)?)));
+    let value = |spread: &Spread| match better {
+        Better::Higher => spread.median,
+        Better::Lower => -spread.median,
+    };
+    let (best, own) = spreads().max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)))?;
+    let others: Vec<Spread> = spreads().filter(|(at, _)| *at != best).map(|(_, spread)| spread).collect();
+    (!others.is_empty() && others.iter().all(|other| !own.overlaps(other))).then_some(best)
+}
+
+/// `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice is first in all of its seeds.` `None` without
+/// two choices anywhere.
+pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Option<String> {
+    let point = |at: usize| points.get(at).copied().unwrap_or_default();
+    let range = |it: &Stretch| {
+        if it.from == it.to {
+            format!("at {}", point(it.from))
+        } else {
+            format!("from {} to {}", point(it.from), point(it.to))
+        }
+    };
+    let won: Vec<(&str, &Stretch)> =
+        stretches.iter().filter_map(|it| Some((*choices.get(it.winner?)?, it))).collect();
+    if choices.len() < 2 || stretches.is_empty() {
+        return None;
+    }
+    if won.is_empty() {
+        return Some("no choice is first in all of its seeds anywhere".to_owned());
+    }
+    let everywhere = stretches.len() == 1;
+    let told = won.iter().enumerate().map(|(at, (choice, it))| match at {
+        0 if everywhere => format!("{choice} is first everywhere, {}", range(it)),
+        0 => format!("{choice} is first {}", range(it)),
+        _ => format!("{choice} {}", range(it)),
+    });
+    let open: Vec<String> = stretches.iter().filter(|it| it.winner.is_none()).map(range).collect();
+    let rest = if open.is_empty() {
+        String::new()
+    } else {
+        format!("; {} no choice is first in all of its seeds", open.join(" and "))
+    };
+    Some(format!("{}{rest}", told.collect::<Vec<_>>().join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spread(min: f64, max: f64) -> Option<Spread> {
+        Some(Spread { min, median: min.midpoint(max), max })
+    }
+
+    #[test]
+    fn the_winner_changes_where_ranges_are_apart() {
+        let points = vec![
+            vec![spread(10.0, 11.0), spread(7.0, 9.0)],
+            vec![spread(9.0, 10.0), spread(8.0, 8.5)],
+            vec![spread(8.0, 9.0), spread(8.5, 9.5)],
+            vec![spread(5.0, 6.0), spread(9.0, 9.5)],
+            vec![None, spread(9.0, 9.5)],
+        ];
+        let found = stretches(&points, Better::Higher);
+        let expected = [(0, 1, Some(0)), (2, 2, None), (3, 3, Some(1)), (4, 4, None)];
+        assert_eq!(found, expected.map(|(from, to, winner)| Stretch { from, to, winner }));
+        let points = ["1", "1.4", "2", "2.8", "4"];
+        assert_eq!(
+            sentence(&found, &points, &["pid", "queue"]).as_deref(),
+            Some(
+                "pid is first from 1 to 1.4, queue at 2.8; at 2 and at 4 no choice is first in all of its seeds"
+            )
+        );
+        let lower = stretches(&[vec![spread(1.0, 2.0), spread(3.0, 4.0)]], Better::Lower);
+        assert_eq!(lower[0].winner, Some(0));
+        assert_eq!(
+            sentence(&lower, &points, &["pid", "queue"]).as_deref(),
+            Some("pid is first everywhere, at 1")
+        );
+        assert_eq!(sentence(&lower, &points, &["pid"]), None);
+    }
+}

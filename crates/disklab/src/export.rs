@@ -1,0 +1,103 @@
+//! `disklab export`: records as tables for pandas, polars, DuckDB, Spark and whatever else reads files.
+
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use disklab_export::{Exported, Format, Wanted};
+use disklab_store::Record;
+use serde_json::json;
+
+use crate::exit::{Exit, Failure};
+use crate::home::from_here;
+use crate::screen::Screen;
+use crate::{records, words};
+
+/// Write the numbers of records as tables, each number exactly as the record has it.
+///
+/// DIR gets a folder for each table (trials, metrics, histograms) and in it suite=NAME/run=NAME for each record, as Hive
+/// partitions tables; docs/FORMAT.md has the columns. What is exported again replaces what was there of the same record.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Records, by their names in ./records or by their paths.
+    #[arg(required = true, value_name = "RUN")]
+    runs: Vec<String>,
+
+    #[arg(long, value_enum, default_value_t = Form::Parquet)]
+    format: Form,
+
+    /// Where the tables are put.
+    #[arg(short, long, value_name = "DIR")]
+    output: PathBuf,
+
+    /// Also a table of every request of every disk.
+    #[arg(long)]
+    traces: bool,
+}
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum Form {
+    Parquet,
+    Csv,
+    /// An object a line.
+    Jsonl,
+}
+
+impl From<Form> for Format {
+    fn from(form: Form) -> Self {
+        match form {
+            Form::Parquet => Self::Parquet,
+            Form::Csv => Self::Csv,
+            Form::Jsonl => Self::Jsonl,
+        }
+    }
+}
+
+pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    if args.output.exists() && !args.output.is_dir() {
+        let what = format!("-o: {} is there and is no folder; name a new one", args.output.display());
+        return Err(Failure::mistaken(what));
+    }
+    let folders: Vec<PathBuf> = args.runs.iter().map(|run| records::find(run)).collect::<Result<_, _>>()?;
+    let wanted = Wanted { format: args.format.into(), traces: args.traces };
+    let mut places: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
+    let mut done: Vec<Exported> = Vec::new();
+    for folder in folders {
+        let record = Record::open(&folder)?;
+        let place = disklab_export::folder_of(&record, &args.output, "trials");
+        if let Some(other) = places.insert(place, folder.clone()).filter(|other| !is_one(other, &folder)) {
+            return Err(Failure::mistaken(format!(
+                "{} and {} have one suite and one name, and would be one part of the tables; rename one of the folders",
+                other.display(),
+                folder.display()
+            )));
+        }
+        done.extend(disklab_export::export(&record, &args.output, wanted)?);
+    }
+    tell(&done, args, screen)
+}
+
+fn is_one(one: &Path, other: &Path) -> bool {
+    one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|other| one == other))
+}
+
+fn tell(done: &[Exported], args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let mut rows: BTreeMap<&str, (u64, usize)> = BTreeMap::new();
+    for Exported { table, rows: own, .. } in done {
+        let (rows, files) = rows.entry(table).or_default();
+        *rows += own;
+        *files += 1;
+    }
+    if screen.json {
+        let files: Vec<_> =
+            done.iter().map(|it| json!({ "table": it.table, "path": it.path, "rows": it.rows })).collect();
+        screen.json(&json!({ "folder": args.output, "files": files }))?;
+        return Ok(Exit::Ok);
+    }
+    let mut out = screen.out();
+    for (table, (rows, files)) in rows {
+        let (rows, files) = (words::count(rows as usize, "row"), words::count(files, "file"));
+        writeln!(out, "{}: {rows} in {files}", from_here(&args.output.join(table)).display())?;
+    }
+    Ok(out.flush().map(|()| Exit::Ok)?)
+}

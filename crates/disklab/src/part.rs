@@ -1,0 +1,243 @@
+//! Some of a suite's trials: by name or key, or one of so many equal shares.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::str::FromStr;
+use std::time::Duration;
+
+use disklab_exec::{estimate, key};
+use disklab_kernels::{Btrfs, Build, Cache, Found};
+use disklab_spec::Trial;
+use disklab_spec::read::nearest;
+
+use crate::exit::Failure;
+use crate::home::Home;
+use crate::question::Question;
+use crate::{signals, words};
+
+/// Most that a suite is cut into.
+const MOST_SHARDS: u32 = 100_000;
+
+/// Which of a suite's trials; all of them unless said.
+#[derive(Debug, Clone, Default, clap::Args)]
+pub struct Wanted {
+    /// Only these trials, by their keys (`disklab plan SUITE --json` has them) or by one's name. Can be repeated.
+    #[arg(long = "trial", value_name = "ID,...")]
+    trials: Vec<String>,
+
+    /// Only the Kth of N shares of the trials. Each trial is in one of them, always the same; all take about as long.
+    #[arg(long, value_name = "K/N", conflicts_with = "trials")]
+    shard: Option<Shard>,
+}
+
+/// `2/3`: the second of three.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shard {
+    /// From 1.
+    number: u32,
+    of: u32,
+}
+
+impl FromStr for Shard {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let parsed = || {
+            let (number, of) = text.split_once('/')?;
+            Some(Self { number: number.trim().parse().ok()?, of: of.trim().parse().ok()? })
+        };
+        let shard = parsed().ok_or("write it as K/N, such as 2/3 for the second of three")?;
+        match shard {
+            Self { of: 0 | MOST_SHARDS.., .. } => {
+                Err(format!("a suite is cut into 1 to {} shares", MOST_SHARDS - 1))
+            }
+            Self { number: 0, of } => Err(format!("shares are counted from 1: 1/{of} is the first")),
+            Self { number, of } if number > of => Err(format!("there is no share {number} of {of}")),
+            shard => Ok(shard),
+        }
+    }
+}
+
+impl Wanted {
+    /// The question with the trials that are wanted of it. `kernels` are asked for where a trial is named by its key.
+    pub fn of(
+        &self,
+        question: Question,
+        kernels: impl FnOnce(&[Trial]) -> Result<BTreeMap<String, String>, Failure>,
+    ) -> Result<Question, Failure> {
+        if let Some(shard) = self.shard {
+            let at = shard.places(&question.trials);
+            if at.is_empty() {
+                return Err(Failure::mistaken(format!(
+                    "--shard {}/{}: the suite has only {}",
+                    shard.number,
+                    shard.of,
+                    words::count(question.trials.len(), "trial")
+                )));
+            }
+            return Ok(question.only(&at));
+        }
+        if self.trials.is_empty() {
+            return Ok(question);
+        }
+        let at = named(&self.trials, &question.trials, kernels)?;
+        Ok(question.only(&at))
+    }
+}
+
+impl Shard {
+    /// Where its trials are among all. The longest trial goes first, each to the share that has least to do so far.
+    fn places(self, trials: &[Trial]) -> Vec<usize> {
+        let weight =
+            |trial: &Trial| if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) };
+        self.share_of(&trials.iter().map(weight).collect::<Vec<_>>())
+    }
+
+    fn share_of(self, weights: &[Duration]) -> Vec<usize> {
+        let mut order: Vec<usize> = (0..weights.len()).collect();
+        // Stable: of trials that take as long, the first goes first.
+        order.sort_by_key(|&at| std::cmp::Reverse(weights[at]));
+        // What each share has to do, how many trials that is, and which share it is.
+        let mut shares: BTreeSet<(Duration, usize, u32)> =
+            (1..=self.of).map(|share| (Duration::ZERO, 0, share)).collect();
+        let mut own = Vec::new();
+        for at in order {
+            let Some((time, count, share)) = shares.pop_first() else { break };
+            if share == self.number {
+                own.push(at);
+            }
+            shares.insert((time + weights[at], count + 1, share));
+        }
+        own.sort_unstable();
+        own
+    }
+}
+
+/// The places of trials among all, each once, in rising order.
+fn named(
+    wanted: &[String],
+    trials: &[Trial],
+    kernels: impl FnOnce(&[Trial]) -> Result<BTreeMap<String, String>, Failure>,
+) -> Result<Vec<usize>, Failure> {
+    let names: BTreeMap<&str, usize> =
+        trials.iter().enumerate().map(|(at, trial)| (trial.id.as_str(), at)).collect();
+    let (mut at, mut others) = (BTreeSet::new(), Vec::new());
+    for wanted in wanted {
+        match names.get(wanted.as_str()) {
+            Some(found) => _ = at.insert(*found),
+            // A name may have commas in it, keys have none.
+            None => others.extend(wanted.split(',').map(str::trim)),
+        }
+    }
+    let (by_name, others): (Vec<&str>, Vec<&str>) = others.into_iter().partition(|it| names.contains_key(it));
+    at.extend(by_name.iter().filter_map(|name| names.get(name)));
+    if others.is_empty() {
+        return Ok(at.into_iter().collect());
+    }
+    let keys = key::of_all(trials, &kernels(trials)?)?;
+    let mut by_key: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (place, key) in keys.iter().enumerate() {
+        if let Some(key) = key {
+            by_key.entry(key).or_default().push(place);
+        }
+    }
+    for wanted in others {
+        let Some(found) = by_key.get(wanted) else { return Err(unknown(wanted, trials, &keys)) };
+        at.extend(found);
+    }
+    Ok(at.into_iter().collect())
+}
+
+fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
+    let without_key: BTreeSet<&str> = trials
+        .iter()
+        .zip(keys)
+        .filter(|(_, key)| key.is_none())
+        .map(|(trial, _)| trial.kernel.as_str())
+        .collect();
+    let hint = if let Some(near) = nearest(wanted, trials.iter().map(|trial| trial.id.as_str())) {
+        format!("did you mean `{near}`?")
+    } else if without_key.is_empty() {
+        "`disklab plan SUITE --json` has the keys and names of all; another kernel or another lab gives other keys".to_owned()
+    } else {
+        let kernels: Vec<&str> = without_key.into_iter().collect();
+        format!("it may be one of kernel {}, which is not here: `disklab kernel build`", kernels.join(", "))
+    };
+    Failure::mistaken(format!("--trial: the suite has no trial `{}`; {hint}", wanted.escape_debug()))
+}
+
+/// The keys of those kernels that are there or could be built, by the trials' names for them. Nothing is built.
+pub fn kernels_here(home: &Home, trials: &[Trial], jobs: usize) -> Result<BTreeMap<String, String>, Failure> {
+    let cache = Cache::open()?;
+    let stop = signals::watch()?;
+    let maker = Build { cache: &cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };
+    let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
+    let mut keys = BTreeMap::new();
+    for name in names {
+        let key = match maker.look(name, &mut |_| {}) {
+            Ok(Found::Built(kernel)) => kernel.key,
+            Ok(Found::ToBuild { key, .. }) => key,
+            Err(disklab_kernels::Error::NoKernel { .. }) => continue,
+            Err(error) => return Err(error.into()),
+        };
+        keys.insert(name.to_owned(), key);
+    }
+    Ok(keys)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shard(text: &str) -> Shard {
+        text.parse().expect("a shard")
+    }
+
+    #[test]
+    fn shards_are_counted_from_one() {
+        assert_eq!(shard("2/3"), Shard { number: 2, of: 3 });
+        for (bad, why) in [
+            ("", "K/N"),
+            ("3", "K/N"),
+            ("a/b", "K/N"),
+            ("-1/3", "K/N"),
+            ("0/3", "1/3 is the first"),
+            ("4/3", "no share 4 of 3"),
+            ("1/0", "1 to"),
+            ("1/4000000", "1 to"),
+        ] {
+            let error = bad.parse::<Shard>().expect_err(bad);
+            assert!(error.contains(why), "{bad}: {error}");
+        }
+    }
+
+    #[test]
+    fn trials_that_take_as_long_are_dealt_out() {
+        let equal = [Duration::from_secs(1); 7];
+        assert_eq!(shard("1/3").share_of(&equal), [0, 3, 6]);
+        assert_eq!(shard("2/3").share_of(&equal), [1, 4]);
+        assert_eq!(shard("3/3").share_of(&equal), [2, 5]);
+        // Those that take no time are no reason to give all to one.
+        assert_eq!(shard("2/2").share_of(&[Duration::ZERO; 4]), [1, 3]);
+        let one_is_long = [9, 1, 1, 1].map(Duration::from_secs);
+        assert_eq!(shard("1/2").share_of(&one_is_long), [0]);
+        assert_eq!(shard("2/2").share_of(&one_is_long), [1, 2, 3]);
+    }
+
+    proptest! {
+        /// Each trial is in one share, and no share has more than the least one and one trial beside.
+        #[test]
+        fn shares_are_a_partition_and_even(weights in prop::collection::vec(0_u64..1_000_000, 0..60), of in 1_u32..9) {
+            let weights: Vec<Duration> = weights.into_iter().map(Duration::from_micros).collect();
+            let shares: Vec<Vec<usize>> = (1..=of).map(|number| Shard { number, of }.share_of(&weights)).collect();
+            let mut all: Vec<usize> = shares.concat();
+            all.sort_unstable();
+            prop_assert_eq!(all, (0..weights.len()).collect::<Vec<_>>());
+            let time = |share: &Vec<usize>| share.iter().map(|&at| weights[at]).sum::<Duration>();
+            let (least, most) = (shares.iter().map(time).min(), shares.iter().map(time).max());
+            let longest = weights.iter().max().copied().unwrap_or_default();
+            prop_assert!(most.unwrap_or_default() <= least.unwrap_or_default() + longest);
+        }
+    }
+}

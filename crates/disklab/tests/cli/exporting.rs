@@ -1,0 +1,50 @@
+//! `export`: a record's numbers as files that other programs read.
+
+use std::fs;
+
+use crate::input::refused;
+use crate::{fixture, json, run};
+
+#[test]
+fn a_record_becomes_tables() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let done = run(here.path(), &["export", fixture::NAME, "--format", "csv", "-o", "tables"]);
+    assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
+    assert!(
+        done.out.contains("tables/metrics: ") && done.out.contains("tables/trials: 10 rows in 1 file"),
+        "{}",
+        done.out
+    );
+    let place = format!("suite=quick/run={}/data.csv", fixture::NAME);
+    let metrics = fs::read_to_string(here.path().join("tables/metrics").join(&place)).expect("a table");
+    // As the record has it: 1e9 / 8,500,000 ns.
+    let iops = metrics.lines().find(|line| line.contains(",iops,")).expect("a row");
+    assert!(iops.starts_with("hdd-raid1+randread-4k-qd1+pid+s1,,hdd-raid1,randread-4k-qd1,,,pid,"), "{iops}");
+    assert!(iops.contains(",iops,1/s,,117.6470588235294"), "{iops}");
+    assert!(!here.path().join("tables/traces").exists());
+    let arguments = ["export", fixture::NAME, "--format", "jsonl", "-o", "tables", "--traces", "--json"];
+    let told = json(here.path(), &arguments);
+    let traces = told["files"].as_array().into_iter().flatten().find(|file| file["table"] == "traces");
+    // Two requests and a mark of each trial that is ok.
+    assert_eq!(traces.expect("a table")["rows"], 3 * 8, "{told}");
+}
+
+#[test]
+fn mistakes_are_told() {
+    let here = tempfile::tempdir().expect("a folder");
+    fixture::record(here.path());
+    let export = |arguments: &[&str]| run(here.path(), &[&["export"], arguments].concat());
+    assert!(refused(export(&["nothing", "-o", "tables"])).contains("there is no run `nothing`"));
+    fs::write(here.path().join("file"), "").expect("a file");
+    assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("is there and is no folder"));
+    assert_eq!(export(&[fixture::NAME]).status, Some(2), "where to is not said");
+    let elsewhere = here.path().join("elsewhere");
+    fs::create_dir(&elsewhere).expect("a folder");
+    fixture::record(&elsewhere);
+    let other = format!("elsewhere/records/{}", fixture::NAME);
+    let twice = refused(export(&[fixture::NAME, &other, "-o", "tables"]));
+    assert!(twice.contains("have one suite and one name"), "{twice}");
+    fs::write(here.path().join(format!("records/{}/trials.jsonl", fixture::NAME)), "?\n").expect("a file");
+    assert!(refused(export(&[fixture::NAME, "-o", "tables"])).contains("trials.jsonl, line 1"));
+}

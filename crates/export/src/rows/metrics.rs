@@ -1,0 +1,130 @@
+use disklab_collect::found::Better;
+use disklab_store::{Outcome, Record};
+use serde_json::Value;
+
+use super::{axes, parameters, text};
+use crate::error::ExportError;
+use crate::sink::Sink;
+use crate::table::Field;
+
+/// Of a sample: its disks.
+const DEVICES: &str = "devices";
+
+/// A row for each number that a trial's line has: of the sample, of its disks, and of its measures.
+pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
+    for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
+        trial(outcome, sink)?;
+    }
+    Ok(())
+}
+
+/// A number and what it is of.
+struct Metric<'a> {
+    disk: Option<&'a str>,
+    device: Option<&'a str>,
+    name: &'a str,
+    unit: &'a str,
+    better: Option<&'a str>,
+    value: f64,
+    censored: bool,
+    of: Option<f64>,
+}
+
+impl<'a> Metric<'a> {
+    /// A number of a sample, which are all of the whole trial.
+    fn of_sample(name: &'a str, value: f64) -> Self {
+        Self {
+            disk: None,
+            device: None,
+            name,
+            unit: unit(name),
+            better: None,
+            value,
+            censored: false,
+            of: None,
+        }
+    }
+}
+
+fn trial(outcome: &Outcome, sink: &mut Sink) -> Result<(), ExportError> {
+    let parameters = parameters(outcome);
+    let mut fields = vec![Field::Text(&outcome.trial), text(outcome.key.as_deref())];
+    fields.extend(axes(outcome));
+    fields.extend([
+        text(parameters.as_deref()),
+        Field::Unsigned(outcome.seed_index.into()),
+        Field::Truth(outcome.is_sound()),
+    ]);
+    let mut tell = |metric: &Metric| {
+        let own = [
+            text(metric.disk),
+            text(metric.device),
+            Field::Text(metric.name),
+            text(Some(metric.unit).filter(|unit| !unit.is_empty())),
+            text(metric.better),
+            Field::Real(metric.value),
+            Field::Truth(metric.censored),
+            metric.of.map_or(Field::Nothing, Field::Real),
+        ];
+        sink.row(&[fields.as_slice(), &own].concat())
+    };
+    // A sample is plain numbers, and each of its fields is a metric by its own name.
+    let sample = outcome.sample.as_ref().and_then(|sample| serde_json::to_value(sample).ok());
+    let mut numbers = Vec::new();
+    if let Some(Value::Object(mut sample)) = sample {
+        let devices = sample.remove(DEVICES);
+        flatten("", &Value::Object(sample), &mut numbers);
+        for (name, value) in &numbers {
+            tell(&Metric::of_sample(name, *value))?;
+        }
+        for device in devices.iter().filter_map(Value::as_array).flatten() {
+            numbers.clear();
+            flatten("", device, &mut numbers);
+            let of = |key: &str| device.get(key).and_then(Value::as_str);
+            for (name, value) in &numbers {
+                let (disk, device) = (of("name"), of("device"));
+                tell(&Metric { disk, device, ..Metric::of_sample(name, *value) })?;
+            }
+        }
+    }
+    for (name, measure) in &outcome.measures {
+        let better = match measure.better {
+            Better::Higher => "higher",
+            Better::Lower => "lower",
+        };
+        tell(&Metric {
+            unit: &measure.unit,
+            better: Some(better),
+            censored: measure.censored,
+            of: measure.of,
+            ..Metric::of_sample(name, measure.value)
+        })?;
+    }
+    Ok(())
+}
+
+/// The numbers of an object and of those in it, each by its path.
+fn flatten(prefix: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
+    match value {
+        Value::Object(map) => {
+            for (key, value) in map {
+                let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
+                flatten(&path, value, numbers);
+            }
+        }
+        Value::Number(number) => numbers.extend(number.as_f64().map(|number| (prefix.to_owned(), number))),
+        // Words are columns of their own, or what percentiles are of.
+        Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => {}
+    }
+}
+
+fn unit(name: &str) -> &'static str {
+    let last = name.rsplit('.').next().unwrap_or(name);
+    match last {
+        "iops" => "1/s",
+        "bw_bytes" => "bytes/s",
+        _ if last.ends_with("_ns") => "ns",
+        _ if last.ends_with("_bytes") => "bytes",
+        _ => "",
+    }
+}

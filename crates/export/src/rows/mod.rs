@@ -1,0 +1,29 @@
+//! What a record has of each table.
+
+pub mod histograms;
+pub mod metrics;
+pub mod traces;
+pub mod trials;
+
+use disklab_store::Outcome;
+
+use crate::table::{AXES, Field};
+
+/// A text, or nothing.
+fn text(text: Option<&str>) -> Field<'_> {
+    text.map_or(Field::Nothing, Field::Text)
+}
+
+/// The values of the axes that have columns.
+fn axes(outcome: &Outcome) -> [Field<'_>; 7] {
+    AXES.map(|axis| text(outcome.cell.value(axis)))
+}
+
+/// Those of the others as a JSON object, in the suite's order; nothing where there are none.
+fn parameters(outcome: &Outcome) -> Option<String> {
+    let others = outcome.cell.0.iter().filter(|(axis, _)| !AXES.contains(&axis.as_str()));
+    let quoted = |text: &str| serde_json::Value::from(text).to_string();
+    let pairs: Vec<String> =
+        others.map(|(axis, value)| format!("{}:{}", quoted(axis), quoted(value))).collect();
+    (!pairs.is_empty()).then(|| format!("{{{}}}", pairs.join(",")))
+}

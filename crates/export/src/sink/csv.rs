@@ -1,0 +1,43 @@
+//! By RFC 4180, with a line of names. Nothing is an empty field, true and false are words.
+
+use std::fs::File;
+use std::io::BufWriter;
+
+use super::Failure;
+use crate::table::{Field, Table};
+
+pub struct Writer(csv::Writer<BufWriter<File>>);
+
+impl Writer {
+    pub fn new(table: Table, file: BufWriter<File>) -> Result<Self, Failure> {
+        let mut writer = csv::Writer::from_writer(file);
+        writer.write_record(table.columns.iter().map(|column| column.name)).map_err(failure)?;
+        Ok(Self(writer))
+    }
+
+    pub fn row(&mut self, fields: &[Field]) -> Result<(), Failure> {
+        for field in fields {
+            match field {
+                Field::Nothing => self.0.write_field(""),
+                Field::Text(text) => self.0.write_field(text),
+                Field::Unsigned(number) => self.0.write_field(number.to_string()),
+                // As few digits as read back as the same number.
+                Field::Real(number) => self.0.write_field(number.to_string()),
+                Field::Truth(truth) => self.0.write_field(truth.to_string()),
+            }
+            .map_err(failure)?;
+        }
+        self.0.write_record(None::<&[u8]>).map_err(failure)
+    }
+
+    pub fn end(self) -> Result<BufWriter<File>, Failure> {
+        self.0.into_inner().map_err(|error| Failure::Io(error.into_error()))
+    }
+}
+
+fn failure(error: csv::Error) -> Failure {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => Failure::Io(error),
+        other => Failure::Other(format!("{other:?}")),
+    }
+}

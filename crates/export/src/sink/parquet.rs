@@ -1,0 +1,169 @@
+//! Parquet, by columns: so many rows are kept until they are written as one group.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::sync::Arc;
+
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
+use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
+use parquet::schema::types::Type;
+
+use super::Failure;
+use crate::table::{Column, Field, Kind, Table};
+
+/// Rows of a group: enough for its columns to be read at one go, and few enough to keep.
+const GROUP: usize = 1 << 17;
+
+pub struct Writer {
+    file: SerializedFileWriter<BufWriter<File>>,
+    columns: Vec<Values>,
+    rows: usize,
+}
+
+/// What is kept of a column: its values that are something, and of each row whether there is one.
+struct Values {
+    there: Vec<i16>,
+    values: Typed,
+}
+
+enum Typed {
+    Text(Vec<ByteArray>),
+    Unsigned(Vec<i64>),
+    Real(Vec<f64>),
+    Truth(Vec<bool>),
+}
+
+impl Writer {
+    pub fn new(table: Table, file: BufWriter<File>) -> Result<Self, Failure> {
+        let fields = table
+            .columns
+            .iter()
+            .map(|column| field(column).map(Arc::new))
+            .collect::<Result<Vec<_>, ParquetError>>();
+        let schema =
+            fields.and_then(|fields| Type::group_type_builder(table.name).with_fields(fields).build());
+        let properties = WriterProperties::builder()
+            .set_compression(Compression::SNAPPY)
+            .set_created_by(format!("disklab {}", env!("CARGO_PKG_VERSION")))
+            .build();
+        let file = SerializedFileWriter::new(file, Arc::new(schema.map_err(failure)?), Arc::new(properties));
+        let columns = table.columns.iter().map(Values::new).collect();
+        Ok(Self { file: file.map_err(failure)?, columns, rows: 0 })
+    }
+
+    pub fn row(&mut self, fields: &[Field]) -> Result<(), Failure> {
+        for (column, field) in self.columns.iter_mut().zip(fields) {
+            column.add(field);
+        }
+        self.rows += 1;
+        if self.rows == GROUP { self.write_group() } else { Ok(()) }
+    }
+
+    pub fn end(mut self) -> Result<BufWriter<File>, Failure> {
+        if self.rows > 0 {
+            self.write_group()?;
+        }
+        self.file.into_inner().map_err(failure)
+    }
+
+    fn write_group(&mut self) -> Result<(), Failure> {
+        let mut group = self.file.next_row_group().map_err(failure)?;
+        for column in &mut self.columns {
+            if let Some(mut writer) = group.next_column().map_err(failure)? {
+                column.write(&mut writer).map_err(failure)?;
+                writer.close().map_err(failure)?;
+            }
+        }
+        group.close().map_err(failure)?;
+        self.rows = 0;
+        Ok(())
+    }
+}
+
+impl Values {
+    fn new(column: &Column) -> Self {
+        let values = match column.kind {
+            Kind::Text => Typed::Text(Vec::new()),
+            Kind::Unsigned => Typed::Unsigned(Vec::new()),
+            Kind::Real => Typed::Real(Vec::new()),
+            Kind::Truth => Typed::Truth(Vec::new()),
+        };
+        Self { there: Vec::new(), values }
+    }
+
+    /// A field of another kind than the column's is nothing.
+    fn add(&mut self, field: &Field) {
+        let is_there = match (&mut self.values, field) {
+            (Typed::Text(values), Field::Text(text)) => {
+                // Most rows have what the row above has.
+                let same = values.last().filter(|last| last.data() == text.as_bytes()).cloned();
+                values.push(same.unwrap_or_else(|| ByteArray::from(*text)));
+                true
+            }
+            (Typed::Unsigned(values), Field::Unsigned(number)) => {
+                values.push(number.cast_signed());
+                true
+            }
+            (Typed::Real(values), Field::Real(number)) => {
+                values.push(*number);
+                true
+            }
+            (Typed::Truth(values), Field::Truth(truth)) => {
+                values.push(*truth);
+                true
+            }
+            _ => false,
+        };
+        self.there.push(i16::from(is_there));
+    }
+
+    fn write(&mut self, to: &mut SerializedColumnWriter) -> Result<(), ParquetError> {
+        let there = Some(self.there.as_slice());
+        match &mut self.values {
+            Typed::Text(values) => {
+                to.typed::<ByteArrayType>().write_batch(values, there, None)?;
+                values.clear();
+            }
+            Typed::Unsigned(values) => {
+                to.typed::<Int64Type>().write_batch(values, there, None)?;
+                values.clear();
+            }
+            Typed::Real(values) => {
+                to.typed::<DoubleType>().write_batch(values, there, None)?;
+                values.clear();
+            }
+            Typed::Truth(values) => {
+                to.typed::<BoolType>().write_batch(values, there, None)?;
+                values.clear();
+            }
+        }
+        self.there.clear();
+        Ok(())
+    }
+}
+
+fn field(column: &Column) -> Result<Type, ParquetError> {
+    let (physical, logical) = match column.kind {
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String)),
+        Kind::Unsigned => (Physical::INT64, Some(LogicalType::integer(64, false))),
+        Kind::Real => (Physical::DOUBLE, None),
+        Kind::Truth => (Physical::BOOLEAN, None),
+    };
+    Type::primitive_type_builder(column.name, physical)
+        .with_repetition(Repetition::OPTIONAL)
+        .with_logical_type(logical)
+        .build()
+}
+
+fn failure(error: ParquetError) -> Failure {
+    match error {
+        ParquetError::External(source) => match source.downcast::<std::io::Error>() {
+            Ok(error) => Failure::Io(*error),
+            Err(other) => Failure::Other(other.to_string()),
+        },
+        other => Failure::Other(other.to_string()),
+    }
+}

@@ -1,0 +1,269 @@
+//! Tables of a record, read back by other libraries: every number is the record's, to the last digit.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use disklab_collect::Sample;
+use disklab_collect::found::{Better, Measure};
+use disklab_collect::sample::DeviceSample;
+use disklab_export::{Exported, Format, Wanted, export, table};
+use disklab_store::manifest::Suite;
+use disklab_store::outcome::Cell;
+use disklab_store::{Manifest, Outcome, Record, Status};
+use disklab_trace::Served;
+use disklab_units::{Nanos, Seed};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Field;
+use serde_json::Value;
+
+/// Numbers that a careless writer changes.
+const THIRD: f64 = 1.0 / 3.0;
+const LARGE: f64 = 123_456_789_012.345_67;
+
+fn outcome(trial: &str, policy: &str, status: Status) -> Outcome {
+    let cell = [("array", "hdd-raid1"), ("policy", policy), ("disk.2.seek", "1.414")];
+    let device =
+        DeviceSample { name: "vda".to_owned(), reads: 7, utilisation: THIRD, ..DeviceSample::default() };
+    let sample = Sample {
+        iops: LARGE,
+        bw_bytes: 9_007_199_254_740_991,
+        lat_mean_ns: THIRD,
+        p50_ns: Some(Nanos(8_716_288)),
+        devices: vec![device],
+        ..Sample::default()
+    };
+    let measure = Measure {
+        value: 0.1 + 0.2,
+        unit: "ns".to_owned(),
+        better: Better::Lower,
+        censored: true,
+        least: None,
+        of: None,
+    };
+    Outcome {
+        trial: trial.to_owned(),
+        key: Some("00ff".repeat(4)),
+        cell: Cell(cell.map(|(axis, value)| (axis.to_owned(), value.to_owned())).into()),
+        seed_index: 1,
+        seed: Seed(u64::MAX),
+        status,
+        reason: (status != Status::Ok).then(|| "a \"reason\", with\na comma".to_owned()),
+        virtual_ns: Some(Nanos(20_000_000_001)),
+        wall_ms: 17,
+        sample: (status == Status::Ok).then_some(sample),
+        remarks: Vec::new(),
+        raw: None,
+        files: BTreeMap::new(),
+        disks: Vec::new(),
+        measures: if status == Status::Ok {
+            [("start-up".to_owned(), measure)].into()
+        } else {
+            BTreeMap::new()
+        },
+        found: None,
+    }
+}
+
+const FIO: &str = r#"{"fio version":"fio-3.39","jobs":[{"jobname":"rand","error":0,"read":{"total_ios":5,"iops":5.0,
+"clat_ns":{"mean":2.0,"N":5,"bins":{"1500":2,"8716288":3}}}}]}"#;
+
+/// Two trials, the second of which failed; so many requests in the trace of the first.
+fn record(here: &Path, requests: u64) -> Record {
+    let trials = vec!["a+s1".to_owned(), "b+s1".to_owned()];
+    let suite = Suite::new("a suite", "question = '''which?'''\n", Vec::new());
+    let mut manifest = Manifest::new("0.1.0", "2026-11-21T21:00:00Z", suite, trials);
+    manifest.keys = vec!["00ff".repeat(4), "11".repeat(8)];
+    let writer = Record::create(here, "run-1", &manifest).expect("a record");
+    let raw = writer.begin("a+s1").expect("a folder");
+    fs::write(raw.path().join("fio.json"), FIO).expect("room");
+    fs::write(raw.path().join(disklab_trace::PLAIN), trace(requests)).expect("room");
+    writer.finish(raw, outcome("a+s1", "pid", Status::Ok)).expect("a line");
+    writer.note(outcome("b+s1", "latency:10", Status::Failed)).expect("a line");
+    Record::open(writer.folder()).expect("a record")
+}
+
+fn trace(requests: u64) -> Vec<u8> {
+    let mut writer = disklab_trace::Writer::new(1);
+    writer.mark(5, "begin measure 0");
+    for number in 0..requests {
+        let arrived = writer.arrived();
+        let (submitted, sector) = (10 + number * 100, number.wrapping_mul(0x9e37_79b9) % 1_000_000);
+        let served = Served {
+            disk: 0,
+            op: disklab_disks::Op::Read,
+            fua: false,
+            sector,
+            sectors: 8,
+            submitted,
+            started: submitted + 1,
+            ended: submitted + 90,
+        };
+        writer.served(&served, arrived);
+    }
+    writer.pending().to_vec()
+}
+
+fn exported(record: &Record, here: &Path, format: Format) -> BTreeMap<&'static str, Exported> {
+    let done = export(record, &here.join("out"), Wanted { format, traces: true }).expect("tables");
+    done.into_iter().map(|it| (it.table, it)).collect()
+}
+
+/// By column, as JSON has it.
+type Row = BTreeMap<String, Value>;
+
+fn parquet(path: &Path) -> Vec<Row> {
+    let reader = SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("Parquet");
+    let value = |field: &Field| match field {
+        Field::Null => Value::Null,
+        Field::Str(text) => text.as_str().into(),
+        Field::ULong(number) => (*number).into(),
+        Field::Double(number) => (*number).into(),
+        Field::Bool(truth) => (*truth).into(),
+        other => panic!("{other:?}"),
+    };
+    let rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row"));
+    rows.map(|row| row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect())
+        .collect()
+}
+
+fn jsonl(path: &Path) -> Vec<Row> {
+    let text = fs::read_to_string(path).expect("a file");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+/// Everything is text there.
+fn csv(path: &Path) -> Vec<BTreeMap<String, String>> {
+    let mut reader = csv::Reader::from_path(path).expect("CSV");
+    reader.deserialize().map(|row| row.expect("a row")).collect()
+}
+
+#[test]
+fn every_number_is_the_records() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = record(folder.path(), 3);
+    let tables = exported(&record, folder.path(), Format::Parquet);
+    let json = exported(&record, folder.path(), Format::Jsonl);
+    for (name, exported) in &tables {
+        let rows = parquet(&exported.path);
+        assert_eq!(rows.len() as u64, exported.rows, "{name}");
+        assert_eq!(rows, jsonl(&json[name].path), "{name}");
+    }
+    let metrics = parquet(&tables["metrics"].path);
+    let value = |disk: &Value, metric: &str| {
+        let row = metrics.iter().find(|row| row["metric"] == metric && row["disk"] == *disk);
+        row.and_then(|row| row["value"].as_f64()).map(f64::to_bits)
+    };
+    for (metric, expected) in [
+        ("iops", LARGE),
+        ("bw_bytes", 9_007_199_254_740_991.0),
+        ("lat_mean_ns", THIRD),
+        ("p50_ns", 8_716_288.0),
+        ("start-up", 0.1 + 0.2),
+    ] {
+        assert_eq!(value(&Value::Null, metric), Some(expected.to_bits()), "{metric}");
+    }
+    assert_eq!(value(&"vda".into(), "utilisation"), Some(THIRD.to_bits()));
+    let start = metrics.iter().find(|row| row["metric"] == "start-up").expect("a row");
+    assert_eq!(
+        (&start["unit"], &start["better"], &start["censored"]),
+        (&"ns".into(), &"lower".into(), &true.into())
+    );
+    assert_eq!((&start["policy"], &start["kernel"]), (&"pid".into(), &Value::Null));
+    assert_eq!(start["parameters"], r#"{"disk.2.seek":"1.414"}"#);
+
+    let trials = parquet(&tables["trials"].path);
+    assert_eq!(
+        (&trials[0]["seed"], &trials[0]["virtual_ns"]),
+        (&u64::MAX.into(), &20_000_000_001_u64.into())
+    );
+    assert_eq!((&trials[1]["status"], &trials[1]["sound"]), (&"failed".into(), &false.into()));
+    assert_eq!(trials[1]["reason"], "a \"reason\", with\na comma");
+    let histogram = parquet(&tables["histograms"].path);
+    let bins: Vec<_> =
+        histogram.iter().map(|row| (row["latency_ns"].as_u64(), row["requests"].as_u64())).collect();
+    assert_eq!(bins, [(Some(1500), Some(2)), (Some(8_716_288), Some(3))]);
+    assert_eq!(histogram[0]["direction"], "read");
+    let traces = parquet(&tables["traces"].path);
+    assert_eq!((&traces[0]["mark"], &traces[0]["disk"]), (&"begin measure 0".into(), &Value::Null));
+    assert_eq!((&traces[3]["submitted_ns"], &traces[3]["op"]), (&210.into(), &"read".into()));
+}
+
+#[test]
+fn csv_says_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = record(folder.path(), 3);
+    let tables = exported(&record, folder.path(), Format::Csv);
+    let json = exported(&record, folder.path(), Format::Jsonl);
+    for (name, exported) in &tables {
+        for (row, same) in csv(&exported.path).iter().zip(jsonl(&json[name].path)) {
+            for (column, text) in row {
+                match &same[column] {
+                    Value::Null => assert_eq!(text, "", "{name} {column}"),
+                    Value::String(same) => assert_eq!(text, same, "{name} {column}"),
+                    Value::Number(number) if number.is_f64() => {
+                        let bits = text.parse::<f64>().map(f64::to_bits).ok();
+                        assert_eq!(bits, number.as_f64().map(f64::to_bits), "{name} {column} {text}");
+                    }
+                    other => assert_eq!(*text, other.to_string(), "{name} {column}"),
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn tables_lie_as_hive_has_them_and_always_have_all_columns() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = record(folder.path(), 0);
+    let tables = exported(&record, folder.path(), Format::Parquet);
+    let place = |name: &str| PathBuf::from(format!("{name}/suite=a%20suite/run=run-1/data.parquet"));
+    for known in [table::TRIALS, table::METRICS, table::HISTOGRAMS, table::TRACES] {
+        let path = &tables[known.name].path;
+        assert_eq!(*path, folder.path().join("out").join(place(known.name)));
+        let reader = SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("Parquet");
+        let schema = reader.metadata().file_metadata().schema().get_fields().to_vec();
+        let columns: Vec<&str> = schema.iter().map(|field| field.name()).collect();
+        assert_eq!(columns, known.columns.iter().map(|column| column.name).collect::<Vec<_>>());
+    }
+    // Again: replaced, and nothing else is left there.
+    exported(&record, folder.path(), Format::Parquet);
+    let beside = fs::read_dir(tables["trials"].path.parent().expect("a folder")).expect("a folder");
+    assert_eq!(beside.count(), 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_leaves_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = record(folder.path(), 3);
+    fs::write(record.folder().join("raw/a+s1/fio.json"), "{").expect("room");
+    let wanted = Wanted { format: Format::Parquet, traces: false };
+    let error = export(&record, &folder.path().join("out"), wanted).expect_err("no JSON").to_string();
+    assert!(error.contains("raw/a+s1/fio.json"), "{error}");
+    let left = folder.path().join("out/histograms/suite=a%20suite/run=run-1");
+    assert_eq!(fs::read_dir(left).expect("a folder").count(), 0);
+}
+
+/// The largest that this process has been, in KiB.
+fn peak() -> u64 {
+    let status = fs::read_to_string("/proc/self/status").expect("Linux");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    line.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+#[test]
+fn a_million_rows_take_no_more_memory_than_some() {
+    const ROWS: u64 = 1_000_000;
+    let folder = tempfile::tempdir().expect("a folder");
+    let record = record(folder.path(), ROWS);
+    let before = peak();
+    for format in [Format::Parquet, Format::Csv, Format::Jsonl] {
+        let start = std::time::Instant::now();
+        let tables = exported(&record, folder.path(), format);
+        assert_eq!(tables["traces"].rows, ROWS + 1);
+        println!("{format:?}: {:?}", start.elapsed());
+    }
+    // A group of rows, and what the encoder makes of it; all rows would be ten times as much.
+    let more = peak() - before;
+    assert!(more < 64 << 10, "{more} KiB more");
+}

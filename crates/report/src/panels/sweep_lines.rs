@@ -1,0 +1,190 @@
+//! Along an axis that goes over numbers: a line a choice, its seeds as a band, and where the best choice changes.
+
+use disklab_compare::{Metric, answer};
+use disklab_units::prose::count;
+use kuva::plot::{LinePlot, ScatterPlot};
+use kuva::prelude::{LegendPosition, Plot, TickFormat};
+use maud::html;
+
+use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::panel::{Panel, Piece, Section};
+use crate::source::Source;
+use crate::swept::{self, Line};
+use crate::text::slug;
+
+pub const PANEL: Panel = Panel {
+    place: 32,
+    name: "sweep-lines",
+    title: "Over a range",
+    pictures: "a metric each, over each axis that goes over numbers: iops, bandwidth, mean-latency, p50, p99",
+    draw,
+};
+
+const HEIGHT: f64 = 300.0;
+/// Pixels beside what is drawn.
+const LEFT: f64 = 74.0;
+const RIGHT: f64 = 24.0;
+/// Sections that are drawn; the matrix has all cells.
+const MOST: usize = 24;
+/// Names of points that there is room for.
+const MOST_TICKS: usize = 8;
+
+fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+    let cells = swept::all(source);
+    let axes = swept::axes(&cells);
+    if axes.is_empty() {
+        return Err(swept::NONE.to_owned());
+    }
+    let mut sections = Vec::new();
+    let mut untold = 0;
+    for axis in &axes {
+        let series = swept::series(source, &[axis.as_str()]);
+        for line in swept::lines(source, &cells, axis, &series) {
+            if sections.len() < MOST {
+                sections.push(section(source, axis, &line, &series, sections.is_empty()));
+            } else {
+                untold += 1;
+            }
+        }
+    }
+    if sections.is_empty() {
+        let why = "The numbers of these cells vary together, as samples of a hypercube: no two cells differ in one of them only.";
+        return Err(why.to_owned());
+    }
+    let words = html! {
+        p.says { "A line is the medians of a choice over its seeds; the band around it reaches from the least to the greatest seed. Points \
+                  stand in equal distances, whatever their values. A choice is first where its worst seed is better than the best seed of \
+                  each other." }
+        @if untold > 0 { p { "Not drawn: " (count(untold, "more line")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
+    };
+    Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
+}
+
+fn section(source: &Source, axis: &str, line: &Line, series: &[&str], open: bool) -> Section {
+    let told: Vec<(String, String)> = source
+        .metrics
+        .iter()
+        .filter_map(|metric| Some((metric.name().to_owned(), swept::winner(line, metric, series)?)))
+        .collect();
+    let words = html! {
+        @if !told.is_empty() { ul.winners { @for (metric, sentence) in &told { li { (metric) " over " (axis) ": " (sentence) "." } } } }
+    };
+    let charts = source
+        .metrics
+        .iter()
+        .filter_map(|metric| chart(source, axis, line, series, metric))
+        .map(Piece::Chart);
+    let rest = swept::title(&line.rest);
+    Section {
+        name: slug(&format!("{axis} {rest}")),
+        title: format!("{axis}: {rest}"),
+        summary: told.first().map(|(metric, sentence)| format!("{metric}: {sentence}")).unwrap_or_default(),
+        open,
+        cell: line.rest.clone(),
+        pieces: std::iter::once(Piece::Words(words)).chain(charts).collect(),
+    }
+}
+
+/// `None` where no point has a result.
+fn chart(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Metric) -> Option<Chart> {
+    let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
+    let unit = metric.unit(all().flat_map(|choice| choice.results()).map(|(_, outcome)| outcome));
+    let spreads = || all().filter_map(|choice| choice.spread(metric));
+    let most = spreads().map(|spread| spread.max).reduce(f64::max)?;
+    let mut plots: Vec<Plot> = Vec::new();
+    for (at, _) in series.iter().enumerate() {
+        plots.extend(one(line, at, metric));
+    }
+    let values: Vec<String> = line.points.iter().map(|point| point.value.clone()).collect();
+    let last = values.len().saturating_sub(1);
+    let step = values.len().div_ceil(MOST_TICKS).max(1);
+    let (names, told) = (values.clone(), unit.clone());
+    let layout = ink::layout(
+        (-0.2, last as f64 + 0.2),
+        (0.0, if most > 0.0 { most * 1.08 } else { 1.0 }),
+        WIDTH,
+        HEIGHT,
+    )
+    .with_force_margins(LEFT, RIGHT)
+    .with_x_label(ink::plain(axis))
+    .with_x_tick_step(step as f64)
+    .with_x_tick_format(TickFormat::Custom(std::sync::Arc::new(move |x: f64| {
+        let is_point = (x - x.round()).abs() < 1e-6 && x >= 0.0;
+        names.get(x.round() as usize).filter(|_| is_point).cloned().unwrap_or_default()
+    })))
+    .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(move |y: f64| answer::value(y, &told))))
+    .with_legend_entries(
+        series
+            .iter()
+            .enumerate()
+            .filter(|(_, name)| !name.is_empty())
+            .map(|(at, name)| ink::Series::of(at).entry(name))
+            .collect(),
+    )
+    .with_legend_position(LegendPosition::OutsideBottomColumns);
+    let (table, says) = (table(axis, line, series, metric, &unit), says(source, axis, line, series, metric));
+    let title = format!("{} over {axis}", metric.name());
+    Some(Chart::draw(&slug(metric.name()), title, says, plots, layout, table).with_edges(edges(values.len())))
+}
+
+/// A series: its band and its line; marks, so that points without a result are seen to be missing.
+fn one(line: &Line, at: usize, metric: &Metric) -> Vec<Plot> {
+    let ink = ink::Series::of(at);
+    let spread = |point: &swept::Point| {
+        point.choices.get(at).copied().flatten().and_then(|choice| choice.spread(metric))
+    };
+    let known: Vec<(f64, disklab_collect::Spread)> =
+        line.points.iter().enumerate().filter_map(|(x, point)| Some((x as f64, spread(point)?))).collect();
+    if known.is_empty() {
+        return Vec::new();
+    }
+    let medians: Vec<(f64, f64)> = known.iter().map(|(x, spread)| (*x, spread.median)).collect();
+    let marks = ScatterPlot::new()
+        .with_data(medians.clone())
+        .with_color(ink.colour)
+        .with_marker(ink.mark)
+        .with_size(3.5);
+    let line = LinePlot::new()
+        .with_data(medians)
+        .with_color(ink.colour)
+        .with_stroke_width(2.0)
+        .with_line_style(ink.line())
+        .with_band(known.iter().map(|(_, spread)| spread.min), known.iter().map(|(_, spread)| spread.max));
+    vec![line.into(), marks.into()]
+}
+
+/// Between the points, in pixels.
+fn edges(points: usize) -> Vec<f64> {
+    let width = (points.saturating_sub(1)) as f64 + 0.4;
+    let x = |place: f64| LEFT + (place + 0.2) / width * (WIDTH - LEFT - RIGHT);
+    let middles = (1..points).map(|point| x(point as f64 - 0.5));
+    std::iter::once(LEFT).chain(middles).chain([WIDTH - RIGHT]).collect()
+}
+
+fn table(axis: &str, line: &Line, series: &[&str], metric: &Metric, unit: &str) -> Table {
+    let heads = series.iter().map(|name| if name.is_empty() { metric.name() } else { *name });
+    let mut table = Table::new(std::iter::once(axis).chain(heads));
+    for point in &line.points {
+        let field = |choice: &Option<&crate::source::Choice>| {
+            let Some(choice) = choice else { return "-".to_owned() };
+            let Some(spread) = choice.spread(metric) else {
+                return choice.without_result(metric).0.to_owned();
+            };
+            let [median, min, max] =
+                [spread.median, spread.min, spread.max].map(|value| choice.known(metric, value, unit));
+            format!("{median} ({min} to {max})")
+        };
+        table.row(std::iter::once(point.value.clone()).chain(point.choices.iter().map(field)));
+    }
+    table
+}
+
+fn says(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Metric) -> String {
+    let ends =
+        [line.points.first(), line.points.last()].map(|point| point.map_or("", |point| point.value.as_str()));
+    let what =
+        if series == [""] { String::new() } else { format!(", one line for each {}", source.compared) };
+    let winner =
+        swept::winner(line, metric, series).map(|sentence| format!(" {sentence}.")).unwrap_or_default();
+    format!("{} over {axis} from {} to {}{what}.{winner}", metric.name(), ends[0], ends[1])
+}

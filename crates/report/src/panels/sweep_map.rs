@@ -1,0 +1,199 @@
+//! Over two axes that go over numbers: a field for each pair of values, the darker the more.
+
+use std::collections::BTreeSet;
+
+use disklab_compare::{Metric, answer};
+use disklab_units::prose::count;
+use maud::{Markup, html};
+
+use crate::chart::palette::COLOURS;
+use crate::chart::{Chart, Table, WIDTH, ink};
+use crate::panel::{Panel, Piece, Section};
+use crate::source::Source;
+use crate::swept::{self, Field, number};
+use crate::text::slug;
+
+pub const PANEL: Panel = Panel {
+    place: 33,
+    name: "sweep-map",
+    title: "Over two ranges",
+    pictures: "a metric each, over each two axes that go over numbers: iops, p99",
+    draw,
+};
+
+/// Pixels beside the fields.
+const LEFT: f64 = 78.0;
+const RIGHT: f64 = 12.0;
+const ABOVE: f64 = 8.0;
+const BELOW: f64 = 46.0;
+/// Of a field, where there are few.
+const ROW: f64 = 30.0;
+const LOWEST: f64 = 4.0;
+/// So many fields in a row have room for their numbers.
+const MOST_NUMBERS: usize = 7;
+const MOST_NAMES: usize = 12;
+/// Letters on it can still be read, in the dark as well.
+const DARKEST: f64 = 0.55;
+const LIGHTEST: f64 = 0.06;
+/// Metrics, and sections, that are drawn.
+const METRICS: usize = 2;
+const MOST: usize = 24;
+
+fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+    let cells = swept::all(source);
+    let axes = swept::axes(&cells);
+    let names: Vec<&str> = axes.iter().map(String::as_str).collect();
+    if names.len() < 2 {
+        let one =
+            names.first().map(|axis| format!("Only {axis} goes over numbers, and two axes are needed."));
+        return Err(one.unwrap_or_else(|| swept::NONE.to_owned()));
+    }
+    let (mut sections, mut untold) = (Vec::new(), 0);
+    for (at, x) in names.iter().enumerate() {
+        for y in &names[at + 1..] {
+            for field in fields(&cells, [*x, *y], &names) {
+                if sections.len() < MOST {
+                    sections.push(section(source, [*x, *y], &field, sections.is_empty()));
+                } else {
+                    untold += 1;
+                }
+            }
+        }
+    }
+    let words = html! {
+        p.says { "The darker a field is, the greater its median over the seeds; where there are few fields, they have their numbers. \
+                  A field that is crossed out has no result." }
+        @if untold > 0 { p { "Not drawn: " (count(untold, "more map")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
+    };
+    Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
+}
+
+/// Those of a grid; where no two cells differ in these axes only, as of samples, all cells whatever their other numbers.
+fn fields<'s, 'a>(cells: &'s [swept::Full<'s, 'a>], axes: [&str; 2], all: &[&str]) -> Vec<Field<'s, 'a>> {
+    let grid = swept::fields(cells, axes, &[]);
+    if grid.iter().any(|field| field.marks.len() > 1) { grid } else { swept::fields(cells, axes, all) }
+}
+
+fn section(source: &Source, [x, y]: [&str; 2], field: &Field, open: bool) -> Section {
+    let rest = swept::title(&field.rest);
+    let charts = source.metrics.iter().take(METRICS).filter_map(|metric| chart([x, y], field, metric));
+    Section {
+        name: slug(&format!("{x} {y} {rest}")),
+        title: format!("{x} and {y}: {rest}"),
+        summary: summary(source, field),
+        open,
+        cell: field.rest.clone(),
+        pieces: charts.map(Piece::Chart).collect(),
+    }
+}
+
+/// `IOPS: 512 to 1,720`
+fn summary(source: &Source, field: &Field) -> String {
+    let Some(metric) = source.metrics.first() else { return String::new() };
+    let Some((least, most, unit)) = range(field, metric) else { return "no result".to_owned() };
+    format!("{}: {} to {}", metric.name(), answer::value(least, &unit), answer::value(most, &unit))
+}
+
+/// Of all medians the least and the greatest, with their unit.
+fn range(field: &Field, metric: &Metric) -> Option<(f64, f64, String)> {
+    let medians = || field.marks.iter().filter_map(|(_, choice)| Some(choice.spread(metric)?.median));
+    let results = field.marks.iter().flat_map(|(_, choice)| choice.results());
+    let unit = metric.unit(results.map(|(_, outcome)| outcome));
+    Some((medians().reduce(f64::min)?, medians().reduce(f64::max)?, unit))
+}
+
+/// Values of an axis in rising order.
+fn values(axis: &str, field: &Field, at: usize) -> Vec<String> {
+    let distinct: BTreeSet<&String> = field.marks.iter().map(|(values, _)| &values[at]).collect();
+    let mut values: Vec<String> = distinct.into_iter().cloned().collect();
+    let of = |value: &String| number(axis, value).unwrap_or_default();
+    values.sort_by(|one, other| of(one).total_cmp(&of(other)));
+    values
+}
+
+fn chart([x, y]: [&str; 2], field: &Field, metric: &Metric) -> Option<Chart> {
+    let (least, most, unit) = range(field, metric)?;
+    let (columns, rows) = (values(x, field, 0), values(y, field, 1));
+    let height = (ROW * 8.0 / rows.len() as f64).clamp(LOWEST, ROW);
+    let width = (WIDTH - LEFT - RIGHT) / columns.len() as f64;
+    let full = ABOVE + height * rows.len() as f64 + BELOW;
+    let told = |value: f64| answer::value(value, &unit);
+    let has_numbers = columns.len() <= MOST_NUMBERS && height >= 16.0;
+    let mut drawn = Vec::new();
+    let mut table = Table::new([x, y, metric.name()]);
+    for (values, choice) in &field.marks {
+        let place =
+            |all: &[String], value: &String| all.iter().position(|it| it == value).unwrap_or_default() as f64;
+        let left = LEFT + width * place(&columns, &values[0]);
+        let top = ABOVE + height * (rows.len() as f64 - 1.0 - place(&rows, &values[1]));
+        let median = choice.spread(metric).map(|spread| spread.median);
+        let text = median.map_or_else(|| choice.without_result(metric).0.to_owned(), told);
+        let share = median.map(|median| if most > least { (median - least) / (most - least) } else { 1.0 });
+        let title = format!("{x} {}, {y} {}: {text}", values[0], values[1]);
+        drawn.push(one((left, top, width, height), share, &title, has_numbers.then_some(text.as_str())));
+        table.row([values[0].clone(), values[1].clone(), text]);
+    }
+    let inner = html! {
+        g font-size="12" fill=(ink::TEXT) {
+            @for field in &drawn { (field) }
+            (names_below(&columns, width, full))
+            (names_beside(&rows, height))
+            text x=(number_of(LEFT + (WIDTH - LEFT - RIGHT) / 2.0)) y=(number_of(full - 6.0)) text-anchor="middle" font-size="13" { (x) }
+            text x="12" y=(number_of(ABOVE + height * rows.len() as f64 / 2.0)) text-anchor="middle" font-size="13"
+                transform={"rotate(-90 12 " (number_of(ABOVE + height * rows.len() as f64 / 2.0)) ")"} { (y) }
+        }
+    };
+    let says = format!(
+        "{} over {x} and {y}: from {} to {}, in {} of {} by {} values.",
+        metric.name(),
+        told(least),
+        told(most),
+        count(field.marks.len(), "field"),
+        columns.len(),
+        rows.len()
+    );
+    let title = format!("{} over {x} and {y}", metric.name());
+    Some(Chart::of_svg(&slug(metric.name()), title, says, (WIDTH, full), inner.into_string(), table))
+}
+
+/// `share`: how far from the least to the greatest; `None`: no result.
+fn one(
+    (left, top, width, height): (f64, f64, f64, f64),
+    share: Option<f64>,
+    title: &str,
+    text: Option<&str>,
+) -> Markup {
+    let (right, bottom) = (left + width - 1.0, top + height - 1.0);
+    html! {
+        g {
+            title { (title) }
+            @match share {
+                Some(share) => rect x=(number_of(left)) y=(number_of(top)) width=(number_of(width - 1.0)) height=(number_of(height - 1.0))
+                    fill=(COLOURS[0].0) fill-opacity=(format!("{:.2}", LIGHTEST + share * (DARKEST - LIGHTEST))) {},
+                None => path d={"M" (number_of(left)) " " (number_of(top)) "L" (number_of(right)) " " (number_of(bottom)) "M" (number_of(left)) " "
+                    (number_of(bottom)) "L" (number_of(right)) " " (number_of(top))} fill="none" stroke=(ink::BAD) stroke-width="1" {},
+            }
+            @if let Some(text) = text {
+                text x=(number_of(left + width / 2.0)) y=(number_of(top + height / 2.0 + 4.0)) text-anchor="middle" font-size="11" { (text) }
+            }
+        }
+    }
+}
+
+fn names_below(columns: &[String], width: f64, full: f64) -> Markup {
+    let step = columns.len().div_ceil(MOST_NAMES / 2).max(1);
+    html! { @for (at, name) in columns.iter().enumerate().step_by(step) {
+        text x=(number_of(LEFT + width * (at as f64 + 0.5))) y=(number_of(full - BELOW + 16.0)) text-anchor="middle" { (name) }
+    } }
+}
+
+fn names_beside(rows: &[String], height: f64) -> Markup {
+    let step = rows.len().div_ceil(MOST_NAMES).max(1);
+    html! { @for (at, name) in rows.iter().rev().enumerate().step_by(step) {
+        text x=(number_of(LEFT - 6.0)) y=(number_of(ABOVE + height * (at as f64 + 0.5) + 4.0)) text-anchor="end" { (name) }
+    } }
+}
+
+fn number_of(value: f64) -> String {
+    crate::chart::number(value)
+}

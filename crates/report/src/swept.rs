@@ -1,0 +1,195 @@
+//! Axes that go over numbers, and the cells along them.
+
+use std::collections::BTreeSet;
+
+use disklab_compare::{Metric, winner};
+use disklab_spec::suite::sweep::Number;
+use disklab_spec::suite::{Axis, Which};
+use disklab_store::outcome::Cell;
+
+use crate::source::{Choice, Source};
+
+/// A choice with all values of its cell, the compared one among them.
+pub struct Full<'s, 'a> {
+    cell: Cell,
+    pub choice: &'s Choice<'a>,
+}
+
+/// What an axis goes over, all else but the compared axis equal.
+pub struct Line<'s, 'a> {
+    /// What is equal.
+    pub rest: Cell,
+    /// In rising order.
+    pub points: Vec<Point<'s, 'a>>,
+}
+
+/// A value of the axis.
+pub struct Point<'s, 'a> {
+    pub value: String,
+    pub at: f64,
+    /// In the order of [`series`]; `None`: there is no such cell.
+    pub choices: Vec<Option<&'s Choice<'a>>>,
+}
+
+/// Said where there is nothing to show.
+pub const NONE: &str = "No axis of these cells goes over numbers.";
+
+/// The number that a value is, of an axis that goes over numbers.
+pub fn number(axis: &str, value: &str) -> Option<f64> {
+    let is_over_numbers = match axis.parse::<Which>() {
+        Ok(Which::Parameter(_)) => true,
+        Ok(Which::Named(axis)) => axis == Axis::Jobs,
+        Err(_) => false,
+    };
+    if is_over_numbers { value.parse::<Number>().ok().map(Number::value) } else { None }
+}
+
+/// All cells.
+pub fn all<'s, 'a>(source: &'s Source<'a>) -> Vec<Full<'s, 'a>> {
+    let of = |group: &'s crate::source::Group<'a>| {
+        group.choices.iter().map(move |choice| {
+            let own = (source.compared.clone(), choice.value.clone());
+            Full { cell: Cell(group.cell.0.iter().cloned().chain([own]).collect()), choice }
+        })
+    };
+    source.groups.iter().flat_map(of).collect()
+}
+
+/// The axes that go over numbers, in the order of the cells; where a value is none, it is no such axis. Two numbers of jobs are a
+/// comparison, and no range.
+pub fn axes(cells: &[Full]) -> Vec<String> {
+    let mut axes: Vec<String> = Vec::new();
+    let names = cells.first().into_iter().flat_map(|full| full.cell.0.iter().map(|(axis, _)| axis));
+    for axis in names {
+        let numbers: Option<BTreeSet<u64>> =
+            cells.iter().map(|full| Some(number(axis, full.cell.value(axis)?)?.to_bits())).collect();
+        let least = if axis == Axis::Jobs.as_str() { 3 } else { 2 };
+        if numbers.is_some_and(|numbers| numbers.len() >= least) {
+            axes.push(axis.clone());
+        }
+    }
+    axes
+}
+
+/// What lines are of: the compared axis's values, unless that is the axis which they go along.
+pub fn series<'s>(source: &'s Source, along: &[&str]) -> Vec<&'s str> {
+    if along.contains(&source.compared.as_str()) { vec![""] } else { source.choices() }
+}
+
+/// Of a cell, which of the series it is in.
+fn place(full: &Full, source: &Source, series: &[&str]) -> Option<usize> {
+    if series == [""] {
+        Some(0)
+    } else {
+        series.iter().position(|it| full.cell.value(&source.compared) == Some(*it))
+    }
+}
+
+/// A cell without some axes.
+fn without(cell: &Cell, axes: &[&str]) -> Cell {
+    Cell(cell.0.iter().filter(|(axis, _)| !axes.contains(&axis.as_str())).cloned().collect())
+}
+
+/// The cells along an axis.
+pub fn lines<'s, 'a>(
+    source: &Source,
+    cells: &'s [Full<'s, 'a>],
+    axis: &str,
+    series: &[&str],
+) -> Vec<Line<'s, 'a>> {
+    let mut lines: Vec<Line> = Vec::new();
+    for full in cells {
+        let (Some(value), Some(own)) = (full.cell.value(axis), place(full, source, series)) else { continue };
+        let Some(at) = number(axis, value) else { continue };
+        let rest = without(&full.cell, &[axis, &source.compared]);
+        let line = match lines.iter().position(|line| line.rest == rest) {
+            Some(line) => line,
+            None => {
+                lines.push(Line { rest, points: Vec::new() });
+                lines.len() - 1
+            }
+        };
+        let points = &mut lines[line].points;
+        let point = match points.iter().position(|point| point.value == value) {
+            Some(point) => point,
+            None => {
+                points.push(Point { value: value.to_owned(), at, choices: vec![None; series.len()] });
+                points.len() - 1
+            }
+        };
+        points[point].choices[own] = Some(full.choice);
+    }
+    for line in &mut lines {
+        line.points.sort_by(|one, other| one.at.total_cmp(&other.at));
+    }
+    lines.retain(|line| line.points.len() > 1);
+    lines
+}
+
+/// Where the best choice changes along a line, as a sentence.
+pub fn winner(line: &Line, metric: &Metric, series: &[&str]) -> Option<String> {
+    let spreads: Vec<Vec<_>> = line
+        .points
+        .iter()
+        .map(|point| {
+            point.choices.iter().map(|choice| choice.and_then(|choice| choice.spread(metric))).collect()
+        })
+        .collect();
+    let outcomes =
+        || line.points.iter().flat_map(|point| point.choices.iter().flatten()).flat_map(|it| it.results());
+    let stretches = winner::stretches(&spreads, metric.better(outcomes().map(|(_, outcome)| outcome)));
+    let points: Vec<&str> = line.points.iter().map(|point| point.value.as_str()).collect();
+    winner::sentence(&stretches, &points, series)
+}
+
+/// Cells over two axes, all else equal.
+pub struct Field<'s, 'a> {
+    pub rest: Cell,
+    /// Values of each axis, and the choice.
+    pub marks: Vec<([String; 2], &'s Choice<'a>)>,
+}
+
+/// The cells over two axes; the compared axis is among what is equal, unless it is one of the two. `sampled`: of all other axes
+/// that go over numbers too, which vary together with these.
+pub fn fields<'s, 'a>(cells: &'s [Full<'s, 'a>], axes: [&str; 2], sampled: &[&str]) -> Vec<Field<'s, 'a>> {
+    let mut fields: Vec<Field> = Vec::new();
+    for full in cells {
+        let [Some(x), Some(y)] = axes.map(|axis| full.cell.value(axis)) else { continue };
+        let rest = without(&full.cell, &[axes.as_slice(), sampled].concat());
+        let mark = ([x.to_owned(), y.to_owned()], full.choice);
+        match fields.iter_mut().find(|field| field.rest == rest) {
+            Some(field) => field.marks.push(mark),
+            None => fields.push(Field { rest, marks: vec![mark] }),
+        }
+    }
+    fields
+}
+
+/// Cells of which only numbers differ and what is compared.
+pub struct Cloud<'s, 'a> {
+    pub rest: Cell,
+    /// The place of its series, what its numbers are, and the choice.
+    pub marks: Vec<(usize, Cell, &'s Choice<'a>)>,
+}
+
+pub fn clouds<'s, 'a>(source: &Source, cells: &'s [Full<'s, 'a>], axes: &[&str]) -> Vec<Cloud<'s, 'a>> {
+    let series = series(source, axes);
+    let mut clouds: Vec<Cloud> = Vec::new();
+    for full in cells {
+        let Some(own) = place(full, source, &series) else { continue };
+        let rest = without(&full.cell, &[axes, [source.compared.as_str()].as_slice()].concat());
+        let numbers =
+            Cell(full.cell.0.iter().filter(|(axis, _)| axes.contains(&axis.as_str())).cloned().collect());
+        let mark = (own, numbers, full.choice);
+        match clouds.iter_mut().find(|cloud| cloud.rest == rest) {
+            Some(cloud) => cloud.marks.push(mark),
+            None => clouds.push(Cloud { rest, marks: vec![mark] }),
+        }
+    }
+    clouds
+}
+
+/// As a heading has it.
+pub fn title(rest: &Cell) -> String {
+    if rest.0.is_empty() { "all".to_owned() } else { disklab_compare::answer::values(rest) }
+}

@@ -1,0 +1,54 @@
+//! Records whose axes go over numbers.
+
+use super::synthetic::write_record;
+use super::{between, html, old};
+
+const POLICIES: (&str, &[&str]) = ("policy", &["pid", "queue"]);
+const RATIOS: (&str, &[&str]) = ("disk.2.seek", &["4", "1", "2"]);
+
+fn page(axes: &[(&str, &[&str])], seeds: u32) -> String {
+    let place = tempfile::tempdir().expect("a folder");
+    write_record(place.path(), axes, seeds, 2).expect("a record");
+    html(place.path())
+}
+
+#[test]
+fn a_range_has_lines_and_a_sentence_on_its_winner() {
+    let page = page(&[RATIOS, POLICIES], 1);
+    let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
+    // Whatever the order of the suite, from the least on.
+    assert!(lines.contains("IOPS over disk.2.seek: pid is first everywhere, from 1 to 4."), "{lines}");
+    assert!(lines.contains("p99 over disk.2.seek: pid is first everywhere, from 1 to 4."), "{lines}");
+    let rows: Vec<&str> = lines.split("<th scope=\"row\">").skip(1).take(3).map(|row| &row[..1]).collect();
+    assert_eq!(rows, ["1", "2", "4"]);
+    let front = between(&page, "data-panel=\"sweep-front\"", "</section>");
+    // The first cell has the most IOPS and the least latency of all.
+    assert!(front.contains("on the front pid, disk.2.seek 4"), "{front}");
+    let map = between(&page, "data-panel=\"sweep-map\"", "</section>");
+    assert!(map.contains("Only disk.2.seek goes over numbers, and two axes are needed."), "{map}");
+}
+
+#[test]
+fn seeds_that_overlap_leave_the_winner_open() {
+    let page = page(&[RATIOS, POLICIES], 3);
+    let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
+    assert!(lines.contains("no choice is first in all of its seeds anywhere"), "{lines}");
+}
+
+#[test]
+fn two_ranges_are_a_map_for_each_choice() {
+    let page = page(&[RATIOS, ("workload.iodepth", &["1", "8", "32"]), POLICIES], 1);
+    let map = between(&page, "data-panel=\"sweep-map\"", "</section>");
+    assert_eq!(map.matches("<details class=\"group\"").count(), 2, "{map}");
+    assert_eq!(map.matches("<rect").count(), 2 * 2 * 9, "each choice, IOPS and another number");
+    assert!(map.contains("<title>disk.2.seek 4, workload.iodepth 1: 10,000</title>"), "{map}");
+}
+
+#[test]
+fn without_numbers_there_is_no_sweep() {
+    let page = html(&old());
+    for panel in ["sweep-lines", "sweep-map", "sweep-front"] {
+        let own = between(&page, &format!("data-panel=\"{panel}\""), "</section>");
+        assert!(own.contains("No axis of these cells goes over numbers."), "{own}");
+    }
+}

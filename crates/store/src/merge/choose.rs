@@ -1,0 +1,163 @@
+//! Of each trial, the outcome that counts among those of several records; and where two cannot both be right.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+
+use disklab_units::prose::count;
+
+use super::{All, MergeError, Outcomes};
+use crate::error::StoreError;
+use crate::fingerprint::{self, Difference};
+use crate::outcome::{Outcome, Status};
+use crate::record::Record;
+
+/// One trial, twice, and not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub trial: String,
+    pub key: Option<String>,
+    /// What of it: a raw file, or a field of its line.
+    pub file: String,
+    pub first: PathBuf,
+    pub second: PathBuf,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Self { trial, key, file, first, second } = self;
+        let key = key.as_ref().map_or_else(String::new, |key| format!(" ({key})"));
+        write!(out, "{trial}{key}: {file} differs between {} and {}", first.display(), second.display())
+    }
+}
+
+/// So many are told one by one.
+const MOST_TOLD: usize = 20;
+
+pub(super) fn listed(conflicts: &[Conflict]) -> String {
+    let mut listed = String::new();
+    for conflict in conflicts.iter().take(MOST_TOLD) {
+        let _ = write!(listed, "\n  {conflict}");
+    }
+    let more = conflicts.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        let _ = write!(listed, "\n  and {} more", count(more, "conflict"));
+    }
+    listed
+}
+
+pub(super) struct Chosen<'a> {
+    pub outcomes: Outcomes<'a>,
+    pub duplicates: usize,
+    pub superseded: usize,
+}
+
+pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>, MergeError> {
+    let mut found: BTreeMap<usize, Vec<(usize, &Outcome)>> = BTreeMap::new();
+    for (at, (record, places)) in records.iter().zip(&all.places).enumerate() {
+        for ((_, outcome), place) in record.outcomes().into_iter().zip(places) {
+            found.entry(*place).or_default().extend(outcome.map(|outcome| (at, outcome)));
+        }
+    }
+    let mut chosen = Chosen { outcomes: Vec::with_capacity(all.of), duplicates: 0, superseded: 0 };
+    let mut conflicts = Vec::new();
+    for outcomes in found.values() {
+        let ok: Vec<(usize, &Outcome)> =
+            outcomes.iter().copied().filter(|(_, outcome)| outcome.status == Status::Ok).collect();
+        if let Some((first, others)) = ok.split_first() {
+            for other in others {
+                conflicts.extend(conflict(records, *first, *other)?);
+            }
+            chosen.duplicates += others.len();
+            chosen.superseded += outcomes.len() - ok.len();
+        }
+        chosen.outcomes.push(match ok.is_empty() {
+            true => best_of_none(outcomes),
+            false if conflicts.is_empty() => Some(unchanged(records, &ok)?),
+            // Nothing is written any more.
+            false => None,
+        });
+    }
+    if conflicts.is_empty() { Ok(chosen) } else { Err(MergeError::Conflicts(conflicts)) }
+}
+
+/// Of outcomes without a result: one that says why there is none before one that was not carried out.
+fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Outcome)> {
+    let rank = |status: Status| match status {
+        Status::Ok => 0,
+        Status::Failed => 1,
+        Status::Skipped => 2,
+        Status::Spared => 3,
+        Status::Interrupted => 4,
+    };
+    outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))
+}
+
+/// The first whose raw output is what was recorded.
+fn unchanged<'a>(
+    records: &[Record],
+    ok: &[(usize, &'a Outcome)],
+) -> Result<(usize, &'a Outcome), MergeError> {
+    let mut first_changed = None;
+    for (at, outcome) in ok {
+        let Some(record) = records.get(*at) else { continue };
+        match fingerprint::changed(record, outcome)?.into_iter().next() {
+            None => return Ok((*at, *outcome)),
+            Some(file) => {
+                let raw = record.raw(outcome).unwrap_or_default();
+                first_changed.get_or_insert(MergeError::Changed { raw, file });
+            }
+        }
+    }
+    Err(first_changed.unwrap_or(MergeError::Nothing))
+}
+
+/// The first thing in which two results of one trial differ, but for how long they took.
+fn conflict(
+    records: &[Record],
+    (first, one): (usize, &Outcome),
+    (second, other): (usize, &Outcome),
+) -> Result<Option<Conflict>, StoreError> {
+    let (Some(first), Some(second)) = (records.get(first), records.get(second)) else { return Ok(None) };
+    let differs = differing_file(first, one, second, other)?.or_else(|| differing_field(one, other));
+    Ok(differs.map(|file| Conflict {
+        trial: one.trial.clone(),
+        key: one.key.clone(),
+        file,
+        first: first.folder().to_owned(),
+        second: second.folder().to_owned(),
+    }))
+}
+
+fn differing_file(
+    first: &Record,
+    one: &Outcome,
+    second: &Record,
+    other: &Outcome,
+) -> Result<Option<String>, StoreError> {
+    if one.files.is_empty() || other.files.is_empty() {
+        // Of before digests were recorded: the bytes themselves.
+        let (Some(first), Some(second)) = (first.raw(one), second.raw(other)) else { return Ok(None) };
+        let difference = fingerprint::compare_raw(&one.trial, &first, &second)?.into_iter().next();
+        return Ok(difference.map(|difference| match difference {
+            Difference::OnlyInFirst { file, .. }
+            | Difference::OnlyInSecond { file, .. }
+            | Difference::Bytes { file, .. } => file.to_owned(),
+            Difference::Status { .. } => "status".to_owned(),
+        }));
+    }
+    let names = one.files.keys().chain(other.files.keys());
+    Ok(names.into_iter().find(|name| one.files.get(*name) != other.files.get(*name)).cloned())
+}
+
+fn differing_field(one: &Outcome, other: &Outcome) -> Option<String> {
+    let checks = [
+        ("virtual_ns", one.virtual_ns == other.virtual_ns),
+        ("disks", one.disks == other.disks),
+        ("sample", one.sample == other.sample),
+        ("remarks", one.remarks == other.remarks),
+        ("measures", one.measures == other.measures),
+    ];
+    let (field, _) = checks.into_iter().find(|(_, is_same)| !is_same)?;
+    Some(format!("`{field}` in trials.jsonl"))
+}
