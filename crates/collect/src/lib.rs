@@ -16,6 +16,7 @@
 pub mod closing;
 pub mod csv;
 pub mod dbench;
+pub mod device_errors;
 pub mod digest;
 pub mod directions;
 pub mod fio;

@@ -51,7 +51,7 @@ pub struct ReadStatsChange {
 /// first process wrote; what of it cannot be understood is a remark.
 pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
     let mut remarks = Vec::new();
-    for (id, [before, after]) in kept(steps) {
+    for (id, [before, after]) in kept(steps, "read_stats") {
         let (Some(before), Some(after)) = (&before, &after) else {
             remarks.push(Remark::ReadStats { device_id: id, problem: "they were kept only once".to_owned() });
             continue;
@@ -69,8 +69,8 @@ pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
     remarks
 }
 
-/// The lines before and after, by device id.
-fn kept(steps: &[u8]) -> BTreeMap<u64, [Option<String>; 2]> {
+/// What a file of each device said before and after, by device id.
+pub(crate) fn kept(steps: &[u8], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
     let mut kept: BTreeMap<u64, [Option<String>; 2]> = BTreeMap::new();
     for line in steps.split(|&byte| byte == b'\n') {
         let Ok(step) = serde_json::from_slice::<Value>(line) else { continue };
@@ -78,7 +78,8 @@ fn kept(steps: &[u8]) -> BTreeMap<u64, [Option<String>; 2]> {
         let (Some("kept"), Some(path), Some(says)) = (word("step"), word("path"), word("says")) else {
             continue;
         };
-        let folder = path.strip_suffix("/read_stats").and_then(|folder| folder.rsplit_once("/devinfo/"));
+        let folder =
+            path.strip_suffix(file).and_then(|folder| folder.strip_suffix('/')?.rsplit_once("/devinfo/"));
         let Some(id) = folder.and_then(|(_, id)| id.parse().ok()) else { continue };
         let when = usize::from(word("when") == Some("after"));
         kept.entry(id).or_default()[when] = Some(says.to_owned());

@@ -5,6 +5,24 @@ use std::fmt;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
+/// When others used a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Others {
+    /// In the time of rest before the trial, or beside its partition.
+    #[default]
+    Before,
+    /// They wrote while a trial measured that only reads.
+    Wrote,
+}
+
+impl Others {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_before(&self) -> bool {
+        *self == Self::Before
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Remark {
@@ -66,8 +84,22 @@ pub enum Remark {
     TraceLost { events: u64 },
     /// The kernel counted other requests of a disk than were traced: there is no trace.
     TraceUnlike { device: String, traced_bytes: u64, counted_bytes: u64 },
-    /// A disk of this machine had requests while none of ours were there.
-    Disturbed { device: String, requests: u64, bytes: u64, within: Nanos },
+    /// A disk of this machine had requests that were none of ours: before the trial, or in its measured phase.
+    Disturbed {
+        device: String,
+        requests: u64,
+        bytes: u64,
+        within: Nanos,
+        #[serde(default, skip_serializing_if = "Others::is_before")]
+        others: Others,
+    },
+    /// btrfs counted errors of a device while a trial ran: of `what`, so many.
+    DeviceErrors { device_id: u64, what: String, errors: u64 },
+    /// A load was not steady after so long a warm-up: its rates were so far off their mean, and rose or fell so much over the
+    /// window, per cent.
+    NotSteady { within: Nanos, off_percent: f64, rise_percent: f64 },
+    /// What of the disks was in memory could not be dropped before the trial.
+    CachesKept { why: String },
     /// fio gave neither histograms nor percentiles that hold for all its jobs together.
     NoPercentiles,
 }
@@ -97,6 +129,7 @@ impl Remark {
             | Self::ReadBesides { .. }
             | Self::JobsApart { .. }
             | Self::BusyBeyondPhase { .. }
+            | Self::DeviceErrors { .. }
             | Self::Disturbed { .. } => true,
             Self::FioError { .. }
             | Self::FioMessages { .. }
@@ -108,8 +141,21 @@ impl Remark {
             | Self::NoTrace { .. }
             | Self::TraceLost { .. }
             | Self::TraceUnlike { .. }
+            | Self::NotSteady { .. }
+            | Self::CachesKept { .. }
             | Self::NotSurvived { .. }
             | Self::NoPercentiles => false,
+        }
+    }
+}
+
+impl Remark {
+    /// Of one that doubts: why the numbers are not to be relied on.
+    pub fn in_doubt(&self) -> String {
+        match self {
+            // They may well be true together: of more than was asked for.
+            Self::Disturbed { .. } | Self::DeviceErrors { .. } | Self::ReadBesides { .. } => self.to_string(),
+            _ => format!("its numbers cannot be true together: {self}"),
         }
     }
 }
@@ -117,7 +163,10 @@ impl Remark {
 impl fmt::Display for Remark {
     fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
         match self {
-            Self::FioError { job, errno } => write!(out, "fio stopped job {job} with error {errno}"),
+            Self::FioError { job, errno } => {
+                let what = std::io::Error::from_raw_os_error(i32::try_from(*errno).unwrap_or_default());
+                write!(out, "fio stopped job {job}: {what}")
+            }
             Self::FioMessages { text } => write!(out, "fio says: {text}"),
             Self::NoRequests => write!(out, "fio finished no request"),
             Self::NoMeasuredPhase => write!(out, "the disks saw no phase `measure`"),
@@ -203,10 +252,27 @@ impl fmt::Display for Remark {
                 "there is no trace of the requests: of {device}, it would have those of {traced_bytes} bytes, and the \
                  kernel counted {counted_bytes}"
             ),
-            Self::Disturbed { device, requests, bytes, within } => write!(
+            Self::Disturbed { device, requests, bytes, within, others } => {
+                write!(out, "disturbed by others: {device} had {requests} ")?;
+                match others {
+                    Others::Before => write!(out, "requests, {bytes} bytes, in {within}, none of them ours"),
+                    Others::Wrote => write!(out, "writes, {bytes} bytes, in {within}, while ours only read"),
+                }
+            }
+            Self::DeviceErrors { device_id, what, errors } => {
+                write!(out, "btrfs counted errors of device {device_id} while it ran: {what} {errors} more")
+            }
+            Self::NotSteady { within, off_percent, rise_percent } => write!(
                 out,
-                "disturbed: {device} had {requests} requests, {bytes} bytes, in {within} in which nothing of ours ran"
+                "not steady after {within} of warm-up: over the last of it rates were up to {off_percent:.1} % off their mean, \
+                 and their line rose or fell by {rise_percent:.1} %"
             ),
+            Self::CachesKept { why } => {
+                write!(
+                    out,
+                    "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
+                )
+            }
             Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
         }
     }

@@ -146,6 +146,9 @@ pub fn told(change: Option<Change>, verdict: Verdict) -> String {
 /// two are the same.
 pub fn why_undecided(it: &Judgement, verdicts: usize, smallest: f64) -> Option<String> {
     let change = it.change.filter(|_| it.verdict == Verdict::Undecided)?;
+    if it.noise.is_some_and(|noise| noise.hides(change.percent)) {
+        return Some("within this machine's noise".to_owned());
+    }
     let reaches = size(change.low).max(size(change.high)) >= smallest.ln_1p();
     if change.low <= 0.0 && change.high >= 0.0 && reaches {
         return None;
@@ -242,6 +245,7 @@ mod tests {
             treatment_median: None,
             baseline_median: None,
             change: Some(Change { percent, low: percent, high: percent }),
+            noise: None,
             verdict,
             seeds_to_decide: None,
             remarks: Vec::new(),

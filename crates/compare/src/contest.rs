@@ -7,6 +7,7 @@ use disklab_store::{Outcome, Record, Status};
 use disklab_units::prose::{count, listed};
 
 use crate::metric::Metric;
+use crate::noise::{self, Pair};
 
 /// One thing against another, all else being equal.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +24,8 @@ pub struct Contest<'a> {
     pub baselines: Vec<&'a Outcome>,
     /// Why other trials are left out.
     pub left_out: Vec<String>,
+    /// Trials of the cell that were measured twice.
+    pub again: Vec<Pair<'a>>,
 }
 
 /// Which trials count.
@@ -45,6 +48,7 @@ pub fn within<'a>(
     trust: Trust,
 ) -> Vec<Contest<'a>> {
     let cells = cells(record, axes, trust);
+    let again = noise::pairs(record, trust);
     let mut contests = Vec::new();
     for (cell, seeds) in &cells {
         let Some(value) = cell.value(compared).filter(|value| *value != baseline) else { continue };
@@ -53,7 +57,9 @@ pub fn within<'a>(
             other.0.value(compared) == Some(baseline) && without(&other.0, compared) == rest
         };
         if let Some((_, others)) = cells.iter().find(is_baseline) {
-            contests.push(contest(rest, (value, seeds), (baseline, others), !is_imported(record)));
+            let mut contest = contest(rest, (value, seeds), (baseline, others), !is_imported(record));
+            contest.measured_twice(&again, Some(compared));
+            contests.push(contest);
         }
     }
     contests
@@ -80,11 +86,13 @@ pub fn between<'a>(
         return Vec::new();
     }
     let none = Seeds::new();
+    let again = [baseline.1, treatment.1].map(|record| noise::pairs(record, trust)).concat();
     // In the order of the treatment, then what it lacks.
     let lacked = first.iter().filter(|one| !in_both(one)).map(|(cell, _)| (cell, &none));
     let all = second.iter().map(|(cell, seeds)| (cell, seeds)).chain(lacked).map(|(cell, seeds)| {
         let others = first.iter().find(|(other, _)| other == cell).map_or(&none, |(_, others)| others);
         let mut contest = contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded);
+        contest.measured_twice(&again, apart);
         for (name, seeds) in [(treatment.0, seeds), (baseline.0, others)] {
             if seeds.is_empty() {
                 contest.left_out.push(format!("{name} has no such cell"));
@@ -115,6 +123,7 @@ fn contest<'a>(
         treatments: Vec::new(),
         baselines: Vec::new(),
         left_out: Vec::new(),
+        again: Vec::new(),
     };
     if paired {
         contest.pair(ours, theirs);
@@ -222,6 +231,13 @@ impl<'a> Contest<'a> {
         values
     }
 
+    /// Of the same cell, but for the axis in which the two sides differ.
+    fn measured_twice(&mut self, all: &[(Cell, Vec<Pair<'a>>)], but: Option<&str>) {
+        let is_its = |cell: &Cell| but.map_or_else(|| cell.clone(), |axis| without(cell, axis)) == self.cell;
+        self.again =
+            all.iter().filter(|(cell, _)| is_its(cell)).flat_map(|(_, pairs)| pairs.clone()).collect();
+    }
+
     fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {
         let (treatment, baseline) = (self.treatment.clone(), self.baseline.clone());
         // By reason: the seeds that it is the reason of.
@@ -273,14 +289,13 @@ fn cells<'a>(record: &'a Record, axes: &[String], trust: Trust) -> Vec<(Cell, Se
     cells
 }
 
-fn counts(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
+/// Or why it does not.
+pub(crate) fn counts(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String> {
     if outcome.status != Status::Ok {
         return Err(outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string()));
     }
     match outcome.remarks.iter().find(|remark| remark.doubts()) {
-        Some(remark) if trust == Trust::Sound => {
-            Err(format!("its numbers cannot be true together: {remark}"))
-        }
+        Some(remark) if trust == Trust::Sound => Err(remark.in_doubt()),
         _ => Ok(outcome),
     }
 }

@@ -12,6 +12,7 @@ use crate::answer;
 use crate::contest::{Contest, Values};
 use crate::error::Error;
 use crate::metric::Metric;
+use crate::noise::Noise;
 
 /// How verdicts come about.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
@@ -127,6 +128,9 @@ pub struct Judgement {
     pub baseline_median: Option<f64>,
     /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
     pub change: Option<Change>,
+    /// What the same differs by from itself, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
     /// Of an undecided verdict: a run of so many seeds, planned from the start, would decide with a chance of
@@ -167,7 +171,8 @@ pub fn judge(
     for (contest, metric) in &all {
         let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
         let rule = rule.among(all.len());
-        let (judgement, comparison) = one(contest, metric, rule, looked);
+        let (mut judgement, comparison) = one(contest, metric, rule, looked);
+        judgement.noise = Noise::of(&contest.again, metric, terms);
         if let Some(comparison) = comparison {
             compared.push((judgements.len(), rule, comparison));
         }
@@ -184,6 +189,7 @@ pub fn judge(
                 judgements[*index].verdict = verdict;
                 judgements[*index].seeds_to_decide = seeds;
                 judgements[*index].heed_given_up();
+                judgements[*index].heed_noise();
             }
         }
     }
@@ -254,6 +260,7 @@ fn one(
         limits: (limit(&contest.treatments), limit(&contest.baselines)),
         change: comparison.map(|comparison| Change::of(comparison.log_ratio).heeding_nothing(nothing)),
         given_up,
+        noise: None,
         verdict: Verdict::Undecided,
         seeds_to_decide: None,
         remarks,
@@ -277,6 +284,21 @@ impl Judgement {
         let less = if self.better == Better::Lower { Verdict::Better } else { Verdict::Worse };
         let holds = (self.verdict == more && !baseline) || (self.verdict == less && !treatment);
         if !holds {
+            self.verdict = Verdict::Undecided;
+            self.seeds_to_decide = None;
+        }
+    }
+
+    /// Better and worse are what differs by more than the same does from itself.
+    fn heed_noise(&mut self) {
+        let (Some(noise), Some(change)) = (self.noise, self.change) else { return };
+        let is_decided = matches!(self.verdict, Verdict::Better | Verdict::Worse);
+        if is_decided && noise.hides(change.percent) {
+            self.remarks.push(format!(
+                "{}, but within this machine's noise: the same, measured twice, may differ by {}",
+                self.verdict,
+                noise.told()
+            ));
             self.verdict = Verdict::Undecided;
             self.seeds_to_decide = None;
         }

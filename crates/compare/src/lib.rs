@@ -3,6 +3,8 @@
 //! - [`contest`]: one cell against another, its trials paired by seed where seeds are shared;
 //! - [`metric`]: what of a trial is compared;
 //! - [`judgement`]: effects, intervals and verdicts of all contests together;
+//! - [`noise`]: how far two measurements of the same are apart on a machine;
+//! - [`drift`]: whether a machine's level changed over a run;
 //! - [`answer`]: the verdicts in words;
 //! - [`separation`]: what of the recorded samples separates two choices.
 //!
@@ -10,9 +12,11 @@
 
 pub mod answer;
 pub mod contest;
+pub mod drift;
 pub mod error;
 pub mod judgement;
 pub mod metric;
+pub mod noise;
 pub mod separation;
 pub mod winner;
 
@@ -20,6 +24,7 @@ pub use contest::{Contest, Trust};
 pub use error::Error;
 pub use judgement::{Change, Judgement, Limit, Looked, Terms, judge};
 pub use metric::Metric;
+pub use noise::Noise;
 
 use contest::{between, within};
 use disklab_spec::Suite;
@@ -59,6 +64,16 @@ pub fn asked(record: &Record) -> Vec<Metric> {
     let recorded = &record.manifest().suite;
     let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set);
     suite.map(|suite| suite.metrics.iter().map(|name| Metric::of_name(name)).collect()).unwrap_or_default()
+}
+
+/// What there is to say of the machine that a record was made on, and of how the run went on it: sentences without their full
+/// stops. None of modelled disks.
+pub fn of_machine(record: &Record, metrics: &[Metric], terms: Terms) -> Vec<String> {
+    if record.manifest().on_host.is_none() {
+        return Vec::new();
+    }
+    let drifted = metrics.iter().filter_map(|metric| drift::sentence(record, metric));
+    noise::sentences(record, metrics, terms).into_iter().chain(drifted).collect()
 }
 
 /// What a record is compared by where nobody says: what its suite wants; else IOPS; of trials that have none, operations and how

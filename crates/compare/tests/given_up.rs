@@ -47,6 +47,7 @@ fn judged(treatment: &[Outcome], baseline: &[Outcome]) -> Judgement {
         treatments: treatment.iter().collect(),
         baselines: baseline.iter().collect(),
         left_out: Vec::new(),
+        again: Vec::new(),
     };
     let terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
     judge(&[contest], &[Metric::of_name("start-up")], terms, None).unwrap().swap_remove(0)

@@ -143,11 +143,15 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let looked = until.map(|until| Looked { until, upto: u32::MAX });
     let judgements = judge(&contests, &metrics, terms, looked.as_ref()).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
+    let machine: Vec<String> = std::iter::once(&first)
+        .chain(&others)
+        .flat_map(|record| disklab_compare::of_machine(record, &metrics, terms))
+        .collect();
     let format = if screen.json { Format::Json } else { args.format };
     let mut out = screen.out();
     match format {
         Format::Json => {
-            screen.json(&serde_json::json!({ "terms": terms, "answer": sentences, "cells": judgements }))?;
+            screen.json(&serde_json::json!({ "terms": terms, "answer": sentences, "machine": machine, "cells": judgements }))?;
             return Ok(Exit::Ok);
         }
         Format::Csv => {
@@ -169,7 +173,9 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if format != Format::Csv {
         writeln!(out)?;
         let seeds = answer::seeds_to_decide(&judgements);
-        for sentence in sentences.into_iter().chain(seeds).chain([terms.in_words(&contests, until)]) {
+        for sentence in
+            sentences.into_iter().chain(seeds).chain(machine).chain([terms.in_words(&contests, until)])
+        {
             let text = format!("{sentence}.");
             // What is pasted elsewhere is not broken here.
             let lines = match format {

@@ -1,5 +1,6 @@
 //! `disklab run`: carries a suite out, or what a record lacks of it.
 
+mod again;
 mod decide;
 pub mod manifest;
 pub mod on_host;
@@ -14,7 +15,7 @@ use std::time::{Duration, Instant};
 use disklab_exec::Executor;
 use disklab_exec::host::Host;
 use disklab_exec::run::{Event, Run};
-use disklab_spec::Lab;
+use disklab_spec::{Lab, Trial};
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
 use disklab_units::Nanos;
 use serde_json::json;
@@ -58,6 +59,10 @@ pub struct Args {
     #[command(flatten)]
     verdicts: decide::Verdicts,
 
+    /// With --until-decided, or a record that was begun with it: no trial begins after so much time, and what is open then is told.
+    #[arg(long, value_name = "TIME")]
+    budget: Option<Nanos>,
+
     /// The record's folder. One that exists is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
@@ -90,20 +95,33 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
-    let (question, executor) = ask(args, &home, begun.as_deref(), screen)?;
+    let (question, mut executor) = ask(args, &home, begun.as_deref(), screen)?;
     if let By::Host(host) = executor.by()
         && args.host.dry_run
     {
-        on_host::dry_run(host, &question.trials, &mut screen.out())?;
+        let trials = [question.trials.clone(), second_times(args, &question, None)].concat();
+        on_host::dry_run(host, &trials, &mut screen.out())?;
         return Ok(Exit::Ok);
     }
     let mut manifest = manifest::describe(&home, &question, &executor.by())?;
-    let run = executor.as_executor();
-    manifest.until_decided = match &begun {
-        Some(folder) => Record::open(folder)?.manifest().until_decided.clone(),
+    let recorded = begun.as_deref().map(Record::open).transpose()?;
+    let second = match executor.by() {
+        By::Host(_) => second_times(args, &question, recorded.as_ref()),
+        By::Guests(_) => Vec::new(),
+    };
+    manifest.again = second.iter().map(|trial| trial.id.clone()).collect();
+    let trials = [question.trials.clone(), second].concat();
+    manifest.until_decided = match &recorded {
+        Some(record) => record.manifest().until_decided.clone(),
         None if args.until_decided => Some(args.verdicts.plan(&question)?),
         None => None,
     };
+    if args.budget.is_some() && manifest.until_decided.is_none() {
+        let what = "--budget is for a run that goes on until verdicts are given: add --until-decided";
+        return Err(Failure::mistaken(what));
+    }
+    executor.end_by(args.budget);
+    let run = executor.as_executor();
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     question.remarks().iter().for_each(|remark| screen.remark(remark));
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
@@ -112,15 +130,15 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let start = Instant::now();
     let progress = progress::Progress::new(
         screen,
-        &question.trials,
+        &trials,
         &writer.remaining(),
         run.jobs(),
         args.watch.then(|| writer.folder()),
     );
     let events = &|event: Event| progress.event(&event);
     let result = match &manifest.until_decided {
-        Some(until) => decide::carry_out(run, &question.trials, &writer, until, events, screen),
-        None => run.carry_out(&question.trials, &writer, events).map(drop).map_err(Failure::from),
+        Some(until) => decide::carry_out(run, &trials, &writer, until, events, screen),
+        None => run.carry_out(&trials, &writer, events).map(|_| Vec::new()).map_err(Failure::from),
     };
     progress.end();
     let ending = Ending {
@@ -128,6 +146,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         fresh: progress.ended(),
         took: start.elapsed(),
         stopped: run.stop().load(std::sync::atomic::Ordering::Relaxed),
+        budget: args.budget.filter(|_| run.is_past_deadline()),
     };
     // Its lock goes before anybody is told that the run is over.
     drop(writer);
@@ -148,12 +167,27 @@ impl Chosen {
         }
     }
 
+    /// No trial begins when so much time has passed.
+    fn end_by(&mut self, budget: Option<Nanos>) {
+        let deadline = budget.map(|budget| Instant::now() + Duration::from_nanos(budget.0));
+        match self {
+            Self::Guests(run) => run.deadline = deadline,
+            Self::Host(host) => host.deadline = deadline,
+        }
+    }
+
     fn as_executor(&self) -> &dyn Executor {
         match self {
             Self::Guests(run) => run,
             Self::Host(host) => host,
         }
     }
+}
+
+/// Those of a run on real disks, or of the record that is continued.
+fn second_times(args: &Args, question: &Question, begun: Option<&Record>) -> Vec<Trial> {
+    let wanted = begun.map_or(!args.host.no_pairs, |record| !record.manifest().again.is_empty());
+    if wanted { again::of(question) } else { Vec::new() }
 }
 
 /// What is asked, new or as a record has it, and what carries it out.
@@ -226,10 +260,12 @@ struct Ending {
     fresh: Vec<String>,
     took: Duration,
     stopped: bool,
+    /// What was spent, where it was.
+    budget: Option<Nanos>,
 }
 
 impl Ending {
-    fn tell(&self, result: Result<(), Failure>, screen: &Screen) -> Result<Exit, Failure> {
+    fn tell(&self, result: Result<Vec<String>, Failure>, screen: &Screen) -> Result<Exit, Failure> {
         let record = Record::open(&self.folder)?;
         let tally = Tally::of(&record);
         let told = if screen.json {
@@ -245,7 +281,13 @@ impl Ending {
         if self.stopped && tally.missing() > 0 {
             return Ok(Exit::Interrupted);
         }
-        result?;
+        let open = result?;
+        if let Some(budget) = self.budget.filter(|_| tally.missing() > 0) {
+            for line in decide::still_open(budget, &open, &self.folder) {
+                screen.remark(&line);
+            }
+            return Ok(Exit::Undecided);
+        }
         Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
     }
 

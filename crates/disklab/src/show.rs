@@ -5,6 +5,7 @@ mod curve;
 pub mod measures;
 mod phases;
 mod trial;
+mod warm_up;
 
 use std::io::Write;
 

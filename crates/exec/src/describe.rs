@@ -158,6 +158,7 @@ pub fn plan(trial: &Trial) -> Plan {
         space: says_space(trial),
         measure: Some(Measure {
             what: measured(trial),
+            warm_up: None,
             phase: disklab_collect::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
             sync_every_ns: trial.workload.sync_every.map(|every| every.0),
@@ -178,7 +179,7 @@ pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
 }
 
 /// A guest has just one; a real machine may have others.
-fn sysfs_of_btrfs(trial: &Trial) -> String {
+pub fn sysfs_of_btrfs(trial: &Trial) -> String {
     format!("/sys/fs/btrfs/{}", trial.places.uuid.as_deref().unwrap_or("*"))
 }
 
@@ -322,6 +323,24 @@ struct Load<'a> {
     seed: &'static str,
     ramp: Nanos,
     runtime: Nanos,
+    /// It is waited for, to see when it begins.
+    gated: bool,
+}
+
+/// The measured fio's command, to run before it for no longer than this; none of what is measured otherwise, or is to begin with
+/// cold caches.
+pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
+    let direct = trial.workload.is_fio() && trial.workload.jobs.iter().all(|job| job.direct);
+    let load = || Load {
+        output: "/tmp/warm-up.json".to_owned(),
+        // Not the requests that are measured.
+        seed: "warm-up",
+        ramp: Nanos::ZERO,
+        runtime,
+        gated: false,
+        ..Load::measured(trial)
+    };
+    direct.then(|| load().command(trial))
 }
 
 impl<'a> Load<'a> {
@@ -333,6 +352,7 @@ impl<'a> Load<'a> {
             seed: "fio",
             ramp: if has_one_window(trial) { Nanos::ZERO } else { trial.ramp },
             runtime: fio_runtime(trial),
+            gated: is_gated(trial),
         }
     }
 
@@ -345,6 +365,7 @@ impl<'a> Load<'a> {
             seed: "background",
             ramp: Nanos::ZERO,
             runtime: Nanos::from_secs(7 * 24 * 3600),
+            gated: false,
         }
     }
 
@@ -395,7 +416,7 @@ impl<'a> Load<'a> {
             // On a bare device, a part of its own.
             options.push(format!("--offset={}", w.file_size.0 * number as u64));
         }
-        if bare && number == 0 && self.file == TEST_FILE && is_gated(trial) {
+        if bare && number == 0 && self.gated {
             // Just before its first request; what fio appends to write to a file is never come to.
             options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
         }

@@ -11,9 +11,16 @@ pub enum Error {
     #[error("{what} needs about {needed} in {}, and there are {free}; free some, or use a larger place (run --out for records, XDG_CACHE_HOME for the cache)", path.display())]
     NoRoom { what: String, path: PathBuf, needed: Bytes, free: Bytes },
     #[error(
-        "guests cannot run {program}: {cause}; install it; `disklab doctor` knows the packages of what disklab itself needs"
+        "cannot run {program}: {cause}; install it; `disklab doctor` knows the packages of what disklab itself needs"
     )]
     Tool { program: String, cause: io::Error },
+    #[error(
+        "fio at {} says that it is {found:?}: trials want fio {oldest} or newer, whose reports tell the percentiles that are \
+         compared; install a newer one", path.display()
+    )]
+    Fio { found: String, path: PathBuf, oldest: String },
+    #[error("{} has {free} free; the trial needs {needed}, and {margin} are to stay free: nothing was written", path.display())]
+    NoMargin { path: PathBuf, free: Bytes, needed: Bytes, margin: Bytes },
     #[error("the disk library is not at {}; build it with `cargo build --release`, or reinstall", .0.display())]
     NoLibrary(PathBuf),
     #[error("disks could not be prepared for {array}: {reason}; the output is kept in {}", kept.display())]

@@ -5,6 +5,7 @@ use crate::run::{Event, Summary};
 use disklab_spec::Trial;
 use disklab_store::Writer;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 
@@ -14,6 +15,13 @@ pub trait Executor {
 
     /// Set, by a signal handler say, to end the run.
     fn stop(&self) -> &'static AtomicBool;
+
+    /// No trial begins after that.
+    fn deadline(&self) -> Option<Instant>;
+
+    fn is_past_deadline(&self) -> bool {
+        self.deadline().is_some_and(|deadline| Instant::now() >= deadline)
+    }
 
     /// Trials at a time.
     fn jobs(&self) -> usize;

@@ -17,7 +17,35 @@ const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/
 pub fn tools() -> Result<Vec<Fact>> {
     let libc = Command::new("ldd").arg("--version").output();
     let libc = libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
-    Ok(vec![Fact::new("fio", program("fio")?), Fact::new("libc", libc)])
+    let fio = program("fio")?;
+    check_fio(&fio)?;
+    Ok(vec![Fact::new("fio", fio), Fact::new("libc", libc)])
+}
+
+/// The first fio that tells percentiles of each kind of latency, which are asked for.
+const OLDEST_FIO: (u32, u32) = (3, 18);
+
+/// By its first word: `fio-3.33`, `fio-3.41-9-g1234`.
+fn check_fio(said: &str) -> Result<()> {
+    let version = said.split([' ', ',']).next().unwrap_or_default();
+    let numbers = || {
+        let (major, rest) = version.strip_prefix("fio-")?.split_once('.')?;
+        let minor = rest.split(|letter: char| !letter.is_ascii_digit()).next()?;
+        Some((major.parse::<u32>().ok()?, minor.parse::<u32>().ok()?))
+    };
+    match numbers() {
+        Some(numbers) if numbers >= OLDEST_FIO => Ok(()),
+        _ => Err(Error::Fio {
+            found: version.to_owned(),
+            path: place("fio").unwrap_or_default(),
+            oldest: format!("{}.{}", OLDEST_FIO.0, OLDEST_FIO.1),
+        }),
+    }
+}
+
+/// What takes away again what is made on disks of this machine: looked for before anything is made.
+pub fn undoing() -> Result<Vec<Fact>> {
+    ["blkid", "wipefs"].into_iter().map(tool).collect()
 }
 
 /// The programs that a trial runs besides fio: of its phases and its background, and what makes its disks and looks at them.
@@ -126,8 +154,19 @@ fn first_line(bytes: &[u8]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{libraries, library};
+    use super::{check_fio, libraries, library};
     use std::path::Path;
+
+    #[test]
+    fn an_old_fio_and_what_is_none_are_refused() {
+        for said in ["fio-3.18, sha256 1", "fio-3.41-9-g1234, sha256 1", "fio-4.0-rc1"] {
+            check_fio(said).expect(said);
+        }
+        for said in ["fio-3.17, sha256 1", "fio-2.99", "fio 3.33", "unknown version, sha256 1", ""] {
+            let why = check_fio(said).expect_err(said).to_string();
+            assert!(why.contains("3.18") && why.contains("install"), "{why}");
+        }
+    }
 
     #[test]
     fn lines_of_ldd() {

@@ -18,6 +18,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// In the cache: a file that every run locks, together with the others.
 pub const IN_USE: &str = "in-use";
@@ -34,6 +35,8 @@ pub struct Run {
     pub jobs: usize,
     /// Whether the guests record every request. Nothing else depends on it.
     pub trace: bool,
+    /// No trial begins after that.
+    pub deadline: Option<Instant>,
     /// Set, by a signal handler say, to end the run.
     pub stop: &'static AtomicBool,
 }
@@ -95,6 +98,9 @@ impl Executor for Run {
             .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
         self.share(trials.len(), &|i| {
+            if self.is_past_deadline() {
+                return Ok(());
+            }
             let disks = keys[i].as_ref().map(|key| &disks[key]);
             let outcome = self.one(trials[i], disks, writer, events)?;
             let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
@@ -107,6 +113,10 @@ impl Executor for Run {
 
     fn stop(&self) -> &'static AtomicBool {
         self.stop
+    }
+
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
     }
 
     fn jobs(&self) -> usize {

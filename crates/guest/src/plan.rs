@@ -291,6 +291,9 @@ pub struct Process {
 #[serde(deny_unknown_fields)]
 pub struct Measure {
     pub what: Measured,
+    /// The same before it, until it is steady.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<WarmUp>,
     /// The phase's name in the records.
     pub phase: String,
     /// Virtual ns after the first request in which nothing is counted.
@@ -298,6 +301,17 @@ pub struct Measure {
     /// All that is dirty is written (sync(2)) so often while it runs.
     pub sync_every_ns: Option<u64>,
     pub priority: Priority,
+}
+
+/// A load that runs until its rate is steady, by fio's criteria for that, or for as long as it may.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WarmUp {
+    /// The program and its arguments; it is ended.
+    pub command: Vec<String>,
+    /// The requests that the disks finish are counted so often.
+    pub every_ns: u64,
+    pub limit_ns: u64,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -154,6 +154,11 @@ impl Watch {
         self.untraced.as_deref()
     }
 
+    /// Reads and writes that the disks have finished, since each is there.
+    pub fn finished(&self) -> io::Result<u64> {
+        Ok(self.counters.read()?.iter().map(|stat| stat.reads.saturating_add(stat.writes)).sum())
+    }
+
     /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `note ...`. As in a guest, a phase ends with
     /// an error if no request came to a disk in it.
     pub fn mark(&self, text: &str) -> Result<(), String> {

@@ -52,7 +52,7 @@ fn fate(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String
         Some(Status::Spared) => return None,
         Some(Status::Ok) => {
             let doubts = trial.remarks.iter().filter(|remark| remark.doubts());
-            let doubts: Vec<String> = doubts.map(ToString::to_string).collect();
+            let doubts: Vec<String> = doubts.map(Remark::in_doubt).collect();
             let is_bad = |remark: &&Remark| match remark {
                 Remark::NotWithin { what, .. } => metric.is_none_or(|metric| metric == what),
                 Remark::NotSurvived { .. } => metric.is_none_or(|metric| metric == SURVIVED),
@@ -64,7 +64,7 @@ fn fate(trial: &TrialRow, goes_on: bool, metric: Option<&str>) -> Option<(String
             if doubts.is_empty() {
                 return None;
             }
-            (format!("its numbers cannot be true together: {}", doubts.join("; ")), true)
+            (doubts.join("; "), true)
         }
         Some(status) => (format!("{status}: {}", trial.reason.unwrap_or("no reason given")), true),
     })

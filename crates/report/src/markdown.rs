@@ -36,6 +36,9 @@ pub fn markdown(source: &Source) -> String {
     if !sentences.is_empty() {
         line(&mut out, &format!("\n{}.\n", plain(&source.terms.in_words(&source.contests, source.until))));
     }
+    for sentence in source.merged.iter().flat_map(|report| &report.machine) {
+        line(&mut out, &format!("{}.\n", plain(sentence)));
+    }
     line(&mut out, "| | |\n| --- | --- |");
     for (what, was) in facts(source) {
         line(&mut out, &format!("| {} | {} |", plain(&what), plain(&was)));

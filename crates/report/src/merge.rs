@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::limits;
 use crate::measures;
+use crate::source::TERMS;
 use crate::tally::Tally;
 
 /// Of results that were imported nothing is known but what their files say.
@@ -62,6 +63,9 @@ pub struct Report<'a> {
     pub goes_on: bool,
     /// What the numbers do not say.
     pub validity: &'static str,
+    /// Of real disks: how noisy the machine was, and whether its level changed; sentences without their full stops.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub machine: Vec<String>,
     pub groups: Vec<Group<'a>>,
 }
 
@@ -164,6 +168,7 @@ impl<'a> Report<'a> {
             trials: Tally::of(record),
             goes_on: goes_on(record),
             validity: validity(record),
+            machine: disklab_compare::of_machine(record, &disklab_compare::usual(record), TERMS),
             groups: groups(&axes, record),
         }
     }

@@ -28,7 +28,7 @@ fn is_none(count: &usize) -> bool {
 impl Tally {
     pub fn of(record: &Record) -> Self {
         let mut tally = Self::default();
-        for (_, outcome) in record.outcomes() {
+        for (_, outcome) in record.outcomes().into_iter().chain(record.again()) {
             *match outcome.map(|outcome| outcome.status) {
                 Some(Status::Ok) => &mut tally.ok,
                 Some(Status::Failed) => &mut tally.failed,

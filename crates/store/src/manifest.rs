@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use disklab_collect::digest::sha256_hex;
-use disklab_units::Bytes;
+use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -31,6 +31,9 @@ pub struct Manifest {
     /// What tells each of them apart by what it is, in the same order. None in older records, nor of what was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
+    /// Those that are measured a second time, by the ids of the second: how far two measurements of the same are apart.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub again: Vec<String>,
     /// Where they are not all that the suite asks for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<Part>,
@@ -80,6 +83,12 @@ pub struct OnHost {
     /// A folder of a filesystem that was there, or a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
+    /// By which the order of trials was drawn; of records of before, by nothing of the run.
+    #[serde(default)]
+    pub order: u32,
+    /// How long a load was warmed up at most, where that was said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub warm_up: Option<Nanos>,
     /// In the order of the array's.
     #[serde(rename = "disk", default)]
     pub disks: Vec<HostDisk>,
@@ -195,6 +204,7 @@ impl Manifest {
             command: Vec::new(),
             trials,
             keys: Vec::new(),
+            again: Vec::new(),
             part: None,
             suite,
             until_decided: None,
@@ -238,10 +248,15 @@ impl Manifest {
         Ok(manifest)
     }
 
+    /// Every trial that is to be run, those of a second time behind the others.
+    pub fn all_trials(&self) -> impl Iterator<Item = &String> {
+        self.trials.iter().chain(&self.again)
+    }
+
     /// Trials name folders, and each is one trial.
     pub(crate) fn check_trials(&self) -> Result<(), String> {
         let mut seen = BTreeSet::new();
-        for trial in &self.trials {
+        for trial in self.all_trials() {
             if !name::is_fit(trial) {
                 return Err(StoreError::Name { name: trial.clone() }.to_string());
             }
@@ -270,7 +285,8 @@ impl Manifest {
         let tools = |facts: &[Fact]| facts.iter().filter(is_new).cloned().collect::<Vec<_>>();
         found.extend(mismatched("tool", &tools(&self.tools), &tools(&now.tools)));
         found.extend(mismatched("input", &self.inputs, &now.inputs));
-        found.extend(mismatched_trials(&self.trials, &now.trials));
+        found.extend(mismatched_trials("trials", &self.trials, &now.trials));
+        found.extend(mismatched_trials("trials of a second time", &self.again, &now.again));
         let whole =
             |manifest: &Self| manifest.part.as_ref().map_or(manifest.trials.len() as u32, |part| part.of);
         if found.is_empty() && whole(self) != whole(now) {
@@ -322,14 +338,15 @@ impl Manifest {
 pub const NOT_THERE: &str = "not there";
 
 fn place(on: Option<&OnHost>) -> String {
-    let Some(OnHost { at, disks }) = on else { return "kernel".to_owned() };
+    let Some(OnHost { at, disks, warm_up, order: _ }) = on else { return "kernel".to_owned() };
     let disk = |disk: &HostDisk| {
         let serial = disk.serial.as_deref().unwrap_or("no serial");
         format!("{} ({serial}, {})", disk.named.display(), disk.bytes)
     };
     let at = at.iter().map(|path| format!("at {}", path.display()));
     let all: Vec<String> = at.chain(disks.iter().map(disk)).collect();
-    format!("host, {}", all.join(", "))
+    let warm_up = warm_up.map_or_else(String::new, |limit| format!(", warm-up {limit}"));
+    format!("host, {}{warm_up}", all.join(", "))
 }
 
 fn quoted(values: &[String]) -> String {
@@ -382,11 +399,11 @@ fn mismatched(kind: &str, recorded: &[Fact], now: &[Fact]) -> Vec<Mismatch> {
     .collect()
 }
 
-fn mismatched_trials(recorded: &[String], now: &[String]) -> Option<Mismatch> {
+fn mismatched_trials(what: &str, recorded: &[String], now: &[String]) -> Option<Mismatch> {
     let first = (0..recorded.len().max(now.len())).find(|&at| recorded.get(at) != now.get(at))?;
     let told = |trials: &[String]| {
         let trial = trials.get(first).map_or("none", String::as_str);
         format!("{}, of which number {} is {trial}", trials.len(), first + 1)
     };
-    Some(Mismatch { what: "trials".to_owned(), recorded: told(recorded), now: told(now) })
+    Some(Mismatch { what: what.to_owned(), recorded: told(recorded), now: told(now) })
 }

@@ -87,6 +87,21 @@ impl fmt::Display for Status {
 /// In a trial's id, between the values of its cell and the index of its seed.
 const SEED: &str = "+s";
 
+/// The same of a trial that is measured a second time, before the seed.
+const AGAIN: &str = "+again";
+
+/// The id of a trial's second measurement.
+pub fn again(id: &str) -> String {
+    let (cell, seed) = id.rsplit_once(SEED).unwrap_or((id, ""));
+    format!("{cell}{AGAIN}{SEED}{seed}")
+}
+
+/// The id of the trial whose second measurement this is.
+pub fn first_of(again: &str) -> Option<String> {
+    let (cell, seed) = again.rsplit_once(SEED)?;
+    Some(format!("{}{SEED}{seed}", cell.strip_suffix(AGAIN)?))
+}
+
 /// The index of the seed in a trial's id.
 pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
@@ -287,6 +302,13 @@ mod tests {
         assert_eq!(seed_of_id(id), Some(12));
         assert_eq!(Cell::of_id("hdd-raid1+s1", &axes).value("policy"), None, "the seed is no value");
         assert_eq!(seed_of_id("hdd-raid1"), None);
+        let second = again(id);
+        assert_eq!(
+            (second.as_str(), seed_of_id(&second)),
+            ("hdd-raid1+latency=burst=100+%boot%linux-7.3+again+s12", Some(12))
+        );
+        assert_eq!(first_of(&second).as_deref(), Some(id));
+        assert_eq!(first_of(id), None);
     }
 
     #[test]

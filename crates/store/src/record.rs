@@ -95,8 +95,26 @@ impl Record {
 
     /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has not run.
     pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
+        self.of(&self.manifest.trials)
+    }
+
+    /// The same of the trials that were measured a second time, which no result is of.
+    pub fn again(&self) -> Vec<(&str, Option<&Outcome>)> {
+        self.of(&self.manifest.again)
+    }
+
+    /// Trials that have a result twice: the first and the second.
+    pub fn pairs(&self) -> Vec<(&Outcome, &Outcome)> {
+        let pair = |(id, second): (&str, Option<&'_ Outcome>)| {
+            let second = self.outcome(second?.trial.as_str())?;
+            Some((self.outcome(&outcome::first_of(id)?)?, second))
+        };
+        self.again().into_iter().filter_map(pair).collect()
+    }
+
+    fn of<'a>(&'a self, trials: &'a [String]) -> Vec<(&'a str, Option<&'a Outcome>)> {
         let last = last_outcomes(&self.lines.outcomes);
-        self.manifest.trials.iter().map(|trial| (trial.as_str(), last.get(trial.as_str()).copied())).collect()
+        trials.iter().map(|trial| (trial.as_str(), last.get(trial.as_str()).copied())).collect()
     }
 
     /// The outcome of `trial` that counts.
@@ -112,7 +130,7 @@ impl Record {
 
 /// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are some.
 fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
-    let listed: BTreeSet<&str> = manifest.trials.iter().map(String::as_str).collect();
+    let listed: BTreeSet<&str> = manifest.all_trials().map(String::as_str).collect();
     let mut others = lines.outcomes.iter().map(|it| it.trial.as_str()).filter(|it| !listed.contains(it));
     let first = others.next()?;
     let more = match others.count() {

@@ -140,7 +140,7 @@ impl Writer {
             // What failed may be needed with others that were not, once it has a result.
             Some(Status::Failed | Status::Skipped | Status::Spared) => retry == Retry::Failed,
         };
-        let remaining = manifest.trials.iter().filter(|trial| runs(recorded.get(*trial))).cloned().collect();
+        let remaining = manifest.all_trials().filter(|trial| runs(recorded.get(*trial))).cloned().collect();
         let log = Mutex::new(Log { file, path, whole, recorded, remaining });
         let keys = manifest.trials.iter().cloned().zip(manifest.keys.iter().cloned()).collect();
         Ok(Self { folder: folder.to_owned(), manifest, keys, log, _lock: lock })

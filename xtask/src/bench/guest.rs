@@ -52,6 +52,7 @@ impl Place {
             Machine { build, seed: Seed(1), disks: vec![disk], controller: None, trace, power_cuts: None };
         let plan = Plan {
             measure: Some(Measure {
+                warm_up: None,
                 what: Measured::Program { command: command.to_vec(), gate: None },
                 priority: Priority::default(),
                 phase: "measure".to_owned(),

@@ -9,6 +9,7 @@ mod compare;
 mod decisions;
 mod disks;
 mod guest;
+mod host;
 mod import;
 mod memory;
 mod rate;
@@ -91,7 +92,7 @@ const SECTIONS: [(&str, Section); 6] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 7] = [
+const BARE: [(&str, Bare); 8] = [
     ("disks", disks::run),
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
@@ -99,6 +100,7 @@ const BARE: [(&str, Bare); 7] = [
     ("report", report::run),
     ("trace", trace::run),
     ("watch", watch::run),
+    ("host", host::run),
 ];
 
 /// Runs the sections of these names, or all, and prints a table.

@@ -67,8 +67,17 @@ pub fn carry_out(
     let writer = Record::create(Path::new(folder.path()), "bench", &manifest)?;
     let kernels = trials.iter().map(|trial| (trial.kernel.clone(), place.kernel.clone())).collect();
     let (installation, cache) = (place.installation.clone(), place.cache.clone());
-    Run { kernels, installation, cache, patience: Patience::default(), jobs, trace: true, stop: &STOP }
-        .carry_out(trials, &writer, events)?;
+    Run {
+        kernels,
+        installation,
+        cache,
+        patience: Patience::default(),
+        jobs,
+        trace: true,
+        deadline: None,
+        stop: &STOP,
+    }
+    .carry_out(trials, &writer, events)?;
     let record = Record::open(writer.folder())?;
     if let Some(bad) = record.lines().iter().find(|outcome| outcome.status != Status::Ok) {
         anyhow::bail!("{}: {}", bad.trial, bad.reason.as_deref().unwrap_or("no reason"));

@@ -30,9 +30,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         return Ok(vec![Figure::new("watching this machine's disks", "skipped: only root can")]);
     }
     let image = tempfile::NamedTempFile::new_in("/dev/shm")?;
-    image.as_file().set_len(MIB << 20)?;
-    let attached = Attached::new(image.path())?;
-    fio(&attached.0, &["--rw=write", "--bs=1m"])?;
+    let attached = Attached::filled(image.path())?;
     let mut figures = Vec::new();
     for depth in [1, 32] {
         figures.extend(at_depth(&attached, depth)?);
@@ -74,7 +72,7 @@ fn account(attached: &Attached) -> anyhow::Result<Figure> {
     watch.mark("end").map_err(anyhow::Error::msg)?;
     watch.end()?;
     let begun = Instant::now();
-    let remarks = account::write(folder.path(), &["loop"]).map_err(anyhow::Error::msg)?;
+    let remarks = account::write(folder.path(), &["loop"], false).map_err(anyhow::Error::msg)?;
     let took = begun.elapsed().as_secs_f64();
     ensure!(remarks.is_empty(), "{remarks:?}");
     let trace = disklab_trace::open(&find(folder.path()).context("no trace")?)?;
@@ -118,16 +116,24 @@ fn fio(path: &str, arguments: &[&str]) -> anyhow::Result<Value> {
 }
 
 /// A loop device, detached in the end.
-struct Attached(String);
+pub struct Attached(pub String);
 
 impl Attached {
+    /// On an empty file, which is full then.
+    pub fn filled(image: &Path) -> anyhow::Result<Self> {
+        std::fs::OpenOptions::new().write(true).open(image)?.set_len(MIB << 20)?;
+        let attached = Self::new(image)?;
+        fio(&attached.0, &["--rw=write", "--bs=1m"])?;
+        Ok(attached)
+    }
+
     fn new(image: &Path) -> anyhow::Result<Self> {
         let attached = Command::new("losetup").args(["--find", "--show"]).arg(image).output()?;
         ensure!(attached.status.success(), "losetup: {}", String::from_utf8_lossy(&attached.stderr));
         Ok(Self(String::from_utf8(attached.stdout)?.trim().to_owned()))
     }
 
-    fn disk(&self) -> anyhow::Result<Disk> {
+    pub fn disk(&self) -> anyhow::Result<Disk> {
         let name = self.0.trim_start_matches("/dev/").to_owned();
         let number = std::fs::read_to_string(format!("/sys/class/block/{name}/dev"))?;
         let (major, minor) = number.trim().split_once(':').context("no device number")?;

@@ -45,6 +45,7 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> 
         patience: Patience::default(),
         jobs: 1,
         trace: true,
+        deadline: None,
         stop: &STOP,
     };
     let start = Instant::now();

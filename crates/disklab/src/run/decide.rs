@@ -3,7 +3,10 @@
 //! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that looking costs no certainty
 //! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
 
-use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, judge};
+use std::path::Path;
+use std::time::Duration;
+
+use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, answer, judge};
 use disklab_exec::run::Event;
 use disklab_exec::{Executor, not_run};
 use disklab_spec::suite::Seeds;
@@ -11,13 +14,16 @@ use disklab_spec::{Suite, Trial};
 use disklab_stats::{Looks, Verdict};
 use disklab_store::manifest::UntilDecided;
 use disklab_store::outcome::Cell;
+use disklab_store::record::name_of;
 use disklab_store::{Record, Status, Writer};
+use disklab_units::Nanos;
 use disklab_units::prose::count;
 
 use crate::compare::{LimitChoice, chance, share};
 use crate::exit::Failure;
 use crate::question::Question;
 use crate::screen::Screen;
+use crate::words;
 
 /// Seeds of a cell whose verdict stays open, unless `--seeds` says how many.
 pub const MOST_SEEDS: Seeds = Seeds::first_ones(30);
@@ -87,7 +93,8 @@ impl Verdicts {
     }
 }
 
-/// Runs what is needed, look by look; what turns out not to be needed is recorded as such.
+/// Runs what is needed, look by look; what turns out not to be needed is recorded as such. Where the time for it is over first,
+/// which verdicts are open.
 pub fn carry_out(
     run: &dyn Executor,
     trials: &[Trial],
@@ -95,7 +102,7 @@ pub fn carry_out(
     until: &UntilDecided,
     events: &(dyn Fn(Event<'_>) + Sync),
     screen: &Screen,
-) -> Result<(), Failure> {
+) -> Result<Vec<String>, Failure> {
     // Before the first look everything is open.
     let mut open: Option<Vec<Open>> = None;
     for &look in &until.looks {
@@ -106,7 +113,11 @@ pub fn carry_out(
         let now: Vec<Trial> = trials.iter().filter(is_needed).cloned().collect();
         run.carry_out(&now, writer, events)?;
         if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
-            return Ok(());
+            return Ok(Vec::new());
+        }
+        if run.is_past_deadline() && is_missing(&now, writer) {
+            let known = open.map_or_else(|| open_after(&Record::open(writer.folder())?, until, look), Ok)?;
+            return Ok(known.iter().map(ToString::to_string).collect());
         }
         let still = open_after(&Record::open(writer.folder())?, until, look)?;
         screen.remark(&format!("{} open after seed {look}", count(still.len(), "verdict")));
@@ -120,7 +131,25 @@ pub fn carry_out(
         let reason = "every verdict that it could serve was given without it".to_owned();
         writer.note(not_run(trial, Status::Spared, reason))?;
     }
-    Ok(())
+    Ok(Vec::new())
+}
+
+fn is_missing(trials: &[Trial], writer: &Writer) -> bool {
+    let remaining = writer.remaining();
+    trials.iter().any(|trial| remaining.contains(&trial.id))
+}
+
+/// What a run ends with whose budget was spent first.
+pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> {
+    let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_of(folder));
+    let head = format!("the budget of {spent} is spent, and {} open:", verdicts_are(open.len()));
+    let rest =
+        format!("to go on: disklab run --resume {name} --budget {}", budget.to_string().replace(' ', ""));
+    [head].into_iter().chain(open.iter().map(|it| format!("  {it}"))).chain([rest]).collect()
+}
+
+fn verdicts_are(number: usize) -> String {
+    format!("{} {}", count(number, "verdict"), if number == 1 { "is" } else { "are" })
 }
 
 /// A contest that has no verdict yet.
@@ -130,6 +159,16 @@ struct Open {
     /// What differs, with its two values.
     axis: String,
     values: [String; 2],
+    metric: String,
+}
+
+impl std::fmt::Display for Open {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [treatment, baseline] = &self.values;
+        let cell = answer::values(&self.cell);
+        let of = if cell.is_empty() { String::new() } else { format!("{cell}: ") };
+        write!(out, "{of}{} of {treatment} against {baseline}", self.metric)
+    }
 }
 
 impl Open {
@@ -150,8 +189,9 @@ fn open_after(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Op
     // Where one side has no result at all, more seeds would not bring one.
     let has_both = |it: &Judgement| it.trials.0 > 0 && it.trials.1 > 0;
     for it in judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided && has_both(it)) {
-        let Judgement { cell, treatment, baseline, .. } = it;
-        open.push(Open { cell, axis: axis.clone(), values: [treatment, baseline] });
+        let Judgement { cell, treatment, baseline, metric, .. } = it;
+        let metric = metric.name().to_owned();
+        open.push(Open { cell, axis: axis.clone(), values: [treatment, baseline], metric });
     }
     Ok(open)
 }

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use disklab_collect::digest::sha256_hex;
-use disklab_exec::host::Host;
+use disklab_exec::host::{Host, Place};
 use disklab_exec::run::Run;
 use disklab_exec::{facts, key};
 use disklab_report::panels::repeat::COMMIT;
@@ -56,7 +56,12 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
         By::Guests(run) => {
             manifest.tools.push(Fact::new("disk library", digest(&run.installation.library)?));
         }
-        By::Host(host) => manifest.on_host = Some(on_host::recorded(&host.place)),
+        By::Host(host) => {
+            manifest.on_host = Some(on_host::recorded(host));
+            if matches!(host.place, Place::Disks { .. }) {
+                manifest.tools.extend(facts::undoing()?);
+            }
+        }
     }
     manifest.inputs = inputs(home, question, by)?;
     manifest.host = facts::host();

@@ -3,6 +3,7 @@
 mod here;
 
 use std::collections::BTreeSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
@@ -60,6 +61,19 @@ pub struct Machine {
     #[arg(long, value_name = "TIME", help_heading = ON)]
     pub rest: Option<Nanos>,
 
+    /// A load runs before it is measured until its rate is steady, for so long at most; 0 s: not at all [default: five times as long
+    /// as it is measured].
+    #[arg(long, value_name = "TIME", help_heading = ON)]
+    pub warm_up: Option<Nanos>,
+
+    /// The order of trials is drawn by this number [default: another for each run].
+    #[arg(long, value_name = "N", help_heading = ON)]
+    pub order: Option<u32>,
+
+    /// Do not measure the baseline's trials twice: what two measurements of the same differ by stays unknown.
+    #[arg(long, help_heading = ON)]
+    pub no_pairs: bool,
+
     /// Print every command and every write, in order, and do none of it.
     #[arg(long, help_heading = ON)]
     pub dry_run: bool,
@@ -88,6 +102,9 @@ impl Machine {
             ("--overwrite", !self.overwrite.is_empty()),
             ("--dry-run", self.dry_run),
             ("--rest", self.rest.is_some()),
+            ("--warm-up", self.warm_up.is_some()),
+            ("--order", self.order.is_some()),
+            ("--no-pairs", self.no_pairs),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if self.on == Executor::Kernel => {
@@ -105,6 +122,8 @@ impl Machine {
             on: Executor::Host,
             devices: on.disks.iter().map(|disk| disk.named.clone()).collect(),
             at: on.at.clone(),
+            order: Some(on.order),
+            warm_up: on.warm_up,
             ..self.clone()
         }
     }
@@ -176,10 +195,18 @@ impl Machine {
             state,
             trace,
             rest: self.rest.unwrap_or(REST),
+            warm_up: self.warm_up,
+            order: self.order.unwrap_or_else(drawn),
+            deadline: None,
             patience: Patience::default(),
             stop,
         })
     }
+}
+
+/// Another one each time.
+fn drawn() -> u32 {
+    RandomState::new().hash_one("order of trials") as u32
 }
 
 /// Those that a record was begun with, by the settings of its suite.
@@ -262,8 +289,8 @@ fn device(disk: &Disk, bytes: Bytes) -> Device {
 }
 
 /// What a record keeps of it.
-pub fn recorded(place: &Place) -> OnHost {
-    let at = match place {
+pub fn recorded(host: &Host) -> OnHost {
+    let at = match &host.place {
         Place::At { path, .. } => Some(path.clone()),
         Place::Disks { .. } => None,
     };
@@ -274,7 +301,12 @@ pub fn recorded(place: &Place) -> OnHost {
         model: disk.model.clone(),
         serial: disk.serial.clone(),
     };
-    OnHost { at, disks: place.disks().iter().map(disk).collect() }
+    OnHost {
+        at,
+        order: host.order,
+        warm_up: host.warm_up,
+        disks: host.place.disks().iter().map(disk).collect(),
+    }
 }
 
 /// What cannot be asked of the kernel that runs already.

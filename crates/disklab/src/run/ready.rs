@@ -63,7 +63,8 @@ pub fn with(
         check_options(name, kernel, trials)?;
     }
     let installation = Installation::find()?;
-    Ok(Run { kernels, installation, cache, patience: Patience::default(), jobs, trace: true, stop })
+    let patience = Patience::default();
+    Ok(Run { kernels, installation, cache, patience, jobs, trace: true, deadline: None, stop })
 }
 
 /// Refuses a kernel that was built without what trials need.

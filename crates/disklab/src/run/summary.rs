@@ -61,7 +61,8 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     };
     let medians = format!("Numbers are medians over seeds{bars}.");
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
-    for text in verdicts.chain(survived).chain([medians, report.validity.to_owned()]) {
+    let machine = report.machine.iter().map(|sentence| format!("{sentence}."));
+    for text in verdicts.chain(machine).chain(survived).chain([medians, report.validity.to_owned()]) {
         for line in words::wrapped(&text, screen.width, "  ") {
             writeln!(out, "{line}")?;
         }

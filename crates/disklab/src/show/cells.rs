@@ -56,6 +56,7 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         lines(&format!("[{}] {sentence}", at + 1), "", screen, out)?;
     }
     let cells = || report.groups.iter().flat_map(|group| &group.cells);
+    report.machine.iter().try_for_each(|sentence| lines(&format!("{sentence}."), "", screen, out))?;
     if cells().any(several_seeds) {
         lines(MEDIANS, "", screen, out)?;
     }

@@ -16,7 +16,7 @@ use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
 
-use super::{curve, phases};
+use super::{curve, phases, warm_up};
 use crate::exit::Failure;
 use crate::home::from_here;
 use crate::records;
@@ -68,6 +68,10 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
             table.print(screen, "", &mut out)?;
         }
         left.settings(screen, &mut out)?;
+        if let Some(how) = warm_up::told(&left.steps) {
+            section("warm-up", screen, &mut out)?;
+            say(&how, screen, &mut out)?;
+        }
         left.commands(screen, &mut out)?;
         left.phases(screen, &mut out)?;
         left.power_cuts(screen, &mut out)?;

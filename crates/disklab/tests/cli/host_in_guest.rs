@@ -78,6 +78,29 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
     }
     let raw = guest.path().join("record").join(by_host.raw.expect("raw output"));
     assert!(disklab_trace::find(&raw).is_some(), "the kernel's events are a trace: {:?}", by_host.remarks);
+    predicted(here.path(), &guest.path().join("record"), &trials[0], within);
+}
+
+/// Models that are what the disks of a record were tell what was measured there.
+fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
+    let models: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
+    let record = record.display().to_string();
+    let asked = ["--json", "predict", &record, "--devices", &models.join(","), "--out", "predicted"];
+    let done = crate::run(here, &asked);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let told: serde_json::Value = serde_json::from_str(&done.out).expect("one JSON document");
+    let cells = told["cells"].as_array().expect("cells");
+    let metrics: Vec<&str> = cells.iter().filter_map(|cell| cell["metric"].as_str()).collect();
+    assert_eq!(metrics, ["IOPS", "mean", "p50", "p99"], "{told}");
+    for cell in cells {
+        let error = cell["error"].as_f64().expect("an error");
+        assert!(error.abs() <= within, "{cell}");
+    }
+    // Disks that are ten times as slow are not those.
+    let slow = vec!["desktop-2tb"; models.len()].join(",");
+    let done = crate::run(here, &["--json", "predict", &record, "--devices", &slow, "--out", "slow"]);
+    let told: serde_json::Value = serde_json::from_str(&done.out).expect("one JSON document");
+    assert!(told["worst_error"].as_f64().is_some_and(|worst| worst > 0.5), "{told}{}", done.err);
 }
 
 fn only(record: &Path) -> Outcome {
@@ -129,10 +152,20 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         "/mnt/trial/record",
         "--rest",
         "0 s",
+        "--warm-up",
+        "0 s",
+        "--no-pairs",
     ];
     let what = Measured::Program { command: command.map(str::to_owned).to_vec(), gate: None };
     let phase = "measure".to_owned();
-    let measure = Measure { what, phase, ramp_ns: 0, sync_every_ns: None, priority: Priority::default() };
+    let measure = Measure {
+        what,
+        warm_up: None,
+        phase,
+        ramp_ns: 0,
+        sync_every_ns: None,
+        priority: Priority::default(),
+    };
     let plan = Plan { measure: Some(measure), ..Plan::default() };
     let machine = Machine {
         build: disklab_guest::BUILD.to_owned(),

@@ -7,6 +7,7 @@ mod devices;
 mod exporting;
 mod fixture;
 mod guests;
+mod honest;
 mod host_in_guest;
 mod importing;
 mod input;

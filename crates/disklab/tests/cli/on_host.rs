@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use disklab_collect::Remark;
 use disklab_store::{Outcome, Record, Status};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -36,6 +37,9 @@ fn on_host(here: &Path, arguments: &[&str]) -> Command {
         "host",
         "--rest",
         "0 s",
+        "--warm-up",
+        "0 s",
+        "--no-pairs",
     ]);
     command.args(arguments);
     command
@@ -45,12 +49,12 @@ fn run(here: &Path, arguments: &[&str]) -> Done {
     done(on_host(here, arguments).output().expect("it starts"))
 }
 
-fn devices(loops: &[Loop]) -> String {
+pub fn devices(loops: &[Loop]) -> String {
     let names: Vec<String> = loops.iter().map(|it| it.path.display().to_string()).collect();
     names.join(",")
 }
 
-fn outcomes(record: &Path) -> Vec<Outcome> {
+pub fn outcomes(record: &Path) -> Vec<Outcome> {
     Record::open(record).expect("a record").outcomes().into_iter().filter_map(|(_, it)| it.cloned()).collect()
 }
 
@@ -317,7 +321,10 @@ fn as_nobody(here: &Path, pool: &Path) {
         println!("skipped as a user: {}", done.err);
         return;
     }
-    assert_eq!(outcomes(&here.join("c"))[0].status, Status::Ok, "{}{}", done.out, done.err);
+    let outcome = outcomes(&here.join("c")).remove(0);
+    assert_eq!(outcome.status, Status::Ok, "{}{}", done.out, done.err);
+    let kept = |remark: &Remark| matches!(remark, Remark::CachesKept { .. });
+    assert!(outcome.remarks.iter().any(kept), "a user drops no caches: {:?}", outcome.remarks);
     let done = run(&["--set", "scheduler=bfq", "--out", "d"]);
     let skipped = outcomes(&here.join("d")).remove(0);
     assert_eq!(skipped.status, Status::Skipped, "{}{}", done.out, done.err);
@@ -325,7 +332,7 @@ fn as_nobody(here: &Path, pool: &Path) {
     assert_eq!(fs::read_dir(&own).expect("it").count(), 0);
 }
 
-struct Mounted<'a>(&'a Path);
+pub struct Mounted<'a>(pub &'a Path);
 
 impl Drop for Mounted<'_> {
     fn drop(&mut self) {

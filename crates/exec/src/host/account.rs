@@ -21,10 +21,15 @@ const PART: u64 = 100;
 /// Of a trial whose watch has ended ([`disklab_host::watch::Watch::end`]): writes [`names::CLOSING`] and, where the requests
 /// were traced and none is missing, [`names::REQUESTS`]. `devices` are the lab's names of the disks. The remarks say why
 /// there is no trace that was asked for, and whether others used the same disks; the error, why there is no account at all.
-pub fn write(folder: &Path, devices: &[&str]) -> Result<Vec<Remark>, String> {
+///
+/// `only_reads`: whatever is written in its phases, others wrote.
+pub fn write(folder: &Path, devices: &[&str], only_reads: bool) -> Result<Vec<Remark>, String> {
     let watched = Account::read(folder).map_err(|error| error.to_string())?;
     let marks = mark::read(folder).map_err(|error| error.to_string())?;
     let mut remarks = disturbance::beside(&watched);
+    if only_reads {
+        remarks.extend(disturbance::wrote(&watched, &marks));
+    }
     match requests(folder, &watched, &marks) {
         Ok(Some(traced)) => {
             let record = closing(&watched, devices, &traced.phases, traced.requests, Some(traced.sha256));

@@ -35,17 +35,21 @@ struct Device<'a> {
 
 /// Those that began and ended.
 pub fn phases<'a>(watched: &'a Account, marks: &'a [Mark]) -> Vec<Phase<'a>> {
-    let (mut phases, mut name, mut begun) = (Vec::new(), None, None);
+    spans(marks).into_iter().map(|(name, begun, end)| phase(watched, name, begun, end)).collect()
+}
+
+/// Their names, and the marks of their begin and their end.
+pub fn spans(marks: &[Mark]) -> Vec<(&str, &Mark, &Mark)> {
+    let (mut spans, mut name, mut begun) = (Vec::new(), None, None);
     for mark in marks {
         match mark.text.split_whitespace().collect::<Vec<_>>()[..] {
             ["begin", announced, _] => (name, begun) = (Some(announced), None),
             [BEGUN] => begun = Some(mark),
-            ["end"] => phases
-                .extend(name.take().zip(begun.take()).map(|(name, begun)| phase(watched, name, begun, mark))),
+            ["end"] => spans.extend(name.take().zip(begun.take()).map(|(name, begun)| (name, begun, mark))),
             _ => {}
         }
     }
-    phases
+    spans
 }
 
 fn phase<'a>(watched: &'a Account, name: &'a str, begun: &Mark, end: &Mark) -> Phase<'a> {

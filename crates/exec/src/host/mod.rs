@@ -8,6 +8,7 @@ pub mod account;
 mod counted;
 pub mod disturbance;
 mod first;
+mod noted;
 mod order;
 mod plan;
 mod prepared;
@@ -16,6 +17,7 @@ mod traced;
 mod trial;
 
 pub use plan::obstacle;
+pub use prepared::room_at;
 pub use script::script;
 
 use crate::error::{Error, Result};
@@ -28,8 +30,10 @@ use disklab_spec::Trial;
 use disklab_store::{Outcome, Status, Writer};
 use disklab_units::Nanos;
 use prepared::Prepared;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// What a run on this machine needs besides its trials.
 #[derive(Debug)]
@@ -43,6 +47,13 @@ pub struct Host {
     pub trace: bool,
     /// Before each trial nothing of ours runs for so long.
     pub rest: Nanos,
+    /// A load runs until it is steady before it is measured, for so long at most; unless said, a few times as long as it is
+    /// measured.
+    pub warm_up: Option<Nanos>,
+    /// The order of trials is drawn by it.
+    pub order: u32,
+    /// No trial begins after that.
+    pub deadline: Option<Instant>,
     pub patience: Patience,
     pub stop: &'static AtomicBool,
 }
@@ -91,8 +102,18 @@ impl Executor for Host {
         }
         let mut prepared = Prepared::new(self, writer.folder());
         let mut result = Ok(());
-        for trial in order::of(possible) {
-            match self.one(trial, &mut prepared, writer, events) {
+        // What this machine's kernel does not have, and why not.
+        let mut lacking = BTreeMap::new();
+        for trial in order::of(possible, self.order) {
+            if self.is_past_deadline() {
+                break;
+            }
+            let missing = plan::choices(trial).iter().find_map(|it| lacking.get(noted::choice(it)).cloned());
+            let done = match missing {
+                Some(reason) => note(writer, not_run(trial, Status::Skipped, reason)),
+                None => self.one(trial, &mut prepared, writer, &mut lacking, events),
+            };
+            match done {
                 Ok(outcome) => {
                     summary.count(outcome.status);
                     events(Event::Ended { outcome: &outcome });
@@ -112,6 +133,10 @@ impl Executor for Host {
         self.stop
     }
 
+    fn deadline(&self) -> Option<Instant> {
+        self.deadline
+    }
+
     fn jobs(&self) -> usize {
         1
     }
@@ -123,25 +148,22 @@ impl Host {
         trial: &Trial,
         prepared: &mut Prepared,
         writer: &Writer,
+        lacking: &mut BTreeMap<String, String>,
         events: Events,
     ) -> Result<Outcome> {
-        let note = |outcome: Outcome| {
-            writer.note(outcome.clone())?;
-            Ok(outcome)
-        };
         let interrupted = || not_run(trial, Status::Interrupted, "interrupted".to_owned());
         if self.stop.load(Ordering::Relaxed) {
-            return note(interrupted());
+            return note(writer, interrupted());
         }
         let trial = match prepared.ready(trial, events) {
             Ok(trial) => trial,
-            Err(Error::Interrupted) => return note(interrupted()),
-            Err(error) => return note(not_run(trial, Status::Failed, error.to_string())),
+            Err(Error::Interrupted) => return note(writer, interrupted()),
+            Err(error) => return note(writer, not_run(trial, Status::Failed, error.to_string())),
         };
         events(Event::Began { trial: &trial });
         let raw = writer.begin(&trial.id)?;
         let outcome = match self.measure(&trial, prepared.at(), raw.path(), writer.folder(), events) {
-            Ok(outcome) if outcome.status == Status::Interrupted => return note(outcome),
+            Ok(outcome) if outcome.status == Status::Interrupted => return note(writer, outcome),
             Ok(outcome) => outcome,
             Err(error @ Error::NotUndone { .. }) => {
                 writer.finish(raw, not_run(&trial, Status::Failed, error.to_string()))?;
@@ -150,7 +172,13 @@ impl Host {
             Err(error) => not_run(&trial, Status::Failed, error.to_string()),
         };
         prepared.used(&trial);
+        lacking.extend(noted::lacking(raw.path()));
         writer.finish(raw, outcome.clone())?;
         Ok(outcome)
     }
+}
+
+fn note(writer: &Writer, outcome: Outcome) -> Result<Outcome> {
+    writer.note(outcome.clone())?;
+    Ok(outcome)
 }

@@ -1,7 +1,7 @@
 //! In which order trials are carried out, where time itself changes what is measured: disks fill, warm up and wear, others come and go.
 //!
 //! In blocks: all cells once, with the first seed, then all once with the second, so that what drifts hits all cells alike.
-//! Within a block the order is drawn, by the block's number; those that begin on the same prepared disks stay together, since
+//! Within a block the order is drawn, by the run's own seed and the block's number; those that begin on the same prepared disks stay together, since
 //! preparing writes whole files.
 
 use crate::describe;
@@ -10,17 +10,17 @@ use disklab_spec::Trial;
 use disklab_units::Seed;
 use std::collections::BTreeMap;
 
-/// In the order in which they are carried out.
-pub fn of(trials: Vec<&Trial>) -> Vec<&Trial> {
+/// In the order in which they are carried out, by the seed of the run's order.
+pub fn of(trials: Vec<&Trial>, order: u32) -> Vec<&Trial> {
     let mut blocks: BTreeMap<u32, Vec<&Trial>> = BTreeMap::new();
     for trial in trials {
         blocks.entry(trial.seed_index).or_default().push(trial);
     }
-    blocks.into_iter().flat_map(|(number, block)| shuffled(number, block)).collect()
+    blocks.into_iter().flat_map(|(number, block)| shuffled((order, number), block)).collect()
 }
 
-fn shuffled(number: u32, block: Vec<&Trial>) -> Vec<&Trial> {
-    let mut random = Random::new(Seed(u64::from(number)).derive("order of trials"));
+fn shuffled((order, number): (u32, u32), block: Vec<&Trial>) -> Vec<&Trial> {
+    let mut random = Random::new(Seed(u64::from(order) << 32 | u64::from(number)).derive("order of trials"));
     let mut groups: Vec<(String, Vec<&Trial>)> = Vec::new();
     for trial in block {
         let key = key(trial);
@@ -45,5 +45,42 @@ pub fn key(trial: &Trial) -> String {
 fn shuffle<T>(things: &mut [T], random: &mut Random) {
     for last in (1..things.len()).rev() {
         things.swap(last, random.below(last as u64 + 1) as usize);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of;
+    use disklab_spec::{Lab, Suite, Trial};
+    use std::path::Path;
+
+    const SUITE: &str = r#"
+question = "In which order?"
+seeds = 3
+runtime = { rotational = "1 s", solid_state = "1 s" }
+[axes]
+array = ["constant-raid1"]
+workload = ["smoke-randread"]
+scheduler = ["none", "mq-deadline", "bfq", "kyber"]
+"#;
+
+    #[test]
+    fn blocks_are_whole_and_each_run_draws_its_own() {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
+        let trials: Vec<Trial> = Suite::of_text("mine", "", SUITE, &[]).unwrap().trials(&lab).unwrap();
+        let drawn = |order| -> Vec<&str> {
+            of(trials.iter().collect(), order).iter().map(|trial| trial.id.as_str()).collect()
+        };
+        assert_eq!(drawn(7), drawn(7));
+        assert!((0..4).map(drawn).any(|order| order != drawn(7)), "every run has the same order");
+        for order in 0..4 {
+            let seeds: Vec<u32> =
+                of(trials.iter().collect(), order).iter().map(|trial| trial.seed_index).collect();
+            assert_eq!(seeds, [1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3]);
+            let [one, two] = [0, 4].map(|at| {
+                drawn(order)[at..at + 4].iter().map(|id| id.split("+s").next()).collect::<Vec<_>>()
+            });
+            assert!(order != 0 || one != two || drawn(1)[..4] != drawn(0)[..4], "blocks are in one order");
+        }
     }
 }

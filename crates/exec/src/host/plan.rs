@@ -2,11 +2,12 @@
 
 use super::Place;
 use crate::describe;
-use disklab_guest::plan::{self, Background, Plan, Setting};
+use disklab_collect::device_errors;
+use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
 use disklab_spec::phases::Phases;
 use disklab_spec::suite::Axis;
-use disklab_spec::{SchedulerChoice, Trial};
-use disklab_units::Seed;
+use disklab_spec::{Filesystem, SchedulerChoice, Trial};
+use disklab_units::{Nanos, Seed};
 use rustix::process::geteuid;
 use std::path::Path;
 
@@ -106,6 +107,12 @@ fn settings(trial: &Trial) -> Vec<Setting> {
     of_disks.into_iter().chain(describe::mount_settings(trial)).collect()
 }
 
+/// What of its settings is one of several that a kernel has.
+pub fn choices(trial: &Trial) -> Vec<String> {
+    let all = describe::device_settings(trial).into_iter().chain(describe::mount_settings(trial));
+    all.filter(|setting| setting.choice).map(|setting| setting.value).collect()
+}
+
 /// A plan of the trial's, on this machine.
 pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
     let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
@@ -136,9 +143,31 @@ pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
     (!at_file).then(|| describe::preparing_plan(trial)).flatten().map(|plan| on_host(trial, plan, host))
 }
 
-/// What measures.
-pub fn measuring(trial: &Trial, host: plan::Host) -> Plan {
-    on_host(trial, describe::plan(trial), host)
+/// What measures, with a warm-up for so long at most.
+pub fn measuring(trial: &Trial, host: plan::Host, warm_up: Option<Nanos>) -> Plan {
+    let mut plan = on_host(trial, describe::plan(trial), host);
+    if trial.array.join.filesystem() == Some(Filesystem::Btrfs) {
+        // Errors of its devices, as `btrfs device stats` tells them.
+        plan.keep.push(format!("{}/devinfo/*/{}", describe::sysfs_of_btrfs(trial), device_errors::FILE));
+    }
+    if let Some(measure) = &mut plan.measure {
+        measure.warm_up = self::warm_up(trial, warm_up);
+    }
+    plan
+}
+
+/// A warm-up takes no longer than so many times what is measured, unless said.
+const LONGEST: u64 = 5;
+/// Samples are of a tenth of what is measured, so that half of that has to be steady; and no shorter than this.
+const SAMPLES: u64 = 10;
+const SHORTEST: Nanos = Nanos::from_millis(10);
+
+fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
+    let limit = limit.unwrap_or(Nanos(trial.runtime.0.saturating_mul(LONGEST)));
+    // fio is ended before that.
+    let command = describe::warming(trial, Nanos(limit.0.saturating_mul(2)) + Nanos::from_secs(60));
+    let every_ns = (trial.runtime.0 / SAMPLES).max(SHORTEST.0);
+    command.filter(|_| limit > Nanos::ZERO).map(|command| WarmUp { command, every_ns, limit_ns: limit.0 })
 }
 
 /// What test files are filled with: the same in all trials.

@@ -12,7 +12,8 @@ use disklab_guest::plan as guest;
 use disklab_host::change::{Change, Undone, is_pool};
 use disklab_host::{Disk, Journal, guard};
 use disklab_spec::{Places, Trial};
-use disklab_units::Nanos;
+use disklab_units::{Bytes, Nanos};
+use rustix::fs::statvfs;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
@@ -103,6 +104,7 @@ impl<'a> Prepared<'a> {
                 (Some(uuid), None)
             }
             Place::At { path, uuid, .. } if path.is_dir() => {
+                leave_room(path, trial)?;
                 let folder = path.join(format!("{FOLDER}{}", fresh_uuid()?));
                 journal.note(&Change::Folder { path: folder.clone() })?;
                 fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
@@ -169,6 +171,28 @@ impl<'a> Prepared<'a> {
         let path = now.journal.path().to_owned();
         if now.journal.undo(also)? { Ok(()) } else { Err(Error::NotUndone { journal: path }) }
     }
+}
+
+/// A filesystem in use keeps this part of itself free, or this much, whichever is less.
+const MARGIN_PART: u64 = 10;
+const MARGIN: u64 = 1 << 30;
+
+/// What a trial may fill of a filesystem that is in use, beside what is to stay free there, and that.
+pub fn room_at(path: &Path) -> Result<(Bytes, Bytes)> {
+    let stat = statvfs(path).map_err(|error| Error::io("look how full", path)(error.into()))?;
+    let margin = (stat.f_blocks.saturating_mul(stat.f_frsize) / MARGIN_PART).min(MARGIN);
+    let free = stat.f_bavail.saturating_mul(stat.f_frsize);
+    Ok((Bytes(free.saturating_sub(margin)), Bytes(margin)))
+}
+
+/// Others may have filled it since the run began.
+fn leave_room(path: &Path, trial: &Trial) -> Result<()> {
+    let (room, margin) = room_at(path)?;
+    let needed = estimate::written(trial) + crate::prepared::room(trial);
+    if needed > room {
+        return Err(Error::NoMargin { path: path.to_owned(), free: room + margin, needed, margin });
+    }
+    Ok(())
 }
 
 /// Whether a trial leaves test files as they were.

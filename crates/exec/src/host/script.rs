@@ -5,6 +5,7 @@ use crate::facts;
 use disklab_guest::plan as guest;
 use disklab_guest::plan::{Act, Measured, POOL, Plan, REPLICA, Setting};
 use disklab_spec::Trial;
+use disklab_units::Nanos;
 use std::path::{Path, PathBuf};
 
 /// Stands for one that is drawn when it is needed.
@@ -23,7 +24,8 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
         lines.push(format!("# {}: left out: {}", trial.id, obstacle(&trial).unwrap_or_default()));
     }
     let mut there: Option<String> = None;
-    for trial in order::of(possible) {
+    lines.push(format!("# the order of trials is drawn; `--order {}` draws this one again", host.order));
+    for trial in order::of(possible, host.order) {
         let key = order::key(trial);
         let uuid = match &host.place {
             Place::Disks { .. } => Some(UUID.to_owned()),
@@ -40,7 +42,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
             lines.extend(plan::preparing(&placed, own()).iter().flat_map(of_plan));
         }
         lines.push(format!("# {}", trial.id));
-        lines.extend(of_plan(&plan::measuring(&placed, own())));
+        lines.extend(of_plan(&plan::measuring(&placed, own(), host.warm_up)));
         there = Some(key).filter(|_| prepared::only_reads(trial));
         if there.is_none() {
             lines.extend(unmake(host));
@@ -123,6 +125,10 @@ fn of_plan(plan: &Plan) -> Vec<String> {
     if let Some(background) = &plan.background {
         lines.extend(background.processes.iter().map(|it| format!("{} &", words(&it.command))));
         lines.extend(background.snapshots.iter().map(|_| "# take snapshots".to_owned()));
+    }
+    if let Some(warm) = plan.measure.as_ref().and_then(|it| it.warm_up.as_ref()) {
+        let most = Nanos(warm.limit_ns);
+        lines.push(format!("{}  # until its rate is steady, for {most} at most", words(&warm.command)));
     }
     lines.extend(plan.measure.iter().flat_map(|it| measured(&it.what)));
     if plan.unmount {

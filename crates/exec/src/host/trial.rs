@@ -1,6 +1,6 @@
 //! One trial on this machine, from its plan to what became of it.
 
-use super::{Host, account, disturbance, first, plan};
+use super::{Host, Place, account, disturbance, first, noted, plan, prepared};
 use crate::error::{Error, Result};
 use crate::evidence;
 use crate::executor::Events;
@@ -14,7 +14,8 @@ use disklab_host::Journal;
 use disklab_host::environment::{self, Environment};
 use disklab_host::watch::instance_name;
 use disklab_spec::Trial;
-use disklab_store::Outcome;
+use disklab_store::{Outcome, Status};
+use disklab_units::Nanos;
 use rustix::process::geteuid;
 use serde::Serialize;
 use std::path::{Path, PathBuf};
@@ -42,17 +43,23 @@ impl Host {
     ) -> Result<Outcome> {
         let started = Instant::now();
         let disks = self.place.disks();
+        // It asks the disks themselves: not between their rest and what is measured.
+        let before = Environment::look(disks);
         let rested = environment::rest(disks, Duration::from_nanos(self.rest.0), self.stop);
         let rested = rested.map_err(Error::io("look at the disks of", folder))?;
-        let before = Environment::look(disks);
         let journal = Journal::create(&self.state, record)?;
         let noted = journal.path().to_owned();
         let own = self.of_plan(journal.path(), trial.places.uuid.clone(), at.map(Path::to_owned));
-        let ran = write_json(&folder.join(names::PLAN), &plan::measuring(trial, own)).and_then(|()| {
+        let plan = plan::measuring(trial, own, self.warm_up);
+        let warm_up = plan.measure.as_ref().and_then(|it| it.warm_up.as_ref()).map_or(0, |it| it.limit_ns);
+        let limit = limit(trial, &self.patience) + Nanos(warm_up);
+        let ran = write_json(&folder.join(names::PLAN), &plan).and_then(|()| {
             let moved =
                 &mut |now| events(Event::Moved { trial, now, measured: evidence::has_marked(folder) });
-            first::run(&self.program, folder, limit(trial, &self.patience), self.stop, moved)
+            first::run(&self.program, folder, limit, self.stop, moved)
         });
+        // With the trial's settings, which the undo takes away.
+        let after = Environment::look(disks);
         // Before anything else can go wrong.
         let undone = journal.undo(&mut |undone| events(Event::Undone { undone }))?;
         if !undone {
@@ -60,17 +67,25 @@ impl Host {
             return Err(Error::NotUndone { journal: noted });
         }
         let end = ran?;
-        write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after: Environment::look(disks) })?;
+        write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after })?;
         let names: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
         let accounted = match end {
-            End::Exited(_) => account::write(folder, &names),
+            End::Exited(_) => account::write(folder, &names, self.only_reads_beside_others(trial)),
             _ => Ok(Vec::new()),
         };
-        let accounted =
-            accounted.map(|remarks| remarks.into_iter().chain(disturbance::at_rest(&rested)).collect());
+        let noted = disturbance::at_rest(&rested).into_iter().chain(noted::remarks(folder));
+        let accounted = accounted.map(|remarks| remarks.into_iter().chain(noted).collect());
         let mut outcome = conclude(trial, folder, &end, evidence::Who::First, accounted, self.stop);
+        if let Some((_, reason)) = noted::lacking(folder).filter(|_| outcome.status == Status::Failed) {
+            (outcome.status, outcome.reason) = (Status::Skipped, Some(reason));
+        }
         outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         Ok(outcome)
+    }
+
+    /// What is written meanwhile is others' then.
+    fn only_reads_beside_others(&self, trial: &Trial) -> bool {
+        matches!(self.place, Place::At { .. }) && prepared::only_reads(trial)
     }
 
     /// What its plans have besides.

@@ -53,6 +53,14 @@ pub fn mark(text: &str) -> Result<(), Failure> {
     fs::write(MARK, text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
 }
 
+/// Reads and writes that the trial's disks have finished.
+pub fn requests() -> Result<u64, Failure> {
+    let host = here();
+    let watch = host.as_ref().and_then(|host| host.watch.as_ref());
+    let watch = watch.ok_or("only a real machine's disks can be asked how much they have done")?;
+    watch.finished().map_err(|e| format!("how much the disks have done: {e}"))
+}
+
 /// Has a change noted that is about to be made.
 pub fn about_to(change: &Change) -> Result<(), Failure> {
     here().map_or(Ok(()), |mut host| note(&mut host.journal, change))

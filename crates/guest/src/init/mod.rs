@@ -25,6 +25,7 @@ mod space;
 mod startup;
 mod syncing;
 mod trees;
+mod warm;
 mod witness;
 mod work;
 mod zfs;

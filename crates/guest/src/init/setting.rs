@@ -29,6 +29,18 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     }
 }
 
+/// What this machine's kernel has, where it has not what is asked for.
+pub fn lacking(setting: &Setting) -> Option<String> {
+    if ground::is_a_guest() || !setting.choice {
+        return None;
+    }
+    let name = |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
+    let Ok(path) = find(&setting.path) else { return Some("no such file".to_owned()) };
+    let text = fs::read_to_string(path).ok()?;
+    let is_it = |word: &str| name(word) == name(&setting.value);
+    (!text.split_whitespace().any(is_it)).then(|| text.trim().to_owned())
+}
+
 /// What brings a file back to what it says now. A scheduler that is chosen again begins with its own tunables and its own depth of the
 /// queue: those of now are noted before it, so that they are put back behind it.
 fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {

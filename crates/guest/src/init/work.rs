@@ -11,7 +11,7 @@ use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{
     Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid, setting,
-    snapshots, space, startup, zfs,
+    snapshots, space, startup, warm, zfs,
 };
 use crate::plan::{
     FSLOAD, Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
@@ -25,6 +25,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+/// The step that says which choice this machine's kernel does not have.
+const LACKING: &str = "lacking";
 /// A file is written in so many parts, with a part of the trees after each.
 const PARTS: u64 = 64;
 
@@ -132,7 +134,12 @@ fn cold(steps: &mut Steps) {
 
 pub fn apply(settings: &[Setting], steps: &mut Steps) -> Result<(), Failure> {
     for s in settings {
-        let says = setting::apply(s)?;
+        let says = setting::apply(s).inspect_err(|_| {
+            // Nothing went wrong, then: there is no such thing to be measured here.
+            if let Some(has) = setting::lacking(s) {
+                steps.say(&json!({"step": LACKING, "path": s.path, "value": s.value, "has": has}));
+            }
+        })?;
         steps.say(&json!({"step": "set", "path": s.path, "value": s.value, "says": says}));
     }
     Ok(())
@@ -256,7 +263,8 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         _ if has_ended => Ok(()),
         Some(measure) => {
             let ready = burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
-            let kept = ready.and_then(|()| keep::keep(&plan.keep, "before", steps));
+            let warm = ready.and_then(|()| warm_up(measure, &own, steps));
+            let kept = warm.and_then(|()| keep::keep(&plan.keep, "before", steps));
             let kept = kept.and_then(|()| say_space(plan, "before", steps));
             let placed = kept.and_then(|()| own.enter().map_err(|e| format!("its I/O priority: {e}")));
             let measured = placed.and_then(|()| self::measure(measure, steps));
@@ -268,12 +276,19 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     measured.and(stopped).and_then(|()| say_space(plan, "after", steps))
 }
 
+/// With the I/O priority that it is measured with.
+fn warm_up(measure: &Measure, own: &Place, steps: &mut Steps) -> Result<(), Failure> {
+    let Some(warm) = &measure.warm_up else { return Ok(()) };
+    own.enter().map_err(|e| format!("its I/O priority: {e}"))?;
+    warm::warm_up(warm, steps)
+}
+
 fn say_space(plan: &Plan, when: &str, steps: &mut Steps) -> Result<(), Failure> {
     if plan.space { space::say(plan, when, steps) } else { Ok(()) }
 }
 
 fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
-    let Measure { what, phase, ramp_ns, sync_every_ns, priority: _ } = measure;
+    let Measure { what, warm_up: _, phase, ramp_ns, sync_every_ns, priority: _ } = measure;
     let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
     match what {
         Measured::Program { command, gate } => program(command, gate.as_ref(), (phase, *ramp_ns), steps),

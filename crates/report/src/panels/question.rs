@@ -44,6 +44,7 @@ fn answer(source: &Source) -> Markup {
                 (disklab_units::prose::listed(&source.metrics.iter().map(|it| it.name().to_owned()).collect::<Vec<_>>()))
                 @if source.until.is_none() && source.metrics.len() > 1 { ", the limit holding for each of these by itself" } "." }
         }
+        @for sentence in source.merged.iter().flat_map(|report| &report.machine) { p { (sentence) "." } }
         @for sentence in source.records.iter().filter_map(survival::sentence) { p { (sentence) "." } }
     }
 }

@@ -41,8 +41,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     let names = below(&mounted);
     let disks: Vec<Disk> =
         names.iter().filter_map(|name| Disk::find(&Path::new("/dev").join(name)).ok()).collect();
-    let stat = rustix::fs::statvfs(&path).map_err(|error| unusable(error.to_string()))?;
-    let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
+    let free = Bytes(disklab_exec::host::room_at(&path)?.0);
     let join = join(&mounted);
     if disks.is_empty() {
         return Err(unusable(format!(

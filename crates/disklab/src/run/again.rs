@@ -1,0 +1,21 @@
+//! Trials that are measured a second time in the same run, among all others: how far two measurements of the same are apart is the
+//! noise of this machine.
+
+use disklab_spec::Trial;
+use disklab_store::outcome::again;
+
+use crate::question::Question;
+
+/// The second measurements: of every trial of the baseline, which everything else is held against; of a suite without one, of the
+/// first cell.
+pub fn of(question: &Question) -> Vec<Trial> {
+    let baseline = question.suite.baseline();
+    let is_twice = |trial: &&Trial| match (&baseline, question.trials.first()) {
+        (Some(baseline), _) => {
+            trial.cell.iter().any(|(axis, value)| *axis == baseline.axis && *value == baseline.value)
+        }
+        (None, first) => first.is_some_and(|first| first.cell == trial.cell),
+    };
+    let second = |trial: &Trial| Trial { id: again(&trial.id), ..trial.clone() };
+    question.trials.iter().filter(is_twice).map(second).collect()
+}

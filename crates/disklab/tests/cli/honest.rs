@@ -1,0 +1,210 @@
+//! What makes numbers of real disks honest: on loop devices that the tests make, as root. Skipped with the reason elsewhere.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use disklab_collect::Remark;
+use disklab_collect::remark::Others;
+use disklab_store::{Record, Status};
+
+use crate::loops::{Loop, loops};
+use crate::on_host::{Mounted, devices, outcomes};
+use crate::{Done, disklab, done};
+
+const SUITE: &str = r#"
+question = "Is what differs more than this machine's noise?"
+seeds = 3
+memory = "256 MiB"
+runtime = { rotational = "200ms", solid_state = "200ms" }
+baseline = { scheduler = "none" }
+[axes]
+array = ["constant-ext4"]
+workload = ["smoke-randread"]
+scheduler = ["none", "mq-deadline"]
+"#;
+
+fn run(here: &Path, arguments: &[&str]) -> Done {
+    let asked = ["run", "mine.toml", "--on", "host", "--rest", "0 s"];
+    let mut command = disklab(here);
+    command.env("DISKLAB_STATE", here.join("state")).args(asked).args(arguments);
+    done(command.output().expect("it starts"))
+}
+
+fn steps(record: &Path, raw: &str) -> Vec<serde_json::Value> {
+    let text = fs::read_to_string(record.join(raw).join("guest.jsonl")).expect("steps");
+    text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
+}
+
+#[test]
+fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 1) else { return };
+    fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = ["--devices", &names, "--allow", &allow, "--warm-up", "400 ms", "--order", "5"];
+    let dry = run(here.path(), &[&asked[..], &["--dry-run"]].concat());
+    let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let record = Record::open(&here.path().join("a")).expect("a record");
+    assert_eq!(record.pairs().len(), 3, "each trial of the baseline has a second");
+    for (first, second) in record.pairs() {
+        assert_eq!((&first.cell, first.seed), (&second.cell, second.seed));
+    }
+    // As it was said: block by block, the second times among the others.
+    let ran: Vec<&str> = record.lines().iter().map(|it| it.trial.as_str()).collect();
+    let said: Vec<&str> =
+        dry.out.lines().filter_map(|line| line.strip_prefix("# ")).filter(|it| ran.contains(it)).collect();
+    assert_eq!(ran, said, "{}", dry.out);
+    let seeds: Vec<u32> = record.lines().iter().map(|it| it.seed_index).collect();
+    assert_eq!(seeds, [1, 1, 1, 2, 2, 2, 3, 3, 3]);
+    for outcome in record.lines() {
+        let steps = steps(record.folder(), outcome.raw.as_deref().expect("raw output"));
+        let warmed = steps.iter().find(|step| step["step"] == "warmed").expect("a warm-up");
+        let not_steady = outcome.remarks.iter().any(|it| matches!(it, Remark::NotSteady { .. }));
+        assert_eq!(warmed["steady"] == false, not_steady, "{warmed}");
+        assert!(warmed["rates"].as_array().is_some_and(|rates| rates.len() >= 5), "{warmed}");
+    }
+    for command in
+        [vec!["show", "a"], vec!["compare", "a"], vec!["report", "a", "--format", "markdown", "-o", "-"]]
+    {
+        let done = crate::run(here.path(), &command);
+        let told = format!("{}{}", done.out, done.err).replace("\n ", "");
+        assert!(told.contains("measured twice, may differ by"), "{command:?}: {told}");
+    }
+    let id = &record.lines()[0].trial;
+    let shown = crate::run(here.path(), &["show", "a", id]);
+    assert!(
+        shown.out.contains("warm-up") && shown.out.contains("requests a second, each over 20 ms"),
+        "{}",
+        shown.out
+    );
+}
+
+#[test]
+fn a_budget_ends_a_run_with_what_is_open() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 1) else { return };
+    fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--until-decided", "--budget", "1 s"];
+    let done = run(here.path(), &[&asked[..], &["--seeds", "30", "--out", "a"]].concat());
+    assert_eq!(done.status, Some(4), "{}{}", done.out, done.err);
+    assert!(done.err.contains("budget of 1 s is spent"), "{}", done.err);
+    assert!(done.err.contains("IOPS of mq-deadline against none"), "{}", done.err);
+    assert!(done.err.contains("disklab run --resume a --budget 1s"), "{}", done.err);
+    let ran = outcomes(&here.path().join("a")).len();
+    assert!(ran > 0 && ran < 60, "{ran} trials");
+    let refused = run(here.path(), &["--devices", &names, "--allow", &allow, "--budget", "1 s"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(refused.err.contains("--until-decided"), "{}", refused.err);
+}
+
+#[test]
+fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    let suite = SUITE.replace("constant-ext4", "constant-raid1").replace("seeds = 3", "seeds = 2");
+    let suite = suite.replace("scheduler = \"none\"", "policy = \"pid\"");
+    let suite = suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
+    fs::write(here.path().join("mine.toml"), suite).expect("a file");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--no-pairs", "--out", "a"];
+    let done = run(here.path(), &asked);
+    let outcomes = outcomes(&here.path().join("a"));
+    let of = |policy: &str| {
+        outcomes.iter().filter(|it| it.cell.value("policy") == Some(policy)).collect::<Vec<_>>()
+    };
+    assert!(of("pid").iter().all(|it| it.status == Status::Ok), "{}{}", done.out, done.err);
+    // No kernel has it that was not patched with it.
+    let queue = of("queue");
+    assert_eq!(queue.len(), 2);
+    for outcome in &queue {
+        let reason = outcome.reason.clone().unwrap_or_default();
+        assert_eq!(outcome.status, Status::Skipped, "{reason}");
+        assert!(reason.contains("has no queue") && reason.contains("pid"), "{reason}");
+    }
+    assert_eq!(queue.iter().filter(|it| it.raw.is_some()).count(), 1, "it is tried once");
+    assert_eq!(fs::read_dir(here.path().join("state")).map_or(0, Iterator::count), 0, "a journal is left");
+}
+
+#[test]
+fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, _)) = loops(here.path(), 1) else { return };
+    let suite = SUITE.replace("seeds = 3", "seeds = 1").replace("200ms", "500ms");
+    let suite = suite
+        .replace("baseline = { scheduler = \"none\" }", "")
+        .replace("scheduler = [\"none\", \"mq-deadline\"]", "");
+    fs::write(here.path().join("mine.toml"), suite).expect("a file");
+    let pool = here.path().join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    made_and_mounted(&loops[0], &pool);
+    let _mounted = Mounted(&pool);
+    let at = pool.display().to_string();
+    let stop = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut file = fs::File::create(pool.join("theirs")).expect("a file");
+            while !stop.load(Ordering::Relaxed) {
+                let _ = file.write_all(&[1; 4096]).and_then(|()| file.sync_data());
+            }
+        });
+        let done = run(here.path(), &["--at", &at, "--warm-up", "0 s", "--no-pairs", "--out", "a"]);
+        stop.store(true, Ordering::Relaxed);
+        done
+    });
+    let outcome = outcomes(&here.path().join("a")).remove(0);
+    let wrote = |it: &Remark| matches!(it, Remark::Disturbed { others: Others::Wrote, .. });
+    assert!(outcome.remarks.iter().any(wrote), "{:?}{}", outcome.remarks, done.err);
+    assert!(done.out.contains("disturbed by others") || !outcome.is_sound(), "{}", done.out);
+    let shown = crate::run(here.path(), &["show", "a"]).out;
+    assert!(shown.contains("disturbed by others") && !shown.contains("cannot be true together"), "{shown}");
+    // Room for the test file, but not for what is to stay free beside it.
+    let filler = fs::File::create(pool.join("filler")).expect("a file");
+    let stat = rustix::fs::statvfs(&pool).expect("statvfs");
+    let leave = 96 << 20;
+    rustix::fs::fallocate(
+        &filler,
+        rustix::fs::FallocateFlags::empty(),
+        0,
+        stat.f_bavail * stat.f_frsize - leave,
+    )
+    .expect("room");
+    let done = run(here.path(), &["--at", &at, "--warm-up", "0 s", "--no-pairs", "--out", "b"]);
+    let outcome = outcomes(&here.path().join("b")).remove(0);
+    assert_eq!(outcome.status, Status::Skipped, "{}{}", done.out, done.err);
+}
+
+fn made_and_mounted(disk: &Loop, pool: &Path) {
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&disk.path).status().expect("mkfs.ext4");
+    let mounted = Command::new("mount").arg(&disk.path).arg(pool).status().expect("mount");
+    assert!(made.success() && mounted.success());
+}
+
+#[test]
+fn an_old_fio_is_refused_before_anything_is_made() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 1) else { return };
+    fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
+    let programs = here.path().join("programs");
+    fs::create_dir(&programs).expect("a folder");
+    let fio = programs.join("fio");
+    fs::write(&fio, "#!/bin/sh\necho fio-3.12\n").expect("a file");
+    fs::set_permissions(&fio, fs::Permissions::from_mode(0o755)).expect("chmod");
+    // Where programs are looked for first, for this one only.
+    let script = "mount --bind \"$1\" /usr/local/sbin && shift && exec \"$@\"";
+    let mut command = Command::new("unshare");
+    command.args(["--mount", "sh", "-c", script, "sh"]).arg(&programs).arg(env!("CARGO_BIN_EXE_disklab"));
+    command.args(["run", "mine.toml", "--on", "host", "--devices", &devices(&loops), "--allow"]).arg(&allow);
+    let asked = disklab(here.path());
+    command.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(here.path());
+    let done = done(command.env("DISKLAB_STATE", here.path().join("state")).output().expect("unshare"));
+    assert_eq!(done.status, Some(5), "{}{}", done.out, done.err);
+    assert!(done.err.contains("fio-3.12") && done.err.contains("3.18 or newer"), "{}", done.err);
+    assert!(loops[0].is_blank() && !here.path().join("records").exists());
+}

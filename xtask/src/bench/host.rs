@@ -1,0 +1,140 @@
+//! What disklab itself costs those whom it measures: fio alone on a loop device over memory, and the same fio with the same
+//! arguments as a trial of `run --on host`, in turn. Each turn has fio alone twice: what these differ by is noise.
+
+use super::watch::Attached;
+use super::{Figure, median};
+use anyhow::{Context, ensure};
+use disklab_exec::evidence;
+use disklab_guest::names;
+use disklab_host::{Disk, allow};
+use disklab_store::Record;
+use serde_json::Value;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const TURNS: usize = 15;
+const SUITE: &str = r#"
+question = "Is fio under disklab what fio is alone?"
+seeds = 1
+runtime = { rotational = "1 s", solid_state = "1 s" }
+[axes]
+array = ["single-constant"]
+workload = ["smoke-randread"]
+"#;
+const P99: &str = "99.000000";
+
+/// IOPS and p99 in ns.
+type Numbers = [f64; 2];
+
+pub fn run() -> anyhow::Result<Vec<Figure>> {
+    let what = "fio as a trial on this machine against fio alone";
+    if !rustix::process::geteuid().is_root() {
+        return Ok(vec![Figure::new(what, "skipped: only root can")]);
+    }
+    let Some(program) = program() else {
+        return Ok(vec![Figure::new(
+            what,
+            "skipped: no target/release/disklab; build the workspace with --release",
+        )]);
+    };
+    let image = tempfile::NamedTempFile::new_in("/dev/shm")?;
+    let attached = Attached::filled(image.path())?;
+    let here = tempfile::tempdir()?;
+    fs::set_permissions(here.path(), fs::Permissions::from_mode(0o700))?;
+    fs::write(here.path().join("bench.toml"), SUITE)?;
+    fs::write(here.path().join("devices.toml"), allow::lines(&Disk::find(Path::new(&attached.0))?))?;
+    let mut figures = Vec::new();
+    for (trace, word) in [(true, "requests traced"), (false, "not traced")] {
+        figures.extend(against_alone(&program, here.path(), &attached, (trace, word))?);
+    }
+    Ok(figures)
+}
+
+fn against_alone(
+    program: &Path,
+    here: &Path,
+    attached: &Attached,
+    (trace, word): (bool, &str),
+) -> anyhow::Result<Vec<Figure>> {
+    let (mut first, mut second, mut trials) = (Vec::new(), Vec::new(), Vec::new());
+    for turn in 0..TURNS {
+        let record = here.join(format!("{word} {turn}"));
+        let (command, numbers) = as_a_trial(program, here, &record, attached, trace)?;
+        trials.push(numbers);
+        first.push(alone(&command, here)?);
+        second.push(alone(&command, here)?);
+    }
+    let mut figures = Vec::new();
+    for (number, name) in ["IOPS", "p99"].into_iter().enumerate() {
+        let percents = |one: &[Numbers], other: &[Numbers]| -> Vec<f64> {
+            let each = one.iter().zip(other).map(|(one, other)| (one[number] / other[number] - 1.0) * 100.0);
+            let mut each: Vec<f64> = each.collect();
+            each.sort_by(f64::total_cmp);
+            each
+        };
+        let quarters = |all: &[f64]| [1, 3].map(|quarter| all[TURNS * quarter / 4]);
+        let noise = percents(&second, &first);
+        let [low, high] = quarters(&noise);
+        let spread = low.abs().max(high.abs());
+        let differ = percents(&trials, &first);
+        let [least, most] = quarters(&differ);
+        let middle = median(differ);
+        figures.push(
+            Figure::new(
+                format!("fio as a trial, {word}, against fio alone, {name}, % more"),
+                format!("{middle:.1} (half of the turns: {least:.1} to {most:.1}; fio alone twice: {low:.1} to {high:.1})"),
+            )
+            .at_most(middle.abs(), spread.ceil().max(2.0), None, " %, as fio alone differs from itself"),
+        );
+    }
+    Ok(figures)
+}
+
+/// And fio's command there.
+fn as_a_trial(
+    program: &Path,
+    here: &Path,
+    record: &Path,
+    attached: &Attached,
+    trace: bool,
+) -> anyhow::Result<(Vec<String>, Numbers)> {
+    let mut command = Command::new(program);
+    command.args(["run", "bench.toml", "--on", "host", "--rest", "0 s", "--warm-up", "0 s", "--no-pairs"]);
+    command.args(["--allow", "devices.toml", "--devices", &attached.0, "--out"]).arg(record);
+    command.args((!trace).then_some("--no-trace"));
+    let run = command.current_dir(here).env("DISKLAB_STATE", here.join("state")).output()?;
+    ensure!(run.status.success(), "disklab run: {}", String::from_utf8_lossy(&run.stderr));
+    let record = Record::open(record)?;
+    let outcome = record.lines().first().context("no trial")?;
+    let raw = record.raw(outcome).context("no raw output")?;
+    let step =
+        evidence::step(&fs::read(raw.join(names::STEPS))?, "measure").context("nothing was measured")?;
+    let words = step["command"].as_array().context("no command")?;
+    let words = words.iter().map(|word| word.as_str().unwrap_or_default().to_owned());
+    Ok((words.collect(), numbers(&raw.join(names::FIO))?))
+}
+
+fn alone(command: &[String], here: &Path) -> anyhow::Result<Numbers> {
+    let report = here.join("alone.json");
+    let (program, arguments) = command.split_first().context("an empty command")?;
+    let output = format!("--output={}", report.display());
+    let arguments = arguments.iter().map(|it| if it.starts_with("--output=") { &output } else { it });
+    let run = Command::new(program).args(arguments).output()?;
+    ensure!(run.status.success(), "fio: {}", String::from_utf8_lossy(&run.stderr));
+    numbers(&report)
+}
+
+fn numbers(report: &Path) -> anyhow::Result<Numbers> {
+    let report: Value = serde_json::from_slice(&fs::read(report)?)?;
+    let read = &report["jobs"][0]["read"];
+    let p99 = read["lat_ns"]["percentile"][P99].as_f64().context("no p99")?;
+    Ok([read["iops"].as_f64().context("no IOPS")?, p99])
+}
+
+/// Built like this bench, for speed.
+fn program() -> Option<PathBuf> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/release/disklab");
+    path.is_file().then_some(path)
+}
