@@ -31,10 +31,18 @@ struct Beside<'a> {
     standard: f64,
 }
 
-/// Where the level of a record's trials changed, all cells together; and how many trials were looked at.
-pub fn drift(record: &Record, metric: &Metric) -> (Vec<Change>, usize) {
-    let series = series(record, metric);
+/// Where the level of trials changed that are in the order of time, all cells together; and how many were looked at.
+pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<Change>, usize) {
+    let series = series(in_time, metric);
     (changes(&series), series.len())
+}
+
+/// A record's trials that gave a result, in the order in which they ended.
+pub fn in_time(record: &Record) -> Vec<&Outcome> {
+    // The last line of a trial is the one that counts.
+    let is_last =
+        |outcome: &&Outcome| record.outcome(&outcome.trial).is_some_and(|last| std::ptr::eq(last, *outcome));
+    record.lines().iter().filter(|it| it.status == Status::Ok).filter(is_last).collect()
 }
 
 fn changes(series: &[Beside]) -> Vec<Change> {
@@ -55,13 +63,9 @@ fn changes(series: &[Beside]) -> Vec<Change> {
     all.filter(|change| answer::size(change.percent) >= answer::size(LEAST)).collect()
 }
 
-fn series<'a>(record: &'a Record, metric: &Metric) -> Vec<Beside<'a>> {
-    // A line is in the order in which its trial ended; the last of a trial's counts.
-    let is_last =
-        |outcome: &&Outcome| record.outcome(&outcome.trial).is_some_and(|last| std::ptr::eq(last, *outcome));
-    let ok = record.lines().iter().filter(|it| it.status == Status::Ok).filter(is_last);
-    let valued: Vec<(&Outcome, f64)> =
-        ok.filter_map(|it| Some((it, metric.of(it).filter(|value| *value > 0.0)?.ln()))).collect();
+fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
+    let value = |it: &Outcome| metric.of(it).filter(|value| *value > 0.0).map(f64::ln);
+    let valued: Vec<(&Outcome, f64)> = in_time.iter().filter_map(|it| Some((*it, value(it)?))).collect();
     let beside = |(outcome, value): &(&'a Outcome, f64)| {
         let own: Vec<f64> =
             valued.iter().filter(|(other, _)| other.cell == outcome.cell).map(|(_, value)| *value).collect();
@@ -83,7 +87,7 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// A sentence without its full stop, where the level changed.
 pub fn sentence(record: &Record, metric: &Metric) -> Option<String> {
-    let (changes, trials) = drift(record, metric);
+    let (changes, trials) = drift(&in_time(record), metric);
     let told: Vec<String> = changes
         .iter()
         .map(|it| {

@@ -143,7 +143,7 @@ fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
     fs::write(here.path().join("mine.toml"), suite).expect("a file");
     let pool = here.path().join("pool");
     fs::create_dir(&pool).expect("a folder");
-    made_and_mounted(&loops[0], &pool);
+    made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops[0], &pool);
     let _mounted = Mounted(&pool);
     let at = pool.display().to_string();
     let stop = AtomicBool::new(false);
@@ -180,8 +180,8 @@ fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
     assert_eq!(outcome.status, Status::Skipped, "{}{}", done.out, done.err);
 }
 
-fn made_and_mounted(disk: &Loop, pool: &Path) {
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&disk.path).status().expect("mkfs.ext4");
+fn made_and_mounted(mkfs: &[&str], disk: &Loop, pool: &Path) {
+    let made = Command::new(mkfs[0]).args(&mkfs[1..]).arg(&disk.path).status().expect("mkfs");
     let mounted = Command::new("mount").arg(&disk.path).arg(pool).status().expect("mount");
     assert!(made.success() && mounted.success());
 }
@@ -207,4 +207,54 @@ fn an_old_fio_is_refused_before_anything_is_made() {
     assert_eq!(done.status, Some(5), "{}{}", done.out, done.err);
     assert!(done.err.contains("fio-3.12") && done.err.contains("3.18 or newer"), "{}", done.err);
     assert!(loops[0].is_blank() && !here.path().join("records").exists());
+}
+
+#[test]
+fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, _)) = loops(here.path(), 1) else { return };
+    let suite = SUITE
+        .replace("seeds = 3", "seeds = 1")
+        .replace("200ms", "5 s")
+        .replace("smoke-randread", "randwrite-4k-qd8-small");
+    let suite = suite
+        .replace("baseline = { scheduler = \"none\" }", "")
+        .replace("scheduler = [\"none\", \"mq-deadline\"]", "");
+    fs::write(here.path().join("mine.toml"), suite).expect("a file");
+    let pool = here.path().join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    // What is overwritten here takes new room.
+    made_and_mounted(&["mkfs.btrfs", "--quiet"], &loops[0], &pool);
+    let _mounted = Mounted(&pool);
+    let at = pool.display().to_string();
+    let stop = AtomicBool::new(false);
+    let done = std::thread::scope(|scope| {
+        scope.spawn(|| fill_up(&pool, &here.path().join("a"), &stop));
+        let done = run(here.path(), &["--at", &at, "--warm-up", "0 s", "--no-pairs", "--out", "a"]);
+        stop.store(true, Ordering::Relaxed);
+        done
+    });
+    let outcome = outcomes(&here.path().join("a")).remove(0);
+    assert_eq!(outcome.status, Status::Failed, "{}{}", done.out, done.err);
+    let reason = outcome.reason.unwrap_or_default();
+    assert!(reason.contains("No space left on device"), "{reason}");
+    let left: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+    assert_eq!(left, ["filler"], "the folder is removed all the same");
+}
+
+/// Once the trial measures, writes as much as goes in, again and again.
+fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
+    let measures = || {
+        let raw = fs::read_dir(record.join("raw")).into_iter().flatten().flatten();
+        raw.map(|it| it.path().join("marks.jsonl")).any(|it| it.metadata().is_ok_and(|it| it.len() > 0))
+    };
+    while !measures() && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let mut file = fs::File::create(pool.join("filler")).expect("a file");
+    while !stop.load(Ordering::Relaxed) {
+        if file.write_all(&[1; 1 << 16]).and_then(|()| file.sync_data()).is_err() {
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
 }

@@ -107,6 +107,7 @@ impl Place {
     pub fn new(command: &[&str]) -> Self {
         let plan = Plan {
             measure: Some(Measure {
+                warm_up: None,
                 what: program(command),
                 phase: "measure".to_owned(),
                 ramp_ns: 0,

@@ -41,7 +41,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     let names = below(&mounted);
     let disks: Vec<Disk> =
         names.iter().filter_map(|name| Disk::find(&Path::new("/dev").join(name)).ok()).collect();
-    let free = Bytes(disklab_exec::host::room_at(&path)?.0);
+    let (free, _) = disklab_exec::host::room_at(&path)?;
     let join = join(&mounted);
     if disks.is_empty() {
         return Err(unusable(format!(
