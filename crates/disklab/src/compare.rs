@@ -151,7 +151,11 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut out = screen.out();
     match format {
         Format::Json => {
-            screen.json(&serde_json::json!({ "terms": terms, "answer": sentences, "machine": machine, "cells": judgements }))?;
+            let mut told = serde_json::json!({ "terms": terms, "answer": sentences, "cells": judgements });
+            if !machine.is_empty() {
+                told["machine"] = machine.into();
+            }
+            screen.json(&told)?;
             return Ok(Exit::Ok);
         }
         Format::Csv => {

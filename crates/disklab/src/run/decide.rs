@@ -116,10 +116,14 @@ pub fn carry_out(
             return Ok(Vec::new());
         }
         if run.is_past_deadline() && is_missing(&now, writer) {
-            let known = open.map_or_else(|| open_after(&Record::open(writer.folder())?, until, look), Ok)?;
+            // Before the first look was over everything is.
+            let first = || undecided(&Record::open(writer.folder())?, until, look);
+            let known = open.map_or_else(first, Ok)?;
             return Ok(known.iter().map(ToString::to_string).collect());
         }
-        let still = open_after(&Record::open(writer.folder())?, until, look)?;
+        let mut still = undecided(&Record::open(writer.folder())?, until, look)?;
+        // Where one side has no result at all, more seeds would not bring one.
+        still.retain(|open| open.has_both);
         screen.remark(&format!("{} open after seed {look}", count(still.len(), "verdict")));
         if still.is_empty() {
             break;
@@ -160,6 +164,8 @@ struct Open {
     axis: String,
     values: [String; 2],
     metric: String,
+    /// Both sides have results.
+    has_both: bool,
 }
 
 impl std::fmt::Display for Open {
@@ -179,19 +185,18 @@ impl Open {
     }
 }
 
-fn open_after(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Open>, Failure> {
+fn undecided(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Open>, Failure> {
     let (axis, contests) = against_baseline(record, None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let terms = Terms::recorded(until)?;
     let judgements =
         judge(&contests, &metrics, terms, Some(&Looked { until, upto: look })).map_err(Failure::mistaken)?;
-    let mut open: Vec<Open> = Vec::new();
-    // Where one side has no result at all, more seeds would not bring one.
-    let has_both = |it: &Judgement| it.trials.0 > 0 && it.trials.1 > 0;
-    for it in judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided && has_both(it)) {
-        let Judgement { cell, treatment, baseline, metric, .. } = it;
-        let metric = metric.name().to_owned();
-        open.push(Open { cell, axis: axis.clone(), values: [treatment, baseline], metric });
-    }
-    Ok(open)
+    let open = |it: Judgement| Open {
+        has_both: it.trials.0 > 0 && it.trials.1 > 0,
+        cell: it.cell,
+        axis: axis.clone(),
+        values: [it.treatment, it.baseline],
+        metric: it.metric.name().to_owned(),
+    };
+    Ok(judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided).map(open).collect())
 }
