@@ -150,6 +150,7 @@ mod tests {
             treatment_median: Some(100.0 + percent),
             baseline_median: Some(100.0),
             change: Some(Change { percent, low: percent, high: percent }),
+            noise: None,
             verdict,
             seeds_to_decide: None,
             remarks: Vec::new(),
