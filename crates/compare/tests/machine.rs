@@ -17,6 +17,7 @@ const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::S
 fn outcome(cell: &str, seed_index: u32, value: f64) -> Outcome {
     Outcome {
         trial: format!("{cell}+s{seed_index}"),
+        key: None,
         cell: Cell(vec![("policy".to_owned(), cell.to_owned())]),
         seed_index,
         seed: Seed(u64::from(seed_index)),

@@ -91,6 +91,7 @@ fn run(trials: &[Trial], cache: &Cache) -> Vec<Outcome> {
         patience: Patience::default(),
         jobs: 1,
         trace: true,
+        deadline: None,
         stop: &STOP,
     };
     run.carry_out(trials, &writer, &|_| ()).unwrap();

@@ -134,6 +134,7 @@ pub fn summary_on(
         patience: Patience::default(),
         jobs,
         trace: true,
+        deadline: None,
         stop: &STOP,
     };
     let summary = run.carry_out(trials, &writer, &|_| ()).unwrap();

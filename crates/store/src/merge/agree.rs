@@ -95,6 +95,8 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     manifest.created = created.unwrap_or_default().to_owned();
     manifest.trials = trials.values().map(|(name, _)| (*name).to_owned()).collect();
     manifest.keys = trials.values().map(|(_, key)| (*key).to_owned()).filter(|key| !key.is_empty()).collect();
+    // What was measured twice tells of the run in which it was, and stays with it.
+    manifest.again = Vec::new();
     // Of older records some may have none.
     manifest.keys = if manifest.keys.len() == trials.len() { manifest.keys } else { Vec::new() };
     let at = trials.keys().map(|&at| at as u32).collect();
