@@ -11,8 +11,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use disklab_exec::Executor;
-use disklab_exec::host::Host;
 use disklab_exec::run::{Event, Run};
 use disklab_spec::Lab;
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
@@ -90,15 +88,15 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
-    let (question, executor) = ask(args, &home, begun.as_deref(), screen)?;
-    if let By::Host(host) = executor.by()
+    let (question, by) = ask(args, &home, begun.as_deref(), screen)?;
+    if let By::Host(host) = &by
         && args.host.dry_run
     {
         on_host::dry_run(host, &question.trials, &mut screen.out())?;
         return Ok(Exit::Ok);
     }
-    let mut manifest = manifest::describe(&home, &question, &executor.by())?;
-    let run = executor.as_executor();
+    let mut manifest = manifest::describe(&home, &question, &by)?;
+    let run = by.as_executor();
     manifest.until_decided = match &begun {
         Some(folder) => Record::open(folder)?.manifest().until_decided.clone(),
         None if args.until_decided => Some(args.verdicts.plan(&question)?),
@@ -134,35 +132,8 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     ending.tell(result, screen)
 }
 
-/// One of the two.
-enum Chosen {
-    Guests(Run),
-    Host(Host),
-}
-
-impl Chosen {
-    fn by(&self) -> By<'_> {
-        match self {
-            Self::Guests(run) => By::Guests(run),
-            Self::Host(host) => By::Host(host),
-        }
-    }
-
-    fn as_executor(&self) -> &dyn Executor {
-        match self {
-            Self::Guests(run) => run,
-            Self::Host(host) => host,
-        }
-    }
-}
-
 /// What is asked, new or as a record has it, and what carries it out.
-fn ask(
-    args: &Args,
-    home: &Home,
-    begun: Option<&Path>,
-    screen: &Screen,
-) -> Result<(Question, Chosen), Failure> {
+fn ask(args: &Args, home: &Home, begun: Option<&Path>, screen: &Screen) -> Result<(Question, By), Failure> {
     let recorded = begun.map(Record::open).transpose()?;
     let on_host = recorded.as_ref().and_then(|record| record.manifest().on_host.as_ref());
     let host = on_host.map(|on| args.host.recorded(on));
@@ -178,9 +149,9 @@ fn ask(
         let question = question(&home.lab, &overrides)?;
         let question = args.wanted.of(question, |trials| part::kernels_here(home, trials, jobs))?;
         let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
-        return Ok((question, Chosen::Guests(Run { trace: !args.no_trace, ..run })));
+        return Ok((question, By::Guests(Run { trace: !args.no_trace, ..run })));
     };
-    for line in undo::left_by_killed_runs(host.dry_run)?.lines(host.dry_run) {
+    for line in undo::left_by_killed_runs(host.dry_run, screen)?.lines(host.dry_run) {
         screen.remark(&format!("of a run that was killed: {line}"));
     }
     let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
@@ -189,7 +160,7 @@ fn ask(
     let question = args.wanted.of(question, |trials| Ok(manifest::own_kernels(trials)))?;
     on_host::check_kernels(&question.trials)?;
     let host = host.host(asked.place, !args.no_trace, signals::watch()?)?;
-    Ok((question, Chosen::Host(host)))
+    Ok((question, By::Host(host)))
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.

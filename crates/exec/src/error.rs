@@ -11,7 +11,7 @@ pub enum Error {
     #[error("{what} needs about {needed} in {}, and there are {free}; free some, or use a larger place (run --out for records, XDG_CACHE_HOME for the cache)", path.display())]
     NoRoom { what: String, path: PathBuf, needed: Bytes, free: Bytes },
     #[error(
-        "guests cannot run {program}: {cause}; install it; `disklab doctor` knows the packages of what disklab itself needs"
+        "trials cannot run {program}: {cause}; install it; `disklab doctor` knows the packages of what disklab itself needs"
     )]
     Tool { program: String, cause: io::Error },
     #[error("the disk library is not at {}; build it with `cargo build --release`, or reinstall", .0.display())]
@@ -20,10 +20,6 @@ pub enum Error {
     Prepare { array: String, reason: String, kept: PathBuf },
     #[error("{}: it is no longer the disk that the run began with; nothing more was written to it", disk.display())]
     OtherDisk { disk: PathBuf },
-    #[error(
-        "there is a ZFS pool named {name} already, as the one that would be made; export it (zpool export {name}), or leave arrays of ZFS out"
-    )]
-    PoolInTheWay { name: String },
     #[error("not all that was changed on this machine could be undone; {} still has it, and `disklab clean` tries again", journal.display())]
     NotUndone { journal: PathBuf },
     #[error(transparent)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use disklab_collect::digest::sha256_hex;
 use disklab_exec::host::Host;
 use disklab_exec::run::Run;
-use disklab_exec::{facts, key};
+use disklab_exec::{Executor, facts, key};
 use disklab_report::panels::repeat::COMMIT;
 use disklab_spec::Trial;
 use disklab_store::Manifest;
@@ -19,9 +19,18 @@ use crate::question::Question;
 use crate::run::on_host;
 
 /// What carries the trials out.
-pub enum By<'a> {
-    Guests(&'a Run),
-    Host(&'a Host),
+pub enum By {
+    Guests(Run),
+    Host(Host),
+}
+
+impl By {
+    pub fn as_executor(&self) -> &dyn Executor {
+        match self {
+            Self::Guests(run) => run,
+            Self::Host(host) => host,
+        }
+    }
 }
 
 pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, Failure> {

@@ -16,6 +16,7 @@ mod traced;
 mod trial;
 
 pub use plan::obstacle;
+pub use prepared::name;
 pub use script::script;
 
 use crate::error::{Error, Result};
@@ -37,6 +38,8 @@ pub struct Host {
     /// `disklab` itself, which is the first process too.
     pub program: PathBuf,
     pub place: Place,
+    /// Nobody else's: what is made in the kernel for its trials has it ([`name`]).
+    pub name: String,
     /// Where it is noted what is changed.
     pub state: PathBuf,
     /// Whether every request of the disks is noted.
@@ -104,7 +107,7 @@ impl Executor for Host {
             }
         }
         // Also after an error: the disks are given back as they were taken.
-        let undone = prepared.undo(&mut |undone| events(Event::Undone { undone }));
+        let undone = prepared.undo(&mut |news| events(Event::Undoing { news }));
         result.and(undone).map(|()| summary)
     }
 

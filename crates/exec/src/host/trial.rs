@@ -12,7 +12,6 @@ use disklab_guest::names;
 use disklab_guest::plan as guest;
 use disklab_host::Journal;
 use disklab_host::environment::{self, Environment};
-use disklab_host::watch::instance_name;
 use disklab_spec::Trial;
 use disklab_store::Outcome;
 use rustix::process::geteuid;
@@ -47,14 +46,14 @@ impl Host {
         let before = Environment::look(disks);
         let journal = Journal::create(&self.state, record)?;
         let noted = journal.path().to_owned();
-        let own = self.of_plan(journal.path(), trial.places.uuid.clone(), at.map(Path::to_owned));
+        let own = self.of_plan(journal.path(), None, at.map(Path::to_owned));
         let ran = write_json(&folder.join(names::PLAN), &plan::measuring(trial, own)).and_then(|()| {
             let moved =
                 &mut |now| events(Event::Moved { trial, now, measured: evidence::has_marked(folder) });
             first::run(&self.program, folder, limit(trial, &self.patience), self.stop, moved)
         });
         // Before anything else can go wrong.
-        let undone = journal.undo(&mut |undone| events(Event::Undone { undone }))?;
+        let undone = journal.undo(&mut |news| events(Event::Undoing { news }))?;
         if !undone {
             // The next trial would begin on what this one left.
             return Err(Error::NotUndone { journal: noted });
@@ -74,13 +73,21 @@ impl Host {
     }
 
     /// What its plans have besides.
-    pub(super) fn of_plan(&self, journal: &Path, uuid: Option<String>, at: Option<PathBuf>) -> guest::Host {
+    /// `overwrite` where something is made.
+    pub(super) fn of_plan(
+        &self,
+        journal: &Path,
+        overwrite: Option<Vec<PathBuf>>,
+        at: Option<PathBuf>,
+    ) -> guest::Host {
         guest::Host {
             disks: self.place.disks().to_vec(),
-            // Only root may trace. A trial's first process is one of many of its number, which is that of its own namespace.
-            trace: (self.trace && geteuid().is_root()).then(|| instance_name(std::process::id())),
+            name: self.name.clone(),
+            // Only root may trace.
+            trace: self.trace && geteuid().is_root(),
             journal: journal.to_owned(),
-            uuid,
+            // What is below a filesystem of the user's is in use.
+            overwrite: overwrite.filter(|_| at.is_none()),
             at,
             contents: plan::contents(),
         }
