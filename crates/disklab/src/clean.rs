@@ -55,7 +55,7 @@ impl Args {
 }
 
 pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let found = undo::left_by_killed_runs(args.dry_run)?;
+    let found = undo::left_by_killed_runs(args.dry_run, screen)?;
     let cache = Cache::open()?;
     let contents = Contents::of(&cache)?;
     if contents.in_use && (args.covers(Kind::Kernel) || args.covers(Kind::Disks)) && !args.dry_run {

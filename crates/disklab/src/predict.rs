@@ -5,7 +5,6 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use disklab_collect::Spread;
-use disklab_exec::Executor;
 use disklab_exec::run::Event;
 use disklab_report::merge::{CellRow, Numbers, Report};
 use disklab_spec::Lab;
@@ -68,7 +67,9 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let lab = on_models(&home.lab, &measured, &args.devices)?;
     let question = Question::recorded(&lab, &folder, measured.manifest())?;
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
-    let manifest = manifest::describe(&home, &question, &By::Guests(&run))?;
+    let by = By::Guests(run);
+    let manifest = manifest::describe(&home, &question, &by)?;
+    let run = by.as_executor();
     let name = format!("{}-predicted", records::name_of(&folder));
     let out = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
     let writer = if out.exists() {
@@ -76,13 +77,13 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         Record::create_at(&out, &manifest)?
     };
-    let progress = Progress::new(screen, &question.trials, &writer.remaining(), run.jobs, None);
+    let progress = Progress::new(screen, &question.trials, &writer.remaining(), run.jobs(), None);
     let events = &|event: Event| progress.event(&event);
     let done = run.carry_out(&question.trials, &writer, events);
     progress.end();
     drop(writer);
     done?;
-    if run.stop.load(std::sync::atomic::Ordering::Relaxed) {
+    if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
         let message =
             format!("interrupted; to continue: disklab predict {} --out {}", args.run, out.display());
         return Err(Failure::Said { exit: Exit::Interrupted, message });

@@ -12,8 +12,6 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use disklab_exec::Executor;
-use disklab_exec::host::Host;
 use disklab_exec::run::{Event, Run};
 use disklab_spec::{Lab, Trial};
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
@@ -95,17 +93,17 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
-    let (question, mut executor) = ask(args, &home, begun.as_deref(), screen)?;
-    if let By::Host(host) = executor.by()
+    let (question, mut by) = ask(args, &home, begun.as_deref(), screen)?;
+    if let By::Host(host) = &by
         && args.host.dry_run
     {
         let trials = [question.trials.clone(), second_times(args, &question, None)].concat();
         on_host::dry_run(host, &trials, &mut screen.out())?;
         return Ok(Exit::Ok);
     }
-    let mut manifest = manifest::describe(&home, &question, &executor.by())?;
+    let mut manifest = manifest::describe(&home, &question, &by)?;
     let recorded = begun.as_deref().map(Record::open).transpose()?;
-    let second = match executor.by() {
+    let second = match &by {
         By::Host(_) => second_times(args, &question, recorded.as_ref()),
         By::Guests(_) => Vec::new(),
     };
@@ -120,8 +118,8 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let what = "--budget is for a run that goes on until verdicts are given: add --until-decided";
         return Err(Failure::mistaken(what));
     }
-    executor.end_by(args.budget);
-    let run = executor.as_executor();
+    by.end_by(args.budget);
+    let run = by.as_executor();
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     question.remarks().iter().for_each(|remark| screen.remark(remark));
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
@@ -153,37 +151,6 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     ending.tell(result, screen)
 }
 
-/// One of the two.
-enum Chosen {
-    Guests(Run),
-    Host(Host),
-}
-
-impl Chosen {
-    fn by(&self) -> By<'_> {
-        match self {
-            Self::Guests(run) => By::Guests(run),
-            Self::Host(host) => By::Host(host),
-        }
-    }
-
-    /// No trial begins when so much time has passed.
-    fn end_by(&mut self, budget: Option<Nanos>) {
-        let deadline = budget.map(|budget| Instant::now() + Duration::from_nanos(budget.0));
-        match self {
-            Self::Guests(run) => run.deadline = deadline,
-            Self::Host(host) => host.deadline = deadline,
-        }
-    }
-
-    fn as_executor(&self) -> &dyn Executor {
-        match self {
-            Self::Guests(run) => run,
-            Self::Host(host) => host,
-        }
-    }
-}
-
 /// Those of a run on real disks, or of the record that is continued.
 fn second_times(args: &Args, question: &Question, begun: Option<&Record>) -> Vec<Trial> {
     let wanted = begun.map_or(!args.host.no_pairs, |record| !record.manifest().again.is_empty());
@@ -191,12 +158,7 @@ fn second_times(args: &Args, question: &Question, begun: Option<&Record>) -> Vec
 }
 
 /// What is asked, new or as a record has it, and what carries it out.
-fn ask(
-    args: &Args,
-    home: &Home,
-    begun: Option<&Path>,
-    screen: &Screen,
-) -> Result<(Question, Chosen), Failure> {
+fn ask(args: &Args, home: &Home, begun: Option<&Path>, screen: &Screen) -> Result<(Question, By), Failure> {
     let recorded = begun.map(Record::open).transpose()?;
     let on_host = recorded.as_ref().and_then(|record| record.manifest().on_host.as_ref());
     let host = on_host.map(|on| args.host.recorded(on));
@@ -212,9 +174,9 @@ fn ask(
         let question = question(&home.lab, &overrides)?;
         let question = args.wanted.of(question, |trials| part::kernels_here(home, trials, jobs))?;
         let run = ready::check(home, &question.trials, jobs, signals::watch()?, screen)?;
-        return Ok((question, Chosen::Guests(Run { trace: !args.no_trace, ..run })));
+        return Ok((question, By::Guests(Run { trace: !args.no_trace, ..run })));
     };
-    for line in undo::left_by_killed_runs(host.dry_run)?.lines(host.dry_run) {
+    for line in undo::left_by_killed_runs(host.dry_run, screen)?.lines(host.dry_run) {
         screen.remark(&format!("of a run that was killed: {line}"));
     }
     let arrays = recorded.as_ref().and_then(|record| on_host::arrays(&record.manifest().suite.set));
@@ -223,7 +185,7 @@ fn ask(
     let question = args.wanted.of(question, |trials| Ok(manifest::own_kernels(trials)))?;
     on_host::check_kernels(&question.trials)?;
     let host = host.host(asked.place, !args.no_trace, signals::watch()?)?;
-    Ok((question, Chosen::Host(host)))
+    Ok((question, By::Host(host)))
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.

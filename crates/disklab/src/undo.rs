@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use disklab_host::change::{Change, Undone};
+use disklab_host::change::{Change, News, Undone};
 use disklab_host::journal::{self, Left};
 use serde::Serialize;
 
 use crate::exit::Failure;
+use crate::screen::Screen;
 
 /// What there was to undo.
 #[derive(Debug, Default, Serialize)]
@@ -36,8 +37,8 @@ impl Found {
     }
 }
 
-/// Undoes what runs left that are gone, or with `dry` only says what it would.
-pub fn left_by_killed_runs(dry: bool) -> Result<Found, Failure> {
+/// Undoes what runs left that are gone, or with `dry` only says what it would. What is waited for is said meanwhile.
+pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure> {
     let folder = journal::folder().map_err(Failure::cannot)?;
     let mut found = Found::default();
     for left in Left::all(&folder).map_err(Failure::cannot)? {
@@ -45,7 +46,11 @@ pub fn left_by_killed_runs(dry: bool) -> Result<Found, Failure> {
             Err(error) => found.unread.push(error.to_string()),
             Ok(left) if dry => found.undone.extend(left.changes().map(described)),
             Ok(left) => {
-                left.undo(&mut |undone| found.undone.push(undone.clone())).map_err(Failure::cannot)?;
+                let told = &mut |news: News| match news {
+                    News::Waits(what) => screen.remark(&format!("waiting: {what}")),
+                    News::Undone(undone) => found.undone.push(undone.clone()),
+                };
+                left.undo(told).map_err(Failure::cannot)?;
             }
         }
     }

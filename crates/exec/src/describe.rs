@@ -224,9 +224,15 @@ pub fn fio_runtime(trial: &Trial) -> Nanos {
     if has_one_window(trial) { trial.ramp + trial.runtime } else { trial.runtime }
 }
 
-/// Of the disks themselves, whatever is above them.
+/// Of the disks themselves, whatever is above them: of several parts of one disk once.
 pub fn device_settings(trial: &Trial) -> Vec<Setting> {
-    (0..trial.devices.len()).flat_map(|i| scheduler(trial, i)).collect()
+    let mut wholes: Vec<&String> = Vec::new();
+    for whole in &trial.places.wholes {
+        if !wholes.contains(&whole) {
+            wholes.push(whole);
+        }
+    }
+    wholes.into_iter().flat_map(|whole| scheduler(trial, whole)).collect()
 }
 
 /// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio gets the same. Of so few
@@ -297,8 +303,8 @@ pub fn touch(trial: &Trial) -> Vec<Touch> {
 }
 
 /// A disk's scheduler, and then its tunables, whose files are there only once it is.
-fn scheduler(trial: &Trial, index: usize) -> Vec<Setting> {
-    let queue = format!("/sys/block/{}/queue", trial.places.disks[index]);
+fn scheduler(trial: &Trial, whole: &str) -> Vec<Setting> {
+    let queue = format!("/sys/block/{whole}/queue");
     let SchedulerChoice { scheduler, tunables } = &trial.scheduler;
     let chosen = Setting { path: format!("{queue}/scheduler"), value: scheduler.to_string(), choice: true };
     let tuned = tunables.iter().map(|(name, value)| Setting {

@@ -27,10 +27,6 @@ pub enum Error {
     Prepare { array: String, reason: String, kept: PathBuf },
     #[error("{}: it is no longer the disk that the run began with; nothing more was written to it", disk.display())]
     OtherDisk { disk: PathBuf },
-    #[error(
-        "there is a ZFS pool named {name} already, as the one that would be made; export it (zpool export {name}), or leave arrays of ZFS out"
-    )]
-    PoolInTheWay { name: String },
     #[error("not all that was changed on this machine could be undone; {} still has it, and `disklab clean` tries again", journal.display())]
     NotUndone { journal: PathBuf },
     #[error(transparent)]

@@ -7,7 +7,7 @@ use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, scratch, trial};
 use disklab_guest::heartbeat::Beat;
-use disklab_host::change::Undone;
+use disklab_host::change::News;
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::{Join, Trial};
 use disklab_store::{Outcome, RawFolder, Status, Writer};
@@ -68,9 +68,9 @@ pub enum Event<'a> {
     Ended {
         outcome: &'a Outcome,
     },
-    /// Something of this machine is again what it was before a trial, or could not be made so.
-    Undone {
-        undone: &'a Undone,
+    /// Something of this machine is again what it was before a trial, or could not be made so, or is waited for.
+    Undoing {
+        news: News<'a>,
     },
 }
 

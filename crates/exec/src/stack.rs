@@ -1,10 +1,11 @@
 //! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
 
 use disklab_guest::plan::{
-    Cache, Mount, Pool, Raid, Replica, Setting, ZFS_DATA, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, ZFS_REPLICA_DATA,
+    Cache, Mount, Pool, Raid, Replica, Setting, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_data,
 };
 use disklab_spec::cache::Mode;
 use disklab_spec::{Filesystem, Join, Md, Places, Profiles, Trial};
+use std::path::PathBuf;
 
 /// The block devices that the filesystem is made of.
 pub fn pool_paths(trial: &Trial) -> Vec<String> {
@@ -68,7 +69,9 @@ pub fn device(trial: &Trial) -> String {
     if trial.array.join.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
 }
 
-/// Software RAID; `make` where there is nothing on the disks yet. They are all zeroes then, so that copies are equal.
+/// Software RAID; `make` where there is nothing on the disks yet. In a guest they are all zeroes then, so that copies are equal. On a
+/// real machine copies differ where nothing was written, which no filesystem reads; to make them equal would write whole disks, for
+/// hours, beside what is measured.
 pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
     let level = trial.array.join.raid()?;
     let disks = pool_paths(trial);
@@ -98,12 +101,21 @@ pub fn pools(trial: &Trial, make: bool) -> Vec<Pool> {
     of_zfs.map(|(_, name, disks)| pool(name, &trial.places, disks, make)).collect()
 }
 
+/// In a guest there are no others; on a real machine nobody else's has the name.
+fn pool_name(name: &str, places: &Places) -> String {
+    places.uuid.as_ref().map_or_else(|| name.to_owned(), |uuid| format!("{name}-{uuid}"))
+}
+
+/// Where a real machine has nodes by which zpool does not take its disks for whole ones, which it would partition.
+pub fn nodes(places: &Places) -> Option<PathBuf> {
+    Some(format!("/dev/disklab-{}", places.uuid.as_ref()?).into())
+}
+
 /// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression. Nothing is mounted but what
 /// is asked for, nothing is noted on the host's disks.
 fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) -> Pool {
-    let disks = &places.disks[disks];
-    // A real machine has nodes of its own.
-    let folder = if places.uuid.is_some() { "/dev" } else { ZFS_NODES };
+    let (disks, name, nodes) = (&places.disks[disks], &*pool_name(name, places), nodes(places));
+    let folder = nodes.as_ref().map_or(ZFS_NODES.to_owned(), |nodes| nodes.display().to_string());
     let start = if make {
         let options = ["-o", "ashift=12", "-o", "cachefile=none", "-O", "compression=off", "-O", "atime=off"];
         let node = |disk: &String| format!("{folder}/{disk}");
@@ -113,15 +125,20 @@ fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) 
         let create = words(&["zpool", "create", "-f"]).into_iter().chain(words(&options));
         create.chain(words(&["-m", "none", name])).chain(mirrors).collect()
     } else {
-        words(&["zpool", "import", "-N", "-o", "cachefile=none", "-d", folder, name])
+        // On a real machine it is looked for on its own disks alone.
+        let each = disks.iter().map(|disk| format!("{folder}/{disk}"));
+        let places = if nodes.is_some() { each.collect() } else { vec![folder] };
+        let places = places.into_iter().flat_map(|place| ["-d".to_owned(), place]);
+        let import = words(&["zpool", "import", "-N", "-o", "cachefile=none"]).into_iter();
+        import.chain(places).chain([name.to_owned()]).collect()
     };
-    let nodes = if places.uuid.is_some() { Vec::new() } else { disks.to_vec() };
-    Pool { disks: nodes, start, stop: words(&["zpool", "export", name]) }
+    Pool { disks: disks.to_vec(), nodes, start, stop: words(&["zpool", "export", name]) }
 }
 
 /// A dataset that mount(2) takes.
-fn dataset(name: &str) -> Vec<String> {
-    words(&["zfs", "create", "-o", "mountpoint=legacy", name])
+fn dataset(pool: &str, places: &Places) -> Vec<String> {
+    let name = zfs_data(&pool_name(pool, places));
+    words(&["zfs", "create", "-o", "mountpoint=legacy", &name])
 }
 
 /// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
@@ -130,7 +147,7 @@ pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
         Join::Btrfs(profiles) => {
             return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial)));
         }
-        Join::ZfsMirrors => return Some(dataset(ZFS_DATA)),
+        Join::ZfsMirrors => return Some(dataset(ZFS_POOL, &trial.places)),
         Join::On { filesystem, .. } => {
             let start: &[&str] = match filesystem? {
                 Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
@@ -172,8 +189,8 @@ pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
             Some(Replica { mkfs: make.then(|| mkfs_btrfs(profiles, uuid.as_deref(), paths)), mount })
         }
         Join::ZfsMirrors => Some(Replica {
-            mkfs: make.then(|| dataset(ZFS_REPLICA_DATA)),
-            mount: mounted(Filesystem::Zfs, ZFS_REPLICA_DATA.to_owned(), Vec::new(), trial),
+            mkfs: make.then(|| dataset(ZFS_REPLICA, &trial.places)),
+            mount: mounted_pool(ZFS_REPLICA, trial),
         }),
         Join::On { .. } => None,
     }
@@ -210,9 +227,13 @@ pub fn mount(trial: &Trial) -> Option<Mount> {
     let filesystem = trial.array.join.filesystem()?;
     Some(match trial.array.join {
         Join::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
-        Join::ZfsMirrors => mounted(filesystem, ZFS_DATA.to_owned(), Vec::new(), trial),
+        Join::ZfsMirrors => mounted_pool(ZFS_POOL, trial),
         Join::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
     })
+}
+
+fn mounted_pool(pool: &str, trial: &Trial) -> Mount {
+    mounted(Filesystem::Zfs, zfs_data(&pool_name(pool, &trial.places)), Vec::new(), trial)
 }
 
 /// Of several devices, all of which it is told.
@@ -271,6 +292,32 @@ mod tests {
         let found = pools(&trial, false);
         assert_eq!(found[0].start.join(" "), "zpool import -N -o cachefile=none -d /dev/pool disklab");
         assert_eq!(found[0].stop, made[0].stop);
+    }
+
+    /// Where others have pools too.
+    #[test]
+    fn a_real_machines_pools_are_of_named_disks_and_of_nobody_elses_name() {
+        let mut trial = trial();
+        trial.places.uuid = Some("1-2".to_owned());
+        trial.places.disks = (0..16).map(|disk| format!("sd{}", char::from(b'b' + disk))).collect();
+        let (made, found) = (pools(&trial, true), pools(&trial, false));
+        let start = made[0].start.join(" ");
+        assert!(
+            start.contains("-m none disklab-1-2 mirror /dev/disklab-1-2/sdb /dev/disklab-1-2/sdc"),
+            "{start}"
+        );
+        assert_eq!(made[0].nodes.as_deref(), Some(Path::new("/dev/disklab-1-2")));
+        assert_eq!(made[1].disks[0], "sdj");
+        let import = found[1].start.join(" ");
+        assert!(
+            import.starts_with("zpool import -N -o cachefile=none -d /dev/disklab-1-2/sdj -d"),
+            "{import}"
+        );
+        assert!(import.ends_with("-d /dev/disklab-1-2/sdq disklab-replica-1-2"), "{import}");
+        assert_eq!(found[0].stop.join(" "), "zpool export disklab-1-2");
+        assert_eq!(mkfs(&trial).unwrap().pop().unwrap(), "disklab-1-2/data");
+        assert_eq!(mount(&trial).unwrap().source, "disklab-1-2/data");
+        assert_eq!(replica(&trial, true).unwrap().mount.source, "disklab-replica-1-2/data");
     }
 
     #[test]

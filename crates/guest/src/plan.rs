@@ -29,11 +29,16 @@ pub const ZFS: &str = "zfs";
 /// Its pool, and that of the replica.
 pub const ZFS_POOL: &str = "disklab";
 pub const ZFS_REPLICA: &str = "disklab-replica";
-/// The dataset that is mounted on [`POOL`], and the one on [`REPLICA`].
-pub const ZFS_DATA: &str = "disklab/data";
-pub const ZFS_REPLICA_DATA: &str = "disklab-replica/data";
-/// What is made of what is sent.
-pub const ZFS_COPY: &str = "disklab-replica/data/copy";
+/// The dataset of a pool that is mounted.
+pub fn zfs_data(pool: &str) -> String {
+    format!("{pool}/data")
+}
+
+/// What is made of what is sent to the dataset of a replica.
+pub fn zfs_copy(replica: &str) -> String {
+    format!("{replica}/copy")
+}
+
 /// Where it finds the disks in a guest.
 pub const ZFS_NODES: &str = "/dev/pool";
 
@@ -113,16 +118,31 @@ pub struct Plan {
 pub struct Host {
     /// In the trial's order. They are watched while it is measured.
     pub disks: Vec<Disk>,
-    /// Every request of theirs is noted, by an instance of the kernel's tracing of this name.
-    pub trace: Option<String>,
+    /// What is made in the kernel for this run has this name, or one that begins so: an instance of tracing, cgroups.
+    pub name: String,
+    /// Every request of theirs is noted.
+    pub trace: bool,
     /// Where each change is noted before it is made.
     pub journal: PathBuf,
-    /// What is made on the disks is marked with it.
-    pub uuid: Option<String>,
+    /// Something is made on the disks, which have to be free, and, but for these, empty.
+    pub overwrite: Option<Vec<PathBuf>>,
     /// Instead of a filesystem of its own: this folder is at [`POOL`], or this file is the test file there.
     pub at: Option<PathBuf>,
     /// Test files are filled by this: drives and filesystems that compress make zeroes free.
     pub contents: Seed,
+}
+
+impl Host {
+    /// Programs that take off the disks what may be lost: mkfs leaves some of another's marks where they are, and a disk with two
+    /// kinds of them is nobody's.
+    pub fn wipes(&self) -> Vec<Vec<String>> {
+        let again = self.overwrite.iter().flatten();
+        let disks = again.filter_map(|path| self.disks.iter().find(|disk| disk.named == *path));
+        let wipe = |disk: &Disk| {
+            ["wipefs", "--all", "--quiet", &format!("/dev/{}", disk.name)].map(str::to_owned).to_vec()
+        };
+        disks.map(wipe).collect()
+    }
 }
 
 /// Files, folders and links below [`ROOT`].
@@ -150,6 +170,9 @@ pub struct Raid {
 pub struct Pool {
     /// Disks by their names in `/dev`, which get second nodes in [`ZFS_NODES`].
     pub disks: Vec<String>,
+    /// They get them there instead: on a real machine, where ZFS's threads look for them where all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nodes: Option<PathBuf>,
     /// Makes it of empty disks, or finds it: a program and its arguments.
     pub start: Vec<String>,
     pub stop: Vec<String>,

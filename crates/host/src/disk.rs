@@ -93,8 +93,8 @@ fn is_numbered(name: &str, start: &str) -> bool {
         .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// Of the block device that a path leads to.
-pub(crate) fn number_of(path: &Path) -> Result<(u32, u32), Error> {
+/// Major and minor number of the block device that a path leads to.
+pub fn number_of(path: &Path) -> Result<(u32, u32), Error> {
     let metadata = path.metadata().map_err(|error| unreadable(path, error))?;
     let kind = metadata.file_type();
     if kind.is_block_device() {

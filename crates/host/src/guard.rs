@@ -65,6 +65,16 @@ pub fn used_by(disk: &Disk) -> Result<Vec<String>, Refusal> {
     used_by_on(&Machine::here(), disk).map_err(|why| Refusal { device: disk.named.clone(), why })
 }
 
+/// Who keeps a disk from being given to one alone, as far as that can be seen.
+pub(crate) fn holder(disk: &Disk) -> Option<String> {
+    let machine = Machine::here();
+    let uses = uses::read(&machine).unwrap_or_default();
+    // What is unmounted at this moment is in no list, but btrfs tells of it until it is written.
+    let mounted = uses.iter().find(|found| found.number == disk.number && !found.is_btrfs);
+    let made = || Some(Tree::read(&machine).ok()?.is_last(&disk.name).err()?.to_string());
+    mounted.map(|found| format!("it is {}", uses::words(&found.how))).or_else(made)
+}
+
 fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
     let tree = Tree::read(machine)?;
     let all = uses::read(machine)?;

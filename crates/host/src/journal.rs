@@ -1,22 +1,28 @@
 //! What a run changed, on disk before it is changed: whoever comes after a run that was killed can undo it.
 //!
 //! A file of one JSON object a line: the boot, then changes, then which of them are undone. It is removed when all are. Two processes
-//! write to it, the run and the first process of its trial, and both hold its lock shared as long as they live.
+//! write to it, the run and the first process of its trial. Both hold its lock shared as long as they live, and what the first process
+//! starts holds it too: who has the lock alone knows that nothing of the trial runs any more.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
+use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, Undone};
+use crate::change::{Change, News};
 
-/// A first process that is killed ends within so long, unless a disk keeps it.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// A first process that is killed, and what it started, end within so long, unless a disk keeps them for good.
+const PATIENCE: Duration = Duration::from_secs(20 * 60);
+/// A shorter wait is not worth a line.
+const UNSAID: Duration = Duration::from_secs(2);
+/// What another run's first process takes to end, once that is gone.
+const MOMENT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 /// A longer one was not written by disklab.
 const LONGEST: u64 = 16 << 20;
@@ -63,6 +69,8 @@ impl Error {
 #[derive(Debug)]
 pub struct Journal {
     file: File,
+    /// What has the lock, where that is another description of the file.
+    _lock: Option<File>,
     path: PathBuf,
 }
 
@@ -99,23 +107,35 @@ impl Journal {
         let (file, path) = loop {
             let path = names.next().unwrap_or_default();
             let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
-            match made {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => break (made.map_err(Error::io("create", &path))?, path),
+            let file = match made {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made.map_err(Error::io("create", &path))?,
+            };
+            // Another disklab may have taken it for one that was left empty, and removed it.
+            match flock(&file, FlockOperation::NonBlockingLockShared) {
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                locked => {
+                    locked.map_err(|error| Error::io("lock", &path)(error.into()))?;
+                    if is_at(&file, &path) {
+                        break (file, path);
+                    }
+                }
             }
         };
-        lock(&file, &path, FlockOperation::NonBlockingLockShared)?;
-        let mut journal = Self { file, path };
+        let mut journal = Self { file, _lock: None, path };
         journal.write(&Line::Begun { boot: boot(), run: run.to_owned() })?;
         File::open(folder).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", folder))?;
         Ok(journal)
     }
 
-    /// One that another process made and still holds.
+    /// One that another process made and still holds. What this process starts from now on holds it too, and can only read it.
     pub fn join(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().append(true).open(path).map_err(Error::io("open", path))?;
-        lock(&file, path, FlockOperation::NonBlockingLockShared)?;
-        Ok(Self { file, path: path.to_owned() })
+        let lock = File::open(path).map_err(Error::io("open", path))?;
+        flock(&lock, FlockOperation::NonBlockingLockShared)
+            .and_then(|()| fcntl_setfd(&lock, FdFlags::empty()))
+            .map_err(|error| Error::io("lock", path)(error.into()))?;
+        Ok(Self { file, _lock: Some(lock), path: path.to_owned() })
     }
 
     pub fn path(&self) -> &Path {
@@ -136,16 +156,24 @@ impl Journal {
     }
 
     /// Undoes all that is noted and not undone, the last first. `also` is told of each.
-    pub fn undo(self, also: &mut dyn FnMut(&Undone)) -> Result<bool> {
+    pub fn undo(self, also: &mut dyn FnMut(News)) -> Result<bool> {
         let path = self.path.clone();
         drop(self);
-        // The first process holds it too, until it has ended.
-        let begun = Instant::now();
+        // The first process and what it started hold it too, until they have ended.
+        let (begun, mut is_told) = (Instant::now(), false);
         loop {
-            match Left::take(&path)? {
-                Some(left) => return left.undo(also),
-                None if begun.elapsed() > PATIENCE => return Ok(false),
-                None => sleep(LOOK),
+            match Left::take(&path) {
+                // Another disklab was quicker, and undid it.
+                Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => return Ok(true),
+                taken => match taken? {
+                    Some(left) => return left.undo(also),
+                    None if begun.elapsed() > PATIENCE => return Ok(false),
+                    None => sleep(LOOK),
+                },
+            }
+            if !is_told && begun.elapsed() > UNSAID {
+                is_told = true;
+                also(News::Waits("programs of the trial that was ended are still at their last requests"));
             }
         }
     }
@@ -161,7 +189,12 @@ impl Left {
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == "journal"));
         paths.sort();
-        Ok(paths.iter().filter_map(|path| Self::take_once_free(path).transpose()).collect())
+        let taken = paths.iter().filter_map(|path| match Self::take_once_free(path) {
+            // Its run has ended meanwhile, or another disklab was quicker.
+            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => None,
+            taken => taken.transpose(),
+        });
+        Ok(taken.collect())
     }
 
     /// Of a run that was killed, the first process may live for a moment longer. `None`: its run goes on.
@@ -172,7 +205,7 @@ impl Left {
         loop {
             let taken = Self::take(path)?;
             let goes_on = Path::new("/proc").join(process).exists();
-            if taken.is_some() || goes_on || begun.elapsed() > PATIENCE {
+            if taken.is_some() || goes_on || begun.elapsed() > MOMENT {
                 return Ok(taken);
             }
             sleep(LOOK);
@@ -187,8 +220,15 @@ impl Left {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             locked => locked.map_err(|e| Error::io("lock", path)(e.into()))?,
         }
+        // Whoever had the lock before may have removed it, and a run made another of its name.
+        if !is_at(&file, path) {
+            return Err(Error::io("open", path)(io::ErrorKind::NotFound.into()));
+        }
         let mut text = String::new();
-        (&file).take(LONGEST).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        let read = (&file).take(LONGEST + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        if read as u64 > LONGEST {
+            return Err(Error::Unreadable { path: path.to_owned(), error: "it is far too long".to_owned() });
+        }
         let (mut begun, mut changes) = (None, Vec::new());
         let mut undone = Vec::new();
         // A last line without its end was cut off before the change it speaks of was made.
@@ -218,12 +258,12 @@ impl Left {
     }
 
     /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left, and the journal is gone.
-    pub fn undo(mut self, also: &mut dyn FnMut(&Undone)) -> Result<bool> {
+    pub fn undo(mut self, also: &mut dyn FnMut(News)) -> Result<bool> {
         let mut whole = true;
         for (number, change) in std::mem::take(&mut self.changes).into_iter().rev() {
-            let undone = change.undo(self.same_boot);
+            let undone = change.undo(self.same_boot, &mut |what| also(News::Waits(what)));
             if let Some(undone) = &undone {
-                also(undone);
+                also(News::Undone(undone));
             }
             if undone.is_some_and(|undone| undone.failed.is_some()) {
                 whole = false;
@@ -241,8 +281,10 @@ impl Left {
     }
 }
 
-fn lock(file: &File, path: &Path, how: FlockOperation) -> Result<()> {
-    flock(file, how).map_err(|error| Error::io("lock", path)(error.into()))
+/// Whether a file is still the one of this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
 }
 
 /// Of the machine since it was started.
@@ -255,7 +297,14 @@ mod tests {
     use super::*;
 
     fn value(path: &Path, was: &str) -> Change {
-        Change::Value { path: path.to_owned(), was: was.to_owned() }
+        Change::value(path, was)
+    }
+
+    fn what(it: News) -> Option<String> {
+        match it {
+            News::Undone(undone) => Some(undone.what.clone()),
+            News::Waits(_) => None,
+        }
     }
 
     #[test]
@@ -273,7 +322,7 @@ mod tests {
         let left = Left::all(&journals).unwrap().pop().unwrap().unwrap();
         assert_eq!(left.run, Path::new("records/a"));
         let mut said = Vec::new();
-        assert!(left.undo(&mut |it| said.push(it.what.clone())).unwrap());
+        assert!(left.undo(&mut |it| said.extend(what(it))).unwrap());
         assert_eq!(fs::read_to_string(&file).unwrap(), "none");
         assert_eq!(said.len(), 2);
         assert!(Left::all(&journals).unwrap().is_empty(), "it is gone");
@@ -289,7 +338,10 @@ mod tests {
         journal.note(&value(&one, "a")).unwrap();
         fs::write(&other, "x").unwrap();
         let mut failed = 0;
-        assert!(!journal.undo(&mut |it| failed += usize::from(it.failed.is_some())).unwrap());
+        let count = &mut |it: News| {
+            failed += usize::from(matches!(it, News::Undone(undone) if undone.failed.is_some()));
+        };
+        assert!(!journal.undo(count).unwrap());
         assert_eq!((failed, fs::read_to_string(&other).unwrap().as_str()), (1, "b"), "the other was undone");
         fs::remove_dir(&one).unwrap();
         fs::write(&other, "not again").unwrap();
@@ -312,11 +364,70 @@ mod tests {
     }
 
     #[test]
+    fn one_that_is_far_too_long_is_told_and_kept() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("1-0.journal");
+        File::create(&path).unwrap().set_len(LONGEST + 1).unwrap();
+        let why = Left::all(place.path()).unwrap().pop().unwrap().unwrap_err().to_string();
+        assert!(why.contains("far too long") && path.exists(), "{why}");
+    }
+
+    /// Who undoes must not begin while a program of the trial still writes.
+    #[test]
+    fn what_the_first_process_starts_holds_it_too() {
+        let place = tempfile::tempdir().unwrap();
+        let journal = Journal::create(place.path(), Path::new("r")).unwrap();
+        let path = journal.path().to_owned();
+        let joined = Journal::join(&path).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        drop((journal, joined));
+        assert!(Left::take(&path).unwrap().is_none(), "a child has it");
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(Left::take(&path).unwrap().is_some());
+    }
+
+    #[test]
+    fn one_that_another_has_undone_is_done() {
+        let place = tempfile::tempdir().unwrap();
+        let journal = Journal::create(place.path(), Path::new("r")).unwrap();
+        fs::remove_file(journal.path()).unwrap();
+        assert!(!is_at(&journal.file, journal.path()));
+        assert!(journal.undo(&mut |_| ()).unwrap());
+    }
+
+    /// One that looks for what was left takes what is made and not yet locked.
+    #[test]
+    fn none_is_lost_while_others_look() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, over) = (place.path(), std::sync::atomic::AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                    for left in Left::all(folder).unwrap() {
+                        left.unwrap().undo(&mut |_| ()).unwrap();
+                    }
+                }
+            });
+            let run = scope.spawn(|| {
+                for _ in 0..50 {
+                    let journal = Journal::create(folder, Path::new("r")).unwrap();
+                    assert!(is_at(&journal.file, journal.path()), "it is written to a file that is gone");
+                    assert!(journal.undo(&mut |_| ()).unwrap());
+                }
+            });
+            let ended = run.join();
+            over.store(true, std::sync::atomic::Ordering::Relaxed);
+            ended.unwrap();
+        });
+    }
+
+    #[test]
     fn after_another_boot_memory_is_as_it_was() {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("scheduler");
         fs::write(&file, "mq-deadline").unwrap();
-        assert_eq!(value(&file, "none").undo(false), None);
+        assert_eq!(value(&file, "none").undo(false, &mut |_| ()), None);
         assert_eq!(fs::read_to_string(&file).unwrap(), "mq-deadline");
     }
 }

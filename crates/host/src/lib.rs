@@ -4,6 +4,7 @@
 //! here, and so do the verbs that only look.
 
 pub mod allow;
+pub mod cgroups;
 pub mod change;
 pub mod disk;
 pub mod environment;
@@ -12,6 +13,8 @@ pub mod guard;
 pub mod journal;
 mod machine;
 mod marks;
+mod mountinfo;
+mod program;
 pub mod sysfs;
 pub mod watch;
 

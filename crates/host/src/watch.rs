@@ -108,8 +108,8 @@ struct Marks {
 
 impl Watch {
     /// Watches `disks`, in this order; what is seen goes to `folder`. With the name of an instance ([`instance_name`])
-    /// requests are traced by one of that name, which is in nobody's journal but the caller's: where that is not possible
-    /// [`Watch::untraced`] says why.
+    /// requests are traced by one of that name, which is in nobody's journal but the caller's: where that is not possible,
+    /// [`Account::trace`] says why in the end.
     pub fn start(folder: &Path, disks: &[Disk], instance: Option<&str>) -> Result<Self, Error> {
         let find =
             |disk: &Disk| Watched::find(disk).map_err(|error| Error::Disk { disk: disk.name.clone(), error });
@@ -142,16 +142,6 @@ impl Watch {
             untraced,
             marks: Mutex::new(Marks { file, phase: None }),
         })
-    }
-
-    /// The tracing instance that will be left if this process is killed ([`remove_instance`]).
-    pub fn instance(&self) -> Option<&str> {
-        self.instance.as_ref().map(Instance::name)
-    }
-
-    /// Why requests are not traced, if that was asked for.
-    pub fn untraced(&self) -> Option<&str> {
-        self.untraced.as_deref()
     }
 
     /// Reads and writes that the disks have finished, since each is there.

@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 pub struct Places {
     /// In the order of the trial's devices: `vda`, `vdb`, ... in a guest, `sdb`, `sdc` or such on a real machine.
     pub disks: Vec<String>,
+    /// The whole disks that these are or are parts of, which have the queues.
+    pub wholes: Vec<String>,
     /// What md makes of them.
     pub md: String,
     /// What is made on them is marked with this. `None`: with what the programs that make it draw.
@@ -16,7 +18,8 @@ pub struct Places {
 impl Places {
     /// Those of a guest with so many disks.
     pub fn in_a_guest(disks: usize) -> Self {
-        Self { disks: (0..disks).map(disk_name).collect(), md: "md0".to_owned(), uuid: None }
+        let disks: Vec<String> = (0..disks).map(disk_name).collect();
+        Self { wholes: disks.clone(), disks, md: "md0".to_owned(), uuid: None }
     }
 
     /// Another one, which its replica is marked with.

@@ -5,7 +5,7 @@ use super::{Figure, median};
 use anyhow::{Context, ensure};
 use disklab_exec::host::account;
 use disklab_host::disk::Disk;
-use disklab_host::watch::{Watch, instance_name};
+use disklab_host::watch::{Trace, Watch, instance_name};
 use disklab_trace::find;
 use disklab_units::Bytes;
 use serde_json::Value;
@@ -89,14 +89,14 @@ fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64
         _ => Some(Watch::start(folder.path(), &[attached.disk()?], instance)?),
     };
     if let Some(watch) = &watch {
-        ensure!(watch.untraced().is_none(), "no trace: {:?}", watch.untraced());
         watch.mark("begin measure 0").map_err(anyhow::Error::msg)?;
     }
     let depth = format!("--iodepth={depth}");
     let report = fio(&attached.0, &["--rw=randread", "--bs=4k", &depth, "--runtime=500ms", "--time_based"])?;
     if let Some(watch) = watch {
         watch.mark("end").map_err(anyhow::Error::msg)?;
-        watch.end()?;
+        let trace = watch.end()?.trace;
+        ensure!(!matches!(trace, Trace::Failed(_)), "no trace: {trace:?}");
     }
     report["jobs"][0]["read"]["iops"].as_f64().context("fio reported no IOPS")
 }

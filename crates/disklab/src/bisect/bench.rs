@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use disklab_exec::Executor;
-use disklab_exec::run::{Event, Run};
+use disklab_exec::run::Event;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
 use disklab_spec::Trial;
 use disklab_store::{Record, Retry};
@@ -64,7 +64,8 @@ impl Bench<'_> {
         let name = question.trials.first().map(|trial| trial.kernel.clone()).unwrap_or_default();
         let kernels = BTreeMap::from([(name, kernel.clone())]);
         let run = ready::with(kernels, Cache::open()?, &question.trials, self.jobs, self.stop)?;
-        let manifest = manifest::describe(self.home, &question, &By::Guests(&run))?;
+        let by = By::Guests(run);
+        let manifest = manifest::describe(self.home, &question, &by)?;
         let folder = self.folder.join(Revision::short(&revision.commit));
         let writer = if folder.exists() {
             Record::resume(&folder, &manifest, Retry::Nothing)?.0
@@ -73,7 +74,7 @@ impl Bench<'_> {
         };
         let wanted = |trial: &&Trial| trial.seed_index <= upto;
         let trials: Vec<Trial> = question.trials.iter().filter(wanted).cloned().collect();
-        self.carry_out(&run, &trials, &writer)?;
+        self.carry_out(by.as_executor(), &trials, &writer)?;
         drop(writer);
         Ok(Record::open(&folder)?)
     }
@@ -86,8 +87,13 @@ impl Bench<'_> {
         }
     }
 
-    fn carry_out(&self, run: &Run, trials: &[Trial], writer: &disklab_store::Writer) -> Result<(), Failure> {
-        let progress = Progress::new(self.screen, trials, &writer.remaining(), run.jobs, None);
+    fn carry_out(
+        &self,
+        run: &dyn Executor,
+        trials: &[Trial],
+        writer: &disklab_store::Writer,
+    ) -> Result<(), Failure> {
+        let progress = Progress::new(self.screen, trials, &writer.remaining(), run.jobs(), None);
         let events = &|event: Event| progress.event(&event);
         let done = run.carry_out(trials, writer, events);
         progress.end();

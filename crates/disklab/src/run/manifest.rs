@@ -3,15 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use disklab_collect::digest::sha256_hex;
 use disklab_exec::host::{Host, Place};
 use disklab_exec::run::Run;
-use disklab_exec::{facts, key};
+use disklab_exec::{Executor, facts, key};
 use disklab_report::panels::repeat::COMMIT;
 use disklab_spec::Trial;
 use disklab_store::Manifest;
 use disklab_store::manifest::{Fact, Kernel, NOT_THERE, Suite};
+use disklab_units::Nanos;
 
 use crate::exit::Failure;
 use crate::home::Home;
@@ -19,9 +21,27 @@ use crate::question::Question;
 use crate::run::on_host;
 
 /// What carries the trials out.
-pub enum By<'a> {
-    Guests(&'a Run),
-    Host(&'a Host),
+pub enum By {
+    Guests(Run),
+    Host(Host),
+}
+
+impl By {
+    pub fn as_executor(&self) -> &dyn Executor {
+        match self {
+            Self::Guests(run) => run,
+            Self::Host(host) => host,
+        }
+    }
+
+    /// No trial begins when so much time has passed.
+    pub fn end_by(&mut self, budget: Option<Nanos>) {
+        let deadline = budget.map(|budget| Instant::now() + Duration::from_nanos(budget.0));
+        match self {
+            Self::Guests(run) => run.deadline = deadline,
+            Self::Host(host) => host.deadline = deadline,
+        }
+    }
 }
 
 pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, Failure> {

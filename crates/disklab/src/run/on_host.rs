@@ -192,6 +192,7 @@ impl Machine {
         Ok(Host {
             program,
             place,
+            name: disklab_exec::host::name()?,
             state,
             trace,
             rest: self.rest.unwrap_or(REST),

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use disklab_exec::estimate;
 use disklab_exec::run::Event;
-use disklab_host::change::Undone;
+use disklab_host::change::{News, Undone};
 use disklab_spec::Trial;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::Nanos;
@@ -185,10 +185,11 @@ impl<'a> Progress<'a> {
                     running.at(*now);
                 }
             }
-            Event::Undone { undone: Undone { failed: Some(why), what } } => {
+            Event::Undoing { news: News::Undone(Undone { failed: Some(why), what }) } => {
                 self.message(&format!("not true yet: {what}: {why}"));
             }
-            Event::Undone { .. } => {}
+            Event::Undoing { news: News::Waits(what) } => self.message(&format!("waiting: {what}")),
+            Event::Undoing { .. } => {}
             Event::Ended { outcome } => {
                 state.end(outcome);
                 if matches!(outcome.status, Status::Failed | Status::Skipped) {

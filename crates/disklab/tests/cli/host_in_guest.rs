@@ -113,8 +113,6 @@ fn only(record: &Path) -> Outcome {
 /// `disklab run --on host` as what a guest with the trial's disks measures.
 fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
     let program = env!("CARGO_BIN_EXE_disklab");
-    let found = Installation::find().expect("the disk library beside the tests");
-    let installation = Installation { init: program.into(), ..found };
     fs::write(folder.join("mine.toml"), suite).expect("a file");
     let disk = |(number, device): (usize, &disklab_spec::Device)| MachineDisk {
         device: device.name.clone(),
@@ -124,15 +122,7 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         image: format!("{number}.img"),
     };
     let disks: Vec<MachineDisk> = trial.devices.iter().enumerate().map(disk).collect();
-    let allowed = |name: &String, disk: &MachineDisk| {
-        format!("[[device]]\npath = \"/dev/{name}\"\nserial = \"none\"\nsize = \"{}\"\n", disk.bytes.0)
-    };
-    let allow: String =
-        trial.places.disks.iter().zip(&disks).map(|(name, disk)| allowed(name, disk)).collect();
-    fs::write(folder.join("devices.toml"), allow).expect("a file");
-    for path in [folder.to_owned(), folder.join("devices.toml")] {
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("chmod");
-    }
+    allow(folder, &disks);
     let names: Vec<String> = trial.places.disks.iter().map(|name| format!("/dev/{name}")).collect();
     let home = format!("DISKLAB_HOME={HOME}");
     let command = [
@@ -156,7 +146,28 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         "0 s",
         "--no-pairs",
     ];
-    let what = Measured::Program { command: command.map(str::to_owned).to_vec(), gate: None };
+    carry_out(folder, disks, &command.map(str::to_owned));
+}
+
+/// Lists all disks of a guest as those that may be written.
+pub fn allow(folder: &Path, disks: &[MachineDisk]) {
+    let allowed = |(number, disk): (usize, &MachineDisk)| {
+        let name = disklab_spec::places::disk_name(number);
+        format!("[[device]]\npath = \"/dev/{name}\"\nserial = \"none\"\nsize = \"{}\"\n", disk.bytes.0)
+    };
+    let allow: String = disks.iter().enumerate().map(allowed).collect();
+    fs::write(folder.join("devices.toml"), allow).expect("a file");
+    for path in [folder.to_owned(), folder.join("devices.toml")] {
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).expect("chmod");
+    }
+}
+
+/// Runs a command in a guest that has these disks; it has to end well.
+pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
+    let program = env!("CARGO_BIN_EXE_disklab");
+    let found = Installation::find().expect("the disk library beside the tests");
+    let installation = Installation { init: program.into(), ..found };
+    let what = Measured::Program { command: command.to_vec(), gate: None };
     let phase = "measure".to_owned();
     let measure = Measure {
         what,

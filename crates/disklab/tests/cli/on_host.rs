@@ -24,11 +24,11 @@ array = ["constant-raid1"]
 workload = ["smoke-randread"]
 "#;
 
-fn suite(here: &Path) {
+pub fn suite(here: &Path) {
     fs::write(here.join("mine.toml"), SUITE).expect("a file");
 }
 
-fn on_host(here: &Path, arguments: &[&str]) -> Command {
+pub fn on_host(here: &Path, arguments: &[&str]) -> Command {
     let mut command = disklab(here);
     command.env("DISKLAB_STATE", here.join("state")).args([
         "run",
@@ -45,7 +45,7 @@ fn on_host(here: &Path, arguments: &[&str]) -> Command {
     command
 }
 
-fn run(here: &Path, arguments: &[&str]) -> Done {
+pub fn run(here: &Path, arguments: &[&str]) -> Done {
     done(on_host(here, arguments).output().expect("it starts"))
 }
 
@@ -58,12 +58,12 @@ pub fn outcomes(record: &Path) -> Vec<Outcome> {
     Record::open(record).expect("a record").outcomes().into_iter().filter_map(|(_, it)| it.cloned()).collect()
 }
 
-fn journals(here: &Path) -> usize {
+pub fn journals(here: &Path) -> usize {
     fs::read_dir(here.join("state")).map_or(0, Iterator::count)
 }
 
 /// Nothing of it is left: values, signatures, mounts, journals.
-fn is_as_before(here: &Path, loops: &[Loop], schedulers: &[String]) {
+pub fn is_as_before(here: &Path, loops: &[Loop], schedulers: &[String]) {
     assert_eq!(loops.iter().map(|it| it.queue("scheduler")).collect::<Vec<_>>(), schedulers);
     assert!(loops.iter().all(Loop::is_blank), "something is left on the disks");
     let mounts = fs::read_to_string("/proc/self/mounts").expect("/proc");
@@ -71,7 +71,7 @@ fn is_as_before(here: &Path, loops: &[Loop], schedulers: &[String]) {
     assert_eq!(journals(here), 0, "a journal is left");
 }
 
-fn schedulers(loops: &[Loop]) -> Vec<String> {
+pub fn schedulers(loops: &[Loop]) -> Vec<String> {
     loops.iter().map(|it| it.queue("scheduler")).collect()
 }
 
@@ -134,7 +134,16 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     suite(here.path());
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked = ["--devices", &names, "--allow", &allow, "--set", "background=scrub"];
+    let asked = [
+        "--devices",
+        &names,
+        "--allow",
+        &allow,
+        "--set",
+        "background=scrub",
+        "--set",
+        "scheduler=bfq:low_latency=0",
+    ];
     let dry = run(here.path(), &[&asked[..], &["--dry-run"]].concat());
     assert_eq!(dry.status, Some(0), "{}", dry.err);
     is_as_before(here.path(), &loops, &before);
@@ -142,21 +151,54 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
-    // What was said to be run was run, in that order: each command of the raw steps is a line of it.
+    // What was said to be run was run, in that order: each step of the trial is a line of it.
     let raw =
         fs::read_dir(here.path().join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
     let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
-    let mut lines = dry.out.lines();
+    let (mut lines, mut behind) = (dry.out.lines(), Vec::new());
+    let mut next = |said: &str| {
+        assert!(lines.any(|line| line == said), "`{said}` is not in this order in\n{}", dry.out);
+    };
+    // Of preparing nothing is kept where it went well.
+    let uuid = "00000000-0000-4000-8000-000000000000";
+    next("# before each trial nothing of ours runs for 0 ns, and the disks are looked at");
+    next(&format!("mkfs.btrfs -q -f -d raid1 -m raid1 -U {uuid} {}", names.replace(',', " ")));
+    next("umount /mnt/pool");
     for step in steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")) {
-        let said = match (step["step"].as_str(), &step["command"]) {
-            (Some("set"), _) => step["path"].as_str().expect("a path").to_owned(),
-            (Some("measure"), serde_json::Value::Array(command)) => {
-                command[0].as_str().expect("a word").to_owned()
+        let word = |key: &str| step[key].as_str().unwrap_or_default();
+        match (word("step"), &step["command"]) {
+            ("set", _) => next(&format!("echo {} > {}", word("value"), word("path"))),
+            ("mounted", _) => {
+                let devices = names.replace(',', ",device=");
+                next(&format!("mount -t btrfs -o device={devices} {}", loops[0].path.display()) as &str);
             }
-            _ => continue,
-        };
-        assert!(lines.any(|line| line.contains(&said)), "{said} is not in the order of\n{}", dry.out);
+            ("caches", _) => next("echo 3 > /proc/sys/vm/drop_caches"),
+            // It ends, and is told of, behind what it is beside.
+            ("background", serde_json::Value::Array(command)) => behind.push(command.clone()),
+            (_, serde_json::Value::Array(command)) => next(&line_of(command)),
+            _ => {}
+        }
     }
+    assert!(!behind.is_empty() && behind.iter().all(|it| dry.out.contains(&format!("{} &", line_of(it)))));
+    // And how it is undone, with what each file says now.
+    for (it, was) in loops.iter().zip(&before).rev() {
+        let active = was.split_once('[').and_then(|(_, rest)| rest.split_once(']')).expect("one is active").0;
+        next(&format!("echo {active} > /sys/block/{}/queue/scheduler", it.name()));
+        next(&format!("echo {} > /sys/block/{}/queue/nr_requests", it.queue("nr_requests"), it.name()));
+    }
+    for it in loops.iter().rev() {
+        next(&format!("wipefs --all --quiet {}  # if it still holds what was made there", it.path.display()));
+    }
+}
+
+/// A command as the dry run writes it.
+fn line_of(command: &[serde_json::Value]) -> String {
+    let quoted = |word: &serde_json::Value| {
+        let word = word.as_str().expect("a word");
+        let plain = word.chars().all(|it| it.is_ascii_alphanumeric() || "-_=/.,:+@%".contains(it));
+        if plain { word.to_owned() } else { format!("'{word}'") }
+    };
+    command.iter().map(quoted).collect::<Vec<_>>().join(" ")
 }
 
 /// Waits until the run's journals have so many lines, or it has ended.
@@ -185,7 +227,7 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean() {
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let asked = ["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq"];
-    let mut killed = 0;
+    let (mut killed, mut marked, mut set) = (0, 0, 0);
     for lines in 1.. {
         let record = format!("killed-{lines}");
         let mut command = on_host(here.path(), &[&asked[..], &["--out", &record]].concat());
@@ -197,6 +239,9 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean() {
             break;
         }
         killed += 1;
+        // What was noted was about to be made: it is given a moment now and then.
+        marked += usize::from(loops.iter().any(|it| !it.is_blank()));
+        set += usize::from(schedulers(&loops) != before);
         let clean = done(
             disklab(here.path())
                 .env("DISKLAB_STATE", here.path().join("state"))
@@ -209,6 +254,10 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean() {
     }
     // Its beginning, two disks, md; another beginning, tracing, and for each disk what is put back of its scheduler.
     assert!(killed >= 8, "it was killed {killed} times only");
+    assert!(
+        marked > 0 && set > 0,
+        "of {killed} kills {marked} left something on the disks, and {set} a scheduler"
+    );
 }
 
 #[test]
@@ -285,6 +334,13 @@ fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
     let mut contents: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
     contents.sort();
     let at = pool.display().to_string();
+    let dry = run(here.path(), &["--at", &at, "--dry-run"]).out;
+    let mut lines = dry.lines();
+    for wanted in
+        ["mkdir /", "mount --bind /", "# write 64 MiB to /mnt/pool/test", "mount --bind /", "fio ", "rm -r /"]
+    {
+        assert!(lines.any(|line| line.starts_with(wanted)), "no `{wanted}` in this order in\n{dry}");
+    }
     let done = run(here.path(), &["--at", &at, "--out", "a"]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let sample = outcomes(&here.path().join("a"))[0].sample.clone().expect("fio's numbers");

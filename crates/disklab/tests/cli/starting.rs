@@ -42,8 +42,8 @@ fn place() -> Option<tempfile::TempDir> {
     Some(here)
 }
 
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir(to).expect("a folder");
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("its name");
         let to = to.join(entry.file_name());

@@ -17,7 +17,7 @@ mod traced;
 mod trial;
 
 pub use plan::obstacle;
-pub use prepared::room_at;
+pub use prepared::{name, room_at};
 pub use script::script;
 
 use crate::error::{Error, Result};
@@ -41,6 +41,8 @@ pub struct Host {
     /// `disklab` itself, which is the first process too.
     pub program: PathBuf,
     pub place: Place,
+    /// Nobody else's: what is made in the kernel for its trials has it ([`name`]).
+    pub name: String,
     /// Where it is noted what is changed.
     pub state: PathBuf,
     /// Whether every request of the disks is noted.
@@ -125,7 +127,7 @@ impl Executor for Host {
             }
         }
         // Also after an error: the disks are given back as they were taken.
-        let undone = prepared.undo(&mut |undone| events(Event::Undone { undone }));
+        let undone = prepared.undo(&mut |news| events(Event::Undoing { news }));
         result.and(undone).map(|()| summary)
     }
 

@@ -4,6 +4,7 @@ use super::Place;
 use crate::describe;
 use disklab_collect::device_errors;
 use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
+use disklab_host::cgroups;
 use disklab_spec::phases::Phases;
 use disklab_spec::suite::Axis;
 use disklab_spec::{Filesystem, SchedulerChoice, Trial};
@@ -29,6 +30,18 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
             "its commands name devices of a guest (/dev/..., /sys/...), which are others here".to_owned(),
         );
     }
+    let asked =
+        [trial.workload.priority, trial.background.as_ref().map(|it| it.priority).unwrap_or_default()];
+    if asked.iter().any(|it| it.weight.is_some()) && !cgroups::are_whole() {
+        return Some(cgroups::NOT_WHOLE.to_owned());
+    }
+    if reads_what_nobody_wrote(trial) && place.disks().iter().any(|disk| !disk.rotational) {
+        return Some(
+            "it reads a device itself, of which nothing was written: flash answers that from its map, faster than any read; take an \
+             array with a filesystem"
+                .to_owned(),
+        );
+    }
     match place {
         Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
             "{} has {} disks, and {} were named",
@@ -50,6 +63,14 @@ fn names_a_guests_devices(trial: &Trial) -> bool {
     let names = |word: &str| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| word.contains(place));
     commands.into_iter().any(|word| names(word))
         || phases.is_some_and(|phases| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| phases.uses(place)))
+}
+
+/// Whether a load reads a device past any filesystem: mkfs gives back all blocks that it does not write.
+fn reads_what_nobody_wrote(trial: &Trial) -> bool {
+    let bare = trial.array.join.filesystem().is_none();
+    let beside = trial.background.as_ref().and_then(|it| it.workload.as_ref());
+    let mut loads = [&trial.workload].into_iter().chain(beside);
+    loads.any(|load| load.is_fio() && (bare || load.raw) && load.jobs.iter().any(|job| job.rw.reads()))
 }
 
 /// What is asked of a filesystem that is there.
@@ -139,7 +160,7 @@ pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
 
 /// What prepares the trial's disks; none where there is nothing to prepare.
 pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
-    let at_file = host.at.as_ref().is_some_and(|path| !path.is_dir());
+    let at_file = host.at.as_ref().is_some_and(|path| path.is_file());
     (!at_file).then(|| describe::preparing_plan(trial)).flatten().map(|plan| on_host(trial, plan, host))
 }
 

@@ -1,6 +1,6 @@
 //! What trials begin on: a filesystem with its test files, made when it is needed and used for as long as it is what it was.
 
-use super::{Host, Place, first, order, plan};
+use super::{Host, Permission, Place, first, order, plan};
 use crate::error::{Error, Result};
 use crate::executor::Events;
 use crate::guest::End;
@@ -9,7 +9,9 @@ use crate::run::Event;
 use crate::{estimate, evidence, stack};
 use disklab_guest::names;
 use disklab_guest::plan as guest;
-use disklab_host::change::{Change, Undone, is_pool};
+use disklab_host::change::{Change, News};
+use disklab_host::sysfs::Block;
+use disklab_host::watch::instance_name;
 use disklab_host::{Disk, Journal, guard};
 use disklab_spec::{Places, Trial};
 use disklab_units::{Bytes, Nanos};
@@ -28,6 +30,8 @@ pub struct Prepared<'a> {
     /// For raw output of preparing: beside that of the trials.
     record: PathBuf,
     now: Option<Now>,
+    /// Nothing was made on the disks yet.
+    is_first: bool,
 }
 
 /// What is on the disks.
@@ -42,7 +46,7 @@ struct Now {
 
 impl<'a> Prepared<'a> {
     pub fn new(host: &'a Host, record: &Path) -> Self {
-        Self { host, record: record.to_owned(), now: None }
+        Self { host, record: record.to_owned(), now: None, is_first: true }
     }
 
     /// Where the user's filesystem is that trials run in, if they do.
@@ -55,7 +59,7 @@ impl<'a> Prepared<'a> {
         let key = order::key(trial);
         let is_there = self.now.as_ref().is_some_and(|now| now.key == key && !now.used);
         if !is_there {
-            self.undo(&mut |undone| events(Event::Undone { undone }))?;
+            self.undo(&mut |news| events(Event::Undoing { news }))?;
             events(Event::Preparing { array: &trial.array.name });
             self.make(trial, key)?;
             events(Event::Prepared { array: &trial.array.name, fresh: true });
@@ -82,58 +86,49 @@ impl<'a> Prepared<'a> {
 
     fn make(&mut self, trial: &Trial, key: String) -> Result<()> {
         let host = self.host;
-        let mut journal = Journal::create(&host.state, &self.record)?;
-        let (uuid, at) = match &host.place {
-            Place::Disks { disks, permission } => {
-                for disk in disks {
-                    guard::may_write(disk, &permission.allow, &permission.overwrite)?;
-                    // The kernel has the last word.
-                    drop(guard::hold(disk)?);
-                }
-                let uuid = fresh_uuid()?;
-                self.note_pools(trial, disks, &mut journal)?;
-                for disk in disks {
-                    journal.note(&Change::Made { disk: disk.clone(), uuid: uuid.clone() })?;
-                }
-                let other = Places { uuid: Some(uuid.clone()), ..trial.places.clone() }.uuid_of_replica();
-                for disk in &disks[trial.array.replica_disks()] {
-                    let uuid = other.clone().unwrap_or_default();
-                    journal.note(&Change::Made { disk: disk.clone(), uuid })?;
-                }
-                journal.note(&Change::Md { uuid: uuid.clone() })?;
-                (Some(uuid), None)
+        let overwrite = self.may_be_lost();
+        if let Place::Disks { disks, permission } = &host.place {
+            for disk in disks {
+                guard::may_write(disk, &permission.allow, &overwrite)?;
             }
-            Place::At { path, uuid, .. } if path.is_dir() => {
-                leave_room(path, trial)?;
-                let folder = path.join(format!("{FOLDER}{}", fresh_uuid()?));
-                journal.note(&Change::Folder { path: folder.clone() })?;
-                fs::create_dir(&folder).map_err(Error::io("create", &folder))?;
-                (uuid.clone(), Some(folder))
-            }
-            Place::At { path, uuid, .. } => (uuid.clone(), Some(path.clone())),
+        }
+        if let Place::At { path, .. } = &host.place
+            && path.is_dir()
+        {
+            leave_room(path, trial)?;
+        }
+        let fresh = fresh_uuid()?;
+        let uuid = match &host.place {
+            Place::Disks { .. } => Some(fresh.clone()),
+            Place::At { uuid, .. } => uuid.clone(),
         };
+        let at = at(&host.place, &fresh);
+        let placed = places(trial, &host.place, uuid.clone());
+        let journal = Journal::create(&host.state, &self.record)?;
         let journal_path = journal.path().to_owned();
         // From here on it is undone whatever happens; until it is whole, no trial begins on it.
-        self.now = Some(Now { key, journal, uuid, used: true, at: at.clone() });
-        let placed = self.placed(trial);
-        let own = host.of_plan(&journal_path, placed.places.uuid.clone(), at);
+        let now = self.now.insert(Now { key, journal, uuid, used: true, at: at.clone() });
+        for change in changes(&placed, &host.place, at.as_deref()) {
+            now.journal.note(&change)?;
+            if let Change::Folder { path, .. } = &change {
+                fs::create_dir(path).map_err(Error::io("create", path))?;
+            }
+        }
+        let own = host.of_plan(&journal_path, Some(overwrite), at);
         if let Some(plan) = plan::preparing(&placed, own) {
             self.carry_out(&placed, &plan)?;
         }
+        self.is_first = false;
         self.now.iter_mut().for_each(|now| now.used = false);
         Ok(())
     }
 
-    /// Pools of ZFS are told by their names, which nobody else's may have.
-    fn note_pools(&self, trial: &Trial, disks: &[Disk], journal: &mut Journal) -> Result<()> {
-        let own = places(trial, &self.host.place, Some(String::new()));
-        for name in stack::pools(&own, true).iter().filter_map(|pool| pool.stop.last()) {
-            if is_pool(name) {
-                return Err(Error::PoolInTheWay { name: name.clone() });
-            }
-            journal.note(&Change::Pool { name: name.clone(), disks: disks.to_vec() })?;
+    /// Disks that may hold something. Once they held what we made, there is nothing else to lose.
+    fn may_be_lost(&self) -> Vec<PathBuf> {
+        match &self.host.place {
+            Place::Disks { disks, permission } if self.is_first => named_again(disks, permission),
+            _ => Vec::new(),
         }
-        Ok(())
     }
 
     fn carry_out(&self, trial: &Trial, plan: &guest::Plan) -> Result<()> {
@@ -166,7 +161,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Takes it away.
-    pub fn undo(&mut self, also: &mut dyn FnMut(&Undone)) -> Result<()> {
+    pub fn undo(&mut self, also: &mut dyn FnMut(News)) -> Result<()> {
         let Some(now) = self.now.take() else { return Ok(()) };
         let path = now.journal.path().to_owned();
         if now.journal.undo(also)? { Ok(()) } else { Err(Error::NotUndone { journal: path }) }
@@ -204,14 +199,66 @@ pub fn only_reads(trial: &Trial) -> bool {
 
 /// The trial, where this machine has its disks.
 pub fn places(trial: &Trial, place: &Place, uuid: Option<String>) -> Trial {
-    let disks = place.disks().iter().map(|disk| disk.name.clone()).collect();
-    Trial { places: Places { disks, md: free_md(), uuid }, ..trial.clone() }
+    let disks = place.disks();
+    let whole = |disk: &Disk| {
+        let block = Block::of(disk.number)?;
+        Some(block.disk.file_name()?.to_string_lossy().into_owned())
+    };
+    let wholes = disks.iter().map(|disk| whole(disk).unwrap_or_else(|| disk.name.clone())).collect();
+    let disks = disks.iter().map(|disk| disk.name.clone()).collect();
+    Trial { places: Places { disks, wholes, md: free_md(), uuid }, ..trial.clone() }
+}
+
+/// Those of the disks that were named once more, as they were named first.
+pub fn named_again(disks: &[Disk], permission: &Permission) -> Vec<PathBuf> {
+    let is_again = |disk: &&Disk| {
+        let same = |path: &PathBuf| Disk::find(path).is_ok_and(|again| again.number == disk.number);
+        permission.overwrite.iter().any(same)
+    };
+    disks.iter().filter(is_again).map(|disk| disk.named.clone()).collect()
+}
+
+/// Where trials are in a filesystem of the user's: a folder of ours, or one file.
+pub fn at(place: &Place, uuid: &str) -> Option<PathBuf> {
+    let Place::At { path, .. } = place else { return None };
+    Some(if path.is_dir() { path.join(format!("{FOLDER}{uuid}")) } else { path.clone() })
+}
+
+/// What making it changes, in the order in which it is noted.
+pub fn changes(placed: &Trial, place: &Place, at: Option<&Path>) -> Vec<Change> {
+    let disks = match place {
+        Place::Disks { disks, .. } => disks,
+        Place::At { path, .. } => {
+            return at.filter(|at| *at != path).map(Change::folder).into_iter().collect();
+        }
+    };
+    let made = |disks: &[Disk], uuid: Option<String>| -> Vec<Change> {
+        let uuid = uuid.unwrap_or_default();
+        disks.iter().map(|disk| Change::Made { disk: disk.clone(), uuid: uuid.clone() }).collect()
+    };
+    let mut changes = made(disks, placed.places.uuid.clone());
+    changes.extend(made(&disks[placed.array.replica_disks()], placed.places.uuid_of_replica()));
+    let pools = stack::pools(placed, true);
+    let nodes = pools.first().and_then(|pool| pool.nodes.as_deref());
+    // In memory: another boot has none.
+    changes.extend(nodes.map(|nodes| Change::Folder { path: nodes.to_owned(), on: None }));
+    let names = pools.iter().filter_map(|pool| pool.stop.last());
+    changes.extend(names.map(|name| Change::Pool { name: name.clone(), disks: disks.clone() }));
+    let uuid = placed.places.uuid.clone().filter(|_| placed.array.join.raid().is_some());
+    changes.extend(uuid.map(|uuid| Change::Md { uuid }));
+    changes
 }
 
 /// The name of a device that md does not have.
 fn free_md() -> String {
     let is_free = |name: &String| !Path::new("/sys/block").join(name).exists();
     (100..1000).map(|number| format!("md{number}")).find(is_free).unwrap_or_default()
+}
+
+/// For a run on this machine: no other has it, nor had one that was killed.
+pub fn name() -> Result<String> {
+    let uuid = fresh_uuid()?;
+    Ok(format!("{}-{}", instance_name(std::process::id()), uuid.split('-').next().unwrap_or_default()))
 }
 
 fn fresh_uuid() -> Result<String> {

@@ -12,7 +12,6 @@ use disklab_guest::names;
 use disklab_guest::plan as guest;
 use disklab_host::Journal;
 use disklab_host::environment::{self, Environment};
-use disklab_host::watch::instance_name;
 use disklab_spec::Trial;
 use disklab_store::{Outcome, Status};
 use disklab_units::Nanos;
@@ -49,7 +48,7 @@ impl Host {
         let rested = rested.map_err(Error::io("look at the disks of", folder))?;
         let journal = Journal::create(&self.state, record)?;
         let noted = journal.path().to_owned();
-        let own = self.of_plan(journal.path(), trial.places.uuid.clone(), at.map(Path::to_owned));
+        let own = self.of_plan(journal.path(), None, at.map(Path::to_owned));
         let plan = plan::measuring(trial, own, self.warm_up);
         let warm_up = plan.measure.as_ref().and_then(|it| it.warm_up.as_ref()).map_or(0, |it| it.limit_ns);
         let limit = limit(trial, &self.patience) + Nanos(warm_up);
@@ -61,7 +60,7 @@ impl Host {
         // With the trial's settings, which the undo takes away.
         let after = Environment::look(disks);
         // Before anything else can go wrong.
-        let undone = journal.undo(&mut |undone| events(Event::Undone { undone }))?;
+        let undone = journal.undo(&mut |news| events(Event::Undoing { news }))?;
         if !undone {
             // The next trial would begin on what this one left.
             return Err(Error::NotUndone { journal: noted });
@@ -89,13 +88,21 @@ impl Host {
     }
 
     /// What its plans have besides.
-    pub(super) fn of_plan(&self, journal: &Path, uuid: Option<String>, at: Option<PathBuf>) -> guest::Host {
+    /// `overwrite` where something is made.
+    pub(super) fn of_plan(
+        &self,
+        journal: &Path,
+        overwrite: Option<Vec<PathBuf>>,
+        at: Option<PathBuf>,
+    ) -> guest::Host {
         guest::Host {
             disks: self.place.disks().to_vec(),
-            // Only root may trace. A trial's first process is one of many of its number, which is that of its own namespace.
-            trace: (self.trace && geteuid().is_root()).then(|| instance_name(std::process::id())),
+            name: self.name.clone(),
+            // Only root may trace.
+            trace: self.trace && geteuid().is_root(),
             journal: journal.to_owned(),
-            uuid,
+            // What is below a filesystem of the user's is in use.
+            overwrite: overwrite.filter(|_| at.is_none()),
             at,
             contents: plan::contents(),
         }

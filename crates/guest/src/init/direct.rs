@@ -1,5 +1,6 @@
 //! Files past the page cache, and buffers that begin where that wants them.
 
+use disklab_des::Random;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -21,6 +22,11 @@ pub fn open(path: &Path) -> io::Result<File> {
 
 fn flag() -> i32 {
     OFlags::DIRECT.bits().cast_signed()
+}
+
+/// Fills whole words of 8 bytes with what is drawn.
+pub fn fill(bytes: &mut [u8], random: &mut Random) {
+    bytes.chunks_exact_mut(8).for_each(|it| it.copy_from_slice(&random.next_u64().to_le_bytes()));
 }
 
 /// Zeroes, or what has been read into it.

@@ -1,8 +1,10 @@
 //! Makes what a program's start needs, on the disks that are prepared.
 
-use super::Failure;
+use super::{Failure, direct};
 use crate::plan::{Entries, ROOT};
+use disklab_des::Random;
 use disklab_spec::startup::{Entry, EntryKind};
+use disklab_units::Seed;
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -11,15 +13,16 @@ use std::path::{Path, PathBuf};
 /// Where a running system has something mounted.
 pub const MOUNTED: [&str; 4] = ["dev", "proc", "sys", "tmp"];
 
-/// Makes them all; returns how many.
-pub fn make(entries: &Entries) -> Result<usize, Failure> {
+/// Makes them all; returns how many. What this machine's files do not give is zeroes, or drawn.
+pub fn make(entries: &Entries, contents: Option<Seed>) -> Result<usize, Failure> {
+    let mut random = contents.map(Random::new);
     let folders = MOUNTED.map(|name| Path::new(ROOT).join(name));
     for folder in &folders {
         fs::create_dir_all(folder).map_err(|e| format!("making {}: {e}", folder.display()))?;
     }
     for entry in &entries.all {
         let is_copied = entries.modified.is_some();
-        one(entry, is_copied).map_err(|e| match e.kind() {
+        one(entry, is_copied, random.as_mut()).map_err(|e| match e.kind() {
             io::ErrorKind::NotFound if is_copied => format!(
                 "putting {} on the disks: this machine does not have it; the workload without `:program` replays what was recorded, \
                  with files of these sizes",
@@ -37,7 +40,7 @@ pub fn make(entries: &Entries) -> Result<usize, Failure> {
     Ok(entries.all.len())
 }
 
-fn one(entry: &Entry, with_contents: bool) -> io::Result<()> {
+fn one(entry: &Entry, with_contents: bool, mut random: Option<&mut Random>) -> io::Result<()> {
     let path = place(&entry.path);
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
@@ -48,12 +51,15 @@ fn one(entry: &Entry, with_contents: bool) -> io::Result<()> {
         // One without any bytes was only seen in a listing.
         EntryKind::File(bytes) if with_contents && bytes.0 > 0 => fs::copy(&entry.path, &path).map(drop),
         EntryKind::File(bytes) => {
-            let zeroes = vec![0; 1 << 20];
+            let mut buffer = vec![0; 1 << 20];
             let mut file = File::create_new(&path)?;
             let mut left = bytes.0;
             while left > 0 {
-                let length = left.min(zeroes.len() as u64);
-                file.write_all(&zeroes[..length as usize])?;
+                let length = left.min(buffer.len() as u64);
+                if let Some(random) = random.as_deref_mut() {
+                    direct::fill(&mut buffer, random);
+                }
+                file.write_all(&buffer[..length as usize])?;
                 left -= length;
             }
             Ok(())

@@ -7,8 +7,8 @@ use super::Failure;
 use crate::plan::Host;
 use disklab_host::change::Change;
 use disklab_host::watch::Watch;
-use disklab_host::{Journal, journal};
-use std::fs;
+use disklab_host::{Disk, Journal, disk, journal};
+use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -22,17 +22,42 @@ struct OnHost {
     journal: Journal,
     /// While the plan is carried out.
     watch: Option<Watch>,
+    /// The run's own for what is made in the kernel.
+    name: String,
+    held: Held,
 }
 
-/// From now on this is a real machine. Its disks are watched until [`leave`].
-pub fn enter(host: &Host, journal: &Path, folder: &Path) -> Result<(), Failure> {
+/// Disks that the kernel gives to nobody else.
+pub type Held = Vec<(Disk, File)>;
+
+/// From now on this is a real machine. Its disks are watched until [`leave`], and held until [`let_go`].
+pub fn enter(host: &Host, journal: &Path, folder: &Path, held: Held) -> Result<(), Failure> {
     let mut journal = Journal::join(journal).map_err(|e| e.to_string())?;
-    if let Some(instance) = &host.trace {
-        note(&mut journal, &Change::Tracing { instance: instance.clone() })?;
+    let instance = host.trace.then_some(host.name.as_str());
+    if let Some(instance) = instance {
+        note(&mut journal, &Change::Tracing { instance: instance.to_owned() })?;
     }
-    let watch = Watch::start(folder, &host.disks, host.trace.as_deref()).map_err(|e| e.to_string())?;
-    let entered = HOST.set(Mutex::new(OnHost { journal, watch: Some(watch) }));
-    entered.map_err(|_| "the first process is on this machine twice".to_owned())
+    let watch = Watch::start(folder, &host.disks, instance).map_err(|e| e.to_string())?;
+    let on_host = OnHost { journal, watch: Some(watch), name: host.name.clone(), held };
+    HOST.set(Mutex::new(on_host)).map_err(|_| "the first process is on this machine twice".to_owned())
+}
+
+/// Lets programs have the disks that were held until now. That each is still the one at its path is sure while it is held: its number
+/// is nobody else's then.
+pub fn let_go() -> Result<(), Failure> {
+    let Some(mut host) = here() else { return Ok(()) };
+    for (disk, _file) in std::mem::take(&mut host.held) {
+        let path = Path::new("/dev").join(disk.name.replace('!', "/"));
+        if disk::number_of(&path).map_err(|e| e.to_string())? != disk.number {
+            return Err(format!("{}: it is no longer the disk that the run began with", path.display()));
+        }
+    }
+    Ok(())
+}
+
+/// What a thing of this run's own is called in the kernel; in a guest, where there is one run, by its own name alone.
+pub fn own(thing: &str) -> String {
+    here().map_or_else(|| format!("disklab-{thing}"), |host| format!("{}-{thing}", host.name))
 }
 
 /// What the disks did is whole.

@@ -7,12 +7,14 @@
 //! Two processes: the outer one makes the namespaces and waits, the inner one is the first in them. Each ends with the one
 //! that started it.
 
+use super::ground::Held;
 use super::{Failure, ground, mounted, plan_in, run_plan};
 use crate::names;
 use crate::plan::{Host, POOL, REPLICA, TRIAL};
 use disklab_host::{Disk, guard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::fs::{Mode, OFlags, open};
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::io::Errno;
 use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -20,6 +22,7 @@ use std::ffi::{CString, c_char, c_int, c_long, c_uint};
 use std::fs::{self, File};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -84,14 +87,16 @@ fn inside_namespaces() -> Result<(), Failure> {
     }
     let plan = plan_in(Path::new("."))?;
     let host = plan.host.clone().ok_or_else(|| format!("{}: it is a guest's", names::PLAN))?;
-    same_disks(&host)?;
+    let held = held(&host)?;
     surround(&host)?;
-    ground::enter(&host, Path::new(JOURNAL), Path::new(TRIAL))?;
+    ground::enter(&host, Path::new(JOURNAL), Path::new(TRIAL), held)?;
     run_plan(Ok(plan))
 }
 
-/// That the disks are still those that the run was given, and nobody else's, just before anything touches them.
-fn same_disks(host: &Host) -> Result<(), Failure> {
+/// The disks, if they are still those that the run was given, and nobody else's. They are held from here, where all of the machine
+/// is seen, until just before something is made on them or mounted.
+fn held(host: &Host) -> Result<Held, Failure> {
+    let mut held = Held::new();
     for disk in &host.disks {
         let now = Disk::find(&disk.named).map_err(|e| e.to_string())?;
         if (now.number, &now.serial, now.bytes) != (disk.number, &disk.serial, disk.bytes) {
@@ -102,10 +107,14 @@ fn same_disks(host: &Host) -> Result<(), Failure> {
         }
         // Those below a filesystem of the user's are in use.
         if host.at.is_none() {
-            drop(guard::hold(disk).map_err(|e| e.to_string())?);
+            held.push((disk.clone(), guard::hold(disk).map_err(|e| e.to_string())?));
         }
     }
-    Ok(())
+    if let Some(overwrite) = &host.overwrite {
+        let free = |disk| guard::is_free(disk, overwrite).map_err(|e| e.to_string());
+        host.disks.iter().try_for_each(free)?;
+    }
+    Ok(held)
 }
 
 fn end_with_parent() -> Result<(), Failure> {
@@ -119,7 +128,7 @@ fn surround(host: &Host) -> Result<(), Failure> {
         geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
     mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
         .map_err(|e| format!("keeping mounts to itself: {e}"))?;
-    let at = host.at.as_deref().map(|path| Ok::<_, Failure>((found(path)?, path.is_dir()))).transpose()?;
+    let at = host.at.as_deref().map(no_link).transpose()?;
     let journal = found(&host.journal)?;
     read_only("/", true)?;
     mounted("proc", "/proc", "")?;
@@ -150,6 +159,37 @@ fn surround(host: &Host) -> Result<(), Failure> {
     }
 }
 
+/// What a program has below its own root besides files: of devices those that are nobody's, of the kernel what can be read.
+pub(super) fn surroundings(root: &Path) -> Result<(), Failure> {
+    let at = |name: &str| root.join(name).display().to_string();
+    mounted("tmpfs", &at("dev"), "")?;
+    for name in ["null", "zero", "full", "random", "urandom", "tty"] {
+        let to = root.join("dev").join(name);
+        File::create(&to).map_err(|e| format!("{}: {e}", to.display()))?;
+        bound(&Path::new("/dev").join(name), &to)?;
+    }
+    for name in ["dev/pts", "dev/shm"] {
+        fs::create_dir(root.join(name)).map_err(|e| format!("{}: {e}", at(name)))?;
+    }
+    let ptmx = root.join("dev/ptmx");
+    symlink("pts/ptmx", &ptmx).map_err(|e| format!("{}: {e}", ptmx.display()))?;
+    read_only(&at("dev"), true)?;
+    mounted("devpts", &at("dev/pts"), "ptmxmode=0666,newinstance")?;
+    mounted("tmpfs", &at("dev/shm"), "")?;
+    mounted("proc", &at("proc"), "")?;
+    for name in ["sys", "sysrq-trigger", "irq", "bus", "fs"] {
+        let path = root.join("proc").join(name);
+        // Not every kernel has all of them.
+        if path.exists() {
+            bound(&path, &path)?;
+            read_only(&path.display().to_string(), true)?;
+        }
+    }
+    mounted("sysfs", &at("sys"), "")?;
+    read_only(&at("sys"), true)?;
+    mounted("tmpfs", &at("tmp"), "")
+}
+
 /// Not a part of one: a user's namespace maps one user only.
 fn is_whole(uid_map: &str) -> bool {
     uid_map.split_whitespace().eq(["0", "0", "4294967295"])
@@ -160,11 +200,22 @@ fn found(path: &Path) -> Result<OwnedFd, Failure> {
     open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|e| format!("{}: {e}", path.display()))
 }
 
+/// The same of what the user named, and whether it is a folder. Who owns the folder above could have put a link in its place since.
+fn no_link(path: &Path) -> Result<(OwnedFd, bool), Failure> {
+    let failed = |e: Errno| format!("{}: {e}", path.display());
+    let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()).map_err(failed)?;
+    match FileType::from_raw_mode(fstat(&fd).map_err(failed)?.st_mode) {
+        FileType::Directory => Ok((fd, true)),
+        FileType::RegularFile => Ok((fd, false)),
+        _ => Err(format!("{}: it is no longer the folder or file that it was", path.display())),
+    }
+}
+
 fn by_descriptor(fd: &OwnedFd) -> std::path::PathBuf {
     format!("/proc/self/fd/{}", fd.as_raw_fd()).into()
 }
 
-fn bound(from: &Path, to: &Path) -> Result<(), Failure> {
+pub(super) fn bound(from: &Path, to: &Path) -> Result<(), Failure> {
     mount_bind(from, to).map_err(|e| format!("binding {} to {}: {e}", from.display(), to.display()))
 }
 

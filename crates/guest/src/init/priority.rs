@@ -1,6 +1,7 @@
 //! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
 
 use super::{Failure, ground, host, mounted};
+use disklab_host::cgroups::{self, ROOT as CGROUPS};
 use disklab_host::change::Change;
 use disklab_spec::priority::{Ioprio, Priority};
 use std::ffi::{c_int, c_long};
@@ -10,7 +11,6 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-const CGROUPS: &str = "/sys/fs/cgroup";
 /// Of each: who is in it.
 const PROCESSES: &str = "cgroup.procs";
 
@@ -27,10 +27,13 @@ impl Place {
     /// process starts is otherwise in the one that it is in itself.
     pub fn of(measured: &Priority, beside: &Priority) -> Result<[Self; 2], Failure> {
         if measured.weight.or(beside.weight).is_some() {
-            // On a real machine it may be there already.
-            mounted("cgroup2", CGROUPS, "").or_else(|why| {
-                if ground::is_a_guest() { Err(why) } else { host::read_only(CGROUPS, false) }
-            })?;
+            if ground::is_a_guest() {
+                mounted("cgroup2", CGROUPS, "")?;
+            } else if cgroups::are_whole() {
+                host::read_only(CGROUPS, false)?;
+            } else {
+                return Err(cgroups::NOT_WHOLE.to_owned());
+            }
             give_io_weights()?;
         }
         Ok([Self::make(measured, "measured")?, Self::make(beside, "background")?])
@@ -43,8 +46,7 @@ impl Place {
             let processes = Some(root.join(PROCESSES)).filter(|processes| processes.exists());
             return Ok(Self { ioprio, processes });
         };
-        // On a real machine there are others' cgroups too.
-        let folder = root.join(format!("disklab-{name}"));
+        let folder = root.join(ground::own(name));
         ground::about_to(&Change::Cgroup { path: folder.clone() })?;
         fs::create_dir(&folder).map_err(|e| format!("the cgroup {}: {e}", folder.display()))?;
         put(&folder.join("io.bfq.weight"), &weight.to_string())?;
@@ -75,7 +77,7 @@ fn give_io_weights() -> Result<(), Failure> {
     let path = Path::new(CGROUPS).join("cgroup.subtree_control");
     let given = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
     if !given.split_whitespace().any(|it| it == "io") {
-        ground::about_to(&Change::Value { path: path.clone(), was: "-io".to_owned() })?;
+        ground::about_to(&Change::value(&path, "-io"))?;
         put(&path, "+io")?;
     }
     Ok(())

@@ -41,9 +41,9 @@ pub fn lacking(setting: &Setting) -> Option<String> {
     (!text.split_whitespace().any(is_it)).then(|| text.trim().to_owned())
 }
 
-/// What brings a file back to what it says now. A scheduler that is chosen again begins with its own tunables and its own depth of the
+/// What brings a file back to what it says now: noted before it is written. A scheduler that is chosen again begins with its own tunables and its own depth of the
 /// queue: those of now are noted before it, so that they are put back behind it.
-fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {
+pub fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
     if let (Some("scheduler"), Some(queue)) = (path.file_name().and_then(|name| name.to_str()), path.parent())
     {
@@ -73,7 +73,7 @@ fn now(path: &Path, choice: bool) -> Option<Change> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
     let was = if choice { bracketed(text).unwrap_or(text) } else { text };
-    Some(Change::Value { path: path.to_owned(), was: was.to_owned() })
+    Some(Change::value(path, was))
 }
 
 /// The one file that fits a path.
@@ -154,7 +154,7 @@ mod tests {
         let noted = |name: &str, choice| {
             let changes = before(&queue.join(name), choice).unwrap();
             let short = |change: &Change| match change {
-                Change::Value { path, was } => {
+                Change::Value { path, was, .. } => {
                     format!("{} {was}", path.strip_prefix(&queue).unwrap().display())
                 }
                 other => format!("{other:?}"),

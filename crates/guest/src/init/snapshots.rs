@@ -52,7 +52,7 @@ pub struct Running {
 /// A place for them, and a first snapshot there; on the replica too, where there is replication: all later ones are differences.
 pub fn lay_out(first: FirstSnapshot, tool: Tool) -> Result<(), Failure> {
     let scripts = Scripts::new(Snapshots::default(), tool, &Place::default());
-    if let Some(command) = tool.make_place() {
+    if let Some(command) = scripts.tool.make_place() {
         scripts.run("folder", &command)?;
     }
     scripts.snapshot(0)?;

@@ -2,16 +2,18 @@
 
 use super::program::{Words, prepare};
 use super::{Failure, Steps};
-use crate::plan::{POOL, Plan, REPLICA, ZFS, ZFS_DATA, ZFS_REPLICA_DATA};
+use crate::plan::{Mount, POOL, Plan, REPLICA, ZFS};
 use crate::snapshots::{SPACE, Used};
 use serde_json::json;
 
 /// Says it; `when` is a word for the record.
 pub fn say(plan: &Plan, when: &str, steps: &mut Steps) -> Result<(), Failure> {
-    let is_zfs = plan.mount.as_ref().is_some_and(|mount| mount.filesystem == ZFS);
-    let of = |folder, dataset| if is_zfs { used_of_zfs(dataset) } else { used(folder) };
-    let replica = plan.replica.as_ref().map(|_| of(REPLICA, ZFS_REPLICA_DATA)).transpose()?;
-    let used = Used { when: when.to_owned(), pool: of(POOL, ZFS_DATA)?, replica };
+    let of = |folder, mount: Option<&Mount>| match mount {
+        Some(mount) if mount.filesystem == ZFS => used_of_zfs(&mount.source),
+        _ => used(folder),
+    };
+    let replica = plan.replica.as_ref().map(|it| of(REPLICA, Some(&it.mount))).transpose()?;
+    let used = Used { when: when.to_owned(), pool: of(POOL, plan.mount.as_ref())?, replica };
     steps.say(&json!({"step": SPACE, "used": used}));
     Ok(())
 }

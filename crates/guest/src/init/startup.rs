@@ -1,7 +1,7 @@
 //! The start of a program, or what was recorded of one, with the files on the disks as its root.
 
 use super::program::{Program, Words};
-use super::{Failure, Steps, entries, ground, mounted, pages, replay};
+use super::{Failure, Steps, entries, ground, host, mounted, pages, replay};
 use crate::plan::{ROOT, Startup};
 use crate::startup::{ENVIRONMENT, Ready, SERVER, STEP};
 use rustix::process::{Pid, Signal, chroot, kill_process};
@@ -9,6 +9,7 @@ use rustix::thread::UnshareFlags;
 use serde_json::json;
 use std::fs::{self, File};
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::{Duration, Instant};
@@ -116,8 +117,11 @@ fn surrounded(limit: Duration) -> Result<bool, Failure> {
     }
 }
 
-/// What a running system has besides files.
+/// What a running system has besides files. On a real machine a program gets nothing of that by which it could change the machine.
 fn surroundings() -> Result<(), Failure> {
+    if !ground::is_a_guest() {
+        return host::surroundings(Path::new(ROOT));
+    }
     for (name, kind) in entries::MOUNTED.into_iter().zip(["devtmpfs", "proc", "sysfs", "tmpfs"]) {
         mounted(kind, &format!("{ROOT}/{name}"), "")?;
     }

@@ -27,6 +27,8 @@ pub struct Scatter {
     in_each: u64,
     fragment: u64,
     piece: Buffer,
+    /// What pieces are filled with, where that is not zeroes.
+    contents: Option<Random>,
 }
 
 /// What was made.
@@ -37,8 +39,8 @@ pub struct Made {
 }
 
 impl Scatter {
-    /// Makes the folders and their files, without contents.
-    pub fn create(trees: &Trees) -> Result<Self, Failure> {
+    /// Makes the folders and their files, which are empty so far: their pieces will be zeroes, or drawn.
+    pub fn create(trees: &Trees, contents: Option<Seed>) -> Result<Self, Failure> {
         let mut files = Vec::new();
         let folders = std::iter::once(TREES.into()).chain((0..trees.count).map(tree));
         for folder in folders {
@@ -59,6 +61,7 @@ impl Scatter {
             in_each: trees.file_size.0 / trees.fragment.0,
             fragment: trees.fragment.0,
             piece: Buffer::zeroes(trees.fragment.0 as usize),
+            contents: contents.map(Random::new),
         })
     }
 
@@ -68,6 +71,9 @@ impl Scatter {
         for &piece in &self.order[self.written..until] {
             let (path, file) = &self.files[(u64::from(piece) / self.in_each) as usize];
             let at = u64::from(piece) % self.in_each * self.fragment;
+            if let Some(random) = &mut self.contents {
+                direct::fill(self.piece.bytes_mut(), random);
+            }
             file.write_all_at(self.piece.bytes(), at)
                 .map_err(|e| format!("writing {} bytes at {at} of {}: {e}", self.fragment, path.display()))?;
         }

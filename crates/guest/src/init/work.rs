@@ -14,7 +14,7 @@ use super::{
     snapshots, space, startup, warm, zfs,
 };
 use crate::plan::{
-    FSLOAD, Gate, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
+    FSLOAD, Gate, Host, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
 };
 use disklab_des::Random;
 use disklab_units::Seed;
@@ -40,6 +40,7 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         bcache::start(cache, steps)?;
     }
     apply(&plan.cache_settings, steps)?;
+    take_over(plan, steps)?;
     if let Some(raid) = &plan.raid {
         raid::start(raid, steps)?;
     }
@@ -66,7 +67,8 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         fsload::lay_out(load, steps)?;
     }
     if let Some(entries) = &plan.entries {
-        let made = entries::make(entries)?;
+        let contents = plan.host.as_ref().map(|host| host.contents.derive("entries"));
+        let made = entries::make(entries, contents)?;
         steps.say(&json!({"step": "entries", "made": made}));
     }
     plan.prepare.iter().try_for_each(|command| run(command, "prepare", steps))?;
@@ -106,6 +108,16 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         bcache::stop(steps)?;
     }
     Ok(())
+}
+
+/// On a real machine: the disks are let go for what is about to be made on them, or mounted. What they hold that may be lost is taken off.
+fn take_over(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
+    // A device that nothing is made on or mounted from is kept from others to the end.
+    if plan.raid.is_some() || !plan.pools.is_empty() || plan.mkfs.is_some() || plan.mount.is_some() {
+        ground::let_go()?;
+    }
+    let wipes = plan.host.iter().flat_map(Host::wipes);
+    wipes.into_iter().try_for_each(|command| run(&command, "wipe", steps))
 }
 
 /// Uses process ids up until the next one is the first of a round of [`PIDS`]. Kernels differ in how many threads they
@@ -165,7 +177,8 @@ fn mount_on(m: &Mount, folder: &str) -> Result<(), Failure> {
 }
 
 fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
-    let mut trees = plan.trees.as_ref().map(Scatter::create).transpose()?;
+    let of_trees = plan.host.as_ref().map(|host| host.contents.derive("trees"));
+    let mut trees = plan.trees.as_ref().map(|trees| Scatter::create(trees, of_trees)).transpose()?;
     for file in &plan.files {
         let contents = plan.host.as_ref().map(|host| host.contents.derive(&file.name));
         write_file(file, contents, trees.as_mut())?;
@@ -194,10 +207,7 @@ fn write_file(
     while written < file.bytes.0 {
         let length = (file.bytes.0 - written).min(LENGTH as u64);
         if let Some(random) = &mut random {
-            buffer
-                .bytes_mut()
-                .chunks_exact_mut(8)
-                .for_each(|it| it.copy_from_slice(&random.next_u64().to_le_bytes()));
+            direct::fill(buffer.bytes_mut(), random);
         }
         out.write_all(&buffer.bytes()[..length as usize]).map_err(failed)?;
         written += length;

@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::mountinfo::{mounts, unescaped};
+
 /// Disks below disks below disks: more is a circle.
 const DEEPEST: usize = 8;
 
@@ -16,37 +18,19 @@ pub struct Mount {
 /// All that are mounted from a disk. Of a filesystem of several disks, the one that it was mounted by.
 pub fn read() -> Vec<Mount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
-    let found = text.lines().filter_map(|line| {
-        let (number, place, source) = parse(line)?;
+    let found = mounts(&text).filter_map(|mount| {
+        let number = mount.number;
         // btrfs has a number of its own, and names a disk.
-        let path = if number.starts_with("0:") { source } else { format!("/sys/dev/block/{number}") };
+        let path = if number.starts_with("0:") {
+            unescaped(mount.source)
+        } else {
+            format!("/sys/dev/block/{number}")
+        };
         let path = Path::new(&path).canonicalize().ok().filter(|_| path.starts_with('/'))?;
         let disks = wholes(&path.file_name()?.to_string_lossy());
-        (!disks.is_empty()).then_some(Mount { place, disks })
+        (!disks.is_empty()).then(|| Mount { place: unescaped(mount.place), disks })
     });
     found.collect()
-}
-
-/// The device's number, where it is mounted, and what was mounted: proc(5).
-fn parse(line: &str) -> Option<(String, String, String)> {
-    let (mount, filesystem) = line.split_once(" - ")?;
-    let mut fields = mount.split(' ').skip(2);
-    let (number, place) = (fields.next()?, fields.nth(1)?);
-    let source = filesystem.split(' ').nth(1)?;
-    Some((number.to_owned(), unescaped(place), unescaped(source)))
-}
-
-/// Spaces and the like are a backslash and three octal digits there.
-fn unescaped(word: &str) -> String {
-    let mut parts = word.split('\\');
-    let mut text = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        match part.get(..3).and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            Some(byte) => text.extend([char::from(byte).to_string().as_str(), &part[3..]]),
-            None => text.extend(["\\", part]),
-        }
-    }
-    text
 }
 
 /// The whole disks that a disk is, is a part of, or is made of, by the kernel's names. None, if the kernel knows no such disk.
@@ -80,16 +64,6 @@ fn below(block: &Path, name: &str, depth: usize, found: &mut Vec<String>) {
 mod tests {
     use super::*;
     use std::os::unix::fs::symlink;
-
-    #[test]
-    fn a_line_tells_what_is_mounted_where() {
-        let line = r"36 25 0:32 /sub /mnt/my\040pool rw shared:7 - btrfs /dev/mapper/a\134b rw,space_cache";
-        let expected = ("0:32", "/mnt/my pool", r"/dev/mapper/a\b");
-        let (number, place, source) = parse(line).unwrap();
-        assert_eq!((number.as_str(), place.as_str(), source.as_str()), expected);
-        assert_eq!(parse("no mount"), None);
-        assert_eq!(unescaped(r"a\9"), r"a\9");
-    }
 
     #[test]
     fn what_disks_are_made_of_is_followed_down_to_whole_disks() {

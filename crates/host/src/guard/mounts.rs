@@ -5,6 +5,7 @@ use std::fs;
 
 use super::Why;
 use crate::machine::Machine;
+use crate::mountinfo::{mounts, unescaped};
 use crate::sysfs;
 
 /// Where no list is, nothing is known to be free.
@@ -23,18 +24,27 @@ pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     }
 }
 
-/// The list of this process, and one for each other place where mounts are apart (containers, services), as far as this user
-/// may see them.
-pub(super) fn everywhere(machine: &Machine) -> Result<Vec<String>, Why> {
-    let mut lists = vec![read(machine)?];
+/// A list of mounts, and whose it is where it is not ours.
+pub(super) struct List {
+    pub text: String,
+    pub whose: Option<String>,
+}
+
+/// The list of this process, and one for each other place where mounts are apart (containers, services, trials of another
+/// disklab), as far as this user may see them.
+pub(super) fn everywhere(machine: &Machine) -> Result<Vec<List>, Why> {
+    let mut lists = vec![List { text: read(machine)?, whose: None }];
     let mut seen = BTreeSet::new();
+    seen.extend(fs::read_link(machine.path("/proc/self/ns/mnt")).ok());
     for process in fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten() {
         let Ok(namespace) = fs::read_link(process.path().join("ns/mnt")) else { continue };
         if !seen.contains(&namespace)
-            && let Ok(list) = crate::machine::text(&process.path().join("mountinfo"))
+            && let Ok(text) = crate::machine::text(&process.path().join("mountinfo"))
         {
+            let name = crate::machine::text(&process.path().join("comm")).unwrap_or_default();
+            let number = process.file_name().to_string_lossy().into_owned();
             seen.insert(namespace);
-            lists.push(list);
+            lists.push(List { text, whose: Some(format!("{} (process {number})", name.trim())) });
         }
     }
     Ok(lists)
@@ -77,45 +87,6 @@ pub(super) fn of_file(mountinfo: &str, is_it: impl Fn(&str) -> bool) -> Option<S
     places.into_iter().find(|place| is_it(place))
 }
 
-struct Mount<'a> {
-    number: &'a str,
-    /// What of the filesystem is mounted.
-    root: &'a str,
-    place: &'a str,
-    source: &'a str,
-    /// The filesystem's.
-    options: &'a str,
-}
-
-fn mounts(mountinfo: &str) -> impl Iterator<Item = Mount<'_>> {
-    mountinfo.lines().filter_map(|line| {
-        let (mount, filesystem) = line.split_once(" - ").unwrap_or((line, ""));
-        let mut fields = mount.split(' ').skip(2);
-        let (number, root, place) = (fields.next()?, fields.next()?, fields.next()?);
-        let mut words = filesystem.split(' ').skip(1);
-        let (source, options) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-        Some(Mount { number, root, place, source, options })
-    })
-}
-
-/// The kernel writes spaces and the like as a backslash and three octal digits.
-pub(super) fn unescaped(word: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = word.as_bytes();
-    while let Some((&first, behind)) = rest.split_first() {
-        let code =
-            behind.get(..3).filter(|_| first == b'\\').and_then(|digits| std::str::from_utf8(digits).ok());
-        if let Some(byte) = code.and_then(|digits| u8::from_str_radix(digits, 8).ok()) {
-            bytes.push(byte);
-            rest = &behind[3..];
-        } else {
-            bytes.push(first);
-            rest = behind;
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -147,6 +118,5 @@ mod tests {
     #[test]
     fn this_machines_list_is_read() {
         assert!(read(&Machine::here()).unwrap().contains(" / "));
-        assert_eq!((unescaped("a\\040b\\x\\"), unescaped("")), ("a b\\x\\".to_owned(), String::new()));
     }
 }

@@ -41,6 +41,9 @@ pub enum Why {
     NoPermission,
     #[error("it is mounted at {0}; unmount it if its contents are not needed")]
     Mounted(String),
+    /// In a namespace that this process does not see: another trial's, a container's.
+    #[error("it is mounted at {place} where only {whose} sees it; wait for its end, or end it")]
+    MountedElsewhere { place: String, whose: String },
     #[error("it is swap space in use; swapoff {0} ends that")]
     Swap(String),
     /// The kernel's name of what is mounted or swap, and how.

@@ -2,8 +2,9 @@
 
 use std::io::{self, ErrorKind};
 
-use super::{Why, mounts};
+use super::Why;
 use crate::machine::Machine;
+use crate::mountinfo::unescaped;
 
 pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     known(machine.text("/proc/swaps"))
@@ -25,7 +26,7 @@ pub(super) fn known(read: io::Result<String>) -> Result<String, Why> {
 pub(super) fn listed(swaps: &str) -> impl Iterator<Item = (String, u64)> {
     swaps.lines().skip(1).map(|line| {
         let mut words = line.split_whitespace();
-        let path = mounts::unescaped(words.next().unwrap_or_default());
+        let path = unescaped(words.next().unwrap_or_default());
         let kib = words.nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
         (path, kib)
     })

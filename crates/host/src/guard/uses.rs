@@ -15,12 +15,15 @@ pub(super) struct Use {
     pub number: (u32, u32),
     /// As it is told of the device itself.
     pub how: Why,
+    /// By what btrfs tells of its devices, and not by a list of mounts.
+    pub is_btrfs: bool,
 }
 
 /// The same in words that follow "is".
 pub(super) fn words(how: &Why) -> String {
     match how {
         Why::Mounted(place) => format!("mounted at {place}"),
+        Why::MountedElsewhere { place, whose } => format!("mounted at {place} where only {whose} sees it"),
         Why::Swap(_) => "swap space in use".to_owned(),
         other => other.to_string(),
     }
@@ -29,19 +32,22 @@ pub(super) fn words(how: &Why) -> String {
 pub(super) fn read(machine: &Machine) -> Result<Vec<Use>, Why> {
     let mut uses = Vec::new();
     let mut seen = BTreeSet::new();
-    for mountinfo in mounts::everywhere(machine)? {
-        for mount in mounts::all(&mountinfo).filter(|mount| seen.insert(mount.clone())) {
-            let how = Why::Mounted(mount.place);
-            uses.extend(mount.number.map(|number| Use { number, how: how.clone() }));
+    for list in mounts::everywhere(machine)? {
+        for mount in mounts::all(&list.text).filter(|mount| seen.insert(mount.clone())) {
+            let how = match &list.whose {
+                None => Why::Mounted(mount.place),
+                Some(whose) => Why::MountedElsewhere { place: mount.place, whose: whose.clone() },
+            };
+            uses.extend(mount.number.map(|number| Use { number, how: how.clone(), is_btrfs: false }));
             let devices = mount.devices.iter().filter_map(|source| number_of(machine, Path::new(source)));
-            uses.extend(devices.map(|number| Use { number, how: how.clone() }));
+            uses.extend(devices.map(|number| Use { number, how: how.clone(), is_btrfs: false }));
         }
     }
     uses.extend(of_btrfs(machine));
     let swaps = swaps::read(machine)?;
     for (path, _) in swaps::listed(&swaps) {
         let how = Why::Swap(path.clone());
-        uses.extend(number_of(machine, Path::new(&path)).map(|number| Use { number, how }));
+        uses.extend(number_of(machine, Path::new(&path)).map(|number| Use { number, how, is_btrfs: false }));
     }
     Ok(uses)
 }
@@ -57,7 +63,7 @@ fn of_btrfs(machine: &Machine) -> Vec<Use> {
         for device in entries(&filesystem.join("devices")) {
             let number = crate::machine::text(&device.join("dev")).ok().as_deref().and_then(sysfs::number);
             let how = Why::Mounted(format!("some place, as a part of the btrfs {uuid}"));
-            uses.extend(number.map(|number| Use { number, how }));
+            uses.extend(number.map(|number| Use { number, how, is_btrfs: true }));
         }
     }
     uses

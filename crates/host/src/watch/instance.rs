@@ -104,10 +104,6 @@ impl Instance {
             .try_for_each(|(event, _)| self.folder.write(&format!("events/block/{event}/enable"), on))
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Ends the trace and removes the instance; what was traced is in the files.
     pub fn end(mut self) -> io::Result<Traced> {
         self.enable("0")?;

@@ -1,15 +1,19 @@
 //! The commands that take, send and delete snapshots: btrfs's and ZFS's.
 
-use crate::plan::{POOL, Plan, REPLICA, ZFS, ZFS_COPY, ZFS_DATA};
+use crate::plan::{POOL, Plan, REPLICA, ZFS, zfs_copy};
 
 /// Where btrfs has those of [`POOL`].
 pub const FOLDER: &str = "/mnt/pool/.snapshots";
 
 /// By what they are made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tool {
     Btrfs,
-    Zfs,
+    /// With the dataset of [`POOL`], and what is made of what is sent.
+    Zfs {
+        data: String,
+        copy: String,
+    },
 }
 
 /// Whose snapshots.
@@ -22,91 +26,97 @@ pub enum Side {
 impl Tool {
     /// That of the filesystem that a plan mounts.
     pub fn of(plan: &Plan) -> Self {
-        let is_zfs = plan.mount.as_ref().is_some_and(|mount| mount.filesystem == ZFS);
-        if is_zfs { Self::Zfs } else { Self::Btrfs }
+        let replica = plan.replica.as_ref().map_or("", |replica| &replica.mount.source);
+        match &plan.mount {
+            Some(mount) if mount.filesystem == ZFS => {
+                Self::Zfs { data: mount.source.clone(), copy: zfs_copy(replica) }
+            }
+            _ => Self::Btrfs,
+        }
     }
 
     /// Makes a place for them, where they need one.
-    pub fn make_place(self) -> Option<Vec<String>> {
-        (self == Self::Btrfs).then(|| words(&["btrfs", "subvolume", "create", FOLDER]))
+    pub fn make_place(&self) -> Option<Vec<String>> {
+        (*self == Self::Btrfs).then(|| words(&["btrfs", "subvolume", "create", FOLDER]))
     }
 
-    pub fn take(self, number: u64) -> Vec<String> {
+    pub fn take(&self, number: u64) -> Vec<String> {
         match self {
             Self::Btrfs => {
                 words(&["btrfs", "subvolume", "snapshot", "-r", POOL, &self.name(Side::Pool, number)])
             }
-            Self::Zfs => words(&["zfs", "snapshot", &self.name(Side::Pool, number)]),
+            Self::Zfs { .. } => words(&["zfs", "snapshot", &self.name(Side::Pool, number)]),
         }
     }
 
-    pub fn delete(self, side: Side, number: u64) -> Vec<String> {
+    pub fn delete(&self, side: Side, number: u64) -> Vec<String> {
         let name = self.name(side, number);
         match self {
             Self::Btrfs => words(&["btrfs", "subvolume", "delete", &name]),
-            Self::Zfs => words(&["zfs", "destroy", &name]),
+            Self::Zfs { .. } => words(&["zfs", "destroy", &name]),
         }
     }
 
     /// Sends one, as the difference to its parent where there is one.
-    pub fn send(self, parent: Option<u64>, number: u64) -> Vec<String> {
+    pub fn send(&self, parent: Option<u64>, number: u64) -> Vec<String> {
         let name = |number| self.name(Side::Pool, number);
         let (start, base): (&[&str], _) = match self {
             Self::Btrfs => (&["btrfs", "send", "-q"], "-p"),
-            Self::Zfs => (&["zfs", "send"], "-i"),
+            Self::Zfs { .. } => (&["zfs", "send"], "-i"),
         };
         let parent = parent.into_iter().flat_map(|parent| [base.to_owned(), name(parent)]);
         words(start).into_iter().chain(parent).chain([name(number)]).collect()
     }
 
-    pub fn receive(self) -> Vec<String> {
+    pub fn receive(&self) -> Vec<String> {
         match self {
             Self::Btrfs => words(&["btrfs", "receive", "-q", REPLICA]),
             // Nothing is to look at it while it changes.
-            Self::Zfs => words(&["zfs", "receive", "-u", ZFS_COPY]),
+            Self::Zfs { copy, .. } => words(&["zfs", "receive", "-u", copy]),
         }
     }
 
     /// Lists what was deleted and has space that was not given back yet.
-    pub fn uncleaned(self, side: Side) -> Vec<String> {
+    pub fn uncleaned(&self, side: Side) -> Vec<String> {
         match (self, side) {
             (Self::Btrfs, Side::Pool) => words(&["btrfs", "subvolume", "list", "-d", POOL]),
             (Self::Btrfs, Side::Replica) => words(&["btrfs", "subvolume", "list", "-d", REPLICA]),
-            (Self::Zfs, _) => words(&["zpool", "list", "-H", "-p", "-o", "freeing", self.pool(side)]),
+            (Self::Zfs { .. }, _) => words(&["zpool", "list", "-H", "-p", "-o", "freeing", self.pool(side)]),
         }
     }
 
     /// How many those are, by what that says. ZFS tells bytes, not snapshots: all of them count for one.
-    pub fn count(self, said: &str) -> u64 {
+    pub fn count(&self, said: &str) -> u64 {
         match self {
             Self::Btrfs => said.lines().count() as u64,
-            Self::Zfs => u64::from(!matches!(said.trim(), "" | "-" | "0")),
+            Self::Zfs { .. } => u64::from(!matches!(said.trim(), "" | "-" | "0")),
         }
     }
 
     /// Lists ZFS's; those of btrfs are the names in [`Self::folder`].
-    pub fn list(self, side: Side) -> Option<Vec<String>> {
+    pub fn list(&self, side: Side) -> Option<Vec<String>> {
         let list = ["zfs", "list", "-H", "-o", "name", "-t", "snapshot", "-d", "1"];
-        (self == Self::Zfs).then(|| words(&list).into_iter().chain([self.place(side).to_owned()]).collect())
+        (*self != Self::Btrfs)
+            .then(|| words(&list).into_iter().chain([self.place(side).to_owned()]).collect())
     }
 
     /// Where they are: a folder of btrfs, a dataset of ZFS.
-    pub fn place(self, side: Side) -> &'static str {
+    pub fn place(&self, side: Side) -> &str {
         match (self, side) {
             (Self::Btrfs, Side::Pool) => FOLDER,
             (Self::Btrfs, Side::Replica) => REPLICA,
-            (Self::Zfs, Side::Pool) => ZFS_DATA,
-            (Self::Zfs, Side::Replica) => ZFS_COPY,
+            (Self::Zfs { data, .. }, Side::Pool) => data,
+            (Self::Zfs { copy, .. }, Side::Replica) => copy,
         }
     }
 
-    fn pool(self, side: Side) -> &'static str {
+    fn pool(&self, side: Side) -> &str {
         let place = self.place(side);
         place.split_once('/').map_or(place, |(pool, _)| pool)
     }
 
-    fn name(self, side: Side, number: u64) -> String {
-        let between = if self == Self::Btrfs { '/' } else { '@' };
+    fn name(&self, side: Side, number: u64) -> String {
+        let between = if *self == Self::Btrfs { '/' } else { '@' };
         format!("{}{between}{number}", self.place(side))
     }
 }
@@ -118,15 +128,19 @@ fn words(words: &[&str]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::plan::Mount;
+    use crate::plan::{Mount, Replica};
 
     fn said(words: &[String]) -> String {
         words.join(" ")
     }
 
+    fn zfs() -> Tool {
+        Tool::Zfs { data: "disklab/data".to_owned(), copy: "disklab-replica/data/copy".to_owned() }
+    }
+
     #[test]
     fn of_zfs() {
-        let tool = Tool::Zfs;
+        let tool = zfs();
         assert_eq!(tool.make_place(), None);
         assert_eq!(said(&tool.take(3)), "zfs snapshot disklab/data@3");
         assert_eq!(said(&tool.send(None, 0)), "zfs send disklab/data@0");
@@ -158,14 +172,15 @@ mod tests {
     #[test]
     fn of_what_is_mounted() {
         let plan = |filesystem: &str| {
-            let mount = Mount {
-                source: String::new(),
+            let mount = |source: &str| Mount {
+                source: source.to_owned(),
                 filesystem: filesystem.to_owned(),
                 data: String::new(),
                 noatime: true,
             };
-            Plan { mount: Some(mount), ..Plan::default() }
+            let replica = Replica { mkfs: None, mount: mount("disklab-replica/data") };
+            Plan { mount: Some(mount("disklab/data")), replica: Some(replica), ..Plan::default() }
         };
-        assert_eq!([Tool::of(&plan("zfs")), Tool::of(&plan("btrfs"))], [Tool::Zfs, Tool::Btrfs]);
+        assert_eq!([Tool::of(&plan("zfs")), Tool::of(&plan("btrfs"))], [zfs(), Tool::Btrfs]);
     }
 }

@@ -1,0 +1,259 @@
+//! The host executor in a guest, killed at each step of its journals: what it left is really a change, and `clean` undoes it. On md
+//! with a weight and on a btrfs that is in use, neither of which is on every machine.
+//!
+//! What kills is this file, too: run by the guest as its one program. The journals are on a modelled disk, so that each line takes
+//! time that the one who waits for it sees.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use disklab_guest::machine::MachineDisk;
+use disklab_spec::Lab;
+use disklab_units::Bytes;
+
+use crate::host_in_guest::{allow, carry_out};
+use crate::{HOME, guests};
+
+const SUITE: &str = r#"
+question = "What is left?"
+seeds = 2
+memory = "256 MiB"
+runtime = { rotational = "20ms", solid_state = "20ms" }
+[axes]
+array = ["constant-raid1"]
+workload = ["weighty"]
+scheduler = ["bfq:low_latency=0"]
+"#;
+
+const WORKLOAD: &str = r#"
+summary = "4 KiB random reads of a small file: for this test"
+rw = "randread"
+bs = "4k"
+iodepth = 4
+ioengine = "libaio"
+filesize = "16 MiB"
+direct = true
+weight = 500
+"#;
+
+const STATE: &str = "/mnt/state";
+const DATA: &str = "/mnt/data";
+/// For the one that runs inside: what it is to kill.
+const ASKED: &str = "DISKLAB_TEST_KILLED";
+
+#[test]
+fn at_any_step_with_md_and_a_weight() {
+    let asked = "--devices /dev/vda,/dev/vdb --allow /mnt/trial/devices.toml --array nvme-md-raid1-ext4";
+    killed(asked, "cgroup control journal mark md scheduler tracing", 12);
+}
+
+#[test]
+fn at_any_step_on_a_filesystem_that_is_in_use() {
+    killed("--at /mnt/data --set policy=round-robin:4k", "cgroup folder journal policy scheduler tracing", 9);
+}
+
+/// Kills it at least so many times; some time each of these is different.
+fn killed(arguments: &str, different: &str, least: u32) {
+    let Some(_here) = guests::place() else { return };
+    let place = tempfile::tempdir().expect("a folder");
+    let folder = place.path();
+    let home = folder.join("home");
+    for name in ["lab", "guest-kernel", "read-policies"] {
+        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
+    }
+    fs::write(home.join("lab/workloads/weighty.toml"), WORKLOAD).expect("a file");
+    fs::write(folder.join("mine.toml"), SUITE).expect("a file");
+    let lab = Lab::load(&home.join("lab")).expect("the lab");
+    let disk = |number: u32| MachineDisk {
+        device: "constant-50us".to_owned(),
+        bytes: Bytes::mib(512),
+        size: Bytes::mib(512),
+        model: lab.devices["constant-50us"].model.clone(),
+        image: format!("{number}.img"),
+    };
+    let disks: Vec<MachineDisk> = (0..5).map(disk).collect();
+    allow(folder, &disks);
+    let own = std::env::current_exe().expect("this test").display().to_string();
+    let (asked, state) =
+        (format!("{ASKED}={arguments}|{different}|{least}"), format!("DISKLAB_STATE={STATE}"));
+    let inside = "host_killed::inside_the_guest";
+    let words = [
+        "env",
+        "DISKLAB_HOME=/mnt/trial/home",
+        "XDG_CACHE_HOME=/tmp",
+        &state,
+        &asked,
+        &own,
+        "--ignored",
+        "--exact",
+        inside,
+    ];
+    carry_out(folder, disks, &words.map(str::to_owned));
+}
+
+/// Not a test: what those above run in a guest.
+#[test]
+#[ignore = "for a guest"]
+fn inside_the_guest() {
+    let Ok(asked) = std::env::var(ASKED) else { return };
+    let [arguments, different, least] = asked.split('|').collect::<Vec<_>>()[..] else { panic!("{asked}") };
+    fs::create_dir(STATE).and_then(|()| fs::create_dir(DATA)).expect("folders");
+    for command in [
+        "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
+        "mount -t tracefs tracefs /sys/kernel/tracing",
+        "mkfs.btrfs -q -f -d raid1 -m raid1 /dev/vdc /dev/vde",
+        "mount /dev/vdc /mnt/data",
+        "mkfs.ext4 -q -F /dev/vdd",
+        "mount /dev/vdd /mnt/state",
+        "rmdir /mnt/state/lost+found",
+    ] {
+        done(command);
+    }
+    for disk in ["vda", "vdb", "vdc", "vde"] {
+        fs::write(format!("/sys/block/{disk}/queue/scheduler"), "none").expect("sysfs");
+    }
+    let before = State::now();
+    let mut seen = BTreeSet::new();
+    let mut kills = 0;
+    for lines in 1.. {
+        let mut run = start(arguments);
+        if !wait_for(&mut run, || journalled() >= lines) {
+            let end = run.wait_with_output().expect("its end");
+            // Both of its trials, the second on what the first one left assembled or not.
+            assert!(end.status.success(), "{}", String::from_utf8_lossy(&end.stderr));
+            break;
+        }
+        kills += 1;
+        seen.extend(kill(run, &before, &format!("{lines} lines")));
+    }
+    // Each was just about to change something. Here all is changed.
+    let mut run = start(arguments);
+    assert!(wait_for(&mut run, is_measuring), "it measures nothing");
+    seen.extend(kill(run, &before, "a measurement had begun"));
+    assert!(
+        different.split(' ').all(|it| seen.contains(it)),
+        "of {different} only {seen:?} was ever different"
+    );
+    assert!(kills >= least.parse().expect("a number"), "it was killed {kills} times only");
+}
+
+/// What was different when it was killed, and is not any more.
+fn kill(mut run: Child, before: &State, when: &str) -> BTreeSet<&'static str> {
+    run.kill().expect("it runs");
+    run.wait().expect("its end");
+    let mut changed = State::now().unlike(before);
+    // They are about to end.
+    changed.remove("process");
+    let clean = disklab("clean").output().expect("it starts");
+    let said = String::from_utf8_lossy(&clean.stdout);
+    assert!(clean.status.success(), "after {when}: {said}");
+    let left = State::now().unlike(before);
+    assert!(left.is_empty(), "after {when}, with {changed:?} changed, {left:?} is left:\n{said}");
+    // A journal and no more may be there. What is more is told.
+    assert!(changed.len() < 2 || !said.starts_with("nothing"), "{changed:?} changed, and it said {said}");
+    changed
+}
+
+fn done(command: &str) {
+    let mut words = command.split(' ');
+    let out = Command::new(words.next().expect("a program")).args(words).output().expect(command);
+    assert!(out.status.success(), "{command}: {}", String::from_utf8_lossy(&out.stderr));
+}
+
+fn disklab(arguments: &str) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_disklab"));
+    command.args(arguments.split(' ')).current_dir("/tmp").stdin(Stdio::null());
+    command
+}
+
+fn start(arguments: &str) -> Child {
+    let _ = fs::remove_dir_all("/tmp/record");
+    let mut command = disklab("run /mnt/trial/mine.toml --on host --out /tmp/record --rest 0s");
+    command
+        .args(arguments.split(' '))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+/// False where the run ends before that.
+fn wait_for(run: &mut Child, is_there: impl Fn() -> bool) -> bool {
+    while !is_there() {
+        if run.try_wait().expect("its state").is_some() {
+            return false;
+        }
+        sleep(Duration::from_micros(100));
+    }
+    true
+}
+
+/// Lines of all journals.
+fn journalled() -> usize {
+    let journals = fs::read_dir(STATE).into_iter().flatten().flatten();
+    journals.map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count())).sum()
+}
+
+fn is_measuring() -> bool {
+    let mut trials = fs::read_dir("/tmp/record/raw").into_iter().flatten().flatten();
+    trials.any(|it| fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|text| !text.is_empty()))
+}
+
+/// All that a trial may change, each line by its kind.
+struct State(BTreeSet<(&'static str, String)>);
+
+impl State {
+    fn now() -> Self {
+        let mut all = BTreeSet::new();
+        for disk in ["vda", "vdb", "vdc", "vde"] {
+            let queue = format!("/sys/block/{disk}/queue");
+            let tunables = names(&format!("{queue}/iosched")).into_iter().map(|it| format!("iosched/{it}"));
+            for file in tunables.chain(["scheduler".to_owned(), "nr_requests".to_owned()]) {
+                all.insert(("scheduler", format!("{disk} {file} {}", said(&format!("{queue}/{file}")))));
+            }
+        }
+        for filesystem in names("/sys/fs/btrfs").iter().filter(|it| it.contains('-')) {
+            all.insert(("policy", said(&format!("/sys/fs/btrfs/{filesystem}/read_policy"))));
+        }
+        let ours = |folder: &str| names(folder).into_iter().filter(|name| name.contains("disklab"));
+        all.extend(ours("/sys/fs/cgroup").map(|name| ("cgroup", name)));
+        all.extend(ours("/sys/kernel/tracing/instances").map(|name| ("tracing", name)));
+        all.extend(ours("/dev").map(|name| ("node", name)));
+        all.insert(("control", said("/sys/fs/cgroup/cgroup.subtree_control")));
+        all.extend(names("/sys/block").into_iter().filter(|it| it.starts_with("md")).map(|it| ("md", it)));
+        all.extend(names(DATA).into_iter().map(|it| ("folder", it)));
+        all.extend(names(STATE).into_iter().map(|it| ("journal", it)));
+        for disk in ["/dev/vda", "/dev/vdb"] {
+            let marks = Command::new("wipefs").args(["--noheadings", disk]).output().expect("wipefs");
+            all.insert(("mark", String::from_utf8_lossy(&marks.stdout).into_owned()));
+        }
+        all.extend(said("/proc/self/mounts").lines().map(|line| ("mount", line.to_owned())));
+        // One that has ended and is waited for by nobody has no words any more.
+        let words =
+            |pid: &String| format!("{pid} {}", said(&format!("/proc/{pid}/cmdline")).replace('\0', " "));
+        let running = names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
+        let ours = running
+            .map(|pid| words(&pid))
+            .filter(|it| ["host-init", "fio ", "mkfs"].iter().any(|word| it.contains(word)));
+        all.extend(ours.map(|it| ("process", it)));
+        Self(all)
+    }
+
+    /// The kinds of what is other.
+    fn unlike(&self, before: &Self) -> BTreeSet<&'static str> {
+        self.0.symmetric_difference(&before.0).map(|(kind, _)| *kind).collect()
+    }
+}
+
+fn said(path: &str) -> String {
+    fs::read_to_string(path).unwrap_or_default().trim().to_owned()
+}
+
+fn names(folder: &str) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect()
+}

@@ -1,0 +1,166 @@
+//! The first process of a trial on this machine, given plans that no run would give it: it looks for itself before it writes, and what it
+//! starts gets nothing of the machine that could be written. As root, on loop devices.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use disklab_guest::plan::{Entries, Host, Measure, Measured, Plan, Startup};
+use disklab_host::{Disk, Journal};
+use disklab_spec::background::Trees;
+use disklab_spec::priority::Priority;
+use disklab_spec::startup::{Entry, EntryKind};
+use disklab_units::{Bytes, Seed};
+
+use crate::loops::{Loop, loops};
+
+/// Whether it ended well, and its steps with what it said.
+fn first(here: &Path, plan: &Plan) -> (bool, String) {
+    let folder = here.join("trial");
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("plan.json"), serde_json::to_vec(plan).expect("plain data")).expect("a file");
+    let done = Command::new(env!("CARGO_BIN_EXE_disklab")).arg("host-init").current_dir(&folder).output();
+    let done = done.expect("it starts");
+    let steps = fs::read_to_string(folder.join("guest.jsonl")).unwrap_or_default();
+    (done.status.success(), format!("{steps}{}", String::from_utf8_lossy(&done.stderr)))
+}
+
+fn host(loops: &[Loop], journal: &Journal) -> Host {
+    Host {
+        disks: loops.iter().map(|it| Disk::find(&it.path).expect("it is there")).collect(),
+        name: "disklab-test".to_owned(),
+        trace: false,
+        journal: journal.path().to_owned(),
+        overwrite: None,
+        at: None,
+        contents: Seed(1),
+    }
+}
+
+#[test]
+fn what_holds_something_by_now_is_not_made_anew() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    let journal = Journal::create(&here.join("state"), here).expect("a journal");
+    let disk = loops[0].path.display().to_string();
+    // Since the run looked, somebody has made this.
+    let made = Command::new("mkfs.ext4").args(["-q", "-F", "-L", "precious", &disk]).status();
+    assert!(made.expect("mkfs.ext4").success());
+    let mkfs = ["mkfs.xfs", "-q", "-f", &disk].map(str::to_owned).to_vec();
+    let plan = |overwrite: Vec<PathBuf>| Plan {
+        mkfs: Some(mkfs.clone()),
+        host: Some(Host { overwrite: Some(overwrite), ..host(&loops, &journal) }),
+        ..Plan::default()
+    };
+    let (well, said) = first(here, &plan(Vec::new()));
+    assert!(!well && said.contains("ext filesystem") && !said.contains("\"step\":\"mkfs\""), "{said}");
+    let kind = || {
+        let out = Command::new("wipefs").args(["--noheadings", "--output", "TYPE", &disk]).output();
+        String::from_utf8_lossy(&out.expect("wipefs").stdout).trim().to_owned()
+    };
+    assert_eq!(kind(), "ext4");
+    // Used by somebody it is not, even where what it holds may be lost.
+    let place = here.join("mounted");
+    fs::create_dir(&place).expect("a folder");
+    assert!(Command::new("mount").arg(&disk).arg(&place).status().expect("mount").success());
+    let (well, said) = first(here, &plan(vec![loops[0].path.clone()]));
+    assert!(Command::new("umount").arg(&place).status().expect("umount").success());
+    assert!(!well && said.contains("does not give it to anybody else"), "{said}");
+    // What was there is taken off before: some marks are where no mkfs writes.
+    let (well, said) = first(here, &plan(vec![loops[0].path.clone()]));
+    assert!(well && said.contains("\"step\":\"wipe\""), "{said}");
+    assert_eq!(kind(), "xfs");
+}
+
+/// A folder of a filesystem that is there, on a loop device.
+fn mounted(here: &Path, loops: &[Loop], mkfs: &str) -> PathBuf {
+    let place = here.join("mounted");
+    fs::create_dir(&place).expect("a folder");
+    let made = Command::new(mkfs).arg("-q").arg(&loops[0].path).status();
+    let mounted = Command::new("mount").arg(&loops[0].path).arg(&place).status();
+    assert!(made.expect(mkfs).success() && mounted.expect("mount").success());
+    place
+}
+
+#[test]
+fn what_starts_can_write_nothing_of_the_machine() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    let journal = Journal::create(&here.join("state"), here).expect("a journal");
+    let place = mounted(here, &loops, "mkfs.ext4");
+    let _mounted = crate::on_host::Mounted(&place);
+    let file = format!("/sys/block/{}/queue/nr_requests", loops[0].name());
+    let script = format!(
+        "echo in /dev are /dev/*; echo > /dev/null || echo BROKEN; test -r {file} || echo UNREAD
+        for file in {file} /proc/sys/vm/laptop_mode /dev/new; do (echo 1 > $file) 2>/dev/null && echo WROTE $file; done; true"
+    );
+    let needs = Command::new("ldd").arg("/bin/sh").output().expect("ldd");
+    let needs = String::from_utf8_lossy(&needs.stdout).into_owned();
+    let libraries = needs.split_whitespace().filter(|word| word.starts_with('/'));
+    let files: Vec<Entry> = ["/bin/sh"]
+        .into_iter()
+        .chain(libraries)
+        .map(|path| Entry { path: path.to_owned(), kind: EntryKind::File(Bytes(1)) })
+        .collect();
+    let way = Startup::Program {
+        command: ["/bin/sh", "-c", &script].map(str::to_owned).to_vec(),
+        entries: files.clone(),
+        environment: Vec::new(),
+        server: Vec::new(),
+    };
+    let plan = Plan {
+        entries: Some(Entries { modified: Some(vec![0; files.len()]), all: files }),
+        measure: Some(Measure {
+            what: Measured::Startup { way, limit_ns: 20_000_000_000 },
+            phase: "measure".to_owned(),
+            ramp_ns: 0,
+            warm_up: None,
+            sync_every_ns: None,
+            priority: Priority::default(),
+        }),
+        host: Some(Host { at: Some(place.clone()), ..host(&loops, &journal) }),
+        ..Plan::default()
+    };
+    let (well, said) = first(here, &plan);
+    assert!(well && said.contains("\"after\""), "{said}");
+    let devices =
+        said.split("in /dev are ").nth(1).and_then(|rest| rest.split('\\').next()).expect("what it saw");
+    let names = ["full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"];
+    assert_eq!(devices.split(' ').collect::<Vec<_>>(), names.map(|name| format!("/dev/{name}")), "{said}");
+    for word in ["WROTE", "BROKEN", "UNREAD"] {
+        assert!(!said.contains(&format!("{word} ")) && !said.contains(&format!("{word}\\n")), "{said}");
+    }
+}
+
+/// Drives and filesystems that compress make zeroes free.
+#[test]
+fn what_is_laid_out_is_drawn() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    let journal = Journal::create(&here.join("state"), here).expect("a journal");
+    let place = mounted(here, &loops, "mkfs.btrfs");
+    let _mounted = crate::on_host::Mounted(&place);
+    let entry = Entry { path: "/usr/bin/program".to_owned(), kind: EntryKind::File(Bytes::mib(1)) };
+    let trees = Trees { count: 1, files: 4, file_size: Bytes::mib(1), fragment: Bytes(16_384) };
+    let plan = Plan {
+        entries: Some(Entries { all: vec![entry], modified: None }),
+        trees: Some(trees),
+        host: Some(Host { at: Some(place.clone()), ..host(&loops, &journal) }),
+        ..Plan::default()
+    };
+    let (well, said) = first(here, &plan);
+    assert!(well, "{said}");
+    let mut pieces = std::collections::BTreeSet::new();
+    for file in ["root/usr/bin/program", "trees/0/0", "trees/0/3"] {
+        let mut all = Vec::new();
+        fs::File::open(place.join(file)).and_then(|mut it| it.read_to_end(&mut all)).expect(file);
+        assert_eq!(all.len(), 1 << 20, "{file}");
+        pieces.extend(all.chunks(16_384).map(<[u8]>::to_vec));
+    }
+    assert_eq!(pieces.len(), 3 * 64, "a drive that finds equal blocks has none to find");
+}

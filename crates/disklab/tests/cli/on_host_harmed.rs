@@ -1,0 +1,391 @@
+//! `run --on host` where something gets in its way: disks that go or are full, users who may not, links where folders were, Ctrl-C at
+//! any moment. What it could not do is said, and nothing is left that was not there. On loop devices, as root.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use disklab_store::Status;
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::loops::{Loop, loops};
+use crate::on_host::{devices, is_as_before, journals, on_host, outcomes, run, schedulers, suite};
+use crate::{Done, HOME, disklab, done};
+
+fn clean(here: &Path) -> Done {
+    let mut command = disklab(here);
+    done(command.env("DISKLAB_STATE", here.join("state")).arg("clean").output().expect("it starts"))
+}
+
+/// With a rest before each trial in which a test does what it is about.
+fn start(here: &Path, arguments: &[&str]) -> Child {
+    let mut command = on_host(here, arguments);
+    command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+fn wait_until(run: &mut Child, what: &str, is_there: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(run.try_wait().expect("its state").is_none(), "it ended before {what}");
+        assert!(begun.elapsed() < Duration::from_secs(60), "no {what} in a minute");
+        sleep(Duration::from_millis(2));
+    }
+}
+
+fn lines(file: &Path) -> usize {
+    fs::read_to_string(file).map_or(0, |text| text.lines().count())
+}
+
+fn seeds(here: &Path, seeds: u32, more: &str) {
+    let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
+    let text =
+        text.replace("seeds = 1", &format!("seeds = {seeds}")).replace("[axes]", &format!("{more}[axes]"));
+    fs::write(here.join("mine.toml"), text).expect("a file");
+}
+
+/// A trial in a folder whose run rests long before its second one.
+fn resting(here: &Path, arguments: &[&str]) -> Child {
+    let mut command = disklab(here);
+    command.env("DISKLAB_STATE", here.join("state")).args([
+        "run",
+        "mine.toml",
+        "--on",
+        "host",
+        "--rest",
+        "3 s",
+    ]);
+    command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
+}
+
+#[test]
+fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    seeds(here, 2, "");
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
+    let log = here.join("a/trials.jsonl");
+    wait_until(&mut run, "a trial", || lines(&log) == 1);
+    // Nobody has it while the run rests. Another comes under its name.
+    let other = here.join("other.img");
+    fs::File::create(&other).and_then(|it| it.set_len(512 << 20)).expect("a file");
+    let losetup = |arguments: &[&str], file: &Path| {
+        let done = Command::new("losetup").args(arguments).arg(&loops[1].path).arg(file).status();
+        assert!(done.expect("losetup").success());
+    };
+    assert!(Command::new("losetup").arg("--detach").arg(&loops[1].path).status().expect("losetup").success());
+    losetup(&[], &other);
+    let end = run.wait_with_output().expect("its end");
+    assert_ne!(end.status.code(), Some(0));
+    let reasons: Vec<String> = outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
+    assert!(reasons.iter().any(|it| it.contains("no longer the disk")), "{reasons:?}");
+    assert!(loops[1].is_blank(), "the other disk was written");
+    // What is on the one that went is still to be undone, and said.
+    assert_eq!(journals(here), 1);
+    let said = clean(here);
+    assert!(said.out.contains("plug it in"), "{}{}", said.out, said.err);
+    assert_eq!((said.status, journals(here)), (Some(5), 1));
+    assert!(Command::new("losetup").arg("--detach").arg(&loops[1].path).status().expect("losetup").success());
+    losetup(&[], &here.join("1.img"));
+    assert!(!loops[1].is_blank(), "it came back as it was");
+    let said = clean(here);
+    assert_eq!(said.status, Some(0), "{}{}", said.out, said.err);
+    is_as_before(here, &loops, &before);
+}
+
+/// As the kernel gives it to one alone, or not.
+fn alone(device: &Loop) -> std::io::Result<fs::File> {
+    let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path)
+}
+
+/// A filesystem whose namespace has just ended is written out first. By then somebody's mark may be beside ours.
+#[test]
+fn a_disk_that_is_still_in_use_is_waited_for() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
+    // Prepared and let go: the trial has a folder, and the run rests before it.
+    wait_until(&mut run, "a rest", || fs::read_dir(here.join("a/raw")).is_ok_and(|all| all.count() == 1));
+    run.kill().expect("it runs");
+    run.wait().expect("its end");
+    let disk = OpenOptions::new().write(true).open(&loops[1].path).expect("it is there");
+    disk.write_all_at(b"SWAPSPACE2", 4086).expect("written");
+    drop(disk);
+    let held = alone(&loops[0]).expect("it is let go");
+    let mut clean = disklab(here);
+    clean.env("DISKLAB_STATE", here.join("state")).arg("clean").stdout(Stdio::piped()).stderr(Stdio::piped());
+    let clean = clean.spawn().expect("it starts");
+    sleep(Duration::from_millis(3500));
+    drop(held);
+    let end = done(clean.wait_with_output().expect("its end"));
+    assert_eq!(end.status, Some(0), "{}{}", end.out, end.err);
+    assert!(end.err.contains("waiting: ") && end.err.contains("still in use"), "{}{}", end.out, end.err);
+    is_as_before(here, &loops, &before);
+}
+
+#[test]
+fn a_bare_disk_is_kept_while_it_is_measured() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 1) else { return };
+    suite(here);
+    let rotational = Path::new("/sys/block").join(loops[0].name()).join("queue/rotational");
+    let was = loops[0].queue("rotational");
+    fs::write(&rotational, "1").expect("sysfs");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut run =
+        start(here, &["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"]);
+    let measures = || {
+        let trial = fs::read_dir(here.join("a/raw")).into_iter().flatten().flatten().next();
+        trial.is_some_and(|it| {
+            fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|it| !it.is_empty())
+        })
+    };
+    wait_until(&mut run, "a measurement", measures);
+    let busy = alone(&loops[0]).map(drop).map_err(|error| error.kind());
+    let end = run.wait_with_output().expect("its end");
+    fs::write(&rotational, was).expect("sysfs");
+    assert_eq!(end.status.code(), Some(0), "{}", String::from_utf8_lossy(&end.stderr));
+    assert_eq!(busy, Err(std::io::ErrorKind::ResourceBusy));
+    drop(alone(&loops[0]).expect("it is let go in the end"));
+}
+
+#[test]
+fn a_disk_that_is_full_below_fails_and_is_unmade() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let small = here.join("small");
+    fs::create_dir(&small).expect("a folder");
+    let Some(_) = loops(here, 0) else { return };
+    let mounted =
+        Command::new("mount").args(["-t", "tmpfs", "-o", "size=48m,mode=700", "tmpfs"]).arg(&small).status();
+    assert!(mounted.expect("mount").success());
+    {
+        let Some((loops, allow)) = loops(&small, 1) else { return };
+        suite(here);
+        let before = schedulers(&loops);
+        let (names, allow) = (devices(&loops), allow.display().to_string());
+        let done =
+            run(here, &["--devices", &names, "--allow", &allow, "--array", "constant-ext4", "--out", "a"]);
+        assert_eq!(done.status, Some(1), "{}{}", done.out, done.err);
+        let outcome = outcomes(&here.join("a")).remove(0);
+        assert_eq!(outcome.status, Status::Failed);
+        assert!(
+            outcome.reason.as_ref().is_some_and(|why| why.contains("/mnt/pool/test")),
+            "{:?}",
+            outcome.reason
+        );
+        is_as_before(here, &loops, &before);
+    }
+    let _ = Command::new("umount").arg(&small).status();
+}
+
+#[test]
+fn who_may_not_write_a_disk_is_told_so() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let nobody = Some(65534);
+    for path in [here, allow.as_path()] {
+        std::os::unix::fs::chown(path, nobody, nobody).expect("chown");
+    }
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut command = on_host(here, &["--devices", &names, "--allow", &allow]);
+    let done = done(command.uid(65534).gid(65534).output().expect("it starts"));
+    assert_eq!(done.status, Some(2), "{}{}", done.out, done.err);
+    assert!(done.err.contains("no permission"), "{}", done.err);
+    assert!(loops.iter().all(Loop::is_blank) && journals(here) == 0);
+}
+
+#[test]
+fn trials_whose_programs_are_missing_are_left_out() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let home = here.join("home");
+    for name in ["lab", "guest-kernel", "read-policies"] {
+        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
+    }
+    let beside = "summary = \"nobody has it\"\nlead = { rotational = \"0s\", solid_state = \"0s\" }\n\
+                  [[process]]\ncommand = [\"disklab-no-such-program\"]\n";
+    fs::write(home.join("lab/backgrounds/missing.toml"), beside).expect("a file");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = ["--devices", &names, "--allow", &allow, "--set", "background=none,missing", "--out", "a"];
+    let done = done(on_host(here, &asked).env("DISKLAB_HOME", &home).output().expect("it starts"));
+    let outcomes = outcomes(&here.join("a"));
+    let count = |status| outcomes.iter().filter(|it| it.status == status).count();
+    assert_eq!((count(Status::Ok), count(Status::Skipped)), (1, 1), "{}{}", done.out, done.err);
+    let why = outcomes.iter().find_map(|it| it.reason.clone()).expect("a reason");
+    assert!(why.contains("not installed here: disklab-no-such-program"), "{why}");
+}
+
+#[test]
+fn a_link_in_the_place_of_our_folder_is_not_followed() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    suite(here);
+    seeds(here, 2, "");
+    let pool = here.join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&loops[0].path).status();
+    let mounted = Command::new("mount").arg(&loops[0].path).arg(&pool).status();
+    assert!(made.expect("mkfs.ext4").success() && mounted.expect("mount").success());
+    let _mounted = crate::on_host::Mounted(&pool);
+    let precious = pool.join("precious");
+    fs::create_dir(&precious).expect("a folder");
+    fs::write(precious.join("test"), "mine").expect("a file");
+    // The path itself may lead through one.
+    let link = here.join("link");
+    symlink(&pool, &link).expect("a link");
+    let mut run = resting(here, &["--at", &link.display().to_string(), "--out", "a"]);
+    let log = here.join("a/trials.jsonl");
+    wait_until(&mut run, "a trial", || lines(&log) == 1);
+    let ours = fs::read_dir(&pool).expect("it").flatten().map(|it| it.path());
+    let ours = ours.filter(|it| it.to_string_lossy().contains("disklab-")).next().expect("our folder");
+    fs::remove_dir_all(&ours).expect("its owner may");
+    symlink(&precious, &ours).expect("a link");
+    let end = run.wait_with_output().expect("its end");
+    assert_eq!(end.status.code(), Some(1), "{}", String::from_utf8_lossy(&end.stderr));
+    let why: Vec<String> = outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
+    assert!(why.iter().any(|it| it.contains("no longer the folder")), "{why:?}");
+    assert_eq!(fs::read_to_string(precious.join("test")).expect("it"), "mine");
+    assert_eq!(journals(here), 0, "the link is removed, and what it led to is not");
+    assert!(fs::symlink_metadata(&ours).is_err());
+}
+
+#[test]
+fn interrupted_at_any_moment_it_gives_everything_back() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    // Moments of a run of about a second, as drawn by a golden section.
+    for number in 1..=8_u32 {
+        let moment = Duration::from_secs_f64(f64::from(number) * 0.618_034 % 1.0 * 1.5);
+        let out = format!("a{number}");
+        let run =
+            start(here, &["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", &out]);
+        sleep(moment);
+        // It may be over.
+        let _ = kill_process(Pid::from_child(&run), Signal::INT);
+        let end = run.wait_with_output().expect("its end");
+        let said = String::from_utf8_lossy(&end.stderr);
+        // One that had not begun to listen ends at once.
+        assert!(
+            matches!(end.status.code(), Some(0 | 130) | None),
+            "after {moment:?}: {:?} {said}",
+            end.status
+        );
+        is_as_before(here, &loops, &before);
+    }
+}
+
+#[test]
+fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 4) else { return };
+    suite(here);
+    seeds(here, 2, "");
+    let home = here.join("home");
+    for name in ["lab", "guest-kernel", "read-policies"] {
+        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
+    }
+    let lab = home.join("lab");
+    let text = fs::read_to_string(lab.join("workloads/smoke-randread.toml")).expect("a workload");
+    fs::write(lab.join("workloads/smoke-randread.toml"), text.replace("randread", "randrw")).expect("a file");
+    // Smaller trees, which are made in less time.
+    let text = fs::read_to_string(lab.join("backgrounds/defrag.toml")).expect("a background");
+    let text =
+        text.replace("\"5s\"", "\"75ms\"").replace("files = 16", "files = 8").replace("4 KiB", "16 KiB");
+    fs::write(lab.join("backgrounds/defrag.toml"), text).expect("a file");
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--array", "ssd-raid10", "--set", "background=defrag"];
+    let asked = [&asked[..], &["--out", "a"]].concat();
+    let done = done(on_host(here, &asked).env("DISKLAB_HOME", &home).output().expect("it starts"));
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    is_as_before(here, &loops, &before);
+    let outcomes = outcomes(&here.join("a"));
+    assert_eq!(outcomes.iter().filter(|it| it.status == Status::Ok).count(), 2);
+    let writes = outcomes.iter().filter_map(|it| it.sample.as_ref()).flat_map(|it| &it.devices);
+    assert!(writes.clone().count() == 8 && writes.clone().all(|it| it.writes > 0), "each disk is written");
+}
+
+/// A device of which nothing was written answers from its map.
+#[test]
+fn flash_that_was_never_written_is_not_measured() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 1) else { return };
+    suite(here);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let rotational = Path::new("/sys/block").join(loops[0].name()).join("queue/rotational");
+    // Loop devices take it from what their file is on.
+    let was = loops[0].queue("rotational");
+    fs::write(&rotational, "0").expect("sysfs");
+    let asked = ["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"];
+    let done = run(here, &asked);
+    let outcome = outcomes(&here.join("a")).remove(0);
+    assert_eq!(outcome.status, Status::Skipped, "{}{}", done.out, done.err);
+    assert!(outcome.reason.is_some_and(|why| why.contains("nothing was written")));
+    // A disk that turns has to move its heads for anything.
+    fs::write(&rotational, "1").expect("sysfs");
+    let done = run(here, &[&asked[..6], &["--out", "b"]].concat());
+    assert_eq!(outcomes(&here.join("b"))[0].status, Status::Ok, "{}{}", done.out, done.err);
+    fs::write(&rotational, was).expect("sysfs");
+}
+
+/// The scheduler is the whole disk's.
+#[test]
+fn a_partition_has_the_scheduler_of_its_disk() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    suite(here);
+    let table = "label: gpt\nsize=400MiB\n";
+    let mut sfdisk = match Command::new("sfdisk").arg("-q").arg(&loops[0].path).stdin(Stdio::piped()).spawn()
+    {
+        Ok(sfdisk) => sfdisk,
+        Err(why) => return println!("skipped: sfdisk: {why}"),
+    };
+    std::io::Write::write_all(&mut sfdisk.stdin.take().expect("its input"), table.as_bytes())
+        .expect("a pipe");
+    assert!(sfdisk.wait().expect("its end").success());
+    let _ = Command::new("partx").args(["--update"]).arg(&loops[0].path).status();
+    let part = format!("{}p1", loops[0].path.display());
+    if !Path::new(&part).exists() {
+        return println!("skipped: {part} does not appear");
+    }
+    let allow = here.join("devices.toml");
+    let disk = disklab_host::Disk::find(Path::new(&part)).expect("it was just made");
+    fs::write(&allow, disklab_host::allow::lines(&disk)).expect("a file");
+    let before = loops[0].queue("scheduler");
+    let asked = ["--devices", &part, "--allow", &allow.display().to_string(), "--array", "constant-ext4"];
+    let done = run(here, &[&asked[..], &["--set", "scheduler=bfq", "--out", "a"]].concat());
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let raw = fs::read_dir(here.join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
+    let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
+    assert!(steps.contains(&format!("/sys/block/{}/queue/scheduler", loops[0].name())), "{steps}");
+    assert_eq!(loops[0].queue("scheduler"), before);
+    let _ = Command::new("partx").args(["--delete"]).arg(&loops[0].path).status();
+    drop(OpenOptions::new().read(true).open(&loops[0].path));
+}

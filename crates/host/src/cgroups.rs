@@ -1,0 +1,16 @@
+//! Whether this machine has its cgroups where programs can be given weights: version 2, and nothing else.
+
+use rustix::fs::statfs;
+
+pub const ROOT: &str = "/sys/fs/cgroup";
+/// Of linux/magic.h.
+const MAGIC: u64 = 0x6367_7270;
+/// Why a weight cannot be had.
+pub const NOT_WHOLE: &str = "it has a weight, which wants cgroups of version 2 alone at /sys/fs/cgroup: this machine has none, or those of version 1 \
+                             (systemd.unified_cgroup_hierarchy=1 on the kernel's command line)";
+
+/// With those of version 1 the disks are theirs.
+pub fn are_whole() -> bool {
+    #[expect(clippy::cast_sign_loss, reason = "a magic number is bits")]
+    statfs(ROOT).is_ok_and(|it| it.f_type as u64 == MAGIC)
+}

@@ -1,0 +1,82 @@
+//! Waiting for what is still in use: filesystems of a namespace that has just ended are written out first, which takes minutes
+//! on a hard disk, and udev looks at whatever was written.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// Whatever passes by is gone within so long.
+const MOMENT: Duration = Duration::from_secs(10);
+/// A memory full of what has to be written is written within so long.
+const WRITTEN: Duration = Duration::from_secs(20 * 60);
+/// A shorter wait is not worth a line.
+const UNSAID: Duration = Duration::from_secs(2);
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Why something could not be undone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The kernel says that it is in use, and so far nobody is seen who uses it.
+    Ending(String),
+    /// It may be over in a moment.
+    Passing(String),
+    /// Time does not help.
+    Lasting(String),
+}
+
+/// Tries again until it is done, or there is no hope. What is waited for is told, once.
+pub fn patiently<T>(
+    waits: &mut dyn FnMut(&str),
+    mut undo: impl FnMut() -> Result<T, Obstacle>,
+) -> Result<T, String> {
+    let (begun, mut is_told) = (Instant::now(), false);
+    loop {
+        let (why, most) = match undo() {
+            Ok(done) => return Ok(done),
+            Err(Obstacle::Lasting(why)) => return Err(why),
+            Err(Obstacle::Passing(why)) => (why, MOMENT),
+            Err(Obstacle::Ending(why)) => (why, WRITTEN),
+        };
+        if begun.elapsed() >= most {
+            return Err(why);
+        }
+        if !is_told && begun.elapsed() >= UNSAID {
+            is_told = true;
+            waits(&why);
+        }
+        sleep(LOOK);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_passes_is_waited_for_and_what_lasts_is_not() {
+        let mut left = 3;
+        let done = patiently(&mut |_| (), || {
+            left -= 1;
+            if left == 0 { Ok("done") } else { Err(Obstacle::Passing("not yet".to_owned())) }
+        });
+        assert_eq!((done, left), (Ok("done"), 0));
+        let mut tries = 0;
+        let failed: Result<(), String> = patiently(&mut |_| (), || {
+            tries += 1;
+            Err(Obstacle::Lasting("gone".to_owned()))
+        });
+        assert_eq!((failed, tries), (Err("gone".to_owned()), 1));
+    }
+
+    #[test]
+    fn a_longer_wait_is_told_once() {
+        let (mut told, begun) = (Vec::new(), Instant::now());
+        let done = patiently(&mut |why| told.push(why.to_owned()), || {
+            if begun.elapsed() > UNSAID + 3 * LOOK {
+                Ok(())
+            } else {
+                Err(Obstacle::Ending("sdb is written".to_owned()))
+            }
+        });
+        assert_eq!((done, told), (Ok(()), vec!["sdb is written".to_owned()]));
+    }
+}
