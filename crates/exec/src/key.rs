@@ -40,8 +40,9 @@ pub fn of_all(
     Ok(digests.into_iter().map(|digest| digest.map(short)).collect())
 }
 
-fn short(digest: String) -> String {
-    digest.get(..LENGTH).map(str::to_owned).unwrap_or(digest)
+fn short(mut digest: String) -> String {
+    digest.truncate(LENGTH);
+    digest
 }
 
 /// That digests which begin alike are the same.

@@ -102,21 +102,15 @@ pub fn lines<'s, 'a>(
         let (Some(value), Some(own)) = (full.cell.value(axis), place(full, source, series)) else { continue };
         let Some(at) = number(axis, value) else { continue };
         let rest = without(&full.cell, &[axis, &source.compared]);
-        let line = match lines.iter().position(|line| line.rest == rest) {
-            Some(line) => line,
-            None => {
-                lines.push(Line { rest, points: Vec::new() });
-                lines.len() - 1
-            }
-        };
+        let line = lines.iter().position(|line| line.rest == rest).unwrap_or_else(|| {
+            lines.push(Line { rest, points: Vec::new() });
+            lines.len() - 1
+        });
         let points = &mut lines[line].points;
-        let point = match points.iter().position(|point| point.value == value) {
-            Some(point) => point,
-            None => {
-                points.push(Point { value: value.to_owned(), at, choices: vec![None; series.len()] });
-                points.len() - 1
-            }
-        };
+        let point = points.iter().position(|point| point.value == value).unwrap_or_else(|| {
+            points.push(Point { value: value.to_owned(), at, choices: vec![None; series.len()] });
+            points.len() - 1
+        });
         points[point].choices[own] = Some(full.choice);
     }
     for line in &mut lines {

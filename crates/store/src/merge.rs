@@ -194,8 +194,6 @@ fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
 /// The manifest of all, and where the trials of each record are among those of the suite.
 struct All {
     manifest: Manifest,
-    /// How many the suite asks for.
-    of: usize,
     /// Of each record, in the order of its trials.
     places: Vec<Vec<usize>>,
 }

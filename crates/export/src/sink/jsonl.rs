@@ -33,7 +33,7 @@ impl Writer {
         Ok(self.file.write_all(b"}\n")?)
     }
 
-    pub fn end(self) -> Result<BufWriter<File>, Failure> {
-        Ok(self.file)
+    pub fn end(self) -> BufWriter<File> {
+        self.file
     }
 }

@@ -70,7 +70,7 @@ impl Sink {
         let ended = match self.writer {
             Writer::Parquet(writer) => writer.end(),
             Writer::Csv(writer) => writer.end(),
-            Writer::Jsonl(writer) => writer.end(),
+            Writer::Jsonl(writer) => Ok(writer.end()),
         };
         let file = ended.and_then(|file| file.into_inner().map_err(|error| Failure::Io(error.into_error())));
         file.map(|file| (file, self.rows)).map_err(|failure| failure.of(&self.path))

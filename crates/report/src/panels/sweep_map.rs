@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use disklab_compare::{Metric, answer};
+use disklab_stats::Better;
 use disklab_units::prose::count;
 use maud::{Markup, html};
 
@@ -35,8 +36,7 @@ const MOST_NAMES: usize = 12;
 /// Letters on it can still be read, in the dark as well.
 const DARKEST: f64 = 0.55;
 const LIGHTEST: f64 = 0.06;
-/// Metrics, and sections, that are drawn.
-const METRICS: usize = 2;
+/// Sections that are drawn.
 const MOST: usize = 24;
 
 fn draw(source: &Source) -> Result<Vec<Piece>, String> {
@@ -76,7 +76,7 @@ fn fields<'s, 'a>(cells: &'s [swept::Full<'s, 'a>], axes: [&str; 2], all: &[&str
 
 fn section(source: &Source, [x, y]: [&str; 2], field: &Field, open: bool) -> Section {
     let rest = swept::title(&field.rest);
-    let charts = source.metrics.iter().take(METRICS).filter_map(|metric| chart([x, y], field, metric));
+    let charts = metrics(source).filter_map(|metric| chart([x, y], field, metric));
     Section {
         name: slug(&format!("{x} {y} {rest}")),
         title: format!("{x} and {y}: {rest}"),
@@ -87,7 +87,16 @@ fn section(source: &Source, [x, y]: [&str; 2], field: &Field, open: bool) -> Sec
     }
 }
 
-/// `IOPS: 512 to 1,720`
+/// The first, and the latency that says most beside it.
+fn metrics<'s>(source: &'s Source) -> impl Iterator<Item = &'s Metric> {
+    let all = &source.metrics;
+    let slow = all.iter().find(|metric| **metric == Metric::P99);
+    let slow = slow.or_else(|| all.iter().find(|metric| metric.better([]) == Better::Lower));
+    let first = all.first();
+    first.into_iter().chain(slow.filter(|metric| Some(*metric) != first))
+}
+
+/// `IOPS: 512 to 1720`
 fn summary(source: &Source, field: &Field) -> String {
     let Some(metric) = source.metrics.first() else { return String::new() };
     let Some((least, most, unit)) = range(field, metric) else { return "no result".to_owned() };

@@ -8,7 +8,8 @@ use super::{between, copy, html, markdown, old, with_source};
 #[test]
 fn an_old_record_has_every_panel() {
     let page = html(&old());
-    for panel in panels::in_order() {
+    // None of its axes goes over numbers: see sweeps.rs.
+    for panel in panels::in_order().into_iter().filter(|panel| !panel.name.starts_with("sweep-")) {
         let id = format!("<section class=\"panel\" id=\"{}\"", panel.name);
         let body = between(&page, &id, "</section>");
         assert!(body.len() > 300, "{} has next to nothing:\n{body}", panel.name);
@@ -131,7 +132,7 @@ fn the_pictures_of_each_panel_are_named() {
         }
     }
     with_source(&old(), |source| {
-        for panel in panels::in_order() {
+        for panel in panels::in_order().into_iter().filter(|panel| !panel.name.starts_with("sweep-")) {
             let mut found = Vec::new();
             kinds(&(panel.draw)(source).expect("something to show"), &mut found);
             assert_eq!(found.is_empty(), panel.pictures.is_empty(), "{}", panel.name);

@@ -1,7 +1,9 @@
 //! Records whose axes go over numbers.
 
+use disklab_report::{Piece, panels};
+
 use super::synthetic::write_record;
-use super::{between, html, old};
+use super::{between, html, old, with_source};
 
 const POLICIES: (&str, &[&str]) = ("policy", &["pid", "queue"]);
 const RATIOS: (&str, &[&str]) = ("disk.2.seek", &["4", "1", "2"]);
@@ -41,7 +43,36 @@ fn two_ranges_are_a_map_for_each_choice() {
     let map = between(&page, "data-panel=\"sweep-map\"", "</section>");
     assert_eq!(map.matches("<details class=\"group\"").count(), 2, "{map}");
     assert_eq!(map.matches("<rect").count(), 2 * 2 * 9, "each choice, IOPS and another number");
-    assert!(map.contains("<title>disk.2.seek 4, workload.iodepth 1: 10,000</title>"), "{map}");
+    assert!(map.contains("<title>disk.2.seek 4, workload.iodepth 1: 9524</title>"), "{map}");
+}
+
+/// What is said of each panel's pictures is what it draws.
+#[test]
+fn the_pictures_of_sweeps_are_named() {
+    fn kinds(pieces: &[Piece], found: &mut Vec<String>) {
+        for piece in pieces {
+            match piece {
+                Piece::Words(_) => {}
+                Piece::Chart(chart) => found.push(chart.kind.clone()),
+                Piece::Section(section) => kinds(&section.pieces, found),
+            }
+        }
+    }
+    let place = tempfile::tempdir().expect("a folder");
+    let axes = [RATIOS, ("workload.iodepth", &["1", "8", "32"][..]), POLICIES];
+    write_record(place.path(), &axes, 1, 2).expect("a record");
+    with_source(place.path(), |source| {
+        for panel in panels::in_order().into_iter().filter(|panel| panel.name.starts_with("sweep-")) {
+            let mut found = Vec::new();
+            kinds(&(panel.draw)(source).expect("something to show"), &mut found);
+            assert!(!found.is_empty(), "{}", panel.name);
+            assert!(
+                found.iter().all(|kind| panel.pictures.contains(kind.as_str())),
+                "{}: {found:?}",
+                panel.name
+            );
+        }
+    });
 }
 
 #[test]

@@ -155,6 +155,7 @@ fn mistakes_are_told_with_their_places() {
         ("memory = [\"1 MiB\"]", "1 MiB is not sensible: from 192 MiB to 256 GiB is"),
         ("memroy = [\"1 GiB\"]", "unknown key; did you mean `memory`?"),
         ("\"polciy.margin\" = [1]", "there is no kind of parameter `polciy`; did you mean `policy`?"),
+        ("disk.2.seek = [1, 2]", "a name with points in it stands in quotes"),
         ("disks = [2, 2]", "`2` is there twice"),
         ("disks = []", "needs at least one element"),
         ("disks = { linear = [2, 4] }", "steps: is missing"),

@@ -105,7 +105,7 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     manifest.tools = in_order(records, |manifest| &manifest.tools, tools);
     manifest.inputs = in_order(records, |manifest| &manifest.inputs, inputs);
     manifest.host = hosts(records);
-    Ok(All { manifest, of, places })
+    Ok(All { manifest, places })
 }
 
 /// How many trials a record's suite asks for.

@@ -59,7 +59,7 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             found.entry(*place).or_default().extend(outcome.map(|outcome| (at, outcome)));
         }
     }
-    let mut chosen = Chosen { outcomes: Vec::with_capacity(all.of), duplicates: 0, superseded: 0 };
+    let mut chosen = Chosen { outcomes: Vec::with_capacity(found.len()), duplicates: 0, superseded: 0 };
     let mut conflicts = Vec::new();
     for outcomes in found.values() {
         let ok: Vec<(usize, &Outcome)> =
@@ -71,11 +71,13 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             chosen.duplicates += others.len();
             chosen.superseded += outcomes.len() - ok.len();
         }
-        chosen.outcomes.push(match ok.is_empty() {
-            true => best_of_none(outcomes),
-            false if conflicts.is_empty() => Some(unchanged(records, &ok)?),
+        chosen.outcomes.push(if ok.is_empty() {
+            best_of_none(outcomes)
+        } else if conflicts.is_empty() {
+            Some(unchanged(records, &ok)?)
+        } else {
             // Nothing is written any more.
-            false => None,
+            None
         });
     }
     if conflicts.is_empty() { Ok(chosen) } else { Err(MergeError::Conflicts(conflicts)) }

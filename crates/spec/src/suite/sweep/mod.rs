@@ -29,6 +29,9 @@ use range::{Range, Span, Word};
 use super::axis::{Values, Which};
 use crate::read::{Located, Table};
 
+/// What a name begins with that TOML takes for tables within tables, where it stands without quotes.
+const OF_DISKS: [&str; 2] = ["device", "disk"];
+
 /// A value in its one spelling, which can be part of a name.
 pub(super) fn spelled(text: &str) -> String {
     text.parse::<Number>().map_or_else(|_| text.trim().to_owned(), |number| number.to_string())
@@ -50,7 +53,12 @@ pub(super) fn read_axes(crossed: &Table<'_, '_>) -> Vec<(usize, Values)> {
                 crossed.wrong(key, message);
                 continue;
             }
-            Err(_) => continue,
+            Err(_) => {
+                if OF_DISKS.contains(&key) && crossed.is_table(key) {
+                    crossed.wrong(key, "a name with points in it stands in quotes: \"disk.2.seek\" = ...");
+                }
+                continue;
+            }
         };
         let values = if crossed.is_table(key) {
             let place = crossed.place(key);
