@@ -11,10 +11,10 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use disklab_exec::Executor;
 use disklab_exec::host::Host;
 use disklab_exec::run::{Event, Run};
-use disklab_spec::Lab;
+use disklab_exec::{Executor, facts};
+use disklab_spec::{Lab, Trial};
 use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
 use disklab_units::Nanos;
 use serde_json::json;
@@ -101,7 +101,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         None => None,
     };
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
-    question.remarks().iter().for_each(|remark| screen.remark(remark));
+    question.remarks(|trial| executor.obstacle(trial)).iter().for_each(|remark| screen.remark(remark));
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
     say_tidied(&tidied, screen);
 
@@ -148,6 +148,13 @@ impl Chosen {
         match self {
             Self::Guests(run) => run,
             Self::Host(host) => host,
+        }
+    }
+
+    fn obstacle(&self, trial: &Trial) -> Option<String> {
+        match self {
+            Self::Guests(run) => run.obstacle(trial),
+            Self::Host(_) => facts::obstacle(trial),
         }
     }
 }
