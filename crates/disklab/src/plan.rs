@@ -170,9 +170,9 @@ impl Plan {
     fn of(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
         let cache = Cache::open();
         let trials = &question.trials;
-        let (kernels, built) = kernels(cache.as_ref(), home, trials, jobs)?;
+        let (kernels, there) = kernels(cache.as_ref(), home, trials, jobs)?;
         let obstacle = |trial: &Trial| {
-            let without_zfs = || without_zfs(trial, built.get(&trial.kernel)?);
+            let without_zfs = || without_zfs(trial, there.get(&trial.kernel)?);
             facts::obstacle(trial).or_else(without_zfs)
         };
         let planned = |trial: &Trial| {
@@ -300,7 +300,7 @@ fn kernels(
 ) -> Result<(Vec<PlannedKernel>, BTreeMap<String, Kernel>), Failure> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
     let stop = signals::watch()?;
-    let mut built = BTreeMap::new();
+    let mut there = BTreeMap::new();
     let mut look = |name: &str| {
         let planned =
             PlannedKernel { name: name.to_owned(), version: None, path: None, missing: None, build: None };
@@ -313,7 +313,7 @@ fn kernels(
             Ok(Found::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
                 let (version, path) = (kernel.version.to_string(), kernel.path.display().to_string());
-                built.insert(name.to_owned(), *kernel);
+                there.insert(name.to_owned(), *kernel);
                 Ok(PlannedKernel { version: Some(version), path: Some(path), ..planned })
             }
             Ok(Found::ToBuild { from, took }) => {
@@ -327,7 +327,7 @@ fn kernels(
         }
     };
     let kernels = names.into_iter().map(&mut look).collect::<Result<_, Failure>>()?;
-    Ok((kernels, built))
+    Ok((kernels, there))
 }
 
 fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {
