@@ -13,7 +13,7 @@ use disklab_units::{Bytes, Nanos, Rate, Sectors};
 
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed};
+use crate::port::{Port, PortSpeed, earlier};
 use crate::{Completion, Counters, Disk, Op, Request};
 
 pub(crate) struct CardDisk {
@@ -227,7 +227,7 @@ impl Disk for CardDisk {
         if self.port.is_quiet() {
             return settled;
         }
-        [settled, self.port.next_command().map(|at| at.max(self.clock))].into_iter().flatten().min()
+        earlier(settled, self.port.next_command().map(|at| at.max(self.clock)))
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {

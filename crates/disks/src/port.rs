@@ -10,6 +10,14 @@ use crate::diary::{Diary, Happening};
 use crate::plant::Bug;
 use crate::{Completion, Op, Request};
 
+/// Of two moments that may never come, the first. (Asked for several times a request: an iterator's minimum takes longer.)
+pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        _ => one.or(other),
+    }
+}
+
 /// What a [`Port`] takes time for.
 pub(crate) struct PortSpeed {
     /// From a command's submission until the drive knows what it says.

@@ -54,14 +54,17 @@ impl ByAddress {
         here.or_else(|| self.pieces.get(piece + 1)?.first()).map(|entry| entry.1)
     }
 
-    /// Of two entries none begins where another does.
-    pub fn insert(&mut self, sector: u64, slot: u32) {
-        let Cursor { mut piece, mut at } = self.seek(sector);
+    /// Puts an entry in front of the one at the cursor, which is where it belongs. Of two entries none begins where another does.
+    pub fn insert(&mut self, cursor: Cursor, sector: u64, slot: u32) {
+        let Cursor { mut piece, mut at } = cursor;
         if self.pieces.is_empty() {
             let first = self.new_piece();
             self.pieces.push(first);
             self.firsts.push(sector);
-        } else if self.pieces[piece].len() == LONGEST {
+        } else if piece == self.pieces.len() {
+            (piece, at) = (piece - 1, self.pieces[piece - 1].len());
+        }
+        if self.pieces[piece].len() == LONGEST {
             let mut rest = self.new_piece();
             rest.extend(self.pieces[piece].drain(LONGEST / 2..));
             self.firsts.insert(piece + 1, rest[0].0);
@@ -118,7 +121,7 @@ mod tests {
                     if tree.insert(sector, slot).is_some() {
                         row.remove(&mut row.seek(sector));
                     }
-                    row.insert(sector, slot);
+                    row.insert(row.seek(sector), sector, slot);
                 } else if let Some((&sector, _)) = tree.range(sector..).next() {
                     let mut at = row.seek(sector);
                     row.remove(&mut at);

@@ -43,7 +43,7 @@ pub use self::travel::Travel;
 use self::write_buffer::WriteBuffer;
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed};
+use crate::port::{Port, PortSpeed, earlier};
 use crate::{Completion, Counters, Disk, Happening, Op, Request};
 
 pub(crate) struct HddDisk {
@@ -158,7 +158,7 @@ impl HddDisk {
 
     /// A command that is decoded in the moment in which the mechanism becomes free takes part in the choice.
     fn next_step(&self) -> Option<Nanos> {
-        [self.next_command(), self.activity_end()].into_iter().flatten().min()
+        earlier(self.next_command(), self.activity_end())
     }
 
     fn next_command(&self) -> Option<Nanos> {
@@ -305,7 +305,7 @@ impl Disk for HddDisk {
         if self.port.is_quiet() {
             return settled;
         }
-        [settled, self.next_step()].into_iter().flatten().min()
+        earlier(settled, self.next_step())
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {

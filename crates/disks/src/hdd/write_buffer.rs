@@ -84,6 +84,8 @@ impl WriteBuffer {
                 self.used -= other.end - other.start;
                 // The first one joined lends its place in the order of age.
                 if joined.is_none() { joined = Some(slot) } else { self.forget(slot) }
+            } else if other.start >= end {
+                break;
             } else {
                 at = self.by_address.next(at);
             }
@@ -101,7 +103,8 @@ impl WriteBuffer {
             None => self.new_slot(extent, target(start)),
         };
         self.extents[slot as usize] = extent;
-        self.by_address.insert(start, slot);
+        // It goes in front of what was found not to touch it, so that no second search is needed.
+        self.by_address.insert(at, start, slot);
         self.used += end - start;
     }
 

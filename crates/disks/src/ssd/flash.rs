@@ -329,11 +329,7 @@ impl Flash {
         let die = &mut self.dies[index];
         Some(match step {
             Step::Read { bytes, .. } => Next::Sense(Sensed::Moved(bytes), at.saturating_add(sense)),
-            Step::Write => {
-                let target = die.space.target(&self.map)?;
-                die.space.take_row(&self.map, &mut die.row);
-                Next::TakeIn(Row::Moved, target)
-            }
+            Step::Write => Next::TakeIn(Row::Moved, die.space.target(&self.map)?),
             Step::Erase => {
                 let end = at.saturating_add(self.times.erase);
                 Next::Long(Long { what: Change::Erase, end, firm_until: at, asked: false })
@@ -409,7 +405,7 @@ impl Flash {
                 Outcome::Programmed
             }
             Change::Program(Row::Moved, target) => {
-                die.space.collected_row(&mut self.map, target, &die.row);
+                die.space.collected_row(&mut self.map, target);
                 self.work_done.programs += 1;
                 Outcome::Nothing
             }

@@ -3,6 +3,8 @@
 //! Where it is known how many units are before one in its block, that is its bit. Where it is not, its bit is drawn by its
 //! number, and several have the same: such a mark says of a unit only that it may be gone.
 
+use prefetch_index::prefetch_index;
+
 use super::map::BlockId;
 
 pub(crate) struct Gone {
@@ -23,6 +25,11 @@ impl Gone {
         self.words[word] |= bit;
     }
 
+    /// It will be marked soon.
+    pub fn expect(&self, block: BlockId, before: u32) {
+        prefetch_index(&self.words, self.find(block, before).0);
+    }
+
     pub fn is_marked(&self, block: BlockId, before: u32) -> bool {
         let (word, bit) = self.find(block, before);
         self.words[word] & bit != 0
@@ -31,10 +38,6 @@ impl Gone {
     /// This unit is gone, wherever in the block it was.
     pub fn mark_any(&mut self, block: BlockId, unit: u32) {
         self.mark(block, self.drawn(unit));
-    }
-
-    pub fn is_any_marked(&self, block: BlockId, unit: u32) -> bool {
-        self.is_marked(block, self.drawn(unit))
     }
 
     /// The block is empty.
@@ -47,7 +50,8 @@ impl Gone {
         (block as usize * self.words_per_block + (bit / 64) as usize, 1 << (bit % 64))
     }
 
-    fn drawn(&self, unit: u32) -> u32 {
+    /// The bit of a unit of which it is not known how many are before it.
+    pub fn drawn(&self, unit: u32) -> u32 {
         let number = u64::from(unit.wrapping_mul(0x9e37_79b1));
         ((number * u64::from(self.units_per_block)) >> 32) as u32
     }

@@ -11,7 +11,7 @@ use disklab_des::Random;
 use disklab_spec::device::Preconditioned;
 use disklab_units::Seed;
 
-use super::map::{BlockId, Shape};
+use super::map::{BlockId, Kept, Shape};
 use super::space::FEW;
 
 pub(crate) enum Home {
@@ -94,14 +94,15 @@ impl Home {
         &self,
         shape: &Shape,
         (die, index, row): (u32, u32, u32),
-        units: &mut Vec<u32>,
+        units: &mut Vec<Kept>,
         passes: impl Fn(u32) -> bool,
     ) {
         match self {
             Self::InOrder => {
                 let here = row_in_order(shape, die, index * shape.rows_per_block + row);
                 let before = row * shape.units_per_row..;
-                units.extend(here.zip(before).filter(|&(_, before)| passes(before)).map(|(unit, _)| unit));
+                let here = here.zip(before).map(|(unit, mark)| Kept { unit, mark });
+                units.extend(here.filter(|kept| passes(kept.mark)));
             }
             Self::AtRandom { shuffle, age } => {
                 let start = age.units(index).start;
@@ -109,7 +110,7 @@ impl Home {
                 let count = u64::from(self.count(shape, die, index));
                 let until = |row: u32| (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
                 let here = until(row)..until(row + 1);
-                let unit = |before| shuffle.unit((start + before) * shape.dies + die);
+                let unit = |mark| Kept { unit: shuffle.unit((start + mark) * shape.dies + die), mark };
                 units.extend(here.filter(|&before| passes(before)).map(unit));
             }
         }
@@ -249,8 +250,9 @@ mod tests {
                     prop_assert!(here.len() - before <= shape.units_per_row as usize);
                 }
                 prop_assert_eq!(here.len() as u32, home.count(&shape, die, index));
-                for (before, unit) in here.into_iter().enumerate() {
-                    prop_assert_eq!(home.place(&shape, unit), (block, before as u32));
+                for (before, Kept { unit, mark }) in here.into_iter().enumerate() {
+                    prop_assert_eq!(mark, before as u32);
+                    prop_assert_eq!(home.place(&shape, unit), (block, mark));
                     prop_assert!(!std::mem::replace(&mut seen[unit as usize], true), "{} twice", unit);
                 }
             }

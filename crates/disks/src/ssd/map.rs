@@ -8,7 +8,7 @@
 //!
 //! Nearly all of a drive's work in its steady state is to move data, and nearly all that costs is to wait for memory of a
 //! map so large. So it is not looked up there what of a block is valid: what left a block is marked beside it
-//! ([`super::gone`]).
+//! ([`super::gone`]). And what the host's next requests will look up is asked for before they are served.
 //!
 //! What was never written since the disk was made is at [`Home`], and takes no memory. As all that is moved away from a
 //! home block goes on in order, a few numbers say where it is then, until it is moved once more.
@@ -25,6 +25,7 @@ use disklab_units::Bytes;
 use super::gone::Gone;
 use super::home::Home;
 use super::packed::{Cursor, Packed};
+use super::places::Places;
 
 pub(crate) const UNIT: Bytes = Bytes::kib(4);
 
@@ -41,7 +42,7 @@ pub(crate) enum Place {
     Block(BlockId),
 }
 
-/// Codes of [`Map::places`]; a block's is its number and [`FIRST_BLOCK`].
+/// Codes of [`Places`]; a block's is its number and [`FIRST_BLOCK`].
 const HOME: u16 = 0;
 const NOWHERE: u16 = 1;
 const BUFFER: u16 = 2;
@@ -62,8 +63,7 @@ pub(crate) struct Shape {
 pub(crate) struct Map {
     pub shape: Shape,
     home: Home,
-    /// By unit.
-    places: Vec<u16>,
+    places: Places,
     /// By block: units that are nowhere else.
     valid: Vec<u32>,
     /// By block.
@@ -99,7 +99,7 @@ impl Map {
     pub fn new(shape: Shape, home: Home) -> Self {
         let blocks = (shape.dies * shape.blocks_per_die) as usize;
         let mut map = Self {
-            places: vec![HOME; shape.units as usize],
+            places: Places::new(shape.units),
             valid: vec![0; blocks],
             contents: Vec::with_capacity(blocks),
             gone: Gone::new(blocks, shape.rows_per_block * shape.units_per_row),
@@ -120,7 +120,7 @@ impl Map {
     }
 
     pub fn place(&self, unit: u32) -> Place {
-        match self.places[unit as usize] {
+        match self.places.get(unit) {
             HOME => Place::Block(self.place_from_home(unit).0),
             NOWHERE => Place::Nowhere,
             BUFFER => Place::Buffer,
@@ -171,7 +171,7 @@ impl Map {
                     }
                 }
                 unit = stripe.end;
-                self.places[stripe.start as usize..stripe.end as usize].fill(NOWHERE);
+                self.places.fill(stripe, NOWHERE);
             } else {
                 self.leave(unit, NOWHERE);
                 unit += 1;
@@ -198,21 +198,25 @@ impl Map {
     }
 
     fn leave(&mut self, unit: u32, code: u16) {
-        let (block, before) = match self.places[unit as usize] {
+        let before = self.places.get(unit);
+        self.places.set(unit, code);
+        if before == BUFFER {
+            *self.stale.entry(unit).or_default() += 1;
+        }
+        if let Some((block, mark)) = self.mark(unit, before) {
+            self.valid[block as usize] -= 1;
+            self.gone.mark(block, mark);
+        }
+    }
+
+    /// The block of a unit with this code, and which of its marks says that the unit is there no more.
+    fn mark(&self, unit: u32, code: u16) -> Option<(BlockId, u32)> {
+        let (block, before) = match code {
             HOME => self.place_from_home(unit),
-            NOWHERE => return self.places[unit as usize] = code,
-            BUFFER => {
-                *self.stale.entry(unit).or_default() += 1;
-                return self.places[unit as usize] = code;
-            }
+            NOWHERE | BUFFER => return None,
             code => (BlockId::from(code - FIRST_BLOCK), None),
         };
-        self.places[unit as usize] = code;
-        self.valid[block as usize] -= 1;
-        match before {
-            Some(before) => self.gone.mark(block, before),
-            None => self.gone.mark_any(block, unit),
-        }
+        Some((block, before.unwrap_or_else(|| self.gone.drawn(unit))))
     }
 
     /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed meanwhile, what is on the
@@ -226,50 +230,52 @@ impl Map {
             return self.gone.mark_any(block, unit);
         }
         // All copies but the last are stale, so this is the last. To see in the map that it is would wait for memory.
-        debug_assert_eq!(self.places[unit as usize], BUFFER);
-        self.places[unit as usize] = code(block);
+        debug_assert_eq!(self.places.get(unit), BUFFER);
+        self.places.set(unit, code(block));
         self.valid[block as usize] += 1;
     }
 
-    /// Asks memory for what will be wanted of these units soon.
-    pub fn ask_for(&self, units: impl Iterator<Item = u32>) {
-        for unit in units {
-            std::hint::black_box(self.places[unit as usize]);
+    /// This unit will be asked for soon.
+    pub fn expect(&self, unit: u32) {
+        self.places.expect(unit);
+    }
+
+    /// This unit, which was expected before, will be written very soon: where it is marked as gone comes near.
+    pub fn expect_write(&self, unit: u32) {
+        if let Some((block, mark)) = self.mark(unit, self.places.get(unit)) {
+            self.gone.expect(block, mark);
         }
     }
 
-    /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no use; `untouched`: nothing was.
-    pub fn copied(&mut self, units: &[u32], from: BlockId, to: BlockId, untouched: bool) {
+    /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no use.
+    pub fn copied(&mut self, kept: &[Kept], from: BlockId, to: BlockId) {
         let is_home = self.is_home(from);
         let mut copied = 0;
-        for &unit in units {
-            if !untouched && !self.is_there(unit, from) {
-                self.gone.mark_any(to, unit);
+        for &kept in kept {
+            if !self.is_there(kept, from) {
+                self.gone.mark_any(to, kept.unit);
                 continue;
             }
             copied += 1;
             if !is_home {
-                self.places[unit as usize] = code(to);
+                self.places.set(kept.unit, code(to));
             }
         }
-        if is_home {
-            self.moved_from_home(units, from, to);
+        if let (true, Some(last)) = (is_home, kept.last()) {
+            self.moved_from_home(last.mark + 1, from, to);
         }
         self.valid[from as usize] -= copied;
         self.valid[to as usize] += copied;
     }
 
     /// Whether a unit that was written to `block` is still there.
-    fn is_there(&self, unit: u32, block: BlockId) -> bool {
-        if self.is_home(block) {
-            return !self.gone.is_marked(block, self.home.place(&self.shape, unit).1);
-        }
-        !self.gone.is_any_marked(block, unit) || self.place(unit) == Place::Block(block)
+    fn is_there(&self, Kept { unit, mark }: Kept, block: BlockId) -> bool {
+        // Of home blocks each unit has a mark of its own.
+        !self.gone.is_marked(block, mark) || !self.is_home(block) && self.place(unit) == Place::Block(block)
     }
 
-    fn moved_from_home(&mut self, units: &[u32], from: BlockId, to: BlockId) {
-        let Some(&last) = units.last() else { return };
-        let before = self.home.place(&self.shape, last).1 + 1;
+    /// All with fewer than so many units before them that are there no more went to `to`, if not to where others went before.
+    fn moved_from_home(&mut self, before: u32, from: BlockId, to: BlockId) {
         self.has_moved[from as usize] = true;
         let moved = &mut self.moved[from as usize];
         match moved.last_mut() {
@@ -284,7 +290,7 @@ impl Map {
 
     /// The block is full: these units were written to it. `units` is emptied.
     pub fn close(&mut self, block: BlockId, units: &mut Vec<u32>) {
-        units.sort_unstable();
+        radsort::sort(units);
         units.dedup();
         self.contents[block as usize] = Contents::Written(Packed::new(units));
         units.clear();
@@ -320,16 +326,16 @@ impl Map {
     }
 
     /// Appends the valid units of the next row of `block` that has any; `false` if there is no such row.
-    pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<u32>) -> bool {
+    pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<Kept>) -> bool {
         let before = valid.len();
         loop {
             match rows {
                 Rows::Written(units, cursor) => {
                     let Some(first) = units.next(cursor) else { return false };
                     let rest = (1..self.shape.units_per_row).map_while(|_| units.next(cursor));
-                    valid.extend(
-                        std::iter::once(first).chain(rest).filter(|&unit| self.is_there(unit, block)),
-                    );
+                    let row = std::iter::once(first).chain(rest);
+                    let row = row.map(|unit| Kept { unit, mark: self.gone.drawn(unit) });
+                    valid.extend(row.filter(|&kept| self.is_there(kept, block)));
                 }
                 Rows::Home(rows) => {
                     let Some(row) = rows.next() else { return false };
@@ -342,6 +348,14 @@ impl Map {
             }
         }
     }
+}
+
+/// A unit that collection found valid.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Kept {
+    pub unit: u32,
+    /// Which of its block's marks says that it is there no more.
+    pub mark: u32,
 }
 
 fn code(block: BlockId) -> u16 {

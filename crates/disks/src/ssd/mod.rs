@@ -14,6 +14,7 @@ mod home;
 mod log;
 mod map;
 mod packed;
+mod places;
 mod space;
 
 use std::collections::VecDeque;
@@ -27,7 +28,7 @@ use self::flash::{Flash, Outcome};
 use self::map::{Place, UNIT};
 #[cfg(test)]
 use crate::plant::Bug;
-use crate::port::{Port, PortSpeed};
+use crate::port::{Port, PortSpeed, earlier};
 use crate::{Completion, Counters, Disk, Happening, Op, Request};
 
 /// What happens inside the drive.
@@ -163,7 +164,7 @@ impl SsdDisk {
 
     /// Events before commands: what a write brought in is there for a flush that follows it at once.
     fn next_step(&self) -> Option<Nanos> {
-        [self.next_command(), self.agenda.next_at()].into_iter().flatten().min()
+        earlier(self.next_command(), self.agenda.next_at())
     }
 
     fn next_command(&self) -> Option<Nanos> {
@@ -331,14 +332,16 @@ impl SsdDisk {
     }
 
     fn admit_stalled(&mut self, at: Nanos) {
-        let soon = self.stalled.iter().take(self.flash.map.shape.units_per_row as usize);
-        self.flash.map.ask_for(soon.map(|write| write.units().start));
         while let Some(&write) = self.stalled.front() {
             if !self.flash.log.fits(write.units().len() as u64) {
                 break;
             }
             self.stalled.pop_front();
             self.begin_write(at, Moving { started: at, ..write });
+        }
+        // As many as the next row that is programmed makes room for.
+        for write in self.stalled.iter().take(self.flash.map.shape.units_per_row as usize) {
+            self.flash.map.expect_write(write.units().start);
         }
         self.flash.favour_programs = !self.stalled.is_empty();
         self.keep_moving(at);
@@ -374,12 +377,15 @@ impl SsdDisk {
         let read = read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send));
         let others = self.port.in_service() as usize > reads().count();
         let other = if others { self.flash.earliest_programmed(self.agenda.next_at()) } else { None };
-        [read, other].into_iter().flatten().min()
+        earlier(read, other)
     }
 }
 
 impl Disk for SsdDisk {
     fn submit(&mut self, now: Nanos, request: Request) {
+        if request.sector < self.sectors {
+            self.flash.map.expect((request.sector * Sectors::SIZE / UNIT.0) as u32);
+        }
         self.port.submit(now, request);
         self.run(now);
     }
@@ -389,7 +395,12 @@ impl Disk for SsdDisk {
         if self.port.is_quiet() {
             return settled;
         }
-        [settled, self.next_command(), self.earliest_end()].into_iter().flatten().min()
+        let sure = earlier(settled, self.next_command());
+        // Nothing ends that is not settled before something happens inside.
+        match self.agenda.next_at() {
+            Some(next) if sure.is_none_or(|sure| next < sure) => earlier(sure, self.earliest_end()),
+            _ => sure,
+        }
     }
 
     fn advance(&mut self, now: Nanos, done: &mut Vec<Completion>) {

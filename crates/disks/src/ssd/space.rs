@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use disklab_units::Bytes;
 
 use super::log::PADDING;
-use super::map::{BlockId, Map, Rows, UNIT};
+use super::map::{BlockId, Kept, Map, Rows, UNIT};
 
 /// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is lost to
 /// over-provisioning.
@@ -58,11 +58,9 @@ struct Collection {
     victim: BlockId,
     rows: Rows,
     /// Read, and not written again yet.
-    gathered: Vec<u32>,
+    gathered: Vec<Kept>,
     /// Units valid when it began, which is what its gain was reckoned from.
     valid: u64,
-    /// Units that were copied.
-    copied: u64,
     gain: u64,
     /// Of the gain, what the host was given.
     given: u64,
@@ -84,7 +82,7 @@ pub(crate) enum Step {
         unit: u32,
         bytes: Bytes,
     },
-    /// Writes a row of what was read.
+    /// Writes a row of what was gathered.
     Write,
     Erase,
 }
@@ -147,33 +145,23 @@ impl Space {
         for &unit in units.iter().filter(|&&unit| unit != PADDING) {
             map.settle(unit, target.block);
         }
-        self.row(map, target, units);
-    }
-
-    /// A row of what was collected has been programmed.
-    pub fn collected_row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
-        let Some(collection) = &mut self.collection else { return };
-        let victim = collection.victim;
-        let filled = units.iter().position(|&unit| unit == PADDING).unwrap_or(units.len());
-        let left = u64::from(map.valid(victim));
-        let untouched = left + collection.copied == collection.valid;
-        map.copied(&units[..filled], victim, target.block, untouched);
-        collection.copied += left - u64::from(map.valid(victim));
-        let moved = filled as u64;
-        let due = (moved * collection.gain / collection.valid.max(1)).min(collection.gain - collection.given);
-        collection.given += due;
-        self.credit += due;
-        self.row(map, target, units);
-    }
-
-    fn row(&mut self, map: &mut Map, target: Target, units: &[u32]) {
         let open = if target.fast { &mut self.open_fast } else { &mut self.open };
         open.units.extend(units.iter().filter(|&&unit| unit != PADDING));
-        open.rows_left -= 1;
-        if open.rows_left == 0 {
-            open.block = None;
-            map.close(target.block, &mut open.units);
-        }
+        open.row_done(map, target.block);
+    }
+
+    /// A row of what was collected has been programmed: what was gathered first.
+    pub fn collected_row(&mut self, map: &mut Map, target: Target) {
+        let Some(collection) = &mut self.collection else { return };
+        let count = collection.gathered.len().min(map.shape.units_per_row as usize);
+        map.copied(&collection.gathered[..count], collection.victim, target.block);
+        let due = count as u64 * collection.gain / collection.valid.max(1);
+        let due = due.min(collection.gain - collection.given);
+        collection.given += due;
+        self.credit += due;
+        let open = if target.fast { &mut self.open_fast } else { &mut self.open };
+        open.units.extend(collection.gathered.drain(..count).map(|kept| kept.unit));
+        open.row_done(map, target.block);
     }
 
     /// Whether `block` is one of the SLC cache's.
@@ -206,7 +194,7 @@ impl Space {
         }
         if map.next_row(block, &mut collection.rows, &mut collection.gathered) {
             let read = &collection.gathered[before..];
-            return Some(Step::Read { block, unit: read[0], bytes: UNIT * read.len() as u64 });
+            return Some(Step::Read { block, unit: read[0].unit, bytes: UNIT * read.len() as u64 });
         }
         Some(if collection.gathered.is_empty() { Step::Erase } else { Step::Write })
     }
@@ -232,20 +220,9 @@ impl Space {
             rows: map.collect(victim),
             gathered: Vec::new(),
             valid: u64::from(valid),
-            copied: 0,
             gain: u64::from(gain),
             given: 0,
         });
-    }
-
-    /// Takes the row that [`Step::Write`] is about, filled up with [`PADDING`].
-    pub fn take_row(&mut self, map: &Map, row: &mut Vec<u32>) {
-        row.clear();
-        if let Some(collection) = &mut self.collection {
-            let count = collection.gathered.len().min(map.shape.units_per_row as usize);
-            row.extend(collection.gathered.drain(..count));
-        }
-        row.resize(map.shape.units_per_row as usize, PADDING);
     }
 
     /// The block that was collected is empty now.
@@ -277,5 +254,14 @@ impl Open {
         self.block = Some(block);
         self.rows_left = rows;
         self.units.clear();
+    }
+
+    /// One more row was written; `block` is closed behind its last.
+    fn row_done(&mut self, map: &mut Map, block: BlockId) {
+        self.rows_left -= 1;
+        if self.rows_left == 0 {
+            self.block = None;
+            map.close(block, &mut self.units);
+        }
     }
 }

@@ -21,7 +21,7 @@ pub(super) struct Die {
     /// Which of the page types its first page has.
     pub(super) first_type: u64,
     pub(super) programmed_last: bool,
-    /// The row that is being programmed.
+    /// The row of the host's that is being programmed.
     pub(super) row: Vec<u32>,
     pub(super) space: Space,
 }

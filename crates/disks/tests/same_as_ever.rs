@@ -1,0 +1,105 @@
+//! What disks answered before, to the nanosecond: whatever is there to make the models faster changes none of this.
+//!
+//! A change of what a model *says* changes these numbers too. Then the failure's own list replaces [`KNOWN`], and the
+//! change log tells of it.
+
+mod drive;
+
+use disklab_des::Random;
+use disklab_disks::{Counters, Disk, Op, Request, build};
+use disklab_spec::device::{Device, Model, Preconditioned, Slc};
+use disklab_units::{Bytes, Nanos, Seed};
+use drive::{Served, closed_loop, device, flush, read, write};
+
+/// Of each case the checksums of random writes, and of everything mixed that follows on the same disk.
+const KNOWN: [(&str, [u64; 2]); 15] = [
+    ("sata-ssd-1tb in order", [0xce7a_989e_9796_59b2, 0xcc23_88e4_dc1e_6c05]),
+    ("sata-ssd-1tb at random", [0x1393_770c_868d_4efb, 0x0a13_1f6b_5010_a679]),
+    ("sata-ssd-1tb with SLC", [0x177d_3c5e_665d_5307, 0x4d7b_bc76_2494_8ca7]),
+    ("sata-ssd-1tb as large as it is", [0x6ef6_bfce_f687_d69f, 0x9922_ff41_e863_0f51]),
+    ("plextor-ssd in order", [0xfc37_c7b5_9e2e_9d57, 0x2518_b94a_7234_3e9f]),
+    ("plextor-ssd at random", [0x49e3_15de_1835_f4cf, 0xb72f_1bbc_c614_38d9]),
+    ("nvme-tlc-1920gb in order", [0x6c39_3e2e_5c29_dd77, 0x7ee9_4ab5_4b68_d8de]),
+    ("nvme-tlc-1920gb at random", [0x0399_d804_8be7_e9c1, 0x5bc2_4571_ab53_df5f]),
+    ("nvme-enterprise-1920gb in order", [0xab13_83df_84c3_c537, 0xea8a_5e49_67b8_75eb]),
+    ("nvme-enterprise-1920gb at random", [0xa938_ab63_9714_b443, 0x9692_ce49_9500_e509]),
+    ("transcend-microsdhc", [0x660a_9846_cf27_f53d, 0xae55_21f3_1ca7_c587]),
+    ("sandisk-emmc", [0xade0_2540_87c9_f6a3, 0xcc45_3701_5bba_9d38]),
+    ("nas-12tb", [0x8b2f_16d1_3942_fdbf, 0x2d77_2219_34eb_a2c8]),
+    ("laptop-1tb", [0xa5fa_e4af_f848_5baf, 0x0754_a154_b6b4_fd8a]),
+    ("constant-50us", [0x961a_53aa_e6b3_d267, 0x46f4_c913_0aed_02d8]),
+];
+
+/// The device of a case. An SSD is a small one, so that few requests write it over and over: a die's data fills 64 blocks.
+fn case(case: &str) -> Device {
+    let (name, how) = case.split_once(' ').unwrap_or((case, ""));
+    let mut device = device(name);
+    if let Model::Ssd(ssd) = &mut device.model
+        && how != "as large as it is"
+    {
+        device.bytes = Bytes::mib(1024);
+        ssd.raw_size = Bytes::mib(1280);
+        ssd.pages_per_block = (device.bytes.0 / (u64::from(ssd.dies()) * ssd.row().0 * 64)) as u32;
+        ssd.write_buffer = Bytes::mib(2);
+        if how == "at random" {
+            ssd.preconditioned = Preconditioned::AtRandom;
+        }
+        ssd.slc = (how == "with SLC").then(|| Slc {
+            cache: Bytes::mib(64),
+            cell_bits: 2,
+            read_page: Nanos::from_micros(20),
+            program_page: Nanos::from_micros(100),
+        });
+    }
+    device
+}
+
+/// FNV-1a by words.
+fn checksum(served: &[Served], counters: Counters) -> u64 {
+    let times = served.iter().flat_map(|served| [served.request.sector, served.started.0, served.at.0]);
+    let work = [counters.media_written_sectors, counters.moved_sectors, counters.erased_blocks];
+    times.chain(work).fold(0xcbf2_9ce4_8422_2325, |sum, word| (sum ^ word).wrapping_mul(0x0100_0000_01b3))
+}
+
+/// Half of them in an eighth of the disk, where blocks are therefore collected again and again.
+fn place(random: &mut Random, units: u64) -> u64 {
+    let among = if random.below(2) == 0 { units / 8 } else { units };
+    random.below(among) * 8
+}
+
+fn anything(random: &mut Random, units: u64) -> Request {
+    let sectors = 8 << random.below(6) as u32;
+    let sector = place(random, units) + random.below(64).saturating_sub(56);
+    match random.below(100) {
+        0..45 => read(sector, sectors),
+        45..85 => write(sector, sectors),
+        85..90 => Request { fua: true, ..write(sector, sectors) },
+        90..95 => Request { op: Op::Discard, ..read(sector, sectors * 16) },
+        95..98 => Request { op: Op::WriteZeroes, ..read(sector, sectors) },
+        _ => flush(),
+    }
+}
+
+fn run(name: &str) -> [u64; 2] {
+    let device = case(name);
+    // Others take many times as long for each, in the time of this test too.
+    let count = if matches!(device.model, Model::Ssd(_)) { 100_000 } else { 4_000 };
+    let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
+    let (mut random, units) = (Random::new(Seed(2)), device.bytes.0 / 4096);
+    let writes = closed_loop(disk.as_mut(), Nanos(0), 32, count, |_| write(place(&mut random, units), 8));
+    let first = checksum(&writes, disk.counters());
+    // After a rest, in which a drive does what it put off.
+    let start = writes.last().expect("some were served").at + Nanos::from_secs(2);
+    let mixed = closed_loop(disk.as_mut(), start, 32, count / 10, |_| anything(&mut random, units));
+    [first, checksum(&mixed, disk.counters())]
+}
+
+#[test]
+fn every_answer_is_as_ever() {
+    let found = KNOWN.map(|(name, _)| (name, run(name)));
+    let list: String = found
+        .iter()
+        .map(|(name, [one, two])| format!("    ({name:?}, [{one:#018x}, {two:#018x}]),\n"))
+        .collect();
+    assert!(found == KNOWN, "not the same; now it is\n{list}");
+}
