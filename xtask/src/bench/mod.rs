@@ -15,6 +15,7 @@ mod rate;
 mod report;
 mod start;
 mod starts;
+mod sweep;
 mod trace;
 mod watch;
 
@@ -91,12 +92,13 @@ const SECTIONS: [(&str, Section); 6] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 7] = [
+const BARE: [(&str, Bare); 8] = [
     ("disks", disks::run),
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
     ("import", import::run),
     ("report", report::run),
+    ("sweep", sweep::run),
     ("trace", trace::run),
     ("watch", watch::run),
 ];
