@@ -6,7 +6,7 @@ DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
 SHARE   := $(DESTDIR)$(PREFIX)/share/disklab
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: build demo test lint install wheel test-python
+.PHONY: build demo test lint install wheel test-python notebook
 
 build:
 	@install/needs
@@ -52,6 +52,12 @@ test-python: wheel
 		PYTHONPATH=python/src $(TARGET)/python/bin/python -m pytest -q python
 	$(TARGET)/python/bin/ruff check python
 	$(TARGET)/python/bin/ruff format --check python
+
+# docs/seek-ratio.ipynb, run again from the sweep on.
+notebook: wheel
+	$(TARGET)/python/bin/pip --quiet install matplotlib nbconvert ipykernel
+	PATH=$(abspath $(TARGET))/python/bin:$$PATH DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab PYTHONPATH=$(CURDIR)/python/src \
+		jupyter nbconvert --to notebook --execute --inplace docs/seek-ratio.ipynb
 
 # The report's panels are found by the build and not by a `mod`, so that cargo does not see them.
 lint:

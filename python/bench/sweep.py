@@ -17,16 +17,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pandas
 import ray
 
 import disklab
+from disklab import program
 from disklab.batches import Trial, cut, length
 from disklab.cluster import Cluster
 
 EMPTY = 10_000
 # What the answer to a batch brings: more than 32 short trials leave.
 ANSWER = 4_000_000
-# Two trials for each of two processors take turns in it.
 LONG = """\
 question = "How long does a trial take on a cluster?"
 seeds = {seeds}
@@ -46,7 +47,10 @@ def main() -> None:
     arguments.add_argument("--runtime", default="60s", help="virtual time of a trial, so that it takes about 5 s")
     asked = arguments.parse_args()
     ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False)
-    measured = {**scheduling(), **overhead(LONG.format(seeds=asked.seeds, runtime=asked.runtime)), **parquet()}
+    with tempfile.TemporaryDirectory(dir=".") as folder:
+        suite = Path(folder) / "long.toml"
+        suite.write_text(LONG.format(seeds=asked.seeds, runtime=asked.runtime))
+        measured = {**scheduling(), **overhead(suite), **parquet(Path(folder))}
     print(json.dumps(measured))
 
 
@@ -72,25 +76,33 @@ def _nothing(order: dict[str, Any]) -> dict[str, Any]:
     return {"node": "", "host": "", "suspects": {}, "part": bytes(4_000_000)}
 
 
-def overhead(text: str) -> dict[str, float]:
+def overhead(suite: Path) -> dict[str, float]:
     """Without Ray, with it, and without it again."""
-    with tempfile.TemporaryDirectory(dir=".") as folder:
-        suite = Path(folder) / "long.toml"
-        suite.write_text(text)
-        # Kernel and disks are there when it counts.
-        disklab.sweep(suite, seeds=1, out=Path(folder) / "warm")
-        here = timed(lambda: disklab.sweep(suite, out=Path(folder) / "here"))
-        there = timed(lambda: disklab.sweep(suite, "auto", out=Path(folder) / "there"))
-        again = timed(lambda: disklab.sweep(suite, out=Path(folder) / "again"))
-        trials = (Path(folder) / "here" / "trials.jsonl").read_text().count("\n")
+    folder = suite.parent
+    # Kernel and disks are there when it counts.
+    disklab.sweep(suite, seeds=1, out=folder / "warm")
+    here = timed(lambda: disklab.sweep(suite, out=folder / "here"))
+    there = timed(lambda: disklab.sweep(suite, "auto", out=folder / "there"))
+    again = timed(lambda: disklab.sweep(suite, out=folder / "again"))
+    trials = (folder / "here" / "trials.jsonl").read_text().count("\n")
     local = (here + again) / 2
     say(f"{trials} trials: {here:.1f} s and {again:.1f} s without Ray, {there:.1f} s with it")
     return {"trial_seconds": local * (os.cpu_count() or 1) / trials, "overhead_percent": (there / local - 1) * 100}
 
 
-def parquet() -> dict[str, float]:
-    """Of a trial's requests, so many times that they are a million."""
-    raise NotImplementedError
+def parquet(folder: Path) -> dict[str, float]:
+    """Every request of the trials above."""
+    tables = folder / "tables"
+    program.ask(["export", *(folder / name for name in ("here", "there", "again")), "-o", tables, "--traces"])
+    rows = 0
+
+    def read() -> None:
+        nonlocal rows
+        rows = len(pandas.read_parquet(tables / "traces"))
+
+    took = timed(read)
+    say(f"{rows} rows in {took:.2f} s")
+    return {"parquet_seconds": took * 1e6 / rows}
 
 
 def timed(work: Callable[[], object]) -> float:
