@@ -147,9 +147,9 @@ class Cluster:
 
 
 def nodes() -> dict[str, str]:
-    """Those that are there, by id, as messages name them."""
+    """Those that are there and can run something, by id, as messages name them."""
     return {
         it["NodeID"]: f"node {it['NodeID'][:8]} ({it['NodeManagerHostname']}, {it['NodeManagerAddress']})"
         for it in ray.nodes()
-        if it["Alive"]
+        if it["Alive"] and it["Resources"].get("CPU", 0) >= 1
     }

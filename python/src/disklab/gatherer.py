@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import queue
 import shutil
@@ -94,7 +95,9 @@ class Gatherer:
         return answer
 
     def close(self) -> None:
-        self._input.close()
+        # Of one that is gone, what is not sent yet is of no use.
+        with contextlib.suppress(BrokenPipeError):
+            self._input.close()
         self._child.wait()
         shutil.rmtree(self._incoming, ignore_errors=True)
 
