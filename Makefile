@@ -6,7 +6,7 @@ DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
 SHARE   := $(DESTDIR)$(PREFIX)/share/disklab
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: build demo test lint install
+.PHONY: build demo test lint install wheel test-python notebook
 
 build:
 	@install/needs
@@ -28,7 +28,36 @@ test:
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
 	DISKLAB_NEED_GUEST=1 DISKLAB_NEED_BROWSER=1 cargo test --workspace --no-fail-fast
 	cargo xtask fuzz
+	@if install/python; then $(MAKE) --no-print-directory test-python PROFILE=dev; \
+	elif test -z "$$DISKLAB_NEED_PYTHON"; then echo 'skipped: tests of the Python package, for the reason above'; \
+	else exit 1; fi
 	$(MAKE) --no-print-directory lint
+
+# The program with all that it needs, and the Python package, in one file for pip: target/wheel/*.whl.
+PROFILE ?= release
+TARGET  := $(or $(CARGO_TARGET_DIR),target)
+BUILT   := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,release)
+WHEEL   := $(TARGET)/wheel
+wheel:
+	@install/python
+	cargo build --profile $(PROFILE) --package disklab --package disklab-guest
+	rm -rf $(WHEEL)
+	$(MAKE) --no-print-directory install PREFIX= DESTDIR=$(WHEEL)/data/data DISKLAB=$(BUILT)/disklab
+	rm -r $(WHEEL)/data/data/bin
+	cd python && $(abspath $(TARGET))/python/bin/maturin build --quiet --profile $(PROFILE) --out $(abspath $(WHEEL))
+
+# The wheel in a bare environment, and the package on clusters of this machine.
+test-python: wheel
+	DISKLAB_NEED_GUEST=1 DISKLAB_WHEEL=$$(echo $(WHEEL)/*.whl) DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
+		PYTHONPATH=python/src $(TARGET)/python/bin/python -m pytest -q python
+	$(TARGET)/python/bin/ruff check python
+	$(TARGET)/python/bin/ruff format --check python
+
+# docs/seek-ratio.ipynb, run again from the sweep on.
+notebook: wheel
+	$(TARGET)/python/bin/pip --quiet install matplotlib nbconvert ipykernel
+	PATH=$(abspath $(TARGET))/python/bin:$$PATH DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab PYTHONPATH=$(CURDIR)/python/src \
+		jupyter nbconvert --to notebook --execute --inplace docs/seek-ratio.ipynb
 
 # The report's panels are found by the build and not by a `mod`, so that cargo does not see them.
 lint:

@@ -7,8 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, export, gate, import,
-    kernel, list, man, merge, plan, predict, record_startup, report, run, same, show, trace, validate, watch,
+    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, export, gate, gather,
+    import, kernel, list, man, merge, plan, predict, record_startup, report, run, same, show, trace,
+    validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.
@@ -62,6 +63,7 @@ enum Verb {
     Audit(audit::Args),
     Same(same::Args),
     Merge(merge::Args),
+    Gather(gather::Args),
     Predict(predict::Args),
     Validate(validate::Args),
     Calibrate(calibrate::Args),
@@ -93,6 +95,7 @@ impl Verb {
             Self::Audit(args) => audit::audit(&args, screen),
             Self::Same(args) => same::same(&args, screen),
             Self::Merge(args) => merge::merge(&args, screen),
+            Self::Gather(args) => gather::gather(&args, screen),
             Self::Predict(args) => predict::predict(&args, screen),
             Self::Validate(args) => validate::validate(&args, screen),
             Self::Calibrate(args) => calibrate::calibrate(&args, screen),

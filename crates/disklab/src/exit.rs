@@ -116,6 +116,7 @@ impl From<KernelError> for Failure {
             | KernelError::NotEmpty { .. }
             | KernelError::WrongDigest { .. }
             | KernelError::UnknownSeries { .. }
+            | KernelError::NotGiven { .. }
             | KernelError::NoShare { .. } => Exit::Mistaken,
             _ => Exit::Cannot,
         };

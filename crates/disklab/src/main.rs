@@ -13,6 +13,7 @@ mod doctor;
 mod exit;
 mod export;
 mod gate;
+mod gather;
 mod home;
 mod import;
 mod kernel;

@@ -189,7 +189,7 @@ fn ask(args: &Args, home: &Home, begun: Option<&Path>, screen: &Screen) -> Resul
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.
-fn open(folder: Option<PathBuf>, manifest: &Manifest, retry: Retry) -> Result<(Writer, Tidied), Failure> {
+pub fn open(folder: Option<PathBuf>, manifest: &Manifest, retry: Retry) -> Result<(Writer, Tidied), Failure> {
     Ok(match folder {
         Some(folder) if folder.exists() => Record::resume(&folder, manifest, retry)?,
         Some(folder) => (Record::create_at(&folder, manifest)?, Tidied::default()),
@@ -201,7 +201,7 @@ fn open(folder: Option<PathBuf>, manifest: &Manifest, retry: Retry) -> Result<(W
     })
 }
 
-fn say_tidied(tidied: &Tidied, screen: &Screen) {
+pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     let again = tidied.unfinished.len() + tidied.unrecorded.len();
     if again > 0 {
         let trials = words::count(again, "trial");

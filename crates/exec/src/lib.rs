@@ -3,6 +3,7 @@
 //! [`run::Run`] is the entry: trials in, outcomes in a record. Each trial is a folder ([`trial`]), a copy of disks that
 //! were prepared once ([`prepared`]), and one process that is watched until it ends ([`guest`]).
 
+pub mod ahead;
 pub mod cpus;
 mod describe;
 mod error;

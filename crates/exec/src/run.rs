@@ -152,7 +152,7 @@ impl Run {
     }
 
     /// As long as this is held, nobody takes prepared disks away (`disklab clean` asks for it alone).
-    fn hold_cache(&self) -> Result<File> {
+    pub fn hold_cache(&self) -> Result<File> {
         let path = self.cache.root().join(IN_USE);
         let file = File::create(&path).map_err(Error::io("create", &path))?;
         flock(&file, FlockOperation::LockShared).map_err(|e| Error::io("lock", &path)(e.into()))?;
@@ -164,7 +164,7 @@ impl Run {
         self.cache.root().join("trials")
     }
 
-    fn kernel(&self, trial: &Trial) -> &Kernel {
+    pub(crate) fn kernel(&self, trial: &Trial) -> &Kernel {
         &self.kernels[&trial.kernel]
     }
 
@@ -245,7 +245,7 @@ impl Run {
 
     /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a processor of its own.
     /// The first error ends it.
-    fn share(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
+    pub(crate) fn share(&self, count: usize, work: &(dyn Fn(usize) -> Result<()> + Sync)) -> Result<()> {
         let next = AtomicUsize::new(0);
         let failed = Mutex::new(None);
         let cpus = cpus::allowed();

@@ -11,6 +11,7 @@ use crate::claim::{self, Claim};
 use crate::compile::Compilation;
 use crate::error::{Error, Result};
 use crate::file;
+use crate::given::given;
 use crate::kernel::{self, CONFIG, Kernel, Made, PROGRAM, RECORD, Record};
 use crate::key::{self, Key};
 use crate::process::Runner;
@@ -87,7 +88,8 @@ impl Build<'_> {
     }
 
     fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, Source>> {
-        match kernel::find(self.cache, self.share, self.btrfs, value) {
+        let given = given(value)?;
+        match kernel::find(self.cache, self.share, self.btrfs, given.as_deref().unwrap_or(value)) {
             Err(Error::NotAKernel { path }) if source::is_there(&path) => Ok(Err(Source::at(&path)?)),
             found => found.map(Ok),
         }

@@ -127,6 +127,11 @@ pub enum Error {
     )]
     NotAKernel { path: PathBuf },
 
+    #[error(
+        "DISKLAB_KERNELS is no TOML of names and folders ({why}); unset it, or write it as `newest = \"FOLDER\"`"
+    )]
+    NotGiven { why: String },
+
     #[error("no built kernel answers to {asked:?} ({why}); {}", built(asked, have))]
     NoKernel { asked: String, why: String, have: Vec<String> },
 }

@@ -20,6 +20,7 @@ pub mod doctor;
 mod error;
 mod file;
 mod git;
+mod given;
 mod kernel;
 mod key;
 mod package;

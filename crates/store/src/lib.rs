@@ -18,6 +18,7 @@
 
 pub mod error;
 pub mod fingerprint;
+pub mod gather;
 pub mod import;
 mod lock;
 pub mod manifest;

@@ -299,6 +299,22 @@ impl Manifest {
         found
     }
 
+    /// What of a record of some of these trials makes it one of another experiment.
+    pub fn mismatches_of_part(&self, part: &Self) -> Vec<Mismatch> {
+        let mut found = self.question_mismatches(part);
+        let all = [
+            ("kernel", self.kernel_facts(), part.kernel_facts()),
+            ("tool", self.tools.clone(), part.tools.clone()),
+            ("input", self.inputs.clone(), part.inputs.clone()),
+        ];
+        for (kind, mut whole, own) in all {
+            // Other trials may need more than these.
+            whole.retain(|fact| own.iter().any(|it| it.name == fact.name));
+            found.extend(mismatched(kind, &whole, &own));
+        }
+        found
+    }
+
     /// The same of the program, the suite and what carries it out, without what it was carried out with.
     pub(crate) fn question_mismatches(&self, now: &Self) -> Vec<Mismatch> {
         let mut found = Vec::new();

@@ -154,6 +154,10 @@ impl Writer {
         &self.manifest
     }
 
+    pub(crate) fn key(&self, trial: &str) -> Option<&str> {
+        self.keys.get(trial).map(String::as_str)
+    }
+
     /// Trials still to be run, in the manifest's order.
     pub fn remaining(&self) -> Vec<String> {
         self.log().remaining.clone()

@@ -16,6 +16,7 @@ mod rate;
 mod report;
 mod start;
 mod starts;
+mod sweep;
 mod trace;
 mod watch;
 
@@ -98,6 +99,7 @@ const BARE: [(&str, Bare); 8] = [
     ("compare", || Ok(compare::run())),
     ("import", import::run),
     ("report", report::run),
+    ("sweep", sweep::run),
     ("trace", trace::run),
     ("watch", watch::run),
     ("host", host::run),

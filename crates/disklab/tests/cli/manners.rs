@@ -9,7 +9,7 @@ use rustix::termios::{Winsize, tcsetwinsize};
 
 use crate::{disklab, done, fixture, run};
 
-const VERBS: [&str; 13] = [
+const VERBS: [&str; 14] = [
     "doctor",
     "kernel",
     "list",
@@ -18,6 +18,7 @@ const VERBS: [&str; 13] = [
     "show",
     "same",
     "merge",
+    "gather",
     "export",
     "devices",
     "clean",

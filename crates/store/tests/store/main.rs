@@ -3,6 +3,7 @@
 mod any_bytes;
 mod fingerprints;
 mod full_disk;
+mod gathered;
 mod killed;
 mod merged;
 mod resumed;

@@ -1,0 +1,144 @@
+//! `disklab gather`: the record of a suite whose trials others carry out. What the Python package speaks to.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::thread;
+
+use disklab_exec::ahead::Ready;
+use disklab_exec::run::Run;
+use disklab_spec::Trial;
+use disklab_store::gather::NotTaken;
+use disklab_store::{Record, Retry, Writer};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::exit::{Exit, Failure};
+use crate::home::Home;
+use crate::plan::Jobs;
+use crate::question::{Overrides, Question};
+use crate::run::manifest::{self, By};
+use crate::run::ready;
+use crate::screen::Screen;
+use crate::{run, signals};
+
+/// Begin a record, or continue one, whose trials other machines carry out, and add what they hand in.
+///
+/// For programs, such as the Python package: both sides say one thing a line, as JSON. First come the record, the trials that
+/// it lacks, and the kernels; then each set of prepared disks, as soon as it is there, with the trials that begin on it. A line
+/// of input names a record of some of the trials, whose raw output is moved into this one; the answer says which were
+/// added. The end of the input is the end. What was added is in the record whatever happens then, and
+/// `disklab run --resume` continues it too.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.
+    suite: String,
+
+    #[command(flatten)]
+    overrides: Overrides,
+
+    #[command(flatten)]
+    jobs: Jobs,
+
+    /// The record's folder. One that exists is continued.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+
+    /// Of a record that is continued, also run again what failed.
+    #[arg(long)]
+    retry_failed: bool,
+}
+
+/// A line of input.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct HandedIn {
+    /// A record's folder, on the filesystem of the one that it is added to.
+    part: PathBuf,
+    /// Trials of it that are not wanted.
+    #[serde(default)]
+    without: BTreeSet<String>,
+}
+
+pub fn gather(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+    let home = Home::open()?;
+    let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
+    let guests = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
+    let manifest = manifest::describe(&home, &question, &By::Guests(&guests))?;
+    let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
+    let (writer, tidied) = run::open(args.out.clone(), &manifest, retry)?;
+    run::say_tidied(&tidied, screen);
+    let _in_use = guests.hold_cache()?;
+    let remaining = writer.remaining();
+    say(&json!({
+        "record": writer.folder(),
+        "kernels": guests.kernels.values().map(kernel).collect::<Vec<_>>(),
+        "library": guests.installation.library,
+        "share": home.share.root(),
+        "cache": guests.cache.root(),
+        "remaining": remaining,
+    }))?;
+    let lacking: BTreeSet<&String> = remaining.iter().collect();
+    let trials: Vec<&Trial> = question.trials.iter().filter(|trial| lacking.contains(&trial.id)).collect();
+    thread::scope(|scope| {
+        let preparing = scope.spawn(|| prepare(&guests, &trials));
+        let taken = take(&writer);
+        // Nobody wants disks any more.
+        guests.stop.store(true, Ordering::Relaxed);
+        // It does not panic; if it did, what was taken counts all the same.
+        preparing.join().unwrap_or(Ok(())).and(taken)
+    })?;
+    Ok(Exit::Ok)
+}
+
+fn prepare(guests: &Run, trials: &[&Trial]) -> Result<(), Failure> {
+    let told = guests.prepare_ahead(trials, &|Ready { trials, key, disks }| {
+        let names: Vec<&str> = trials.iter().map(|trial| trial.id.as_str()).collect();
+        let (path, reason) = match disks {
+            Ok(path) => (path, None),
+            Err(reason) => (None, Some(reason)),
+        };
+        // Who reads no more closes the input too, which ends all.
+        let _ = say(&json!({ "disks": key, "path": path, "reason": reason, "trials": names }));
+    });
+    if let Err(error) = &told {
+        let _ = say(&json!({ "failed": error.to_string() }));
+    }
+    Ok(told?)
+}
+
+fn take(writer: &Writer) -> Result<(), Failure> {
+    for line in io::stdin().lock().lines() {
+        let line = line.map_err(|error| Failure::cannot(format!("cannot read standard input: {error}")))?;
+        let HandedIn { part, without } = serde_json::from_str(&line).map_err(|error| {
+            Failure::mistaken(format!("standard input: `{}`: {error}", line.escape_debug()))
+        })?;
+        say(&answer(writer, &part, &without)?)?;
+    }
+    Ok(())
+}
+
+/// An error is one of our own record, which cannot be added to.
+fn answer(writer: &Writer, part: &Path, without: &BTreeSet<String>) -> Result<Value, Failure> {
+    let record = match Record::open(part) {
+        Ok(record) => record,
+        Err(error) => return Ok(json!({ "part": part, "refused": error.to_string() })),
+    };
+    Ok(match writer.take(&record, without) {
+        Ok(taken) => json!({ "part": part, "added": taken.added, "known": taken.known }),
+        Err(NotTaken::Store(error)) => return Err(error.into()),
+        Err(error @ NotTaken::Conflict { .. }) => json!({ "part": part, "conflict": error.to_string() }),
+        Err(error) => json!({ "part": part, "refused": error.to_string() }),
+    })
+}
+
+fn kernel(kernel: &disklab_kernels::Kernel) -> Value {
+    json!({ "key": kernel.key, "version": kernel.version.to_string(), "path": kernel.path })
+}
+
+fn say(what: &Value) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{what}")?;
+    Ok(out.flush()?)
+}

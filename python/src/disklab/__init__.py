@@ -1,0 +1,7 @@
+"""The real Linux kernel, on disks you describe, in virtual time: thousands of trials, and their results as frames."""
+
+from disklab.frames import load
+from disklab.program import Error
+from disklab.sweeping import sweep
+
+__all__ = ["Error", "load", "sweep"]

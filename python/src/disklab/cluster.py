@@ -1,0 +1,155 @@
+"""Sweeps on Ray: which node runs what is Ray's to say; what was not done is asked for again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import ray
+from ray.exceptions import RayError, RayTaskError, TaskCancelledError
+
+from disklab import node
+from disklab.batches import Batch
+from disklab.program import Error
+
+# Batches that Ray knows of, for each processor: enough that none waits, and that a cluster that can grow does.
+AHEAD = 4
+LEAST_AHEAD = 64
+# A batch that nodes were lost with so often may be why.
+MOST_LOST = 10
+# A node that trials fail on is left out after so many batches without one that did not.
+STRIKES = 2
+NODE_ID = "ray.io/node-id"
+
+Order = Callable[[Batch], "dict[str, Any]"]
+
+
+class Cluster:
+    """Runs batches on the nodes of a cluster, and tells of each answer once."""
+
+    def __init__(self, order: Order, remark: Callable[[str], None], work: Callable[..., Any] = node.task) -> None:
+        # By value, so that a node without this package can say so.
+        ray.cloudpickle.register_pickle_by_value(node)
+        self._task = ray.remote(max_retries=0)(work)
+        self._order, self._remark = order, remark
+        self._pending: deque[Batch] = deque()
+        self._running: dict[ray.ObjectRef, Batch] = {}
+        self._nodes = nodes()
+        self._excluded: dict[str, str] = {}
+        self._strikes: dict[str, int] = {}
+
+    def add(self, batches: Iterable[Batch]) -> None:
+        self._pending.extend(batches)
+
+    def again(self, batch: Batch) -> None:
+        self._pending.appendleft(batch)
+
+    @property
+    def idle(self) -> bool:
+        return not self._pending and not self._running
+
+    @property
+    def running(self) -> int:
+        return len(self._running)
+
+    def using(self) -> set[str | None]:
+        """The disks that are still wanted."""
+        return {batch.disks for batch in (*self._pending, *self._running.values())}
+
+    def answers(self, timeout: float) -> Iterable[tuple[Batch, dict[str, Any]]]:
+        """Those that come within so many seconds; each is gone from here when the next is asked for."""
+        self._submit()
+        if not self._running:
+            return
+        done, _ = ray.wait(list(self._running), num_returns=1, timeout=timeout, fetch_local=False)
+        for ref in done:
+            yield from self._answer(ref)
+
+    def stop(self) -> Iterable[tuple[Batch, dict[str, Any]]]:
+        """Ends what runs, and tells what had ended."""
+        done, others = ray.wait(list(self._running), num_returns=len(self._running), timeout=0)
+        for ref in others:
+            ray.cancel(ref)
+        self._pending.clear()
+        for ref in done:
+            yield from self._answer(ref)
+
+    def name(self, node_id: str) -> str:
+        return self._nodes.get(node_id, f"node {node_id[:8]}")
+
+    def strike(self, node_id: str, reason: str) -> None:
+        """Trials failed there, which may be its fault."""
+        self._strikes[node_id] = self._strikes.get(node_id, 0) + 1
+        if self._strikes[node_id] >= STRIKES:
+            self.exclude(node_id, reason)
+
+    def acquit(self, node_id: str) -> None:
+        self._strikes.pop(node_id, None)
+
+    def others(self, without: set[str]) -> set[str]:
+        """Nodes that may run something, but for those."""
+        self._nodes |= nodes()
+        return set(nodes()) - set(self._excluded) - without
+
+    def exclude(self, node_id: str, reason: str) -> None:
+        """Nothing more goes there."""
+        if node_id in self._excluded:
+            return
+        left = self.others({node_id})
+        rest = "its trials go to the others" if left else "it was the last"
+        self._excluded[node_id] = f"{self.name(node_id)}: {reason}"
+        self._remark(f"{self._excluded[node_id]}\n{rest}")
+        if not left:
+            reasons = "\n".join(self._excluded.values())
+            raise Error(f"no node is left that can run trials:\n{reasons}")
+
+    def _submit(self) -> None:
+        processors = ray.cluster_resources().get("CPU", 1)
+        most = max(LEAST_AHEAD, int(AHEAD * processors))
+        while self._pending and len(self._running) < most:
+            batch = self._pending.popleft()
+            left_out = {*self._excluded, *batch.elsewhere}
+            selector = {NODE_ID: f"!in({','.join(sorted(left_out))})"} if left_out else None
+            task = self._task.options(
+                num_cpus=batch.processors, memory=batch.memory, label_selector=selector, name=batch.trials[0].name
+            )
+            self._running[task.remote(self._order(batch))] = batch
+
+    def _answer(self, ref: ray.ObjectRef) -> Iterable[tuple[Batch, dict[str, Any]]]:
+        batch = self._running.pop(ref)
+        try:
+            answer = ray.get(ref)
+        except TaskCancelledError:
+            return
+        except RayTaskError as error:
+            raise Error(f"a node failed in a way that nobody thought of: {error}") from error
+        except RayError as error:
+            self._lost(batch, error)
+            return
+        if "problem" in answer:
+            self.again(batch)
+            self.exclude(answer["node"], answer["problem"])
+            return
+        yield batch, answer
+
+    def _lost(self, batch: Batch, error: RayError) -> None:
+        gone = set(self._nodes) - set(nodes())
+        for node_id in gone:
+            self._remark(f"{self._nodes.pop(node_id)} was lost; its trials go to the others")
+        if not gone:
+            self._remark(f"a worker was lost with {batch.trials[0].name}: {error}".splitlines()[0])
+        batch.lost += 1
+        if batch.lost >= MOST_LOST:
+            trials = ", ".join(trial.name for trial in batch.trials)
+            raise Error(f"nodes or their workers were lost {batch.lost} times with {trials}; the last time: {error}")
+        self.again(batch)
+
+
+def nodes() -> dict[str, str]:
+    """Those that are there and can run something, by id, as messages name them."""
+    return {
+        it["NodeID"]: f"node {it['NodeID'][:8]} ({it['NodeManagerHostname']}, {it['NodeManagerAddress']})"
+        for it in ray.nodes()
+        if it["Alive"] and it["Resources"].get("CPU", 0) >= 1
+    }

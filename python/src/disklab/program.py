@@ -1,0 +1,74 @@
+"""The disklab program that this package comes with, and what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+INTERRUPTED = 130
+
+
+class Error(Exception):
+    """What was tried, on what, what went wrong, and what to do."""
+
+
+def find() -> Path:
+    """The program: `$DISKLAB_PROGRAM`, else the one that was installed with this package, else the first in `$PATH`."""
+    named = os.environ.get("DISKLAB_PROGRAM")
+    if named:
+        if os.access(named, os.X_OK):
+            return Path(named).resolve()
+        raise Error(f"DISKLAB_PROGRAM={named} is no program; unset it, or name one")
+    for folder in (sysconfig.get_path("scripts"), str(Path(sys.executable).parent)):
+        beside = Path(folder) / "disklab"
+        if os.access(beside, os.X_OK):
+            return beside
+    in_path = shutil.which("disklab")
+    if in_path is None:
+        raise Error("there is no program `disklab`; install the wheel that has it (python/README.md)")
+    return Path(in_path)
+
+
+def ask(arguments: Sequence[str | os.PathLike[str]]) -> Any:
+    """What the program answers as JSON."""
+    command = [find(), *arguments, "--json"]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Error(complaint(done.stderr) or f"{_shown(command)} ended with {done.returncode} and said nothing")
+    return answer(done.stdout)
+
+
+def answer(said: str) -> Any:
+    try:
+        return json.loads(said)
+    except ValueError as error:
+        raise Error(f"disklab said what is no JSON: {said[:200]!r}") from error
+
+
+def version() -> str:
+    """As `disklab --version` prints it."""
+    return subprocess.run([find(), "--version"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def tell(arguments: Sequence[str | os.PathLike[str]]) -> None:
+    """Lets the program do something that may take long; it says itself how far it is."""
+    command = [find(), *arguments]
+    code = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=sys.stderr.fileno(), check=False).returncode
+    if code != 0:
+        raise Error(f"{_shown(command)} ended with {code}; it says above why")
+
+
+def complaint(stderr: str) -> str:
+    """What the program complained of."""
+    return stderr.strip().removeprefix("disklab: ")
+
+
+def _shown(command: Sequence[str | os.PathLike[str]]) -> str:
+    return "`" + " ".join(os.fspath(word) for word in command) + "`"

@@ -1,0 +1,53 @@
+"""How far a sweep is: a line that changes on a terminal, elsewhere a line now and then."""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from disklab.batches import Batch
+
+# Between two lines, in seconds.
+SELDOM = 30.0
+OFTEN = 0.5
+
+
+class Progress:
+    def __init__(self, trials: int, remaining: int, wall_ms: int) -> None:
+        self._trials, self._done = trials, trials - remaining
+        self._left_ms = self._all_ms = wall_ms
+        self._begun = self._told = time.monotonic()
+        self._terminal = sys.stderr.isatty()
+
+    def ended(self, batch: Batch, added: int) -> None:
+        self._done += added
+        self._left_ms = max(0, self._left_ms - sum(trial.wall_ms for trial in batch.trials))
+
+    def draw(self, running: int) -> None:
+        now = time.monotonic()
+        if now - self._told < (OFTEN if self._terminal else SELDOM):
+            return
+        self._told = now
+        line = f"{self._done} of {self._trials} trials, {running} batches on the cluster{self._left(now)}"
+        print(
+            f"\r\033[K{line}" if self._terminal else line,
+            end="" if self._terminal else "\n",
+            file=sys.stderr,
+            flush=True,
+        )
+
+    def _left(self, now: float) -> str:
+        behind = self._all_ms - self._left_ms
+        if not behind:
+            return ""
+        minutes = (now - self._begun) * self._left_ms / behind / 60
+        return f", about {minutes:.0f} min left" if minutes >= 1 else ", less than a minute left"
+
+    def remark(self, text: str) -> None:
+        print(f"{self._line_back()}disklab: {text}", file=sys.stderr, flush=True)
+
+    def end(self) -> None:
+        print(f"{self._line_back()}{self._done} of {self._trials} trials", file=sys.stderr, flush=True)
+
+    def _line_back(self) -> str:
+        return "\r\033[K" if self._terminal else ""

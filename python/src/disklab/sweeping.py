@@ -1,0 +1,186 @@
+"""A suite's trials, carried out here or on a cluster, and their record."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from disklab import program
+from disklab.batches import Batch, Trial, cut, length
+from disklab.gatherer import Gatherer
+from disklab.node import ends_with_parent, library_of
+from disklab.progress import Progress
+from disklab.question import Question, Settings
+
+# How often a cluster is looked at.
+LOOK = 0.2
+
+
+def sweep(
+    suite: str | os.PathLike[str],
+    address: str | None = None,
+    *,
+    settings: Settings | None = None,
+    seeds: int | str | None = None,
+    out: str | os.PathLike[str] | None = None,
+    jobs: int | None = None,
+    retry_failed: bool = False,
+) -> Path:
+    """Carries a suite out, and returns the folder of its record.
+
+    The suite is one of the lab by its name, or a file; `settings` changes axes of it, as `--set` does. Without an
+    `address`, trials run here, `jobs` at a time (one for each processor unless said); with one, on the Ray cluster
+    there ("auto": the one that this machine is of). `out` is the record's folder, a new one in ./records unless said;
+    one that exists is continued. Whatever ends a sweep, trials that ended are kept.
+    """
+    question = Question(os.fspath(suite), settings or {}, seeds)
+    plan = question.plan()
+    folder = None if out is None else Path(out)
+    if address is None:
+        return _here(question, folder, jobs, retry_failed)
+    if jobs is not None:
+        raise program.Error("jobs: on a cluster, Ray knows how many trials each node can run")
+    gatherer = Gatherer(question, folder, retry_failed)
+    try:
+        _on_cluster(question, plan, gatherer, address)
+    finally:
+        gatherer.close()
+    return gatherer.record
+
+
+def _here(question: Question, out: Path | None, jobs: int | None, retry_failed: bool) -> Path:
+    """By one process of the program, which knows how many guests this machine can have."""
+    words = [*question.words(), *([] if out is None else ["--out", str(out)])]
+    words += [*([] if jobs is None else ["--jobs", str(jobs)]), *(["--retry-failed"] if retry_failed else [])]
+    child = subprocess.Popen(
+        [program.find(), "run", *words, "--json"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+        # Ctrl-C comes from here, of a notebook too.
+        start_new_session=True,
+        preexec_fn=ends_with_parent,
+    )
+    try:
+        said, _ = child.communicate()
+    except KeyboardInterrupt:
+        child.send_signal(signal.SIGINT)
+        child.communicate()
+        raise
+    if not said:
+        raise program.Error(f"disklab run ended with {child.returncode}; it says above why")
+    return Path(program.answer(said)["record"])
+
+
+def _on_cluster(question: Question, plan: dict[str, Any], gatherer: Gatherer, address: str) -> None:
+    try:
+        import ray
+    except ImportError as error:
+        raise program.Error("an address is Ray's, which is not here: pip install 'disklab[ray]'") from error
+    begun = not ray.is_initialized()
+    if begun:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+    try:
+        Sweep(question, plan, gatherer).carry_out()
+    finally:
+        if begun:
+            ray.shutdown()
+
+
+class Sweep:
+    """What of a suite is still to be done, and who does it."""
+
+    def __init__(self, question: Question, plan: dict[str, Any], gatherer: Gatherer) -> None:
+        # Ray is there only where a cluster is asked for.
+        import ray
+
+        from disklab.cluster import Cluster
+        from disklab.parcels import Parcels
+
+        self._question, self._gatherer = question, gatherer
+        trials = (Trial.of(it) for it in plan["trials"])
+        remaining = set(gatherer.begun["remaining"])
+        self._trials = {trial.name: trial for trial in trials if trial.name in remaining}
+        self._unready = set(self._trials)
+        self._parcels = Parcels(gatherer.begun)
+        self._fixed = self._fixed_order(plan)
+        self._progress = Progress(
+            len(plan["trials"]), len(self._trials), sum(it.wall_ms for it in self._trials.values())
+        )
+        self._cluster = Cluster(self._order, self._progress.remark)
+        self._length = length(self._trials.values(), ray.cluster_resources().get("CPU", 1))
+        # Why trials failed on nodes, where it may be these's fault.
+        self._suspects: dict[str, str] = {}
+
+    def _fixed_order(self, plan: dict[str, Any]) -> dict[str, Any]:
+        found = program.find()
+        text = self._question.text()
+        suite = self._question.suite if text is None else Path(self._question.suite).name
+        return {
+            "version": program.version(),
+            "library": library_of(found),
+            "share": self._parcels.share,
+            "suite": suite,
+            "text": text,
+            "options": self._question.options(),
+            "kernels": {kernel["name"]: kernel["key"][:12] for kernel in plan["kernels"]},
+        }
+
+    def _order(self, batch: Batch) -> dict[str, Any]:
+        trials = [trial.key for trial in batch.trials]
+        return {**self._fixed, "trials": trials, "parcels": self._parcels.of(batch.disks)}
+
+    def carry_out(self) -> None:
+        try:
+            while self._unready or not self._cluster.idle:
+                self._take_ready()
+                for batch, answer in self._cluster.answers(LOOK):
+                    self._take(batch, answer)
+                self._progress.draw(self._cluster.running)
+                self._gatherer.check()
+        except KeyboardInterrupt:
+            for batch, answer in self._cluster.stop():
+                self._take(batch, answer)
+            self._progress.remark(
+                f"interrupted; what ended is kept, and sweep(..., out={str(self._gatherer.record)!r}) goes on"
+            )
+            raise
+        finally:
+            self._progress.end()
+
+    def _take_ready(self) -> None:
+        for said in self._gatherer.ready():
+            if said["path"]:
+                self._parcels.know(said["disks"], said["path"])
+            trials = [self._trials[name] for name in said["trials"]]
+            self._unready.difference_update(said["trials"])
+            self._cluster.add(cut(trials, said["disks"], self._length))
+
+    def _take(self, batch: Batch, answer: dict[str, Any]) -> None:
+        if "lacking" in answer:
+            self._parcels.pack(answer["lacking"])
+            self._cluster.again(batch)
+            return
+        node = answer["node"]
+        suspects = answer["suspects"]
+        # A trial fails everywhere or nowhere: what failed may not be the trial's fault is tried on one more node.
+        tried = bool(batch.elsewhere) or not self._cluster.others({node})
+        kept = self._gatherer.add(answer["part"], () if tried else tuple(suspects))
+        if "refused" in kept:
+            self._cluster.again(batch)
+            self._cluster.exclude(node, kept["refused"])
+            return
+        self._progress.ended(batch, len(kept["added"]))
+        self._parcels.keep(self._cluster.using())
+        if suspects and not tried:
+            left = [trial for trial in batch.trials if trial.name in suspects]
+            self._cluster.again(Batch(left, batch.disks, {*batch.elsewhere, node}, batch.lost))
+            name, reason = next(iter(suspects.items()))
+            self._progress.remark(f"{self._cluster.name(node)}: {name} failed and is tried elsewhere: {reason}")
+            self._cluster.strike(node, reason)
+        elif not suspects:
+            self._cluster.acquit(node)

@@ -1,0 +1,116 @@
+"""A record made here without a cluster, and clusters of several nodes on this machine, each with a cache of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import disklab
+from disklab import program
+
+SUITE = """\
+question = "Is it the same on a cluster?"
+seeds = 12
+memory = "256 MiB"
+runtime = { rotational = "20ms", solid_state = "20ms" }
+kernel = "newest"
+
+[axes]
+array = ["constant-raid1"]
+workload = ["smoke-randread"]
+policy = ["pid", "round-robin:4k"]
+"""
+TRIALS = 24
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _kernel() -> None:
+    """Without a guest kernel there is nothing to run."""
+    try:
+        program.ask(["kernel", "path"])
+    except program.Error as error:
+        if os.environ.get("DISKLAB_NEED_GUEST"):
+            raise
+        pytest.skip(f"no guest kernel: {error}")
+
+
+@pytest.fixture(scope="session")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("suite") / "sweep.toml"
+    path.write_text(SUITE)
+    return path
+
+
+@pytest.fixture(scope="session")
+def here(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the sweep leaves on one machine without Ray."""
+    return disklab.sweep(suite, out=tmp_path_factory.mktemp("here") / "record")
+
+
+class Nodes:
+    """A cluster whose head runs nothing; nodes are added with what a test wants of them."""
+
+    def __init__(self, folder: Path) -> None:
+        from ray.cluster_utils import Cluster
+
+        self._folder = folder
+        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **_frugal()})
+        self.address = self._cluster.address
+
+    def add(self, name: str, cache: Path | None = None, **environment: str) -> Any:
+        cache = cache or self._folder / name
+        cache.mkdir(exist_ok=True)
+        variables = {"XDG_CACHE_HOME": str(cache), **environment}
+        return self._cluster.add_node(num_cpus=1, env_vars=variables, **_frugal())
+
+    def remove(self, node: Any, kill: bool = False) -> None:
+        self._cluster.remove_node(node, allow_graceful=not kill)
+
+    def close(self) -> None:
+        self._cluster.shutdown()
+
+
+def _frugal() -> dict[str, Any]:
+    return {"object_store_memory": 200 << 20, "memory": 4 << 30, "include_dashboard": False}
+
+
+@pytest.fixture(scope="session")
+def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    nodes = Nodes(tmp_path_factory.mktemp("nodes"))
+    yield nodes
+    nodes.close()
+
+
+def raw_outputs(record: Path) -> dict[str, str]:
+    """A digest of each raw output that must repeat, by trial and file."""
+    named = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
+    files = [path for path in (record / "raw").rglob("*") if path.name in named]
+    return {str(path.relative_to(record)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
+
+
+def assert_same(first: Path, second: Path) -> None:
+    """To disklab, and to whoever compares files without asking it."""
+    same = subprocess.run([program.find(), "same", first, second], capture_output=True, text=True, check=False)
+    assert same.returncode == 0, same.stdout + same.stderr
+    outputs = raw_outputs(first)
+    assert len(outputs) == 4 * TRIALS
+    assert outputs == raw_outputs(second)
+
+
+def lines(record: Path) -> int:
+    path = record / "trials.jsonl"
+    return path.read_text().count("\n") if path.exists() else 0
+
+
+def driver(address: str, suite: Path, out: Path) -> subprocess.Popen[str]:
+    """A sweep in a process of its own, which can be killed."""
+    text = f"import disklab; disklab.sweep({str(suite)!r}, {address!r}, out={str(out)!r})"
+    return subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True)

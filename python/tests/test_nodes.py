@@ -1,0 +1,110 @@
+"""Nodes that cannot run trials are named with what they lack, and left out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from conftest import TRIALS, Nodes, assert_same, lines
+
+import disklab
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Iterator[Path]:
+    """A filesystem that a kernel does not fit on."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], capture_output=True, check=False
+    )
+    if mounted.returncode != 0:
+        pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", folder], check=True)
+
+
+@pytest.fixture
+def another_version(tmp_path: Path) -> Path:
+    path = tmp_path / "old" / "disklab"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\necho disklab 0.0.1\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def without_fio(tmp_path: Path) -> str:
+    """A `PATH` that has all but fio."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    for place in reversed(os.environ["PATH"].split(":")):
+        for tool in Path(place).iterdir() if Path(place).is_dir() else ():
+            if tool.name != "fio":
+                link = folder / tool.name
+                link.unlink(missing_ok=True)
+                link.symlink_to(tool)
+    return str(folder)
+
+
+@pytest.fixture
+def another_fio(tmp_path: Path) -> str:
+    """A `PATH` whose fio says the same version and is another file."""
+    folder = tmp_path / "another"
+    folder.mkdir()
+    found = shutil.which("fio")
+    assert found
+    shutil.copy(found, folder / "fio")
+    with open(folder / "fio", "ab") as file:
+        file.write(b"another build")
+    return f"{folder}:{os.environ['PATH']}"
+
+
+def test_nodes_that_cannot_are_named_and_left_out(
+    nodes: Nodes,
+    suite: Path,
+    here: Path,
+    small: Path,
+    another_version: Path,
+    without_fio: str,
+    another_fio: str,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    added = {
+        "good": nodes.add("good"),
+        "small": nodes.add("small", cache=small),
+        "old": nodes.add("old", DISKLAB_PROGRAM=str(another_version)),
+        "lacks": nodes.add("lacks", PATH=without_fio),
+        "differs": nodes.add("differs", PATH=another_fio),
+    }
+    record = disklab.sweep(suite, nodes.address, out=tmp_path / "record")
+    for node in added.values():
+        nodes.remove(node)
+    said = capfd.readouterr().err
+    for name, words in {
+        "small": ["guest kernel", "MiB are free", "make room there"],
+        "old": ["disklab 0.0.1", "the driver's is"],
+        "lacks": ["fio"],
+        "differs": ["tool fio"],
+    }.items():
+        told = [part for part in said.split("disklab: ") if part.startswith(f"node {added[name].node_id[:8]}")]
+        assert len(told) == 1, said
+        assert all(word in told[0] for word in words), told[0]
+    assert added["good"].node_id[:8] not in said
+    assert_same(here, record)
+    assert lines(record) == TRIALS
+
+
+def test_without_a_node_that_can_it_says_why_and_goes_on_later(
+    nodes: Nodes, suite: Path, another_version: Path, tmp_path: Path
+) -> None:
+    node = nodes.add("only", DISKLAB_PROGRAM=str(another_version))
+    with pytest.raises(disklab.Error, match=r"no node is left that can run trials:\nnode \w{8} .*disklab 0\.0\.1"):
+        disklab.sweep(suite, nodes.address, out=tmp_path / "record")
+    nodes.remove(node)
+    assert (tmp_path / "record" / "manifest.toml").exists()

@@ -1,0 +1,40 @@
+//! What a cluster costs beside runs without one, and how fast frames load: measured by python/bench/sweep.py, in the
+//! environment that `make test-python` makes.
+
+use super::Figure;
+use anyhow::{Context, ensure};
+use serde_json::Value;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+pub fn run() -> anyhow::Result<Vec<Figure>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let disklab = std::env::current_exe()?.with_file_name("disklab");
+    ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
+    let made = Command::new(root.join("install/python")).status().context("install/python")?;
+    ensure!(made.success(), "install/python says above what is missing");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let out = Command::new(target.join("python/bin/python"))
+        .arg(root.join("python/bench/sweep.py"))
+        .env("PYTHONPATH", root.join("python/src"))
+        .env("DISKLAB_PROGRAM", &disklab)
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot start python/bench/sweep.py")?;
+    ensure!(out.status.success(), "python/bench/sweep.py says above what went wrong");
+    let measured: Value =
+        serde_json::from_slice(&out.stdout).context("what python/bench/sweep.py measured")?;
+    let value =
+        |name: &str| measured[name].as_f64().with_context(|| format!("python/bench/sweep.py: no {name}"));
+    let figure = |what: &str, name: &str, digits: usize, bar: f64, unit: &str| {
+        let value = value(name)?;
+        anyhow::Ok(Figure::new(what, format!("{value:.digits$}")).at_most(value, bar, None, unit))
+    };
+    Ok(vec![
+        figure("10,000 empty trials by Ray, s", "empty_seconds", 1, 60.0, " s")?,
+        figure("the driver's memory grew in their second half, MiB", "grown_mib", 0, 16.0, " MiB")?,
+        Figure::new("a trial without Ray, s", format!("{:.1}", value("trial_seconds")?)),
+        figure("overhead of Ray, %", "overhead_percent", 1, 5.0, " %")?,
+        figure("a million rows of parquet in pandas, s", "parquet_seconds", 2, 2.0, " s")?,
+    ])
+}
