@@ -65,7 +65,7 @@ pub fn gather(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
     let guests = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
-    let manifest = manifest::describe(&home, &question, &By::Guests(&guests))?;
+    let manifest = manifest::describe(&home, &question, &By::Guests(guests.clone()))?;
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     let (writer, tidied) = run::open(args.out.clone(), &manifest, retry)?;
     run::say_tidied(&tidied, screen);

@@ -24,7 +24,7 @@ use std::time::Instant;
 pub const IN_USE: &str = "in-use";
 
 /// What a run needs besides its trials.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Run {
     /// By the value of [`Trial::kernel`].
     pub kernels: BTreeMap<String, Kernel>,

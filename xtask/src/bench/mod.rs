@@ -93,7 +93,7 @@ const SECTIONS: [(&str, Section); 6] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 8] = [
+const BARE: [(&str, Bare); 9] = [
     ("disks", disks::run),
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
