@@ -5,8 +5,9 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use disklab_exec::{estimate, key};
-use disklab_kernels::{Btrfs, Build, Cache, Found};
+use disklab_exec::run::without_zfs;
+use disklab_exec::{estimate, facts, key};
+use disklab_kernels::{Btrfs, Build, Cache, Found, Kernel};
 use disklab_spec::background::Background;
 use disklab_spec::{Join, Trial};
 use disklab_store::outcome::Cell;
@@ -184,22 +185,31 @@ impl Plan {
     fn of(home: &Home, question: &Question, jobs: usize) -> Result<Self, Failure> {
         let cache = Cache::open();
         let trials = &question.trials;
-        let kernels = kernels(cache.as_ref(), home, trials, jobs)?;
+        let (kernels, there) = kernels(cache.as_ref(), home, trials, jobs)?;
+        let obstacle = |trial: &Trial| {
+            let without_zfs = || without_zfs(trial, there.get(&trial.kernel)?);
+            facts::obstacle(trial).or_else(without_zfs)
+        };
         let keys =
             kernels.iter().filter_map(|kernel| Some((kernel.name.clone(), kernel.key.clone()?))).collect();
         let keys = key::of_all(trials, &keys)?;
-        let planned = |(trial, key): (&Trial, Option<String>)| Planned {
-            id: trial.id.clone(),
-            key,
-            cell: Cell(trial.cell.clone()),
-            seed_index: trial.seed_index,
-            virtual_ns: virtual_time(trial),
-            wall: if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) },
-            processors: 1,
-            memory: estimate::memory(trial),
+        let planned = |(trial, key): (&Trial, Option<String>)| {
+            let is_possible = obstacle(trial).is_none();
+            Planned {
+                id: trial.id.clone(),
+                key,
+                cell: Cell(trial.cell.clone()),
+                seed_index: trial.seed_index,
+                virtual_ns: if is_possible { estimate::measured(trial) } else { Nanos::ZERO },
+                wall: if is_possible { estimate::wall(trial) } else { Duration::ZERO },
+                processors: 1,
+                memory: estimate::memory(trial),
+            }
         };
         let planned: Vec<_> = trials.iter().zip(keys).map(planned).collect();
-        let preparing: Duration = prepared_once(trials).into_iter().map(estimate::preparing).sum();
+        let possible: Vec<Trial> = trials.iter().filter(|trial| obstacle(trial).is_none()).cloned().collect();
+        let prepared = prepared_once(&possible);
+        let preparing: Duration = prepared.iter().copied().map(estimate::preparing).sum();
         let parallel = u32::try_from(jobs.min(trials.len()).max(1)).unwrap_or(u32::MAX);
         Ok(Self {
             suite: question.suite.name.clone(),
@@ -213,8 +223,8 @@ impl Plan {
             jobs,
             kernels,
             room: room(cache.as_ref()),
-            remarks: question.remarks(),
-            prepared: prepared_once(trials).into_iter().map(estimate::room).sum(),
+            remarks: question.remarks(obstacle),
+            prepared: prepared.into_iter().map(estimate::room).sum(),
         })
     }
 
@@ -302,17 +312,18 @@ fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// A kernel that has to be built first is part of the plan; a path that is no kernel, and one without what trials need,
-/// is a mistake.
+/// And those that are there, by the same names. A kernel that has to be built first is part of the plan; a path that is no
+/// kernel, and one without what trials need, is a mistake.
 fn kernels(
     cache: Result<&Cache, &disklab_kernels::Error>,
     home: &Home,
     trials: &[Trial],
     jobs: usize,
-) -> Result<Vec<PlannedKernel>, Failure> {
+) -> Result<(Vec<PlannedKernel>, BTreeMap<String, Kernel>), Failure> {
     let names: BTreeSet<&str> = trials.iter().map(|trial| trial.kernel.as_str()).collect();
     let stop = signals::watch()?;
-    let look = |name: &str| {
+    let mut there = BTreeMap::new();
+    let mut look = |name: &str| {
         let planned = PlannedKernel {
             name: name.to_owned(),
             key: None,
@@ -330,12 +341,9 @@ fn kernels(
             Ok(Found::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
                 let (version, path) = (kernel.version.to_string(), kernel.path.display().to_string());
-                Ok(PlannedKernel {
-                    key: Some(kernel.key),
-                    version: Some(version),
-                    path: Some(path),
-                    ..planned
-                })
+                let key = Some(kernel.key.clone());
+                there.insert(name.to_owned(), *kernel);
+                Ok(PlannedKernel { key, version: Some(version), path: Some(path), ..planned })
             }
             Ok(Found::ToBuild { from, key, took }) => {
                 let build = PlannedBuild { from: from.to_string(), wall: took };
@@ -347,7 +355,8 @@ fn kernels(
             Err(error) => Err(error.into()),
         }
     };
-    names.into_iter().map(look).collect()
+    let kernels = names.into_iter().map(&mut look).collect::<Result<_, Failure>>()?;
+    Ok((kernels, there))
 }
 
 fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {

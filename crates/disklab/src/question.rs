@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use disklab_compare::Metric;
-use disklab_exec::facts;
 use disklab_spec::read::unknown;
 use disklab_spec::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
 use disklab_spec::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
@@ -164,8 +163,9 @@ impl Question {
         Ok(name.map_or(Metric::Iops, |name| Metric::of_name(&name)))
     }
 
-    /// What the suite says and some of its trials cannot do: they run without it, or there are none of them.
-    pub fn remarks(&self) -> Vec<String> {
+    /// What the suite says and some of its trials cannot do: they run without it, are skipped for what `obstacle` says, or there are
+    /// none of them.
+    pub fn remarks(&self, obstacle: impl Fn(&Trial) -> Option<String>) -> Vec<String> {
         let bare =
             |trial: &&Trial| trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none();
         let bare: BTreeSet<&str> =
@@ -175,7 +175,7 @@ impl Question {
                 "metadata = \"warm\" does nothing on {array}: a bare device has no filesystem and no metadata"
             )
         };
-        let left_out = self.trials.iter().filter_map(|trial| Some((trial, facts::obstacle(trial)?)));
+        let left_out = self.trials.iter().filter_map(|trial| Some((trial, obstacle(trial)?)));
         let mut reasons: BTreeMap<String, Vec<&str>> = BTreeMap::new();
         for (trial, reason) in left_out {
             reasons.entry(reason).or_default().push(&trial.id);

@@ -121,7 +121,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     by.end_by(args.budget);
     let run = by.as_executor();
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
-    question.remarks().iter().for_each(|remark| screen.remark(remark));
+    question.remarks(|trial| by.obstacle(trial)).iter().for_each(|remark| screen.remark(remark));
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
     say_tidied(&tidied, screen);
 

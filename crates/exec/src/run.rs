@@ -135,8 +135,7 @@ impl Run {
     ) -> Result<Vec<&'a Trial>> {
         let mut possible = Vec::new();
         for trial in trials {
-            let Some(reason) = facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
-            else {
+            let Some(reason) = self.obstacle(trial) else {
                 possible.push(trial);
                 continue;
             };
@@ -145,6 +144,11 @@ impl Run {
             events(Event::Ended { outcome: &outcome });
         }
         Ok(possible)
+    }
+
+    /// Why a trial cannot be carried out here.
+    pub fn obstacle(&self, trial: &Trial) -> Option<String> {
+        facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
     }
 
     /// As long as this is held, nobody takes prepared disks away (`disklab clean` asks for it alone).
@@ -269,7 +273,7 @@ impl Run {
 }
 
 /// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few kernels have it.
-fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
+pub fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
     let wanted = trial.array.join == Join::ZfsMirrors && !kernel.has_option(Join::ZFS);
     wanted.then(|| {
         format!(

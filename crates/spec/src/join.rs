@@ -78,7 +78,7 @@ impl Join {
     pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
 
     /// The kernel option of OpenZFS, which no kernel has that is built from a package's source: a user puts it into a tree of
-    /// his own (`docs/ZFS.md`).
+    /// his own (`docs/FORMAT.md`, `join`).
     pub const ZFS: &str = "ZFS";
 
     /// All that there are. A btrfs on one disk is `btrfs-single`.

@@ -34,6 +34,14 @@ impl By {
         }
     }
 
+    /// Why a trial cannot be carried out here.
+    pub fn obstacle(&self, trial: &Trial) -> Option<String> {
+        match self {
+            Self::Guests(run) => run.obstacle(trial),
+            Self::Host(_) => facts::obstacle(trial),
+        }
+    }
+
     /// No trial begins when so much time has passed.
     pub fn end_by(&mut self, budget: Option<Nanos>) {
         let deadline = budget.map(|budget| Instant::now() + Duration::from_nanos(budget.0));

@@ -29,6 +29,7 @@ mod tidying;
 mod tracing;
 mod validating;
 mod watching;
+mod zfs;
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};

@@ -8,6 +8,7 @@ use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::names;
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
+use disklab_spec::Join;
 use disklab_spec::device::{Constant, Model};
 use disklab_spec::priority::Priority;
 use disklab_trace::Entry;
@@ -64,6 +65,23 @@ pub fn kernels() -> Vec<Kernel> {
         println!("skipped on {series}: disklab kernel build --kernel {series}");
     }
     kernels
+}
+
+/// One of the user's own, with OpenZFS: no package's kernel has it, and `make test` builds none.
+pub fn kernel_with_zfs() -> Result<Kernel, String> {
+    let kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
+    let has_zfs = |kernel: &Kernel| {
+        kernel.has_option(Join::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+    };
+    let is_here = |program: &&str| {
+        ["/usr/local/sbin", "/usr/sbin"].iter().any(|it| Path::new(it).join(program).is_file())
+    };
+    match ["zpool", "zfs"].iter().find(|program| !is_here(program)) {
+        Some(program) => Err(format!("{program} is not installed")),
+        None => kernels.into_iter().find(has_zfs).ok_or_else(|| {
+            "no kernel here has OpenZFS: install/zfs-tree, disklab kernel build --source".to_owned()
+        }),
+    }
 }
 
 /// Why tests with guests cannot run here.

@@ -1,12 +1,13 @@
 //! Snapshots beside what is measured: what is told of them is what is on the disks, and the replica holds what the pool does.
 
 use crate::place::{self, Place, constant};
-use crate::repeatable::{run, trials_of};
-use disklab_exec::evidence;
+use crate::repeatable::{run_on, trials_of};
+use disklab_exec::{Installation, evidence};
 use disklab_guest::machine::MachineDisk;
 use disklab_guest::names;
 use disklab_guest::plan::{Background, FirstSnapshot, Mount, POOL, REPLICA, Replica, Snapshots};
 use disklab_guest::snapshots::{EACH, STEP, Seen, Snapshot};
+use disklab_kernels::Kernel;
 use disklab_spec::priority::Priority;
 use disklab_spec::read::{Reader, Table};
 use disklab_spec::suite::metric;
@@ -17,12 +18,14 @@ use disklab_units::Bytes;
 use libtest_mimic::Trial as Test;
 use serde_json::Value;
 use std::collections::BTreeMap;
+use std::path::Path;
 
 pub fn tests() -> Vec<Test> {
     vec![
         crate::test("what_is_told_of_snapshots_is_on_the_disks", what_is_told_is_on_the_disks),
         crate::test("a_replica_that_is_full", a_replica_that_is_full),
-        crate::test("snapshots_are_taken_twice_alike", twice_alike),
+        crate::test("snapshots_are_taken_twice_alike", || twice_alike(ARRAY, place::kernel())),
+        crate::test("snapshots_of_zfs_are_taken_twice_alike", of_zfs_twice_alike),
     ]
 }
 
@@ -150,6 +153,16 @@ join = \"btrfs-single\"
 part = \"1 GiB\"
 devices = [\"constant-50us\"]
 ";
+const ARRAY_OF_ZFS: &str = "\
+summary = \"two pools of ZFS\"
+join = \"zfs-mirrors\"
+part = \"1 GiB\"
+devices = [\"constant-50us\", \"constant-50us\"]
+[replica]
+join = \"zfs-mirrors\"
+part = \"1 GiB\"
+devices = [\"constant-50us\", \"constant-50us\"]
+";
 const BACKGROUND: &str = "\
 summary = \"snapshots\"
 lead = { rotational = \"100ms\", solid_state = \"100ms\" }
@@ -191,11 +204,18 @@ workload = \"both\"
 background = [\"none\", \"replicated\"]
 ";
 
-fn twice_alike() {
+fn of_zfs_twice_alike() {
+    match place::kernel_with_zfs() {
+        Ok(kernel) => twice_alike(ARRAY_OF_ZFS, kernel),
+        Err(reason) => println!("skipped: {reason}"),
+    }
+}
+
+fn twice_alike(text: &str, kernel: Kernel) {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     let devices = lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
     let array = |table: &Table<'_, '_>| Array::read("two-pools", table, &devices);
-    lab.arrays.insert("two-pools".to_owned(), Reader::new("array", ARRAY).read(array).unwrap());
+    lab.arrays.insert("two-pools".to_owned(), Reader::new("array", text).read(array).unwrap());
     let background =
         |table: &Table<'_, '_>| disklab_spec::Background::read("replicated", table, &BTreeMap::new());
     let background = Reader::new("background", BACKGROUND).read(background).unwrap();
@@ -204,7 +224,9 @@ fn twice_alike() {
     lab.workloads.insert("both".to_owned(), Reader::new("workload", WORKLOAD).read(workload).unwrap());
     let trials = trials_of(SUITE, &lab);
     let places = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
-    let (first, second) = (run(&trials, places[0].path(), 1), run(&trials, places[1].path(), 2));
+    let (installation, cache) = (Installation::find().unwrap(), place::cache());
+    let run = |place: &Path, jobs| run_on(kernel.clone(), &installation, &cache, &trials, place, jobs);
+    let (first, second) = (run(places[0].path(), 1), run(places[1].path(), 2));
     let differences: Vec<String> =
         compare(&first, &second).unwrap().iter().map(ToString::to_string).collect();
     assert_eq!(differences, Vec::<String>::new());

@@ -1,0 +1,79 @@
+//! What is said of OpenZFS before anything is done: what `plan` leaves out, and each command of `run --on host`. Nothing is done, so that
+//! no module of ZFS is wanted, only its programs.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::Path;
+
+use crate::guests::place;
+use crate::loops::{Loop, loops};
+use crate::{disklab, done, run};
+
+const SUITE: &str = r#"
+question = "What would be done?"
+seeds = 1
+memory = "256 MiB"
+runtime = { rotational = "300ms", solid_state = "300ms" }
+mount_options = ["noatime"]
+[axes]
+array = ["constant-zfs-mirrors"]
+workload = ["smoke-randread"]
+"#;
+
+/// The newest package's kernel has no ZFS. What will be skipped takes no time.
+#[test]
+fn what_wants_zfs_is_planned_as_skipped() {
+    let Some(here) = place() else { return };
+    fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
+    let plan = run(here.path(), &["plan", "mine.toml"]);
+    assert_eq!(plan.status, Some(0), "{}", plan.err);
+    let why = if is_installed() { "has no OpenZFS" } else { "not installed here: zfs, zpool" };
+    let remark = plan.out.lines().find(|line| line.starts_with("skipped: 1 trial, constant-zfs-mirrors"));
+    assert!(remark.is_some_and(|line| line.contains(why)), "{}", plan.out);
+    assert!(plan.out.contains("1 trial (1 cell of 1 seed), 0 ns of virtual time"), "{}", plan.out);
+}
+
+#[test]
+fn a_dry_run_has_each_command_of_zfs() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
+    let names = loops.iter().map(|it| it.path.display().to_string()).collect::<Vec<_>>().join(",");
+    let mut command = disklab(here.path());
+    command.env("DISKLAB_STATE", here.path().join("state"));
+    command
+        .args(["run", "mine.toml", "--on", "host", "--dry-run", "--devices", &names, "--allow"])
+        .arg(&allow);
+    let done = done(command.output().expect("it starts"));
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    if !is_installed() {
+        assert!(done.out.contains("left out: not installed here: zfs, zpool"), "{}", done.out);
+        let _ = writeln!(std::io::stderr(), "skipped: zpool and zfs are not installed here");
+        return;
+    }
+    let [first, second] = [&loops[0].path, &loops[1].path].map(|path| path.display().to_string());
+    let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
+    let in_order = [
+        format!("zpool create -f {options} disklab mirror {first} {second}"),
+        "zfs create -o mountpoint=legacy disklab/data".to_owned(),
+        "mount -t zfs -o noatime disklab/data /mnt/pool".to_owned(),
+        "umount /mnt/pool".to_owned(),
+        "zpool export disklab".to_owned(),
+        "zpool import -N -o cachefile=none -d /dev disklab".to_owned(),
+        "mount -t zfs -o noatime disklab/data /mnt/pool".to_owned(),
+        "umount /mnt/pool".to_owned(),
+        "zpool export disklab".to_owned(),
+        format!("wipefs --all --quiet {second}"),
+        format!("wipefs --all --quiet {first}"),
+    ];
+    let mut lines = done.out.lines();
+    for said in in_order {
+        assert!(lines.any(|line| line.starts_with(&said)), "{said} is not in the order of\n{}", done.out);
+    }
+    assert!(loops.iter().all(Loop::is_blank), "something was done");
+}
+
+fn is_installed() -> bool {
+    let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+    ["zpool", "zfs"].iter().all(|name| folders.iter().any(|folder| Path::new(folder).join(name).is_file()))
+}
