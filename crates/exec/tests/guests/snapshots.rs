@@ -24,7 +24,7 @@ pub fn tests() -> Vec<Test> {
     vec![
         crate::test("what_is_told_of_snapshots_is_on_the_disks", what_is_told_is_on_the_disks),
         crate::test("a_replica_that_is_full", a_replica_that_is_full),
-        crate::test("snapshots_are_taken_twice_alike", || twice_alike(ARRAY, place::kernel())),
+        crate::test("snapshots_are_taken_twice_alike", || twice_alike(ARRAY, &place::kernel())),
         crate::test("snapshots_of_zfs_are_taken_twice_alike", of_zfs_twice_alike),
     ]
 }
@@ -206,12 +206,12 @@ background = [\"none\", \"replicated\"]
 
 fn of_zfs_twice_alike() {
     match place::kernel_with_zfs() {
-        Ok(kernel) => twice_alike(ARRAY_OF_ZFS, kernel),
+        Ok(kernel) => twice_alike(ARRAY_OF_ZFS, &kernel),
         Err(reason) => println!("skipped: {reason}"),
     }
 }
 
-fn twice_alike(text: &str, kernel: Kernel) {
+fn twice_alike(text: &str, kernel: &Kernel) {
     let mut lab = Lab::load(&place::share().lab()).unwrap();
     let devices = lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
     let array = |table: &Table<'_, '_>| Array::read("two-pools", table, &devices);
