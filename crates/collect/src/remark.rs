@@ -240,6 +240,22 @@ impl fmt::Display for Remark {
                 write!(out, "btrfs's read_stats of device {device_id} are not used: {problem}")
             }
             Self::NotWithin { what, limit } => write!(out, "{what}: not within {limit}"),
+            Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
+            Self::NoTrace { .. }
+            | Self::TraceLost { .. }
+            | Self::TraceUnlike { .. }
+            | Self::Disturbed { .. }
+            | Self::DeviceErrors { .. }
+            | Self::NotSteady { .. }
+            | Self::CachesKept { .. } => self.of_the_machine(out),
+        }
+    }
+}
+
+impl Remark {
+    /// What a trace, or the machine that it was measured on, has to say.
+    fn of_the_machine(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
             Self::NoTrace { why } => write!(out, "the requests on the disks were not traced: {why}"),
             Self::TraceLost { events } => {
                 write!(
@@ -273,7 +289,8 @@ impl fmt::Display for Remark {
                     "what was in memory could not be dropped before it, so that it may have begun warm: {why}"
                 )
             }
-            Self::NoPercentiles => write!(out, "fio gave no percentiles that hold for all its jobs together"),
+            // All others are told above.
+            _ => Ok(()),
         }
     }
 }

@@ -76,18 +76,18 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
 mod tests {
     use super::*;
 
-    fn spread(min: f64, max: f64) -> Option<Spread> {
-        Some(Spread { min, median: min.midpoint(max), max })
+    fn spreads<const N: usize>(ranges: [(f64, f64); N]) -> Vec<Option<Spread>> {
+        ranges.map(|(min, max)| Some(Spread { min, median: min.midpoint(max), max })).to_vec()
     }
 
     #[test]
     fn the_winner_changes_where_ranges_are_apart() {
         let points = vec![
-            vec![spread(10.0, 11.0), spread(7.0, 9.0)],
-            vec![spread(9.0, 10.0), spread(8.0, 8.5)],
-            vec![spread(8.0, 9.0), spread(8.5, 9.5)],
-            vec![spread(5.0, 6.0), spread(9.0, 9.5)],
-            vec![None, spread(9.0, 9.5)],
+            spreads([(10.0, 11.0), (7.0, 9.0)]),
+            spreads([(9.0, 10.0), (8.0, 8.5)]),
+            spreads([(8.0, 9.0), (8.5, 9.5)]),
+            spreads([(5.0, 6.0), (9.0, 9.5)]),
+            [vec![None], spreads([(9.0, 9.5)])].concat(),
         ];
         let found = stretches(&points, Better::Higher);
         let expected = [(0, 1, Some(0)), (2, 2, None), (3, 3, Some(1)), (4, 4, None)];
@@ -99,7 +99,7 @@ mod tests {
                 "pid is first from 1 to 1.4, queue at 2.8; at 2 and at 4 no choice is first in all of its seeds"
             )
         );
-        let lower = stretches(&[vec![spread(1.0, 2.0), spread(3.0, 4.0)]], Better::Lower);
+        let lower = stretches(&[spreads([(1.0, 2.0), (3.0, 4.0)])], Better::Lower);
         assert_eq!(lower[0].winner, Some(0));
         assert_eq!(
             sentence(&lower, &points, &["pid", "queue"]).as_deref(),

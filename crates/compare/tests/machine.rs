@@ -99,7 +99,9 @@ fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
     manifest.on_host = Some(OnHost { at: None, order: 1, warm_up: None, disks: Vec::new() });
     let folder = folder.join("record");
     let writer = Record::create_at(&folder, &manifest).unwrap();
-    outcomes.into_iter().for_each(|outcome| writer.note(outcome).unwrap());
+    for outcome in outcomes {
+        writer.note(outcome).unwrap();
+    }
     Record::open(&folder).unwrap()
 }
 

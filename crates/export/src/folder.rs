@@ -80,11 +80,11 @@ fn filled(
     [part, path]: [&Path; 2],
 ) -> Result<u64, ExportError> {
     let error = |doing| move |source| ExportError::Io { doing, path: part.to_owned(), source };
-    let file = File::create(part).map_err(error("create"))?;
-    let mut sink = Sink::new(table, format, file, path)?;
+    let made = File::create(part).map_err(error("create"))?;
+    let mut sink = Sink::new(table, format, made, path)?;
     fill(record, &mut sink)?;
-    let (file, rows) = sink.end()?;
-    file.sync_all().map_err(error("sync"))?;
+    let (written, rows) = sink.end()?;
+    written.sync_all().map_err(error("sync"))?;
     Ok(rows)
 }
 

@@ -258,7 +258,7 @@ fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
     }
     let mut file = fs::File::create(pool.join("filler")).expect("a file");
     while !stop.load(Ordering::Relaxed) {
-        if file.write_all(&[1; 1 << 16]).and_then(|()| file.sync_data()).is_err() {
+        if file.write_all(&vec![1; 1 << 16]).and_then(|()| file.sync_data()).is_err() {
             std::thread::sleep(std::time::Duration::from_millis(1));
         }
     }

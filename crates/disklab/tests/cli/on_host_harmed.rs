@@ -255,8 +255,8 @@ fn a_link_in_the_place_of_our_folder_is_not_followed() {
     let mut run = resting(here, &["--at", &link.display().to_string(), "--out", "a"]);
     let log = here.join("a/trials.jsonl");
     wait_until(&mut run, "a trial", || lines(&log) == 1);
-    let ours = fs::read_dir(&pool).expect("it").flatten().map(|it| it.path());
-    let ours = ours.filter(|it| it.to_string_lossy().contains("disklab-")).next().expect("our folder");
+    let mut ours = fs::read_dir(&pool).expect("it").flatten().map(|it| it.path());
+    let ours = ours.find(|it| it.to_string_lossy().contains("disklab-")).expect("our folder");
     fs::remove_dir_all(&ours).expect("its owner may");
     symlink(&precious, &ours).expect("a link");
     let end = run.wait_with_output().expect("its end");

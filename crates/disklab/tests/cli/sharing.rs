@@ -134,8 +134,8 @@ fn merged_shards_are_the_whole_run() {
         "{}",
         merged.out
     );
-    let same = run(here, &["same", "./whole", "./merged"]);
-    assert!(same.status == Some(0) && !same.out.contains("made differently"), "{}{}", same.out, same.err);
+    let alike = run(here, &["same", "./whole", "./merged"]);
+    assert!(alike.status == Some(0) && !alike.out.contains("made differently"), "{}{}", alike.out, alike.err);
     let raw = |record: &str, trial: &str| files(&here.join(record).join("raw").join(trial));
     for trial in ids(&plan) {
         assert_eq!(raw("whole", trial), raw("merged", trial));

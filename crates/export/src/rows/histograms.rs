@@ -1,6 +1,7 @@
 use std::fs;
 use std::io;
 
+use disklab_collect::Histogram;
 use disklab_collect::fio::{self, Direction};
 use disklab_store::{Outcome, Record, Status};
 
@@ -48,7 +49,7 @@ fn rows(
     sink: &mut Sink,
 ) -> Result<(), ExportError> {
     for (kind, latency) in [("slat", &direction.slat), ("clat", &direction.clat), ("lat", &direction.lat)] {
-        for (ns, requests) in latency.histogram.iter().flat_map(|histogram| histogram.bins()) {
+        for (ns, requests) in latency.histogram.iter().flat_map(Histogram::bins) {
             sink.row(&[
                 Field::Text(trial),
                 Field::Text(job),

@@ -38,7 +38,7 @@ pub struct Sink {
 
 enum Writer {
     Parquet(Box<parquet::Writer>),
-    Csv(csv::Writer),
+    Csv(Box<csv::Writer>),
     Jsonl(jsonl::Writer),
 }
 
@@ -47,7 +47,7 @@ impl Sink {
         let file = BufWriter::with_capacity(1 << 20, file);
         let writer = match format {
             Format::Parquet => parquet::Writer::new(table, file).map(Box::new).map(Writer::Parquet),
-            Format::Csv => csv::Writer::new(table, file).map(Writer::Csv),
+            Format::Csv => csv::Writer::new(table, file).map(Box::new).map(Writer::Csv),
             Format::Jsonl => Ok(Writer::Jsonl(jsonl::Writer::new(table, file))),
         };
         let writer = writer.map_err(|failure| failure.of(path))?;

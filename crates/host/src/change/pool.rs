@@ -116,7 +116,7 @@ mod tests {
         // Disks without a serial are told by their numbers.
         let [one, other] = [disk("sdb", None), Disk { number: (9, 9), ..disk("sdb", None) }];
         let said = "\t/dev/sdb\t2.00G\n";
-        assert_eq!(made_of(said, &[one.clone()], &[one.clone()]), Ok(()));
+        assert_eq!(made_of(said, std::slice::from_ref(&one), std::slice::from_ref(&one)), Ok(()));
         refused(said, &[one], &[other], "sdb, which was not given");
     }
 }

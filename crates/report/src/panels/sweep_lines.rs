@@ -165,7 +165,7 @@ fn table(axis: &str, line: &Line, series: &[&str], metric: &Metric, unit: &str) 
     let heads = series.iter().map(|name| if name.is_empty() { metric.name() } else { *name });
     let mut table = Table::new(std::iter::once(axis).chain(heads));
     for point in &line.points {
-        let field = |choice: &Option<&crate::source::Choice>| {
+        let field = |choice: Option<&crate::source::Choice>| {
             let Some(choice) = choice else { return "-".to_owned() };
             let Some(spread) = choice.spread(metric) else {
                 return choice.without_result(metric).0.to_owned();
@@ -174,7 +174,7 @@ fn table(axis: &str, line: &Line, series: &[&str], metric: &Metric, unit: &str) 
                 [spread.median, spread.min, spread.max].map(|value| choice.known(metric, value, unit));
             format!("{median} ({min} to {max})")
         };
-        table.row(std::iter::once(point.value.clone()).chain(point.choices.iter().map(field)));
+        table.row(std::iter::once(point.value.clone()).chain(point.choices.iter().copied().map(field)));
     }
     table
 }

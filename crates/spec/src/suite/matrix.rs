@@ -74,7 +74,7 @@ impl Suite {
         let resolved = &resolved;
         let cells = self.applied(resolved, cells, lab)?;
         let with_seed =
-            |seed| cells.iter().filter_map(move |(cell, applied)| self.trial(resolved, cell, applied, seed));
+            |seed| cells.iter().map(move |(cell, applied)| self.trial(resolved, cell, applied, seed));
         let mut trials = Vec::with_capacity(cells.len() * self.seeds.count() as usize);
         for seed in self.seeds.numbers() {
             trials.extend(with_seed(seed));
@@ -120,14 +120,7 @@ impl Suite {
         reasons
     }
 
-    /// `None` where the cell has no array or workload, which no suite that was read lacks.
-    fn trial(
-        &self,
-        resolved: &Resolved<'_>,
-        cell: &Cell<'_>,
-        applied: &Applied,
-        seed_index: u32,
-    ) -> Option<Trial> {
+    fn trial(&self, resolved: &Resolved<'_>, cell: &Cell<'_>, applied: &Applied, seed_index: u32) -> Trial {
         let Applied { array, devices, workload, scheduler, memory, .. } = applied;
         let jobs = cell.value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
         let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
@@ -152,7 +145,7 @@ impl Suite {
         // What is not fio's has nothing to settle: what is to be settled runs beside it.
         let settles = workload.is_endless();
         let rotational = devices.iter().any(|device| device.model.rotational());
-        Some(Trial {
+        Trial {
             id: id(&visible, seed_index),
             cell: visible,
             seed_index,
@@ -173,7 +166,7 @@ impl Suite {
             metadata: self.metadata,
             power_cut: self.power_cut,
             unfit,
-        })
+        }
     }
 
     /// The part of a cell that is not fixed, with the policy in its one spelling.
@@ -216,9 +209,9 @@ impl<'a> Resolved<'a> {
         let (arrays, others): (Vec<&Values>, Vec<&Values>) =
             axes.iter().partition(|values| values.axis == Axis::Array);
         for Values { axis, values, .. } in arrays.into_iter().chain(others) {
-            let Which::Named(axis) = axis else { continue };
+            let Which::Named(named) = axis else { continue };
             for name in values {
-                if let Err(message) = resolved.add(*axis, name, ramp, lab) {
+                if let Err(message) = resolved.add(*named, name, ramp, lab) {
                     mistakes.push(name.place.mistake(message));
                 }
             }

@@ -92,7 +92,7 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     }
     let mut manifest = first.manifest().clone();
     let created = records.iter().map(|record| record.manifest().created.as_str()).min();
-    manifest.created = created.unwrap_or_default().to_owned();
+    created.unwrap_or_default().clone_into(&mut manifest.created);
     manifest.trials = trials.values().map(|(name, _)| (*name).to_owned()).collect();
     manifest.keys = trials.values().map(|(_, key)| (*key).to_owned()).filter(|key| !key.is_empty()).collect();
     // What was measured twice tells of the run in which it was, and stays with it.

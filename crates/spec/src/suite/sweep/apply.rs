@@ -114,8 +114,9 @@ impl Applied {
             let Some(base) = self.devices.get_mut(disk) else { continue };
             let mut devices = known.devices.borrow_mut();
             let name = format!("{} {} {changes:?}", base.name, base.used.0);
-            let changed = devices.entry(name).or_insert_with(|| device(base, &lab.texts.devices, &changes));
-            *base = changed.clone().map_err(|message| (last, message))?;
+            let device =
+                devices.entry(name).or_insert_with(|| self::device(base, &lab.texts.devices, &changes));
+            *base = device.clone().map_err(|message| (last, message))?;
         }
         Ok(())
     }
@@ -141,8 +142,8 @@ impl Applied {
         let mut workloads = known.workloads.borrow_mut();
         let name = format!("{} {changes:?}", self.workload.name);
         let base = &self.workload;
-        let changed = workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, &changes));
-        self.workload = changed.clone().map_err(|message| (*last, message))?;
+        let made = workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, &changes));
+        self.workload = made.clone().map_err(|message| (*last, message))?;
         Ok(())
     }
 

@@ -76,13 +76,13 @@ pub(super) fn read_axes(crossed: &Table<'_, '_>) -> Vec<(usize, Values)> {
 /// The axes of `[hypercube]`: the others go along with the first.
 pub(super) fn read_hypercube(table: &Table<'_, '_>) -> Vec<Values> {
     let axes = hypercube::read(table).into_iter().enumerate();
-    let axis = |(at, (parameter, values))| Values {
+    let go_along = |(at, (parameter, values))| Values {
         axis: Which::Parameter(parameter),
         values,
         fixed: false,
         along: at > 0,
     };
-    axes.map(axis).collect()
+    axes.map(go_along).collect()
 }
 
 fn read_span(table: &Table<'_, '_>, key: &str) -> Option<Span> {
