@@ -185,7 +185,8 @@ mod tests {
         assert_eq!(keys, of_all(&trials("smoke"), &kernels).expect("no collision"));
         let distinct: BTreeSet<_> = keys.iter().flatten().collect();
         assert_eq!(distinct.len(), keys.len());
-        let is_short = |key: &&String| key.len() == LENGTH && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let is_short =
+            |key: &&String| key.len() == LENGTH && key.bytes().all(|byte| byte.is_ascii_hexdigit());
         assert!(distinct.iter().all(|key| is_short(key)), "{distinct:?}");
         assert_eq!(of_all(&trials("smoke"), &BTreeMap::new()).expect("no collision"), vec![None; keys.len()]);
     }
