@@ -172,7 +172,8 @@ fn disklab(arguments: &str) -> Command {
 
 fn start(arguments: &str) -> Child {
     let _ = fs::remove_dir_all("/tmp/record");
-    let mut command = disklab("run /mnt/trial/mine.toml --on host --out /tmp/record --rest 0s");
+    let mut command =
+        disklab("run /mnt/trial/mine.toml --on host --out /tmp/record --rest 0s --warm-up 0s --no-pairs");
     command
         .args(arguments.split(' '))
         .stdout(Stdio::null())

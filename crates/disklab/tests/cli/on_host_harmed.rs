@@ -57,6 +57,9 @@ fn resting(here: &Path, arguments: &[&str]) -> Child {
         "host",
         "--rest",
         "3 s",
+        "--warm-up",
+        "0 s",
+        "--no-pairs",
     ]);
     command.args(arguments).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
