@@ -187,7 +187,7 @@ mod tests {
         assert_eq!(distinct.len(), keys.len());
         let is_short =
             |key: &&String| key.len() == LENGTH && key.bytes().all(|byte| byte.is_ascii_hexdigit());
-        assert!(distinct.iter().all(|key| is_short(key)), "{distinct:?}");
+        assert!(distinct.iter().all(is_short), "{distinct:?}");
         assert_eq!(of_all(&trials("smoke"), &BTreeMap::new()).expect("no collision"), vec![None; keys.len()]);
     }
 

@@ -1,14 +1,24 @@
 //! `export`: a record's numbers as files that other programs read.
 
 use std::fs;
+use std::path::Path;
 
 use crate::input::refused;
 use crate::{fixture, json, run};
 
+/// Of trials whose load was not fio's: the fixture's reports of it are empty.
+fn record(here: &Path) {
+    fixture::record(here);
+    let raw = here.join("records").join(fixture::NAME).join("raw");
+    for trial in fs::read_dir(raw).expect("a folder").flatten() {
+        fs::remove_file(trial.path().join("fio.json")).expect("a report");
+    }
+}
+
 #[test]
 fn a_record_becomes_tables() {
     let here = tempfile::tempdir().expect("a folder");
-    fixture::record(here.path());
+    record(here.path());
     let done = run(here.path(), &["export", fixture::NAME, "--format", "csv", "-o", "tables"]);
     assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
     assert!(
@@ -33,7 +43,7 @@ fn a_record_becomes_tables() {
 #[test]
 fn mistakes_are_told() {
     let here = tempfile::tempdir().expect("a folder");
-    fixture::record(here.path());
+    record(here.path());
     let export = |arguments: &[&str]| run(here.path(), &[&["export"], arguments].concat());
     assert!(refused(export(&["nothing", "-o", "tables"])).contains("there is no run `nothing`"));
     fs::write(here.path().join("file"), "").expect("a file");
@@ -41,7 +51,7 @@ fn mistakes_are_told() {
     assert_eq!(export(&[fixture::NAME]).status, Some(2), "where to is not said");
     let elsewhere = here.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("a folder");
-    fixture::record(&elsewhere);
+    record(&elsewhere);
     let other = format!("elsewhere/records/{}", fixture::NAME);
     let twice = refused(export(&[fixture::NAME, &other, "-o", "tables"]));
     assert!(twice.contains("have one suite and one name"), "{twice}");

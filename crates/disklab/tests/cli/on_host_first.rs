@@ -127,8 +127,11 @@ fn what_starts_can_write_nothing_of_the_machine() {
     };
     let (well, said) = first(here, &plan);
     assert!(well && said.contains("\"after\""), "{said}");
-    let devices =
-        said.split("in /dev are ").nth(1).and_then(|rest| rest.split('\\').next()).expect("what it saw");
+    let devices = said
+        .split("in /dev are ")
+        .nth(1)
+        .and_then(|rest| rest.split(['\\', '"']).next())
+        .expect("what it saw");
     let names = ["full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"];
     assert_eq!(devices.split(' ').collect::<Vec<_>>(), names.map(|name| format!("/dev/{name}")), "{said}");
     for word in ["WROTE", "BROKEN", "UNREAD"] {

@@ -107,7 +107,7 @@ fn what_is_not_there_is_refused() {
         (&["report", fixture::NAME, "--baseline", "policy=none"], "policy none"),
         (&["report", fixture::NAME, "--trial", "x+s1"], "x+s1"),
         (&["report", fixture::NAME, "--format", "svg"], "--panel"),
-        (&["report", fixture::NAME, "--format", "svg", "--panel", "x"], "bars, latency"),
+        (&["report", fixture::NAME, "--format", "svg", "--panel", "x"], "bars, sweep-lines"),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "bars/x"], "iops"),
         (
             &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "array=nope"],

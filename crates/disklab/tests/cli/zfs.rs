@@ -53,16 +53,24 @@ fn a_dry_run_has_each_command_of_zfs() {
     }
     let [first, second] = [&loops[0].path, &loops[1].path].map(|path| path.display().to_string());
     let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
+    // A name that nobody else's pool has, and nodes of other names: whole disks would get a partition table.
+    let pool = "disklab-00000000-0000-4000-8000-000000000000";
+    let node = |disk: &str| format!("/dev/{pool}/{}", disk.trim_start_matches("/dev/"));
+    let (one, other) = (node(&first), node(&second));
     let in_order = [
-        format!("zpool create -f {options} disklab mirror {first} {second}"),
-        "zfs create -o mountpoint=legacy disklab/data".to_owned(),
-        "mount -t zfs -o noatime disklab/data /mnt/pool".to_owned(),
+        format!("mkdir /dev/{pool}"),
+        format!("mknod {one} b "),
+        format!("mknod {other} b "),
+        format!("zpool create -f {options} {pool} mirror {one} {other}"),
+        format!("zfs create -o mountpoint=legacy {pool}/data"),
+        format!("mount -t zfs -o noatime {pool}/data /mnt/pool"),
         "umount /mnt/pool".to_owned(),
-        "zpool export disklab".to_owned(),
-        "zpool import -N -o cachefile=none -d /dev disklab".to_owned(),
-        "mount -t zfs -o noatime disklab/data /mnt/pool".to_owned(),
+        format!("zpool export {pool}"),
+        format!("zpool import -N -o cachefile=none -d {one} -d {other} {pool}"),
+        format!("mount -t zfs -o noatime {pool}/data /mnt/pool"),
         "umount /mnt/pool".to_owned(),
-        "zpool export disklab".to_owned(),
+        format!("zpool export {pool}"),
+        format!("zpool destroy -f {pool}"),
         format!("wipefs --all --quiet {second}"),
         format!("wipefs --all --quiet {first}"),
     ];

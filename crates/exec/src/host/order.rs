@@ -57,6 +57,7 @@ mod tests {
     const SUITE: &str = r#"
 question = "In which order?"
 seeds = 3
+memory = "512 MiB"
 runtime = { rotational = "1 s", solid_state = "1 s" }
 [axes]
 array = ["constant-raid1"]
