@@ -35,7 +35,8 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
     assert disklab.sweep(suite, nodes.address, out=record) == record
     killer.join()
     nodes.remove(stays)
-    assert "was lost; its trials go to the others" in capfd.readouterr().err
+    # By the node that died, or by the worker whose trials went with it.
+    assert " was lost" in capfd.readouterr().err
     assert_same(here, record)
     assert lines(record) == TRIALS
     assert not (tmp_path / ".record.incoming").exists()

@@ -79,9 +79,10 @@ def _join_polars(trials: polars.DataFrame, metrics: polars.DataFrame) -> polars.
     return trials.drop("parameters").with_columns(columns).join(whole, on=NAME, how="left", maintain_order="left")
 
 
-def _numbers(parameters: str | None) -> dict[str, Any]:
-    """Of a cell, by axis; text where a value has a unit."""
-    return {name: _number(value) for name, value in json.loads(parameters or "{}").items()}
+def _numbers(parameters: object) -> dict[str, Any]:
+    """Of a cell, by axis; text where a value has a unit. What is missing is None to polars and NaN to pandas."""
+    told = json.loads(parameters) if isinstance(parameters, str) else {}
+    return {name: _number(value) for name, value in told.items()}
 
 
 def _number(value: str) -> float | str:
