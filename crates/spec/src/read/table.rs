@@ -217,9 +217,9 @@ impl<'r, 's> Table<'r, 's> {
         matches!(inner, Some(DeValue::Table(entries)) if entries.get(key).is_some())
     }
 
-    /// Whether there is a table under a key.
+    /// Whether there is a table under a key, which is not known for that.
     pub fn is_table(&self, key: &str) -> bool {
-        matches!(self.ask(key, None).map(Spanned::get_ref), Some(DeValue::Table(_)))
+        matches!(self.entries.get(key).map(Spanned::get_ref), Some(DeValue::Table(_)))
     }
 
     /// Whether the key is there. It is then known, as if its value had been asked for.

@@ -55,6 +55,7 @@ pub(super) fn read_axes(crossed: &Table<'_, '_>) -> Vec<(usize, Values)> {
             }
             Err(_) => {
                 if OF_DISKS.contains(&key) && crossed.is_table(key) {
+                    crossed.has(key);
                     crossed.wrong(key, "a name with points in it stands in quotes: \"disk.2.seek\" = ...");
                 }
                 continue;
