@@ -92,14 +92,14 @@ fn a_budget_ends_a_run_with_what_is_open() {
     fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let asked =
-        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--until-decided", "--budget", "1 s"];
+        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--until-decided", "--budget", "5 s"];
     let done = run(here.path(), &[&asked[..], &["--seeds", "30", "--out", "a"]].concat());
     assert_eq!(done.status, Some(4), "{}{}", done.out, done.err);
-    assert!(flat(&done.err).contains("budget of 1 s is spent"), "{}", done.err);
+    assert!(flat(&done.err).contains("budget of 5 s is spent"), "{}", done.err);
     assert!(flat(&done.err).contains("IOPS of mq-deadline against none"), "{}", done.err);
-    assert!(flat(&done.err).contains("disklab run --resume a --budget 1s"), "{}", done.err);
+    assert!(flat(&done.err).contains("disklab run --resume a --budget 5s"), "{}", done.err);
     let ran = outcomes(&here.path().join("a")).len();
-    assert!(ran < 60, "{ran} trials");
+    assert!(ran > 0 && ran < 60, "{ran} trials");
     let refused = run(here.path(), &["--devices", &names, "--allow", &allow, "--budget", "1 s"]);
     assert_eq!(refused.status, Some(2), "{}", refused.err);
     assert!(refused.err.contains("--until-decided"), "{}", refused.err);
