@@ -92,10 +92,11 @@ fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     let cells = told["cells"].as_array().expect("cells");
     let metrics: Vec<&str> = cells.iter().filter_map(|cell| cell["metric"].as_str()).collect();
     assert_eq!(metrics, ["IOPS", "mean", "p50", "p99"], "{told}");
-    // The slowest requests of a tenth of a second are few: of models that answer alike each time, they are told too.
-    let is_told = |cell: &&serde_json::Value| within < 0.02 || cell["metric"] != "p99";
-    for cell in cells.iter().filter(is_told) {
+    for cell in cells {
         let error = cell["error"].as_f64().expect("an error");
+        // Of models that do not answer alike each time, about one request in a hundred waits for another, 130 us instead of
+        // 80: p99 is on this edge.
+        let within = if within > 0.02 && cell["metric"] == "p99" { 0.7 } else { within };
         assert!(error.abs() <= within, "{cell}");
     }
     // Disks that are ten times as slow are not those.
