@@ -6,7 +6,20 @@ mod bench;
 mod fuzz;
 mod results;
 
-fn main() -> anyhow::Result<()> {
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match chore() {
+        Ok(()) => ExitCode::SUCCESS,
+        // Its causes, and not where in this program it was said.
+        Err(error) => {
+            eprintln!("Error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn chore() -> anyhow::Result<()> {
     let records: Vec<_> = std::env::args_os().skip(3).map(std::path::PathBuf::from).collect();
     match std::env::args().nth(1).as_deref() {
         // A guest of a bench starts this program as its first process.
