@@ -12,6 +12,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 const REQUESTS: u32 = 2_000_000;
 const DEPTH: u32 = 32;
+const BLOCK: u64 = 4096;
+const SSD: &str = "sata-ssd-1tb";
 
 /// What is measured: words, device, operation, whether the SSD has been written at random before, millions a second at
 /// least, MiB at most.
@@ -20,9 +22,9 @@ type Case = (&'static str, &'static str, Op, bool, Option<f64>, Option<f64>);
 const CASES: [Case; 7] = [
     ("12 TB hard disk, reads", "nas-12tb", Op::Read, false, Some(1.0), Some(100.0)),
     ("12 TB hard disk, writes", "nas-12tb", Op::Write, false, Some(1.0), Some(100.0)),
-    ("1 TB SATA SSD, reads", "sata-ssd-1tb", Op::Read, false, Some(2.0), Some(1024.0)),
-    ("1 TB SATA SSD, writes", "sata-ssd-1tb", Op::Write, false, Some(1.0), Some(1024.0)),
-    ("1 TB SATA SSD in its steady state, writes", "sata-ssd-1tb", Op::Write, true, Some(1.0), Some(1024.0)),
+    ("1 TB SATA SSD, reads", SSD, Op::Read, false, Some(2.0), Some(1024.0)),
+    ("1 TB SATA SSD, writes", SSD, Op::Write, false, Some(1.0), Some(1024.0)),
+    ("1 TB SATA SSD in its steady state, writes", SSD, Op::Write, true, Some(1.0), Some(1024.0)),
     ("constant, reads", "constant-50us", Op::Read, false, None, None),
     ("constant, writes", "constant-50us", Op::Write, false, None, None),
 ];
@@ -54,31 +56,57 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     Ok(figures)
 }
 
-/// Random 4 KiB requests, called as the guest's driver does: how many a second of processor time, and the MiB of this
-/// process in the end.
+/// The most that the map of an SSD can take: every block of the disk written, each by itself, in an order without any rule.
+pub fn full() -> anyhow::Result<Vec<Figure>> {
+    let share = disklab_kernels::Share::find()?;
+    let lab = Lab::load(&share.lab())?;
+    let device = lab.devices.get(SSD).with_context(|| format!("no device {SSD}"))?;
+    let mut random = Random::new(Seed(1));
+    let mut order: Vec<u32> = (0..u32::try_from(device.bytes.0 / BLOCK)?).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, random.below(last as u64 + 1) as usize);
+    }
+    let before = resident_mib();
+    let (rate, after) = requests(device, Op::Write, order.into_iter().map(u64::from));
+    Ok(vec![
+        Figure::new("1 TB SATA SSD, each block written, million a second", format!("{:.2}", rate / 1e6)),
+        Figure::new("1 TB SATA SSD, each block written, memory, MiB", format!("{:.0}", after - before))
+            .at_most(after - before, 1024.0, None, " MiB"),
+    ])
+}
+
 fn random_requests(device: &Device, op: Op) -> (f64, f64) {
     let mut random = Random::new(Seed(1));
+    let blocks = device.bytes.0 / BLOCK;
+    requests(device, op, (0..REQUESTS).map(|_| random.below(blocks)))
+}
+
+/// Requests for these blocks, called as the guest's driver does: how many a second of processor time, and the MiB of this
+/// process in the end, the disk still there.
+fn requests(device: &Device, op: Op, mut blocks: impl ExactSizeIterator<Item = u64>) -> (f64, f64) {
+    let count = blocks.len() as f64;
     let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
-    let blocks = device.bytes.0 / 4096;
-    let mut request = |id| Request { id, op, sector: random.below(blocks) * 8, sectors: 8, fua: false };
+    let mut next = |id| {
+        blocks.next().map(|block| Request { id, op, sector: block * (BLOCK / 512), sectors: 8, fua: false })
+    };
     let start = clock_gettime(ClockId::ThreadCPUTime);
-    for id in 0..DEPTH {
-        disk.submit(Nanos::ZERO, request(id));
+    for request in (0..DEPTH).map_while(&mut next) {
+        disk.submit(Nanos::ZERO, request);
     }
     let mut done = Vec::with_capacity(DEPTH as usize);
-    let mut submitted = DEPTH;
     while let Some(now) = disk.next_event() {
         disk.advance(now, &mut done);
         for completion in done.drain(..) {
-            if submitted < REQUESTS {
-                disk.submit(now, request(completion.id));
-                submitted += 1;
+            if let Some(request) = next(completion.id) {
+                disk.submit(now, request);
             }
         }
     }
     let end = clock_gettime(ClockId::ThreadCPUTime);
     let seconds = (end.tv_sec - start.tv_sec) as f64 + (end.tv_nsec - start.tv_nsec) as f64 / 1e9;
-    (f64::from(REQUESTS) / seconds, resident_mib())
+    let resident = resident_mib();
+    drop(disk);
+    (count / seconds, resident)
 }
 
 /// Of this process; 0 where the system does not say.

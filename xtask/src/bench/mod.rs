@@ -93,8 +93,9 @@ const SECTIONS: [(&str, Section); 6] = [
 type Bare = fn() -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need no guest.
-const BARE: [(&str, Bare); 9] = [
+const BARE: [(&str, Bare); 10] = [
     ("disks", disks::run),
+    ("full-disk", disks::full),
     ("decisions", || Ok(decisions::run())),
     ("compare", || Ok(compare::run())),
     ("import", import::run),
