@@ -50,7 +50,10 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure>
                     News::Waits(what) => screen.remark(&format!("waiting: {what}")),
                     News::Undone(undone) => found.undone.push(undone.clone()),
                 };
-                left.undo(told).map_err(Failure::cannot)?;
+                match left.undo(told) {
+                    Err(error @ journal::Error::Unreadable { .. }) => found.unread.push(error.to_string()),
+                    undone => drop(undone.map_err(Failure::cannot)?),
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use disklab_disks::DetailedHdd;
 use disklab_disksim::{Drive, Error, Measured, calibrate, replay, score, tracked};
+use disklab_skipped::skipped;
 use disklab_units::Nanos;
 
 /// A turn of 10 ms, 100 sectors on a track, 2 tracks in a cylinder; any seek takes 2 ms.
@@ -165,7 +166,7 @@ fn measured_drives_come_out_as_well_as_in_disksim() {
     let mut files = |name: &str| std::fs::read(format!("{folder}/{name}")).map_err(|error| error.to_string());
     for (name, rms) in [("barracuda", 0.348), ("atlas10k", 0.268), ("hp_c3323a", 0.306)] {
         let Ok(bytes) = files(&format!("{name}.trace")) else {
-            println!("skipped: {folder}/{name}.trace is not there");
+            skipped(format!("{folder}/{name}.trace is not there"));
             continue;
         };
         let drive = Drive::read(&format!("{name}.parv"), &mut files).unwrap();

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use crate::marks;
+use crate::mountinfo::{mounts, unescaped};
 use patience::{Obstacle, patiently};
 pub use pool::is_pool;
 
@@ -181,7 +182,22 @@ fn remove_folder(path: &Path, on: Option<u64>, waits: &mut dyn FnMut(&str)) -> R
         ));
     }
     // Programs that are about to end still make files.
-    patiently(waits, || remove(path, |it| fs::remove_dir_all(it)))
+    patiently(waits, || {
+        if let Some(place) = mounted_within(path) {
+            return Err(Obstacle::Lasting(format!(
+                "something is mounted at {place}, and what is there is not ours; unmount it and try again"
+            )));
+        }
+        remove(path, |it| fs::remove_dir_all(it))
+    })
+}
+
+/// A place in this folder, or the folder itself, where something else is mounted: a trial's own mounts end with its namespace.
+fn mounted_within(path: &Path) -> Option<String> {
+    let folder = path.canonicalize().ok()?;
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mut places = mounts(&mountinfo).map(|mount| unescaped(mount.place));
+    places.find(|place| Path::new(place).starts_with(&folder))
 }
 
 /// The number that tells the filesystem of the folder that this is in from others.
@@ -243,7 +259,7 @@ mod tests {
         assert_eq!(undone(&change).unwrap().failed, None);
         assert!(!folder.exists());
         let Change::Folder { on: Some(number), .. } = change else {
-            println!("skipped: the filesystem of {} has no number", place.path().display());
+            disklab_skipped::skipped(format!("the filesystem of {} has no number", place.path().display()));
             return;
         };
         let elsewhere = Change::Folder { path: folder.clone(), on: Some(number ^ 1) };
@@ -252,6 +268,28 @@ mod tests {
         fs::create_dir(&folder).unwrap();
         assert_eq!(undone(&elsewhere).unwrap().failed, None);
         assert!(!folder.exists());
+    }
+
+    #[test]
+    fn what_somebody_mounted_in_a_folder_is_not_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, other) = (place.path().join("disklab-1"), place.path().join("other"));
+        for it in [&folder.join("in"), &other] {
+            fs::create_dir_all(it).unwrap();
+        }
+        fs::write(other.join("precious"), "x").unwrap();
+        let mount =
+            std::process::Command::new("mount").arg("--bind").arg(&other).arg(folder.join("in")).status();
+        if !mount.is_ok_and(|status| status.success()) {
+            disklab_skipped::skipped_without_root("only root mounts");
+            return;
+        }
+        let why = undone(&Change::folder(&folder)).unwrap().failed.unwrap();
+        let there = other.join("precious").exists();
+        let unmounted = std::process::Command::new("umount").arg(folder.join("in")).status();
+        assert!(unmounted.unwrap().success() && there);
+        assert!(why.contains("disklab-1/in") && why.contains("unmount it"), "{why}");
+        assert_eq!(undone(&Change::folder(&folder)).unwrap().failed, None);
     }
 
     #[test]

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::disk::Disk;
 pub use mounts::wholes;
 pub use rest::{Activity, rest};
-pub use smart::Smart;
+pub use smart::{COMMAND as ASKS_HEALTH, Smart};
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Environment {

@@ -53,6 +53,11 @@ pub enum Error {
         path.display()
     )]
     Unreadable { path: PathBuf, error: String },
+    #[error(
+        "{}: {why}, who could have anything removed or written by what is noted there; look at what is in it, and then chown it or chmod go-w it",
+        path.display()
+    )]
+    Untrusted { path: PathBuf, why: String },
 }
 
 pub type Result<T> = std::result::Result<T, Error>;
@@ -82,6 +87,8 @@ pub struct Left {
     /// Of which run.
     pub run: PathBuf,
     same_boot: bool,
+    /// Why lines of it cannot be read.
+    unreadable: Vec<String>,
     /// Those that are not undone, by their numbers, in order.
     changes: Vec<(usize, Change)>,
 }
@@ -103,6 +110,7 @@ impl Journal {
     /// A new one below `folder`, for the run with this record.
     pub fn create(folder: &Path, run: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        trusted(folder)?;
         let mut names = (0..).map(|number| folder.join(format!("{}-{number}.journal", std::process::id())));
         let (file, path) = loop {
             let path = names.next().unwrap_or_default();
@@ -186,6 +194,7 @@ impl Left {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             entries => entries.map_err(Error::io("list", folder))?,
         };
+        trusted(folder)?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == "journal"));
         paths.sort();
@@ -224,32 +233,40 @@ impl Left {
         if !is_at(&file, path) {
             return Err(Error::io("open", path)(io::ErrorKind::NotFound.into()));
         }
-        let mut text = String::new();
-        let read = (&file).take(LONGEST + 1).read_to_string(&mut text).map_err(Error::io("read", path))?;
+        let mut bytes = Vec::new();
+        let read = (&file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
         if read as u64 > LONGEST {
             return Err(Error::Unreadable { path: path.to_owned(), error: "it is far too long".to_owned() });
         }
         let (mut begun, mut changes) = (None, Vec::new());
         let mut undone = Vec::new();
         // A last line without its end was cut off before the change it speaks of was made.
-        let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
-        if whole.len() < text.len() {
-            file.set_len(whole.len() as u64).map_err(Error::io("mend", path))?;
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        if whole < bytes.len() {
+            file.set_len(whole as u64).map_err(Error::io("mend", path))?;
         }
-        for line in whole.lines() {
-            match serde_json::from_str(line) {
+        let mut unreadable = Vec::new();
+        for (number, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate() {
+            match serde_json::from_slice(line) {
                 Ok(Line::Begun { boot, run }) => begun = Some((boot, run)),
                 Ok(Line::Change(change)) => changes.push(change),
                 Ok(Line::Undone(number)) => undone.push(number),
-                Err(error) => {
-                    return Err(Error::Unreadable { path: path.to_owned(), error: error.to_string() });
-                }
+                Err(_) if line.is_empty() => {}
+                // The others are undone all the same.
+                Err(error) => unreadable.push(format!("line {}: {error}", number + 1)),
             }
+        }
+        if begun.is_none() && changes.is_empty() && !unreadable.is_empty() {
+            return Err(Error::Unreadable { path: path.to_owned(), error: unreadable.swap_remove(0) });
+        }
+        if !unreadable.is_empty() {
+            // Changes are counted, and what cannot be read may have been one.
+            undone.clear();
         }
         let (of, run) = begun.unwrap_or_default();
         let changes =
             changes.into_iter().enumerate().filter(|(number, _)| !undone.contains(number)).collect();
-        Ok(Some(Self { file, path: path.to_owned(), run, same_boot: of == boot(), changes }))
+        Ok(Some(Self { file, path: path.to_owned(), run, same_boot: of == boot(), unreadable, changes }))
     }
 
     /// What it would undo, the last change first.
@@ -274,11 +291,31 @@ impl Left {
             // On a full disk it is undone all the same, and once more the next time.
             let _ = writeln!(self.file, "{line}");
         }
+        if let (true, false) = (whole, self.unreadable.is_empty()) {
+            let path = self.path.with_extension("unreadable");
+            fs::rename(&self.path, &path).map_err(Error::io("rename", &self.path))?;
+            let error = self.unreadable.join("; ");
+            return Err(Error::Unreadable { path, error: format!("{error}; all else in it is undone") });
+        }
         if whole {
             fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
         }
         Ok(whole)
     }
+}
+
+/// What is noted there is done: nobody else may have written it.
+fn trusted(folder: &Path) -> Result<()> {
+    let metadata = folder.metadata().map_err(Error::io("look at", folder))?;
+    let own = rustix::process::geteuid().as_raw();
+    let why = if ![0, own].contains(&metadata.uid()) {
+        format!("it belongs to user {}", metadata.uid())
+    } else if metadata.mode() & 0o022 != 0 {
+        format!("others may write it (mode {:o})", metadata.mode() & 0o7777)
+    } else {
+        return Ok(());
+    };
+    Err(Error::Untrusted { path: folder.to_owned(), why })
 }
 
 /// Whether a file is still the one of this name.
@@ -359,8 +396,38 @@ mod tests {
         let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
         assert_eq!(left.changes().count(), 0);
         drop(left);
-        fs::write(&path, format!("{begun}{{\"change\":{{\"val\n")).unwrap();
+        fs::write(&path, "{\"change\":{\"val\n").unwrap();
         assert!(Left::all(place.path()).unwrap().pop().unwrap().unwrap_err().to_string().contains("1-0"));
+    }
+
+    #[test]
+    fn beside_a_line_that_is_wrong_the_others_are_undone_once() {
+        let place = tempfile::tempdir().unwrap();
+        let (file, path) = (place.path().join("scheduler"), place.path().join("1-0.journal"));
+        fs::write(&file, "none").unwrap();
+        let mut journal = Journal::create(place.path(), Path::new("r")).unwrap();
+        journal.note(&value(&file, "none")).unwrap();
+        fs::rename(journal.path(), &path).unwrap();
+        drop(journal);
+        fs::write(&file, "bfq").unwrap();
+        let mut wrong = OpenOptions::new().append(true).open(&path).unwrap();
+        wrong.write_all(b"\xff\xfe\n").unwrap();
+        drop(wrong);
+        let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
+        let why = left.undo(&mut |_| ()).unwrap_err().to_string();
+        assert!(why.contains("line 3") && why.contains("1-0.unreadable"), "{why}");
+        assert_eq!(fs::read_to_string(&file).unwrap(), "none");
+        assert!(Left::all(place.path()).unwrap().is_empty() && path.with_extension("unreadable").exists());
+    }
+
+    #[test]
+    fn what_others_may_have_noted_is_not_done() {
+        use std::os::unix::fs::PermissionsExt;
+        let place = tempfile::tempdir().unwrap();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
+        let why = Left::all(place.path()).unwrap_err().to_string();
+        assert!(why.contains("others may write it (mode 777)"), "{why}");
+        assert!(Journal::create(place.path(), Path::new("r")).is_err());
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What disklab itself has made on a disk, found again by the disk's serial and taken away by the UUID that it was given.
 
 use std::fs::{File, OpenOptions};
-use std::io;
+use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -90,8 +90,15 @@ pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
     }
 }
 
-/// All that wipefs knows on it. Unlike blkid it names each of several that contradict each other.
+/// All that wipefs knows on it. Unlike blkid it names each of several that contradict each other. Of a disk that cannot be read it
+/// knows nothing, and says so with the same words as of an empty one.
 fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
+    answers(path).map_err(|error| {
+        format!(
+            "{} cannot be read: {error}; what was made on it may still be there: try again when it can be, or wipe it yourself",
+            path.display()
+        )
+    })?;
     #[derive(Default, Deserialize)]
     struct Listed {
         signatures: Vec<Signature>,
@@ -103,6 +110,18 @@ fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
     let listed: Listed = serde_json::from_str(&said)
         .map_err(|error| format!("wipefs --no-act --json {}: not understood: {error}", path.display()))?;
     Ok(listed.signatures)
+}
+
+/// Whether it gives what is at its beginning and at its end, where signatures are.
+fn answers(path: &Path) -> io::Result<()> {
+    let mut disk = File::open(path)?;
+    let end = disk.seek(SeekFrom::End(0))?;
+    let mut block = [0; 4096];
+    for at in [0, end.saturating_sub(block.len() as u64)] {
+        disk.seek(SeekFrom::Start(at))?;
+        disk.read_exact(&mut block[..end.min(4096) as usize])?;
+    }
+    Ok(())
 }
 
 /// The device that md has made of the array with this UUID: `/dev/md127`. Its number may be another one since.
@@ -169,14 +188,14 @@ mod tests {
         file.as_file().set_len(4 << 20).unwrap();
         let listed = signatures(file.path());
         if listed.as_ref().is_err_and(|why| why.contains("No such file")) {
-            println!("skipped: no wipefs here");
+            disklab_skipped::skipped("no wipefs here");
             return;
         }
         assert_eq!(listed, Ok(Vec::new()));
         let uuid = "11111111-2222-4333-8444-555555555555";
         let path = file.path().display().to_string();
         if run(&["mkfs.ext4", "-q", "-F", "-U", uuid, &path]).is_err() {
-            println!("skipped: no mkfs.ext4 here");
+            disklab_skipped::skipped("no mkfs.ext4 here");
             return;
         }
         let found = signatures(file.path()).unwrap();

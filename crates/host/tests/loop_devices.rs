@@ -11,6 +11,7 @@ use std::{slice, thread};
 
 use disklab_host::guard::{apart, hold, may_write};
 use disklab_host::{Allow, Disk, Why, allow};
+use disklab_skipped::skipped;
 
 use loops::{Lab, Loop, attach, run};
 
@@ -105,7 +106,7 @@ fn the_root_is_refused() {
     let Some(uevent) =
         number.and_then(|number| fs::read_to_string(format!("/sys/dev/block/{number}/uevent")).ok())
     else {
-        println!("skipped: the root filesystem here is on no device");
+        skipped("the root filesystem here is on no device");
         return;
     };
     let name = uevent.lines().find_map(|line| line.strip_prefix("DEVNAME=")).unwrap();

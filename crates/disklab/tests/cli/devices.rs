@@ -1,5 +1,6 @@
 //! `disklab devices`: what it lists, what it permits, and which lists it believes.
 
+use disklab_skipped::skipped_without_root;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -34,7 +35,7 @@ fn the_lines_that_it_prints_are_those_that_permit_a_disk() {
     let place = tempfile::tempdir().unwrap();
     let here = place.path();
     let Some(Loop(path)) = &Loop::new(here) else {
-        println!("skipped: losetup makes no loop device here");
+        skipped_without_root("losetup makes no loop device here");
         return;
     };
     fs::write(here.join("allow.toml"), "").unwrap();

@@ -72,6 +72,7 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
         let not_steady = outcome.remarks.iter().any(|it| matches!(it, Remark::NotSteady { .. }));
         assert_eq!(warmed["steady"] == false, not_steady, "{warmed}");
         assert!(warmed["rates"].as_array().is_some_and(|rates| rates.len() >= 5), "{warmed}");
+        surroundings_are_noted(&record.folder().join(outcome.raw.as_deref().expect("raw output")));
     }
     for command in
         [vec!["show", "a"], vec!["compare", "a"], vec!["report", "a", "--format", "markdown", "-o", "-"]]
@@ -83,6 +84,25 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
     let id = &record.lines()[0].trial;
     let shown = flat(&crate::run(here.path(), &["show", "a", id]).out);
     assert!(shown.contains("warm-up") && shown.contains("requests a second, each over 20 ms"), "{shown}");
+}
+
+/// Of the machine before a trial and behind it: what any Linux tells.
+fn surroundings_are_noted(raw: &Path) {
+    let text = fs::read_to_string(raw.join("environment.json")).expect("the environment");
+    let noted: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for when in ["before", "after"] {
+        let then = &noted[when];
+        assert!(
+            then["kernel"].as_str().is_some_and(|it| it.starts_with(|first: char| first.is_ascii_digit())),
+            "{then}"
+        );
+        assert!(
+            then["load"].is_array() && then["disks"].as_array().is_some_and(|it| it.len() == 1),
+            "{then}"
+        );
+    }
+    let [before, after] = ["before", "after"].map(|when| &noted[when]["disks"][0]["queue"]["scheduler"]);
+    assert_ne!(before, after, "afterwards it is seen as the trial had it: {noted}");
 }
 
 #[test]

@@ -6,7 +6,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
@@ -15,8 +14,8 @@ use disklab_guest::machine::MachineDisk;
 use disklab_spec::Lab;
 use disklab_units::Bytes;
 
+use crate::guests;
 use crate::host_in_guest::{allow, carry_out};
-use crate::{HOME, guests};
 
 const SUITE: &str = r#"
 question = "What is left?"
@@ -61,10 +60,7 @@ fn killed(arguments: &str, different: &str, least: u32) {
     let Some(_here) = guests::place() else { return };
     let place = tempfile::tempdir().expect("a folder");
     let folder = place.path();
-    let home = folder.join("home");
-    for name in ["lab", "guest-kernel", "read-policies"] {
-        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
-    }
+    let home = crate::starting::home(folder);
     fs::write(home.join("lab/workloads/weighty.toml"), WORKLOAD).expect("a file");
     fs::write(folder.join("mine.toml"), SUITE).expect("a file");
     let lab = Lab::load(&home.join("lab")).expect("the lab");

@@ -1,10 +1,10 @@
 //! Loop devices of a test's own, taken apart when it ends, also when it fails.
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use disklab_host::Disk;
+use disklab_skipped::skipped_without_root;
 
 pub struct Loop {
     pub path: PathBuf,
@@ -54,7 +54,7 @@ pub fn loops(here: &Path, count: usize) -> Option<(Vec<Loop>, PathBuf)> {
         None
     };
     if let Some(why) = why {
-        let _ = writeln!(std::io::stderr(), "skipped: {why}");
+        skipped_without_root(why);
         return None;
     }
     let loops: Vec<Loop> = (0..count).map(|number| Loop::new(here, &format!("{number}.img"), 512)).collect();

@@ -19,6 +19,7 @@ mod on_host;
 mod on_host_dry;
 mod on_host_first;
 mod on_host_harmed;
+mod on_host_probes;
 mod planning;
 mod report_in_browser;
 mod reporting;

@@ -1,20 +1,18 @@
 //! `run --on host --dry-run` of what this machine may not have: pools of ZFS, and weights.
 
+use disklab_skipped::skipped;
 use std::fs;
 use std::path::Path;
 
+use crate::done;
 use crate::loops::{Loop, loops};
 use crate::on_host::{devices, on_host, suite};
-use crate::{HOME, done};
 
 const UUID: &str = "00000000-0000-4000-8000-000000000000";
 
 /// What it prints, of an array of its own lab that is joined so, and of a workload that has more.
 fn dry(here: &Path, disks: &str, allow: &Path, join: &str, more: &str) -> String {
-    let home = here.join("home");
-    for name in ["lab", "guest-kernel", "read-policies"] {
-        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
-    }
+    let home = crate::starting::home(here);
     let array =
         format!("summary = \"?\"\njoin = \"{join}\"\ndevices = [\"constant-50us\", \"constant-50us\"]\n");
     fs::write(home.join("lab/arrays/mine.toml"), array).expect("a file");
@@ -37,10 +35,7 @@ fn a_pool_is_of_named_nodes_and_of_nobody_elses_name() {
     suite(here);
     let said = dry(here, &devices(&loops), &allow, "zfs-mirrors", "");
     if said.contains("not installed here") {
-        return println!(
-            "skipped: {}",
-            said.lines().find(|line| line.contains("left out")).unwrap_or_default()
-        );
+        return skipped(said.lines().find(|line| line.contains("left out")).unwrap_or_default());
     }
     let nodes = format!("/dev/disklab-{UUID}");
     let node = |it: &Loop| format!("{nodes}/{}", it.name());

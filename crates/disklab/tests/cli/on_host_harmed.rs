@@ -9,12 +9,13 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use disklab_skipped::{skipped, skipped_without_root};
 use disklab_store::Status;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::loops::{Loop, loops};
 use crate::on_host::{devices, is_as_before, journals, on_host, outcomes, run, schedulers, suite};
-use crate::{Done, HOME, disklab, done};
+use crate::{Done, disklab, done};
 
 fn clean(here: &Path) -> Done {
     let mut command = disklab(here);
@@ -101,6 +102,73 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let said = clean(here);
     assert_eq!(said.status, Some(0), "{}{}", said.out, said.err);
     is_as_before(here, &loops, &before);
+}
+
+/// What cannot be read is not taken for empty: neither by the run nor by `clean`.
+#[test]
+fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
+    fs::write(here.join("mine.toml"), text.replace("300ms", "3s")).expect("a file");
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let mut run = start(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
+    let measures = || {
+        let trial = fs::read_dir(here.join("a/raw")).into_iter().flatten().flatten().next();
+        trial.is_some_and(|it| {
+            fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|it| it.contains("measure"))
+        })
+    };
+    wait_until(&mut run, "a measurement", measures);
+    let image = here.join("1.img");
+    let copy = here.join("kept.img");
+    assert!(
+        Command::new("cp").args(["--sparse=always"]).args([&image, &copy]).status().expect("cp").success()
+    );
+    fs::File::options().write(true).open(&image).and_then(|it| it.set_len(0)).expect("cut");
+    let end = run.wait_with_output().expect("its end");
+    assert_ne!(end.status.code(), Some(0));
+    assert_eq!(journals(here), 1, "{}", String::from_utf8_lossy(&end.stderr));
+    let said = clean(here);
+    assert_eq!((said.status, journals(here)), (Some(5), 1), "{}{}", said.out, said.err);
+    assert!(said.out.contains("cannot be read"), "{}{}", said.out, said.err);
+    // It comes back, as disks on loose cables do.
+    let back = fs::read(&copy).expect("the copy");
+    fs::write(&image, back).expect("written");
+    let _ = Command::new("blockdev").arg("--flushbufs").arg(&loops[1].path).status();
+    assert!(!loops[1].is_blank(), "what was made is still on it");
+    let said = clean(here);
+    assert_eq!(said.status, Some(0), "{}{}", said.out, said.err);
+    is_as_before(here, &loops, &before);
+}
+
+#[test]
+fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let none = here.join("none");
+    fs::write(&none, "").expect("a file");
+    for missing in ["fio", "mkfs.btrfs", "blkid", "wipefs"] {
+        // Where the run sees this machine, something that is no program is in its place.
+        let hide = "for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin; do \
+                    if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; shift 2; exec \"$@\"";
+        let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", missing]);
+        let mut command = Command::new("unshare");
+        command.args(["--mount", "sh", "-c", hide, "sh"]).arg(&none).arg(missing);
+        command.arg(asked.get_program()).args(asked.get_args()).current_dir(here);
+        command.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        let done = done(command.output().expect("unshare"));
+        assert!(done.status.is_some_and(|it| it != 0), "{missing}: {}{}", done.out, done.err);
+        assert!(format!("{}{}", done.out, done.err).contains(missing), "{missing}: {}{}", done.out, done.err);
+        is_as_before(here, &loops, &before);
+    }
 }
 
 /// As the kernel gives it to one alone, or not.
@@ -219,10 +287,7 @@ fn trials_whose_programs_are_missing_are_left_out() {
     let here = here.path();
     let Some((loops, allow)) = loops(here, 2) else { return };
     suite(here);
-    let home = here.join("home");
-    for name in ["lab", "guest-kernel", "read-policies"] {
-        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
-    }
+    let home = crate::starting::home(here);
     let beside = "summary = \"nobody has it\"\nlead = { rotational = \"0s\", solid_state = \"0s\" }\n\
                   [[process]]\ncommand = [\"disklab-no-such-program\"]\n";
     fs::write(home.join("lab/backgrounds/missing.toml"), beside).expect("a file");
@@ -307,10 +372,7 @@ fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
     let Some((loops, allow)) = loops(here, 4) else { return };
     suite(here);
     seeds(here, 2, "");
-    let home = here.join("home");
-    for name in ["lab", "guest-kernel", "read-policies"] {
-        crate::starting::copy(&Path::new(HOME).join(name), &home.join(name));
-    }
+    let home = crate::starting::home(here);
     let lab = home.join("lab");
     let text = fs::read_to_string(lab.join("workloads/smoke-randread.toml")).expect("a workload");
     fs::write(lab.join("workloads/smoke-randread.toml"), text.replace("randread", "randrw")).expect("a file");
@@ -368,7 +430,7 @@ fn a_partition_has_the_scheduler_of_its_disk() {
     let mut sfdisk = match Command::new("sfdisk").arg("-q").arg(&loops[0].path).stdin(Stdio::piped()).spawn()
     {
         Ok(sfdisk) => sfdisk,
-        Err(why) => return println!("skipped: sfdisk: {why}"),
+        Err(why) => return skipped(format!("sfdisk: {why}")),
     };
     std::io::Write::write_all(&mut sfdisk.stdin.take().expect("its input"), table.as_bytes())
         .expect("a pipe");
@@ -376,7 +438,7 @@ fn a_partition_has_the_scheduler_of_its_disk() {
     let _ = Command::new("partx").args(["--update"]).arg(&loops[0].path).status();
     let part = format!("{}p1", loops[0].path.display());
     if !Path::new(&part).exists() {
-        return println!("skipped: {part} does not appear");
+        return skipped_without_root(format!("{part} does not appear"));
     }
     let allow = here.join("devices.toml");
     let disk = disklab_host::Disk::find(Path::new(&part)).expect("it was just made");

@@ -3,8 +3,9 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use disklab_skipped::skipped;
 use disklab_spec::Lab;
 use disklab_spec::startup::{Act, EntryKind};
 use disklab_store::Record;
@@ -30,7 +31,7 @@ fn place() -> Option<tempfile::TempDir> {
             std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
             "DISKLAB_NEED_GUEST is set, and strace: {error}"
         );
-        eprintln!("skipped: strace: {error}");
+        skipped(format!("strace: {error}"));
         return None;
     }
     let home = here.path().join("home");
@@ -42,7 +43,16 @@ fn place() -> Option<tempfile::TempDir> {
     Some(here)
 }
 
-pub fn copy(from: &Path, to: &Path) {
+/// A copy of all that `DISKLAB_HOME` has, for a test to change.
+pub fn home(here: &Path) -> PathBuf {
+    let home = here.join("home");
+    for name in ["lab", "guest-kernel", "read-policies"] {
+        copy(&Path::new(HOME).join(name), &home.join(name));
+    }
+    home
+}
+
+fn copy(from: &Path, to: &Path) {
     fs::create_dir_all(to).expect("a folder");
     for entry in fs::read_dir(from).expect("a folder") {
         let entry = entry.expect("its name");

@@ -197,6 +197,12 @@ pub fn only_reads(trial: &Trial) -> bool {
         && trial.workload.jobs.iter().all(|job| !job.rw.writes())
 }
 
+/// Whether all that is written to its disks while it is measured is others'. Of md that is not known: it makes its mirrors alike in
+/// the meantime.
+pub fn nothing_of_it_writes(trial: &Trial) -> bool {
+    only_reads(trial) && trial.array.join.raid().is_none()
+}
+
 /// The trial, where this machine has its disks.
 pub fn places(trial: &Trial, place: &Place, uuid: Option<String>) -> Trial {
     let disks = place.disks();

@@ -8,6 +8,7 @@ use disklab_guest::plan as guest;
 use disklab_guest::plan::{Act, FirstSnapshot, Measured, POOL, Plan, REPLICA, Setting, Snapshots};
 use disklab_host::cgroups;
 use disklab_host::change::Change;
+use disklab_host::environment::ASKS_HEALTH;
 use disklab_spec::Trial;
 use disklab_units::Nanos;
 use std::path::{Path, PathBuf};
@@ -24,6 +25,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
             .to_owned(),
         format!("# what is changed is noted in {} first, and is undone behind each trial", host.state.display()),
         format!("# before each trial nothing of ours runs for {}, and the disks are looked at", host.rest),
+        format!("# before and behind each trial, if it is installed, and for each disk: {} DISK", ASKS_HEALTH.join(" ")),
     ];
     let obstacle = |trial: &&Trial| facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
     let (out, possible): (Vec<_>, Vec<_>) = trials.iter().partition(|trial| obstacle(trial).is_some());

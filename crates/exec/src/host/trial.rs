@@ -1,6 +1,6 @@
 //! One trial on this machine, from its plan to what became of it.
 
-use super::{Host, Place, account, disturbance, first, noted, plan, prepared};
+use super::{Host, account, disturbance, first, noted, plan, prepared};
 use crate::error::{Error, Result};
 use crate::evidence;
 use crate::executor::Events;
@@ -8,6 +8,7 @@ use crate::guest::End;
 use crate::prepared::write_json;
 use crate::run::Event;
 use crate::trial::{conclude, limit};
+use disklab_collect::Remark;
 use disklab_guest::names;
 use disklab_guest::plan as guest;
 use disklab_host::Journal;
@@ -69,10 +70,12 @@ impl Host {
         write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after })?;
         let names: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
         let accounted = match end {
-            End::Exited(_) => account::write(folder, &names, self.only_reads_beside_others(trial)),
+            End::Exited(_) => account::write(folder, &names, prepared::nothing_of_it_writes(trial)),
             _ => Ok(Vec::new()),
         };
-        let noted = disturbance::at_rest(&rested).into_iter().chain(noted::remarks(folder));
+        let untraced = (self.trace && !geteuid().is_root())
+            .then(|| Remark::NoTrace { why: "only root may trace".to_owned() });
+        let noted = disturbance::at_rest(&rested).into_iter().chain(untraced).chain(noted::remarks(folder));
         let accounted = accounted.map(|remarks| remarks.into_iter().chain(noted).collect());
         let mut outcome = conclude(trial, folder, &end, evidence::Who::First, accounted, self.stop);
         if let Some((_, reason)) = noted::lacking(folder).filter(|_| outcome.status == Status::Failed) {
@@ -80,11 +83,6 @@ impl Host {
         }
         outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
         Ok(outcome)
-    }
-
-    /// What is written meanwhile is others' then.
-    fn only_reads_beside_others(&self, trial: &Trial) -> bool {
-        matches!(self.place, Place::At { .. }) && prepared::only_reads(trial)
     }
 
     /// What its plans have besides.

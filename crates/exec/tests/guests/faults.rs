@@ -6,6 +6,7 @@ use disklab_exec::guest::End;
 use disklab_guest::heartbeat::Beat;
 use disklab_guest::interface::INTERFACE;
 use disklab_guest::plan::{Mount, Setting};
+use disklab_skipped::skipped_without_root;
 use disklab_units::{Bytes, Nanos};
 use libtest_mimic::Trial;
 use rustix::process::{Pid, getpgid};
@@ -152,7 +153,7 @@ fn a_full_host_disk() {
     let mounted =
         Command::new("mount").args(["-t", "tmpfs", "-o", "size=8M", "none"]).arg(&small).output().unwrap();
     if !mounted.status.success() {
-        println!("skipped: a full disk needs a small filesystem, and only root can mount one here");
+        skipped_without_root("a full disk needs a small filesystem, and only root can mount one here");
         return;
     }
     "small/0.img".clone_into(&mut place.machine.disks[0].image);

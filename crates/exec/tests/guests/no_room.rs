@@ -6,6 +6,7 @@ use crate::repeatable::{SUITE, trials};
 use disklab_exec::run::Run;
 use disklab_exec::{Executor, Installation, Patience};
 use disklab_kernels::Cache;
+use disklab_skipped::skipped_without_root;
 use disklab_spec::Trial;
 use disklab_store::manifest::{self, Manifest};
 use disklab_store::{Outcome, Record, Status};
@@ -44,7 +45,7 @@ impl Small {
         let mounted =
             Command::new("mount").args(["-t", "tmpfs", "-o", &size, "none"]).arg(&root).output().unwrap();
         if !mounted.status.success() {
-            println!("skipped: a full disk needs a small filesystem, and only root can mount one here");
+            skipped_without_root("a full disk needs a small filesystem, and only root can mount one here");
             return None;
         }
         Some(Self { _folder: folder, root })

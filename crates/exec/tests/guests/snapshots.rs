@@ -8,6 +8,7 @@ use disklab_guest::names;
 use disklab_guest::plan::{Background, FirstSnapshot, Mount, POOL, REPLICA, Replica, Snapshots};
 use disklab_guest::snapshots::{EACH, STEP, Seen, Snapshot};
 use disklab_kernels::Kernel;
+use disklab_skipped::skipped;
 use disklab_spec::priority::Priority;
 use disklab_spec::read::{Reader, Table};
 use disklab_spec::suite::metric;
@@ -207,7 +208,7 @@ background = [\"none\", \"replicated\"]
 fn of_zfs_twice_alike() {
     match place::kernel_with_zfs() {
         Ok(kernel) => twice_alike(ARRAY_OF_ZFS, &kernel),
-        Err(reason) => println!("skipped: {reason}"),
+        Err(reason) => skipped(reason),
     }
 }
 

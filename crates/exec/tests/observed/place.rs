@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use disklab_host::disk::Disk;
 use disklab_host::watch::instance_name;
 use disklab_host::watch::stat::Stat;
+use disklab_skipped::{skipped, skipped_without_root};
 use disklab_units::Bytes;
 
 const CHILD: &str = "DISKLAB_TEST_INSTANCE";
@@ -69,10 +70,8 @@ impl Loop {
         let added = added.unwrap();
         let path = format!("{}p1", self.path);
         if !added.status.success() || !Path::new(&path).exists() {
-            eprintln!(
-                "skipped: no partition of a loop device: {}",
-                String::from_utf8_lossy(&added.stderr).trim()
-            );
+            let why = String::from_utf8_lossy(&added.stderr);
+            skipped_without_root(format!("no partition of a loop device: {}", why.trim()));
             return None;
         }
         Some(Self::new(&path, ["delpart", &self.path, "1"].map(str::to_owned).into(), None))
@@ -93,7 +92,7 @@ fn attach(mib: u64) -> Option<Loop> {
     image.as_file().set_len(mib << 20).unwrap();
     let attached = Command::new("losetup").args(["--find", "--show"]).arg(image.path()).output().unwrap();
     if !attached.status.success() {
-        eprintln!("skipped: losetup: {}", String::from_utf8_lossy(&attached.stderr).trim());
+        skipped_without_root(format!("losetup: {}", String::from_utf8_lossy(&attached.stderr).trim()));
         return None;
     }
     let path = String::from_utf8(attached.stdout).unwrap().trim().to_owned();
@@ -106,7 +105,7 @@ pub fn zram(mib: u64) -> Option<Loop> {
         return None;
     }
     let Ok(number) = fs::read_to_string("/sys/class/zram-control/hot_add") else {
-        eprintln!("skipped: this kernel has no zram");
+        skipped("this kernel has no zram");
         return None;
     };
     let number = number.trim();
@@ -120,7 +119,7 @@ pub fn zram(mib: u64) -> Option<Loop> {
 fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
-        eprintln!("skipped: disks are made and traced by root only");
+        skipped_without_root("disks are made and traced by root only");
     }
     is_root
 }
@@ -128,7 +127,7 @@ fn is_root() -> bool {
 pub fn has(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     if found.is_err() {
-        eprintln!("skipped: {program} is not installed");
+        skipped_without_root(format!("{program} is not installed"));
     }
     found.is_ok()
 }

@@ -2,7 +2,7 @@
 
 use disklab_spec::startup::{Act, Entry, Step, Threads};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io;
@@ -44,9 +44,13 @@ pub fn all(entries: &[Entry], threads: &Threads) -> Result<(), String> {
     // have this from who starts them.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
         .map_err(|e| format!("its timer slack: {e}"))?;
-    // When a program closes its files is not recorded.
-    setrlimit(Resource::Nofile, Rlimit { current: Some(FILES), maximum: Some(FILES) })
-        .map_err(|e| format!("opening {FILES} files: {e}"))?;
+    // When a program closes its files is not recorded. Who may not have so many has as many as they may: most programs open fewer.
+    let all = Rlimit { current: Some(FILES), maximum: Some(FILES) };
+    if setrlimit(Resource::Nofile, all).is_err() {
+        let most = getrlimit(Resource::Nofile).maximum;
+        setrlimit(Resource::Nofile, Rlimit { current: most, maximum: most })
+            .map_err(|e| format!("opening as many files as may be: {e}"))?;
+    }
     let mut starts = vec![BTreeMap::<u32, Vec<usize>>::new(); threads.0.len()];
     for (number, steps) in threads.0.iter().enumerate().skip(1) {
         let Some(Step::After { thread, uses }) = steps.first() else {

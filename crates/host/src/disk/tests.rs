@@ -134,7 +134,7 @@ fn what_is_no_block_device_is_told() {
 #[test]
 fn no_permission_is_told() {
     if rustix::process::geteuid().is_root() {
-        println!("skipped: root may look everywhere");
+        disklab_skipped::skipped("root may look everywhere");
         return;
     }
     let place = tempfile::tempdir().unwrap();

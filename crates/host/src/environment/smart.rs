@@ -20,11 +20,17 @@ pub struct Smart {
     pub counters: BTreeMap<String, i64>,
 }
 
+/// What a disk is asked by; its path comes behind it.
+pub const COMMAND: [&str; 6] =
+    ["smartctl", "--json", "--nocheck=standby", "--info", "--health", "--attributes"];
+
 /// Of a disk by the kernel's name. It is not woken if it sleeps. None where there is no smartctl, or where it learns nothing.
 pub fn ask(name: &str) -> Option<Smart> {
     let device = format!("/dev/{name}");
-    let said = Command::new("smartctl")
-        .args(["--json", "--nocheck=standby", "--info", "--health", "--attributes", &device])
+    let [program, arguments @ ..] = COMMAND;
+    let said = Command::new(program)
+        .args(arguments)
+        .arg(&device)
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()

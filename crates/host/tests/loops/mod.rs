@@ -1,5 +1,6 @@
 //! Loop devices, and mounts of them, that go away however a test ends.
 
+use disklab_skipped::skipped_without_root;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -27,7 +28,7 @@ pub struct Mount {
 impl Lab {
     pub fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
-            println!("skipped: only root makes loop devices");
+            skipped_without_root("only root makes loop devices");
             return None;
         }
         let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -94,6 +95,6 @@ pub fn run(program: &str, arguments: &[&str], last: &Path) -> bool {
 }
 
 fn skip<T>(program: &str, why: &str) -> Option<T> {
-    println!("skipped: {program}: {}", why.trim());
+    skipped_without_root(format!("{program}: {}", why.trim()));
     None
 }

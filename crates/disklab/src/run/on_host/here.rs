@@ -37,7 +37,10 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     if !kind.is_dir() && !kind.is_file() {
         return Err(unusable("it is neither a folder nor a file; disks are named by --devices".to_owned()));
     }
-    let mounted = mounted(&path)?;
+    let mut mounted = mounted(&path)?;
+    if mounted.fstype == Filesystem::Btrfs.as_str() && mounted.uuid.is_none() {
+        mounted.uuid = device_name(&mounted).and_then(|name| btrfs_with(Path::new("/sys/fs/btrfs"), &name));
+    }
     let names = below(&mounted);
     let disks: Vec<Disk> =
         names.iter().filter_map(|name| Disk::find(&Path::new("/dev").join(name)).ok()).collect();
@@ -102,6 +105,13 @@ fn below(mounted: &Mounted) -> Vec<String> {
     let Some(name) = device_name(mounted) else { return Vec::new() };
     let slaves = folder(format!("/sys/class/block/{name}/slaves"));
     if slaves.is_empty() { vec![name] } else { slaves }
+}
+
+/// The UUID of the filesystem that has this device. findmnt reads it from the device, which a user may not; the kernel tells all.
+fn btrfs_with(sysfs: &Path, device: &str) -> Option<String> {
+    let filesystems = fs::read_dir(sysfs).ok()?.flatten();
+    let mut with = filesystems.filter(|it| it.path().join("devices").join(device).exists());
+    with.next().map(|it| it.file_name().to_string_lossy().into_owned())
 }
 
 /// `sdb1` of `/dev/sdb1`, `/dev/disk/by-id/...` or `/dev/sdb1[/subvolume]`.

@@ -1,0 +1,159 @@
+//! `run --on host` of what is more than one fio: start-ups, players, snapshots and their replicas; as root on loop devices, and what of it
+//! a user may in a folder of their own.
+
+use std::fs;
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use disklab_collect::Remark;
+use disklab_skipped::skipped;
+use disklab_store::{Outcome, Status};
+
+use crate::loops::{Loop, loops};
+use crate::on_host::{devices, is_as_before, on_host, outcomes, schedulers, suite};
+use crate::{Done, done, starting};
+
+const FILM: &str = r#"summary = "a short film"
+filesize = "8 MiB"
+[player]
+frames = 25
+rate = "1 MB/s"
+rw = "read"
+bs = "64k"
+ahead = "100ms"
+"#;
+const TWICE: &str = r#"summary = "two disks, and two for replicas"
+join = "btrfs-raid1"
+devices = ["constant-50us", "constant-50us"]
+[replica]
+join = "btrfs-raid1"
+devices = ["constant-50us", "constant-50us"]
+"#;
+const REPLICATED: &str = r#"summary = "snapshots and replicas in a second"
+lead = { rotational = "100ms", solid_state = "100ms" }
+[snapshots]
+every = "250ms"
+keep = 3
+replicate_every = "500ms"
+"#;
+
+fn measured(here: &Path, home: &Path, arguments: &[&str], record: &str) -> (Done, Vec<Outcome>) {
+    let mut command = on_host(here, &[arguments, &["--out", record]].concat());
+    let done = done(command.env("DISKLAB_HOME", home).output().expect("it starts"));
+    assert!(here.join(record).exists(), "{}{}", done.out, done.err);
+    (done, outcomes(&here.join(record)))
+}
+
+fn lab(here: &Path) -> std::path::PathBuf {
+    let home = starting::home(here);
+    for (place, text) in [
+        ("workloads/film.toml", FILM),
+        ("arrays/twice.toml", TWICE),
+        ("backgrounds/replicated.toml", REPLICATED),
+    ] {
+        fs::write(home.join("lab").join(place), text).expect("a file");
+    }
+    let text = fs::read_to_string(home.join("lab/workloads/smoke-randread.toml")).expect("a workload");
+    fs::write(home.join("lab/workloads/mixed.toml"), text.replace("randread", "randrw")).expect("a file");
+    home
+}
+
+/// What each kind of trial has to have counted.
+fn is_measured(outcomes: &[Outcome], what: &Done) {
+    assert_eq!(outcomes.len(), 3, "{}{}", what.out, what.err);
+    for outcome in outcomes {
+        assert_eq!(outcome.status, Status::Ok, "{:?} {}{}", outcome.reason, what.out, what.err);
+        let value = |name: &str| outcome.measures.get(name).map(|it| it.value);
+        if outcome.trial.contains("film") {
+            assert!(
+                value("first frame").is_some_and(|it| it > 0.0) && value("frames lost").is_some(),
+                "{outcome:?}"
+            );
+        } else {
+            assert!(value("start-up").is_some_and(|it| it > 0.0), "{outcome:?}");
+        }
+    }
+}
+
+#[test]
+fn programs_start_and_films_play_on_disks_and_for_users_too() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 1) else { return };
+    suite(here);
+    let home = lab(here);
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    // A program of this machine, the replay of its record, and a film.
+    let what = "workload=login-shell:program,login-shell,film";
+    let asked = ["--devices", &names, "--allow", &allow, "--set", "array=constant-ext4", "--set", what];
+    let (done, outcomes) = measured(here, &home, &asked, "a");
+    is_measured(&outcomes, &done);
+    is_as_before(here, &loops, &before);
+    for_a_user(here, &home, &loops[0], what);
+}
+
+fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
+    let pool = here.join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&disk.path).status();
+    let mounted = Command::new("mount").arg(&disk.path).arg(&pool).status();
+    assert!(made.expect("mkfs.ext4").success() && mounted.expect("mount").success());
+    let _mounted = crate::on_host::Mounted(&pool);
+    let nobody = Some(65534);
+    for folder in [here, &pool] {
+        std::os::unix::fs::chown(folder, nobody, nobody).expect("chown");
+    }
+    let _ = fs::remove_dir_all(here.join("state"));
+    let mut command = on_host(here, &["--at", &pool.display().to_string(), "--set", what, "--out", "u"]);
+    let done = done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
+    if done.err.contains("namespaces of their own") {
+        return skipped(format!("as a user: {}", done.err));
+    }
+    let outcomes = outcomes(&here.join("u"));
+    is_measured(&outcomes, &done);
+    for outcome in outcomes {
+        let untraced = |it: &Remark| matches!(it, Remark::NoTrace { why } if why.contains("only root"));
+        assert!(outcome.remarks.iter().any(untraced), "{:?}", outcome.remarks);
+    }
+}
+
+#[test]
+fn snapshots_are_taken_and_sent_to_a_replica() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 4) else { return };
+    suite(here);
+    let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
+    fs::write(here.join("mine.toml"), text.replace("300ms", "2s")).expect("a file");
+    let home = lab(here);
+    let before = schedulers(&loops);
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked = [
+        "--devices",
+        &names,
+        "--allow",
+        &allow,
+        "--set",
+        "array=twice",
+        "--set",
+        "background=replicated",
+        "--set",
+        "workload=mixed",
+    ];
+    let (done, outcomes) = measured(here, &home, &asked, "a");
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let outcome = &outcomes[0];
+    assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
+    let count = |name: &str| outcome.measures.get(name).map_or(0.0, |it| it.value);
+    assert!(
+        count("snapshots taken") >= 3.0 && count("snapshots replicated") >= 1.0,
+        "{:?}",
+        outcome.measures
+    );
+    // The pool is on the first two, the replica on the others: they are written by nothing else.
+    let writes: Vec<u64> = outcome.sample.iter().flat_map(|it| &it.devices).map(|it| it.writes).collect();
+    assert!(writes.len() == 4 && writes.iter().all(|it| *it > 0), "{writes:?}");
+    is_as_before(here, &loops, &before);
+}
