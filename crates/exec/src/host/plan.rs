@@ -78,6 +78,11 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if !geteuid().is_root() && !settings(trial).is_empty() {
         return Some("it sets a read policy or a scheduler, which only root may".to_owned());
     }
+    if !geteuid().is_root() && trial.workload.startup.is_some() {
+        return Some(
+            "a start-up is timed from the disk, and only root may drop what is in memory".to_owned(),
+        );
+    }
     let background = trial.background.as_ref();
     if background.is_some_and(|it| it.snapshots.is_some()) {
         return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
