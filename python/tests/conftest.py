@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -71,8 +72,30 @@ class Nodes:
         variables = {"XDG_CACHE_HOME": str(cache), **environment}
         return self._cluster.add_node(num_cpus=1, env_vars=variables, **_frugal())
 
-    def remove(self, node: Any, kill: bool = False) -> None:
-        self._cluster.remove_node(node, allow_graceful=not kill)
+    def kill(self, node: Any) -> None:
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def clear(self) -> None:
+        for node in list(self._cluster.worker_nodes):
+            self.kill(node)
+
+    @contextlib.contextmanager
+    def occupied(self, node: Any) -> Iterator[Callable[[], None]]:
+        """Its processor has something else to do until it is let go. Sweeps meanwhile are this process's."""
+        import ray
+
+        @ray.remote
+        class Occupation:
+            def begin(self) -> None:
+                """Returns when it has the processor."""
+
+        ray.init(self.address, log_to_driver=False)
+        try:
+            actor = Occupation.options(num_cpus=1, label_selector={"ray.io/node-id": node.node_id}).remote()
+            ray.get(actor.begin.remote())
+            yield lambda: ray.kill(actor)
+        finally:
+            ray.shutdown()
 
     def close(self) -> None:
         self._cluster.shutdown()
@@ -83,10 +106,18 @@ def _frugal() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """To start one takes longer than most tests."""
     nodes = Nodes(tmp_path_factory.mktemp("nodes"))
     yield nodes
     nodes.close()
+
+
+@pytest.fixture
+def nodes(_cluster: Nodes) -> Iterator[Nodes]:
+    """None yet, and none for the test after this."""
+    yield _cluster
+    _cluster.clear()
 
 
 def raw_outputs(record: Path) -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -56,8 +57,10 @@ def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: str) -> No
 
 
 def test_several_records_are_one_table(here: Path, tmp_path: Path) -> None:
-    (tmp_path / "again").symlink_to(here)
-    both = disklab.load([here, tmp_path / "again"])
+    shutil.copytree(here, tmp_path / "again")
+    # Named twice, in two ways, it is one.
+    (tmp_path / "link").symlink_to(here)
+    both = disklab.load([here, tmp_path / "again", tmp_path / "link"])
     assert len(both) == 2 * TRIALS
     assert sorted(both["run"].unique()) == ["again", "record"]
 
