@@ -29,6 +29,8 @@ workload = ["smoke-randread"]
 policy = ["pid", "round-robin:4k"]
 """
 TRIALS = 24
+# That a node was killed is seen in seconds.
+SOON = {"health_check_period_ms": 500}
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
@@ -63,7 +65,7 @@ class Nodes:
         from ray.cluster_utils import Cluster
 
         self._folder = folder
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **_frugal()})
+        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": SOON, **_frugal()})
         self.address = self._cluster.address
 
     def add(self, name: str, cache: Path | None = None, **environment: str) -> Any:
@@ -77,7 +79,8 @@ class Nodes:
 
     def clear(self) -> None:
         for node in list(self._cluster.worker_nodes):
-            self.kill(node)
+            # So that it takes leave, and is not taken for one that is there.
+            self._cluster.remove_node(node)
 
     @contextlib.contextmanager
     def occupied(self, node: Any) -> Iterator[Callable[[], None]]:
