@@ -7,6 +7,7 @@ import hashlib
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -65,7 +66,9 @@ class Nodes:
         from ray.cluster_utils import Cluster
 
         self._folder = folder
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": SOON, **_frugal()})
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": SOON, **_frugal()}
+        )
         self.address = self._cluster.address
 
     def add(self, name: str, cache: Path | None = None, **environment: str) -> Any:
@@ -74,7 +77,26 @@ class Nodes:
         variables = {"XDG_CACHE_HOME": str(cache), **environment}
         return self._cluster.add_node(num_cpus=1, env_vars=variables, **_frugal())
 
+    def wait_for_work(self, name: str) -> None:
+        """Until a batch has just begun there."""
+        trials = self._folder / name / "disklab" / "trials"
+        before = set(trials.glob("*"))
+        until = time.monotonic() + 60
+        while not set(trials.glob("*")) - before:
+            assert time.monotonic() < until, f"nothing begins on {name}"
+            time.sleep(0.01)
+
     def kill(self, node: Any) -> None:
+        """With all that runs there, as a machine that is switched off."""
+        import psutil
+
+        (raylet,) = node.all_processes["raylet"]
+        head = psutil.Process(raylet.process.pid)
+        head.suspend()
+        running = head.children(recursive=True)
+        for process in running:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
         self._cluster.remove_node(node, allow_graceful=False)
 
     def clear(self) -> None:
@@ -87,14 +109,14 @@ class Nodes:
         """Its processor has something else to do until it is let go. Sweeps meanwhile are this process's."""
         import ray
 
-        @ray.remote
         class Occupation:
             def begin(self) -> None:
                 """Returns when it has the processor."""
 
+        occupation: Any = ray.remote(Occupation)
         ray.init(self.address, log_to_driver=False)
         try:
-            actor = Occupation.options(num_cpus=1, label_selector={"ray.io/node-id": node.node_id}).remote()
+            actor = occupation.options(num_cpus=1, label_selector={"ray.io/node-id": node.node_id}).remote()
             ray.get(actor.begin.remote())
             yield lambda: ray.kill(actor)
         finally:
@@ -124,9 +146,9 @@ def nodes(_cluster: Nodes) -> Iterator[Nodes]:
 
 
 def raw_outputs(record: Path) -> dict[str, str]:
-    """A digest of each raw output that must repeat, by trial and file."""
+    """A digest of each raw output that must repeat, by trial and file; without what is only about to be put there."""
     named = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
-    files = [path for path in (record / "raw").rglob("*") if path.name in named]
+    files = [path for path in (record / "raw").glob("[!.]*/**/*") if path.name in named]
     return {str(path.relative_to(record)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
@@ -134,6 +156,7 @@ def assert_same(first: Path, second: Path) -> None:
     """To disklab, and to whoever compares files without asking it."""
     same = subprocess.run([program.find(), "same", first, second], capture_output=True, text=True, check=False)
     assert same.returncode == 0, same.stdout + same.stderr
+    assert not [*first.glob("raw/.*"), *second.glob("raw/.*")]
     outputs = raw_outputs(first)
     assert len(outputs) == 4 * TRIALS
     assert outputs == raw_outputs(second)

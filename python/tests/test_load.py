@@ -14,6 +14,7 @@ from conftest import TRIALS
 
 import disklab
 from disklab import program
+from disklab.frames import Frame
 
 
 def rows(frame: object) -> list[dict[str, object]]:
@@ -25,7 +26,7 @@ def rows(frame: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_results_are_the_records(here: Path, frame: str) -> None:
+def test_results_are_the_records(here: Path, frame: Frame) -> None:
     results = {row["trial"]: row for row in rows(disklab.load(here, frame=frame))}
     lines = [json.loads(line) for line in (here / "trials.jsonl").read_text().splitlines()]
     assert len(results) == len(lines) == TRIALS
@@ -42,7 +43,7 @@ def test_results_are_the_records(here: Path, frame: str) -> None:
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: str) -> None:
+def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: Frame) -> None:
     trial = json.loads((here / "trials.jsonl").read_text().splitlines()[0])["trial"]
     bins = rows(disklab.load(here, "histograms", frame))
     report = json.loads((here / "raw" / trial / "fio.json").read_text())

@@ -39,7 +39,7 @@ def another_version(tmp_path: Path) -> Path:
 
 
 def with_fio(replacement: Path, folder: Path) -> str:
-    """A program that finds that in fio's place, as one on another machine would. disklab looks at no `PATH` for tools."""
+    """A program that finds that in fio's place, as on another machine: disklab looks for tools in no `PATH`."""
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
         pytest.skip("no mount namespace can be made here")
     real, fio = program.find(), shutil.which("fio")
@@ -47,7 +47,7 @@ def with_fio(replacement: Path, folder: Path) -> str:
     folder.mkdir()
     path = folder / "disklab"
     path.write_text(
-        f"#!/bin/sh\nexec unshare --mount sh -c 'mount --bind {replacement} {fio} && exec {real} \"$@\"' sh \"$@\"\n"
+        f'#!/bin/sh\nexec unshare --mount sh -c \'mount --bind {replacement} {fio} && exec {real} "$@"\' sh "$@"\n'
     )
     path.chmod(0o755)
     # A node is asked for the library beside its program.

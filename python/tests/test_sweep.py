@@ -29,6 +29,7 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
 
     def kill() -> None:
         wait_for(record, TRIALS // 4)
+        nodes.wait_for_work("dies")
         nodes.kill(dies)
 
     killer = threading.Thread(target=kill)
