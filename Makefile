@@ -27,6 +27,7 @@ test:
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --mainline-btrfs
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
 	DISKLAB_NEED_GUEST=1 DISKLAB_NEED_BROWSER=1 cargo test --workspace --no-fail-fast
+	$(MAKE) --no-print-directory test-python PROFILE=dev
 	cargo xtask fuzz
 	$(MAKE) --no-print-directory lint
 

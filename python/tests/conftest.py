@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,8 @@ workload = ["smoke-randread"]
 policy = ["pid", "round-robin:4k"]
 """
 TRIALS = 24
+# That a node was killed is seen in seconds.
+SOON = {"health_check_period_ms": 500}
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
 
 
@@ -62,7 +66,9 @@ class Nodes:
         from ray.cluster_utils import Cluster
 
         self._folder = folder
-        self._cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **_frugal()})
+        self._cluster = Cluster(
+            initialize_head=True, head_node_args={"num_cpus": 0, "_system_config": SOON, **_frugal()}
+        )
         self.address = self._cluster.address
 
     def add(self, name: str, cache: Path | None = None, **environment: str) -> Any:
@@ -71,8 +77,50 @@ class Nodes:
         variables = {"XDG_CACHE_HOME": str(cache), **environment}
         return self._cluster.add_node(num_cpus=1, env_vars=variables, **_frugal())
 
-    def remove(self, node: Any, kill: bool = False) -> None:
-        self._cluster.remove_node(node, allow_graceful=not kill)
+    def wait_for_work(self, name: str) -> None:
+        """Until a batch has just begun there."""
+        trials = self._folder / name / "disklab" / "trials"
+        before = set(trials.glob("*"))
+        until = time.monotonic() + 60
+        while not set(trials.glob("*")) - before:
+            assert time.monotonic() < until, f"nothing begins on {name}"
+            time.sleep(0.01)
+
+    def kill(self, node: Any) -> None:
+        """With all that runs there, as a machine that is switched off."""
+        import psutil
+
+        (raylet,) = node.all_processes["raylet"]
+        head = psutil.Process(raylet.process.pid)
+        head.suspend()
+        running = head.children(recursive=True)
+        for process in running:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        self._cluster.remove_node(node, allow_graceful=False)
+
+    def clear(self) -> None:
+        for node in list(self._cluster.worker_nodes):
+            # So that it takes leave, and is not taken for one that is there.
+            self._cluster.remove_node(node)
+
+    @contextlib.contextmanager
+    def occupied(self, node: Any) -> Iterator[Callable[[], None]]:
+        """Its processor has something else to do until it is let go. Sweeps meanwhile are this process's."""
+        import ray
+
+        class Occupation:
+            def begin(self) -> None:
+                """Returns when it has the processor."""
+
+        occupation: Any = ray.remote(Occupation)
+        ray.init(self.address, log_to_driver=False)
+        try:
+            actor = occupation.options(num_cpus=1, label_selector={"ray.io/node-id": node.node_id}).remote()
+            ray.get(actor.begin.remote())
+            yield lambda: ray.kill(actor)
+        finally:
+            ray.shutdown()
 
     def close(self) -> None:
         self._cluster.shutdown()
@@ -83,16 +131,24 @@ def _frugal() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="session")
-def nodes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+def _cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    """To start one takes longer than most tests."""
     nodes = Nodes(tmp_path_factory.mktemp("nodes"))
     yield nodes
     nodes.close()
 
 
+@pytest.fixture
+def nodes(_cluster: Nodes) -> Iterator[Nodes]:
+    """None yet, and none for the test after this."""
+    yield _cluster
+    _cluster.clear()
+
+
 def raw_outputs(record: Path) -> dict[str, str]:
-    """A digest of each raw output that must repeat, by trial and file."""
+    """A digest of each raw output that must repeat, by trial and file; without what is only about to be put there."""
     named = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
-    files = [path for path in (record / "raw").rglob("*") if path.name in named]
+    files = [path for path in (record / "raw").glob("[!.]*/**/*") if path.name in named]
     return {str(path.relative_to(record)): hashlib.sha256(path.read_bytes()).hexdigest() for path in files}
 
 
@@ -100,6 +156,7 @@ def assert_same(first: Path, second: Path) -> None:
     """To disklab, and to whoever compares files without asking it."""
     same = subprocess.run([program.find(), "same", first, second], capture_output=True, text=True, check=False)
     assert same.returncode == 0, same.stdout + same.stderr
+    assert not [*first.glob("raw/.*"), *second.glob("raw/.*")]
     outputs = raw_outputs(first)
     assert len(outputs) == 4 * TRIALS
     assert outputs == raw_outputs(second)

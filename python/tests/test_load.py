@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from conftest import TRIALS
 
 import disklab
 from disklab import program
+from disklab.frames import Frame
 
 
 def rows(frame: object) -> list[dict[str, object]]:
@@ -24,7 +26,7 @@ def rows(frame: object) -> list[dict[str, object]]:
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_results_are_the_records(here: Path, frame: str) -> None:
+def test_results_are_the_records(here: Path, frame: Frame) -> None:
     results = {row["trial"]: row for row in rows(disklab.load(here, frame=frame))}
     lines = [json.loads(line) for line in (here / "trials.jsonl").read_text().splitlines()]
     assert len(results) == len(lines) == TRIALS
@@ -41,7 +43,7 @@ def test_results_are_the_records(here: Path, frame: str) -> None:
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])
-def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: str) -> None:
+def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: Frame) -> None:
     trial = json.loads((here / "trials.jsonl").read_text().splitlines()[0])["trial"]
     bins = rows(disklab.load(here, "histograms", frame))
     report = json.loads((here / "raw" / trial / "fio.json").read_text())
@@ -56,8 +58,10 @@ def test_histograms_and_traces_are_the_raw_outputs(here: Path, frame: str) -> No
 
 
 def test_several_records_are_one_table(here: Path, tmp_path: Path) -> None:
-    (tmp_path / "again").symlink_to(here)
-    both = disklab.load([here, tmp_path / "again"])
+    shutil.copytree(here, tmp_path / "again")
+    # Named twice, in two ways, it is one.
+    (tmp_path / "link").symlink_to(here)
+    both = disklab.load([here, tmp_path / "again", tmp_path / "link"])
     assert len(both) == 2 * TRIALS
     assert sorted(both["run"].unique()) == ["again", "record"]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -12,6 +11,8 @@ import pytest
 from conftest import TRIALS, Nodes, assert_same, lines
 
 import disklab
+from disklab import program
+from disklab.progress import Progress
 
 
 @pytest.fixture
@@ -37,31 +38,38 @@ def another_version(tmp_path: Path) -> Path:
     return path
 
 
+def with_fio(replacement: Path, folder: Path) -> str:
+    """A program that finds that in fio's place, as on another machine: disklab looks for tools in no `PATH`."""
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
+        pytest.skip("no mount namespace can be made here")
+    real, fio = program.find(), shutil.which("fio")
+    assert fio
+    folder.mkdir()
+    path = folder / "disklab"
+    path.write_text(
+        f'#!/bin/sh\nexec unshare --mount sh -c \'mount --bind {replacement} {fio} && exec {real} "$@"\' sh "$@"\n'
+    )
+    path.chmod(0o755)
+    # A node is asked for the library beside its program.
+    library = next(it for it in real.parent.rglob("libdisklab_guest.so"))
+    (folder / library.name).symlink_to(library)
+    return str(path)
+
+
 @pytest.fixture
 def without_fio(tmp_path: Path) -> str:
-    """A `PATH` that has all but fio."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    for place in reversed(os.environ["PATH"].split(":")):
-        for tool in Path(place).iterdir() if Path(place).is_dir() else ():
-            if tool.name != "fio":
-                link = folder / tool.name
-                link.unlink(missing_ok=True)
-                link.symlink_to(tool)
-    return str(folder)
+    return with_fio(Path("/dev/null"), tmp_path / "without")
 
 
 @pytest.fixture
 def another_fio(tmp_path: Path) -> str:
-    """A `PATH` whose fio says the same version and is another file."""
-    folder = tmp_path / "another"
-    folder.mkdir()
+    """It says the same version and is another file."""
     found = shutil.which("fio")
     assert found
-    shutil.copy(found, folder / "fio")
-    with open(folder / "fio", "ab") as file:
+    shutil.copy(found, tmp_path / "fio")
+    with open(tmp_path / "fio", "ab") as file:
         file.write(b"another build")
-    return f"{folder}:{os.environ['PATH']}"
+    return with_fio(tmp_path / "fio", tmp_path / "another")
 
 
 def test_nodes_that_cannot_are_named_and_left_out(
@@ -74,17 +82,28 @@ def test_nodes_that_cannot_are_named_and_left_out(
     another_fio: str,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    added = {
-        "good": nodes.add("good"),
+    good = nodes.add("good")
+    unfit = {
         "small": nodes.add("small", cache=small),
         "old": nodes.add("old", DISKLAB_PROGRAM=str(another_version)),
-        "lacks": nodes.add("lacks", PATH=without_fio),
-        "differs": nodes.add("differs", PATH=another_fio),
+        "lacks": nodes.add("lacks", DISKLAB_PROGRAM=without_fio),
+        "differs": nodes.add("differs", DISKLAB_PROGRAM=another_fio),
     }
-    record = disklab.sweep(suite, nodes.address, out=tmp_path / "record")
-    for node in added.values():
-        nodes.remove(node)
+    with nodes.occupied(good) as let_go:
+        # It would have carried all out before the last of the others was looked at.
+        remarks: list[str] = []
+        remark = Progress.remark
+
+        def remarked(progress: Progress, text: str) -> None:
+            remark(progress, text)
+            remarks.append(text)
+            if len(remarks) == len(unfit):
+                let_go()
+
+        monkeypatch.setattr(Progress, "remark", remarked)
+        record = disklab.sweep(suite, nodes.address, out=tmp_path / "record")
     said = capfd.readouterr().err
     for name, words in {
         "small": ["guest kernel", "MiB are free", "make room there"],
@@ -92,10 +111,10 @@ def test_nodes_that_cannot_are_named_and_left_out(
         "lacks": ["fio"],
         "differs": ["tool fio"],
     }.items():
-        told = [part for part in said.split("disklab: ") if part.startswith(f"node {added[name].node_id[:8]}")]
+        told = [part for part in said.split("disklab: ") if part.startswith(f"node {unfit[name].node_id[:8]}")]
         assert len(told) == 1, said
         assert all(word in told[0] for word in words), told[0]
-    assert added["good"].node_id[:8] not in said
+    assert good.node_id[:8] not in said
     assert_same(here, record)
     assert lines(record) == TRIALS
 
@@ -103,8 +122,9 @@ def test_nodes_that_cannot_are_named_and_left_out(
 def test_without_a_node_that_can_it_says_why_and_goes_on_later(
     nodes: Nodes, suite: Path, another_version: Path, tmp_path: Path
 ) -> None:
-    node = nodes.add("only", DISKLAB_PROGRAM=str(another_version))
+    nodes.add("only", DISKLAB_PROGRAM=str(another_version))
+    # It counts as one that is there, for some seconds.
+    nodes.kill(nodes.add("gone"))
     with pytest.raises(disklab.Error, match=r"no node is left that can run trials:\nnode \w{8} .*disklab 0\.0\.1"):
         disklab.sweep(suite, nodes.address, out=tmp_path / "record")
-    nodes.remove(node)
     assert (tmp_path / "record" / "manifest.toml").exists()

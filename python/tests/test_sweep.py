@@ -23,18 +23,19 @@ def wait_for(record: Path, count: int) -> None:
 def test_a_node_that_is_killed_half_way_changes_nothing(
     nodes: Nodes, suite: Path, here: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
-    stays, dies = nodes.add("stays"), nodes.add("dies")
+    nodes.add("stays")
+    dies = nodes.add("dies")
     record = tmp_path / "record"
 
     def kill() -> None:
         wait_for(record, TRIALS // 4)
-        nodes.remove(dies, kill=True)
+        nodes.wait_for_work("dies")
+        nodes.kill(dies)
 
     killer = threading.Thread(target=kill)
     killer.start()
     assert disklab.sweep(suite, nodes.address, out=record) == record
     killer.join()
-    nodes.remove(stays)
     # By the node that died, or by the worker whose trials went with it.
     assert " was lost" in capfd.readouterr().err
     assert_same(here, record)
@@ -46,7 +47,7 @@ def test_a_node_that_is_killed_half_way_changes_nothing(
 def test_a_driver_that_ends_early_loses_nothing(
     nodes: Nodes, suite: Path, here: Path, tmp_path: Path, sign: signal.Signals
 ) -> None:
-    node = nodes.add("steady")
+    nodes.add("steady")
     record = tmp_path / "record"
     first = driver(nodes.address, suite, record)
     wait_for(record, 1)
@@ -58,7 +59,6 @@ def test_a_driver_that_ends_early_loses_nothing(
     kept = raw_outputs(record)
     assert 0 < len(kept) < 4 * TRIALS
     assert disklab.sweep(suite, nodes.address, out=record) == record
-    nodes.remove(node)
     assert_same(here, record)
     # What was there was not run again.
     assert lines(record) == TRIALS

@@ -17,7 +17,7 @@ def test_a_bare_environment_runs_a_suite(tmp_path: Path) -> None:
         pytest.skip("DISKLAB_WHEEL names no wheel; `make test-python` makes one")
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "bare"], check=True)
     python = tmp_path / "bare" / "bin" / "python"
-    pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", python]
+    pip: list[str | Path] = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check", "--python", python]
     subprocess.run([*pip, "install", "--no-index", Path(wheel).absolute()], check=True)
     # Neither the source nor another program is in its way.
     left_out = ("PYTHONPATH", "DISKLAB_PROGRAM", "DISKLAB_HOME")

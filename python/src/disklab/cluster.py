@@ -59,6 +59,9 @@ class Cluster:
 
     def answers(self, timeout: float) -> Iterable[tuple[Batch, dict[str, Any]]]:
         """Those that come within so many seconds; each is gone from here when the next is asked for."""
+        # The last fit one may be lost after the others were left out.
+        if self._excluded and not self.others(set()):
+            raise self._none_left()
         self._submit()
         if not self._running:
             return
@@ -101,8 +104,11 @@ class Cluster:
         self._excluded[node_id] = f"{self.name(node_id)}: {reason}"
         self._remark(f"{self._excluded[node_id]}\n{rest}")
         if not left:
-            reasons = "\n".join(self._excluded.values())
-            raise Error(f"no node is left that can run trials:\n{reasons}")
+            raise self._none_left()
+
+    def _none_left(self) -> Error:
+        reasons = "\n".join(self._excluded.values())
+        return Error(f"no node is left that can run trials:\n{reasons}")
 
     def _submit(self) -> None:
         processors = ray.cluster_resources().get("CPU", 1)
