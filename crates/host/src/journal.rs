@@ -332,6 +332,7 @@ fn boot() -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt as _;
 
     fn value(path: &Path, was: &str) -> Change {
         Change::value(path, was)
@@ -422,7 +423,6 @@ mod tests {
 
     #[test]
     fn what_others_may_have_noted_is_not_done() {
-        use std::os::unix::fs::PermissionsExt;
         let place = tempfile::tempdir().unwrap();
         fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
         let why = Left::all(place.path()).unwrap_err().to_string();

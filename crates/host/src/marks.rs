@@ -93,16 +93,16 @@ pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
 /// All that wipefs knows on it. Unlike blkid it names each of several that contradict each other. Of a disk that cannot be read it
 /// knows nothing, and says so with the same words as of an empty one.
 fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
+    #[derive(Default, Deserialize)]
+    struct Listed {
+        signatures: Vec<Signature>,
+    }
     answers(path).map_err(|error| {
         format!(
             "{} cannot be read: {error}; what was made on it may still be there: try again when it can be, or wipe it yourself",
             path.display()
         )
     })?;
-    #[derive(Default, Deserialize)]
-    struct Listed {
-        signatures: Vec<Signature>,
-    }
     let said = output(&["wipefs", "--no-act", "--json", &path.display().to_string()])?;
     if said.trim().is_empty() {
         return Ok(Vec::new());
