@@ -47,7 +47,7 @@ wheel:
 # The wheel in a bare environment, and the package on clusters of this machine.
 test-python: wheel
 	DISKLAB_NEED_GUEST=1 DISKLAB_WHEEL=$$(echo $(WHEEL)/*.whl) DISKLAB_PROGRAM=$(CURDIR)/$(BUILT)/disklab \
-		PYTHONPATH=python/src $(TARGET)/python/bin/python -m pytest -q python
+		PYTHONPATH=python/src $(TARGET)/python/bin/python -m pytest -q -rs python
 	$(TARGET)/python/bin/ruff check python
 	$(TARGET)/python/bin/ruff format --check python
 

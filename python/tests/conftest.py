@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -33,6 +33,12 @@ TRIALS = 24
 # That a node was killed is seen in seconds.
 SOON = {"health_check_period_ms": 500}
 CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+
+
+def skip_without_root(why: str) -> NoReturn:
+    """What root can do on any Linux; a failure where that may not be left out."""
+    assert not os.environ.get("DISKLAB_NEED_ROOT"), why
+    pytest.skip(why)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import TRIALS, Nodes, assert_same, lines
+from conftest import TRIALS, Nodes, assert_same, lines, skip_without_root
 
 import disklab
 from disklab import program
@@ -24,7 +24,7 @@ def small(tmp_path: Path) -> Iterator[Path]:
         ["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], capture_output=True, check=False
     )
     if mounted.returncode != 0:
-        pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
+        skip_without_root(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
     yield folder
     subprocess.run(["umount", folder], check=True)
 
@@ -41,7 +41,7 @@ def another_version(tmp_path: Path) -> Path:
 def with_fio(replacement: Path, folder: Path) -> str:
     """A program that finds that in fio's place, as on another machine: disklab looks for tools in no `PATH`."""
     if subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0:
-        pytest.skip("no mount namespace can be made here")
+        skip_without_root("no mount namespace can be made here")
     real, fio = program.find(), shutil.which("fio")
     assert fio
     folder.mkdir()

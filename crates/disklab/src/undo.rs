@@ -44,7 +44,10 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure>
     for left in Left::all(&folder).map_err(Failure::cannot)? {
         match left {
             Err(error) => found.unread.push(error.to_string()),
-            Ok(left) if dry => found.undone.extend(left.changes().map(described)),
+            Ok(left) if dry => {
+                found.undone.extend(left.changes().map(described));
+                found.unread.extend(left.unreadable().map(|error| error.to_string()));
+            }
             Ok(left) => {
                 let told = &mut |news: News| match news {
                     News::Waits(what) => screen.remark(&format!("waiting: {what}")),

@@ -194,7 +194,8 @@ fn remove_folder(path: &Path, on: Option<u64>, waits: &mut dyn FnMut(&str)) -> R
 
 /// A place in this folder, or the folder itself, where something else is mounted: a trial's own mounts end with its namespace.
 fn mounted_within(path: &Path) -> Option<String> {
-    let folder = path.canonicalize().ok()?;
+    // Of a link that took its place only the link goes.
+    let folder = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
     let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
     let mut places = mounts(&mountinfo).map(|mount| unescaped(mount.place));
     places.find(|place| Path::new(place).starts_with(&folder))

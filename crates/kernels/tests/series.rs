@@ -1,7 +1,6 @@
 //! The patch series on real kernel sources: those that this machine's cache has.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
@@ -49,10 +48,7 @@ fn git_am_takes_the_series_on_every_kernel() {
             std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
             "no kernel source is in the cache: disklab kernel build"
         );
-        let _ = writeln!(
-            std::io::stderr(),
-            "skipped: no kernel source is in the cache; `disklab kernel build` fetches one"
-        );
+        disklab_skipped::skipped("no kernel source is in the cache; `disklab kernel build` fetches one");
         return;
     }
     for source in sources {

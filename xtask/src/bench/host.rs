@@ -43,7 +43,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let image = tempfile::NamedTempFile::new_in("/dev/shm")?;
     let attached = Attached::filled(image.path())?;
     // All of it was written, which a trial cannot know: bare flash is refused, as it answers from its map what nobody wrote.
-    // And the scheduler is the trial's: without it fio alone has another, and a tenth fewer IOPS.
+    // And the scheduler is the trial's: else fio alone has another.
     let queue = Path::new("/sys/block").join(attached.disk()?.name).join("queue");
     for (name, value) in [("rotational", "1"), ("scheduler", "mq-deadline")] {
         let path = queue.join(name);
@@ -132,8 +132,8 @@ fn as_a_trial(
     Ok((words.collect(), numbers(&raw.join(names::FIO))?))
 }
 
-/// With a /tmp in memory, as trials have: fio looks for a file there a hundred times a second beside its jobs. On a disk that
-/// costs it some 8 % of these IOPS, which is no merit of a trial.
+/// With a /tmp in memory, as trials have: without it fio makes about a tenth fewer IOPS here, which is no merit of a trial. It looks
+/// for a file there, /tmp/fio-dump-status, all the time.
 fn alone(command: &[String], here: &Path) -> anyhow::Result<Numbers> {
     let report = here.join("alone.json");
     let output = format!("--output={}", report.display());

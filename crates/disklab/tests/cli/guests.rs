@@ -3,7 +3,6 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write as _;
 use std::os::unix::fs::symlink;
 use std::os::unix::process::ExitStatusExt as _;
 use std::path::{Path, PathBuf};
@@ -37,7 +36,7 @@ pub fn place() -> Option<tempfile::TempDir> {
     let missing = missing.or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()));
     if let Some(reason) = missing {
         assert!(std::env::var_os("DISKLAB_NEED_GUEST").is_none(), "DISKLAB_NEED_GUEST is set, and {reason}");
-        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+        disklab_skipped::skipped(reason);
         return None;
     }
     let folder = kernel.expect("looked at above").folder;

@@ -1,7 +1,6 @@
 //! Mistaken input: exit status 2, and a message that says what was probably meant.
 
 use std::fs;
-use std::io::Write as _;
 use std::process::Command;
 
 use crate::{Done, HOME, disklab, done, fixture, run};
@@ -97,7 +96,7 @@ fn more_memory_than_there_is_is_refused() {
     let machine = fs::read_to_string("/proc/meminfo").expect("/proc");
     let kib = machine.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("MemTotal");
     if kib >= 256 << 20 {
-        let _ = writeln!(std::io::stderr(), "skipped: this machine has {kib} KiB of memory");
+        disklab_skipped::skipped(format!("this machine has {kib} KiB of memory"));
         return;
     }
     for verb in ["plan", "run"] {

@@ -2,14 +2,14 @@
 //! any moment. What it could not do is said, and nothing is left that was not there. On loop devices, as root.
 
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
+use std::os::unix::fs::symlink;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use disklab_skipped::{skipped, skipped_without_root};
+use disklab_skipped::skipped_without_root;
 use disklab_store::Status;
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -17,18 +17,18 @@ use crate::loops::{Loop, loops};
 use crate::on_host::{devices, is_as_before, journals, on_host, outcomes, run, schedulers, suite};
 use crate::{Done, disklab, done};
 
-fn clean(here: &Path) -> Done {
+pub fn clean(here: &Path) -> Done {
     let mut command = disklab(here);
     done(command.env("DISKLAB_STATE", here.join("state")).arg("clean").output().expect("it starts"))
 }
 
 /// With a rest before each trial in which a test does what it is about.
-fn start(here: &Path, arguments: &[&str]) -> Child {
+pub fn start(here: &Path, arguments: &[&str]) -> Child {
     let mut command = on_host(here, arguments);
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-fn wait_until(run: &mut Child, what: &str, is_there: impl Fn() -> bool) {
+pub fn wait_until(run: &mut Child, what: &str, is_there: impl Fn() -> bool) {
     let begun = Instant::now();
     while !is_there() {
         assert!(run.try_wait().expect("its state").is_none(), "it ended before {what}");
@@ -37,11 +37,11 @@ fn wait_until(run: &mut Child, what: &str, is_there: impl Fn() -> bool) {
     }
 }
 
-fn lines(file: &Path) -> usize {
+pub fn lines(file: &Path) -> usize {
     fs::read_to_string(file).map_or(0, |text| text.lines().count())
 }
 
-fn seeds(here: &Path, seeds: u32, more: &str) {
+pub fn seeds(here: &Path, seeds: u32, more: &str) {
     let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
     let text =
         text.replace("seeds = 1", &format!("seeds = {seeds}")).replace("[axes]", &format!("{more}[axes]"));
@@ -49,7 +49,7 @@ fn seeds(here: &Path, seeds: u32, more: &str) {
 }
 
 /// A trial in a folder whose run rests long before its second one.
-fn resting(here: &Path, arguments: &[&str]) -> Child {
+pub fn resting(here: &Path, arguments: &[&str]) -> Child {
     let mut command = disklab(here);
     command.env("DISKLAB_STATE", here.join("state")).args([
         "run",
@@ -66,86 +66,6 @@ fn resting(here: &Path, arguments: &[&str]) -> Child {
 }
 
 #[test]
-fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
-    let here = tempfile::tempdir().expect("a folder");
-    let here = here.path();
-    let Some((loops, allow)) = loops(here, 2) else { return };
-    suite(here);
-    seeds(here, 2, "");
-    let before = schedulers(&loops);
-    let (names, allow) = (devices(&loops), allow.display().to_string());
-    let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    let log = here.join("a/trials.jsonl");
-    wait_until(&mut run, "a trial", || lines(&log) == 1);
-    // Nobody has it while the run rests. Another comes under its name.
-    let other = here.join("other.img");
-    fs::File::create(&other).and_then(|it| it.set_len(512 << 20)).expect("a file");
-    let losetup = |arguments: &[&str], file: &Path| {
-        let done = Command::new("losetup").args(arguments).arg(&loops[1].path).arg(file).status();
-        assert!(done.expect("losetup").success());
-    };
-    assert!(Command::new("losetup").arg("--detach").arg(&loops[1].path).status().expect("losetup").success());
-    losetup(&[], &other);
-    let end = run.wait_with_output().expect("its end");
-    assert_ne!(end.status.code(), Some(0));
-    let reasons: Vec<String> = outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
-    assert!(reasons.iter().any(|it| it.contains("no longer the disk")), "{reasons:?}");
-    assert!(loops[1].is_blank(), "the other disk was written");
-    // What is on the one that went is still to be undone, and said.
-    assert_eq!(journals(here), 1);
-    let said = clean(here);
-    assert!(said.out.contains("plug it in"), "{}{}", said.out, said.err);
-    assert_eq!((said.status, journals(here)), (Some(5), 1));
-    assert!(Command::new("losetup").arg("--detach").arg(&loops[1].path).status().expect("losetup").success());
-    losetup(&[], &here.join("1.img"));
-    assert!(!loops[1].is_blank(), "it came back as it was");
-    let said = clean(here);
-    assert_eq!(said.status, Some(0), "{}{}", said.out, said.err);
-    is_as_before(here, &loops, &before);
-}
-
-/// What cannot be read is not taken for empty: neither by the run nor by `clean`.
-#[test]
-fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
-    let here = tempfile::tempdir().expect("a folder");
-    let here = here.path();
-    let Some((loops, allow)) = loops(here, 2) else { return };
-    suite(here);
-    let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
-    fs::write(here.join("mine.toml"), text.replace("300ms", "3s")).expect("a file");
-    let before = schedulers(&loops);
-    let (names, allow) = (devices(&loops), allow.display().to_string());
-    let mut run = start(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    let measures = || {
-        let trial = fs::read_dir(here.join("a/raw")).into_iter().flatten().flatten().next();
-        trial.is_some_and(|it| {
-            fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|it| it.contains("measure"))
-        })
-    };
-    wait_until(&mut run, "a measurement", measures);
-    let image = here.join("1.img");
-    let copy = here.join("kept.img");
-    assert!(
-        Command::new("cp").args(["--sparse=always"]).args([&image, &copy]).status().expect("cp").success()
-    );
-    fs::File::options().write(true).open(&image).and_then(|it| it.set_len(0)).expect("cut");
-    let end = run.wait_with_output().expect("its end");
-    assert_ne!(end.status.code(), Some(0));
-    assert_eq!(journals(here), 1, "{}", String::from_utf8_lossy(&end.stderr));
-    let said = clean(here);
-    assert_eq!((said.status, journals(here)), (Some(5), 1), "{}{}", said.out, said.err);
-    assert!(said.out.contains("cannot be read"), "{}{}", said.out, said.err);
-    // It comes back, as disks on loose cables do.
-    let back = fs::read(&copy).expect("the copy");
-    fs::write(&image, back).expect("written");
-    let _ = Command::new("blockdev").arg("--flushbufs").arg(&loops[1].path).status();
-    assert!(!loops[1].is_blank(), "what was made is still on it");
-    let said = clean(here);
-    assert_eq!(said.status, Some(0), "{}{}", said.out, said.err);
-    is_as_before(here, &loops, &before);
-}
-
-#[test]
 fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();
@@ -155,11 +75,11 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let none = here.join("none");
     fs::write(&none, "").expect("a file");
-    for missing in ["fio", "mkfs.btrfs", "blkid", "wipefs"] {
+    for (number, missing) in ["fio", "mkfs.btrfs", "blkid", "wipefs"].into_iter().enumerate() {
         // Where the run sees this machine, something that is no program is in its place.
         let hide = "for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin; do \
                     if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; shift 2; exec \"$@\"";
-        let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", missing]);
+        let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", &format!("a{number}")]);
         let mut command = Command::new("unshare");
         command.args(["--mount", "sh", "-c", hide, "sh"]).arg(&none).arg(missing);
         command.arg(asked.get_program()).args(asked.get_args()).current_dir(here);
@@ -169,68 +89,6 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
         assert!(format!("{}{}", done.out, done.err).contains(missing), "{missing}: {}{}", done.out, done.err);
         is_as_before(here, &loops, &before);
     }
-}
-
-/// As the kernel gives it to one alone, or not.
-fn alone(device: &Loop) -> std::io::Result<fs::File> {
-    let exclusive = rustix::fs::OFlags::EXCL.bits().cast_signed();
-    OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path)
-}
-
-/// A filesystem whose namespace has just ended is written out first. By then somebody's mark may be beside ours.
-#[test]
-fn a_disk_that_is_still_in_use_is_waited_for() {
-    let here = tempfile::tempdir().expect("a folder");
-    let here = here.path();
-    let Some((loops, allow)) = loops(here, 2) else { return };
-    suite(here);
-    let before = schedulers(&loops);
-    let (names, allow) = (devices(&loops), allow.display().to_string());
-    let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
-    // Prepared and let go: the trial has a folder, and the run rests before it.
-    wait_until(&mut run, "a rest", || fs::read_dir(here.join("a/raw")).is_ok_and(|all| all.count() == 1));
-    run.kill().expect("it runs");
-    run.wait().expect("its end");
-    let disk = OpenOptions::new().write(true).open(&loops[1].path).expect("it is there");
-    disk.write_all_at(b"SWAPSPACE2", 4086).expect("written");
-    drop(disk);
-    let held = alone(&loops[0]).expect("it is let go");
-    let mut clean = disklab(here);
-    clean.env("DISKLAB_STATE", here.join("state")).arg("clean").stdout(Stdio::piped()).stderr(Stdio::piped());
-    let clean = clean.spawn().expect("it starts");
-    sleep(Duration::from_millis(3500));
-    drop(held);
-    let end = done(clean.wait_with_output().expect("its end"));
-    assert_eq!(end.status, Some(0), "{}{}", end.out, end.err);
-    assert!(end.err.contains("waiting: ") && end.err.contains("still in use"), "{}{}", end.out, end.err);
-    is_as_before(here, &loops, &before);
-}
-
-#[test]
-fn a_bare_disk_is_kept_while_it_is_measured() {
-    let here = tempfile::tempdir().expect("a folder");
-    let here = here.path();
-    let Some((loops, allow)) = loops(here, 1) else { return };
-    suite(here);
-    let rotational = Path::new("/sys/block").join(loops[0].name()).join("queue/rotational");
-    let was = loops[0].queue("rotational");
-    fs::write(&rotational, "1").expect("sysfs");
-    let (names, allow) = (devices(&loops), allow.display().to_string());
-    let mut run =
-        start(here, &["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"]);
-    let measures = || {
-        let trial = fs::read_dir(here.join("a/raw")).into_iter().flatten().flatten().next();
-        trial.is_some_and(|it| {
-            fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|it| !it.is_empty())
-        })
-    };
-    wait_until(&mut run, "a measurement", measures);
-    let busy = alone(&loops[0]).map(drop).map_err(|error| error.kind());
-    let end = run.wait_with_output().expect("its end");
-    fs::write(&rotational, was).expect("sysfs");
-    assert_eq!(end.status.code(), Some(0), "{}", String::from_utf8_lossy(&end.stderr));
-    assert_eq!(busy, Err(std::io::ErrorKind::ResourceBusy));
-    drop(alone(&loops[0]).expect("it is let go in the end"));
 }
 
 #[test]
@@ -430,7 +288,7 @@ fn a_partition_has_the_scheduler_of_its_disk() {
     let mut sfdisk = match Command::new("sfdisk").arg("-q").arg(&loops[0].path).stdin(Stdio::piped()).spawn()
     {
         Ok(sfdisk) => sfdisk,
-        Err(why) => return skipped(format!("sfdisk: {why}")),
+        Err(why) => return skipped_without_root(format!("sfdisk: {why}")),
     };
     std::io::Write::write_all(&mut sfdisk.stdin.take().expect("its input"), table.as_bytes())
         .expect("a pipe");

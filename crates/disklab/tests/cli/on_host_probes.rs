@@ -96,21 +96,11 @@ fn programs_start_and_films_play_on_disks_and_for_users_too() {
 
 fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
     let pool = here.join("pool");
-    fs::create_dir(&pool).expect("a folder");
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&disk.path).status();
-    let mounted = Command::new("mount").arg(&disk.path).arg(&pool).status();
-    assert!(made.expect("mkfs.ext4").success() && mounted.expect("mount").success());
-    let _mounted = crate::on_host::Mounted(&pool);
-    let nobody = Some(65534);
-    for folder in [here, &pool] {
-        std::os::unix::fs::chown(folder, nobody, nobody).expect("chown");
-    }
-    let _ = fs::remove_dir_all(here.join("state"));
-    let mut command = on_host(here, &["--at", &pool.display().to_string(), "--set", what, "--out", "u"]);
-    let done = done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
-    if done.err.contains("namespaces of their own") {
-        return skipped(format!("as a user: {}", done.err));
-    }
+    let _mounted = users_pool(here, &pool, &["mkfs.ext4", "-q", "-F"], std::slice::from_ref(disk));
+    let Some(done) = as_user(here, home, &["--at", &pool.display().to_string(), "--set", what, "--out", "u"])
+    else {
+        return;
+    };
     let outcomes = outcomes(&here.join("u"));
     assert_eq!(outcomes.len(), 3, "{}{}", done.out, done.err);
     for outcome in outcomes {
@@ -123,6 +113,54 @@ fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
             assert!(outcome.reason.is_some_and(|why| why.contains("from the disk")));
         }
     }
+}
+
+/// A filesystem on these disks where a user has a folder.
+fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[Loop]) -> crate::on_host::Mounted<'a> {
+    fs::create_dir(pool).expect("a folder");
+    let made = Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|it| &it.path)).status();
+    let mounted = Command::new("mount").arg(&disks[0].path).arg(pool).status();
+    assert!(made.expect("mkfs").success() && mounted.expect("mount").success());
+    let nobody = Some(65534);
+    for folder in [here, pool] {
+        std::os::unix::fs::chown(folder, nobody, nobody).expect("chown");
+    }
+    let _ = fs::remove_dir_all(here.join("state"));
+    crate::on_host::Mounted(pool)
+}
+
+/// None, and a line that says why, where users have no namespaces.
+fn as_user(here: &Path, home: &Path, arguments: &[&str]) -> Option<Done> {
+    let mut command = on_host(here, arguments);
+    let done = done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
+    if done.err.contains("namespaces of their own") {
+        skipped(format!("as a user: {}", done.err));
+        return None;
+    }
+    Some(done)
+}
+
+/// Who may not read the disks is told by the kernel which they are.
+#[test]
+fn a_users_btrfs_is_seen_with_all_its_disks() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 2) else { return };
+    suite(here);
+    let pool = here.join("pool");
+    let mkfs = ["mkfs.btrfs", "-q", "-f", "-d", "raid1", "-m", "raid1"];
+    let _mounted = users_pool(here, &pool, &mkfs, &loops);
+    let home = Path::new(crate::HOME);
+    let Some(done) = as_user(here, home, &["--at", &pool.display().to_string(), "--out", "u"]) else {
+        return;
+    };
+    let outcome = outcomes(&here.join("u")).remove(0);
+    assert_eq!(outcome.status, Status::Ok, "{:?} {}{}", outcome.reason, done.out, done.err);
+    let names: Vec<String> =
+        outcome.sample.iter().flat_map(|it| &it.devices).map(|it| it.name.clone()).collect();
+    let mut disks: Vec<String> = loops.iter().map(Loop::name).collect();
+    disks.sort();
+    assert_eq!(names, disks);
 }
 
 #[test]

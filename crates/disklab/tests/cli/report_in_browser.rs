@@ -27,7 +27,7 @@ fn reports_hold_in_a_browser() {
             std::env::var_os("DISKLAB_NEED_BROWSER").is_none(),
             "DISKLAB_NEED_BROWSER is set, and {reason}"
         );
-        let _ = writeln!(std::io::stderr(), "skipped: {reason}");
+        disklab_skipped::skipped(reason);
         return;
     }
     let here = tempfile::tempdir().expect("a folder");

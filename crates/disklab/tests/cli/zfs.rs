@@ -2,7 +2,6 @@
 //! no module of ZFS is wanted, only its programs.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 
 use crate::guests::place;
@@ -48,7 +47,7 @@ fn a_dry_run_has_each_command_of_zfs() {
     assert_eq!(done.status, Some(0), "{}", done.err);
     if !is_installed() {
         assert!(done.out.contains("left out: not installed here: zfs, zpool"), "{}", done.out);
-        let _ = writeln!(std::io::stderr(), "skipped: zpool and zfs are not installed here");
+        disklab_skipped::skipped("zpool and zfs are not installed here");
         return;
     }
     let [first, second] = [&loops[0].path, &loops[1].path].map(|path| path.display().to_string());

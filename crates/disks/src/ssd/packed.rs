@@ -1,7 +1,7 @@
 //! Numbers in ascending order in little room: differences in Rice's code (Rice and Plaunt, 1971), about 17 bits each for
 //! what random writes leave in a block of a 1 TB disk.
 
-/// Of 8 bytes. Random writes leave 2099 in a block, give or take 2.
+/// Of 8 bytes, of which random writes leave some 2095 in a block of a 1 TB disk.
 const STEP: usize = 4;
 
 /// Ascending numbers, none twice. Not changed once made.
@@ -21,10 +21,11 @@ impl Packed {
         // As many as the mean difference has: the zeros of all together are then no more than twice their number.
         let plain = ((last - first) / (numbers.len() as u32).max(1)).max(1).ilog2();
         // Just as many as it takes: what is cut off an allocation is a hole that no other block's numbers fit into.
-        let ascents = numbers.windows(2).map(|pair| u64::from((pair[1] - pair[0] - 1) >> plain));
-        let zeros: u64 = ascents.sum();
+        let zeros: u64 = numbers.windows(2).map(|pair| u64::from((pair[1] - pair[0] - 1) >> plain)).sum();
         let used = zeros + numbers.len() as u64 * u64::from(plain + 1);
-        let mut bits = Bits { words: vec![0; Self::room(used)].into(), used: 0 };
+        // In steps that are alike for all blocks of a disk: what one leaves another takes.
+        let room = (used.div_ceil(64) as usize).next_multiple_of(STEP);
+        let mut bits = Bits { words: vec![0; room].into(), used: 0 };
         let mut next = first;
         for &number in numbers {
             let difference = number - next;
@@ -33,11 +34,6 @@ impl Packed {
             next = number + 1;
         }
         Self { words: bits.words, count: numbers.len() as u32, first, plain }
-    }
-
-    /// Words for so many bits, in steps that are alike for all blocks of a disk: what one leaves another takes.
-    fn room(bits: u64) -> usize {
-        (bits.div_ceil(64) as usize).next_multiple_of(STEP)
     }
 
     /// Reads on where `cursor` stands; a new one stands at the beginning.
@@ -62,7 +58,7 @@ impl Packed {
         Some(number)
     }
 
-    /// The 64 bits from `bit` on; behind the end there are ones.
+    /// The 64 bits from `bit` on; behind the end there is anything.
     fn word_at(&self, bit: u64) -> u64 {
         let (index, shift) = ((bit / 64) as usize, bit % 64);
         let word = |index| self.words.get(index).copied().unwrap_or(u64::MAX);

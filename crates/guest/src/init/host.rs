@@ -15,7 +15,7 @@ use disklab_host::{Disk, guard};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
-use rustix::mount::{MountPropagationFlags, mount_bind, mount_bind_recursive, mount_change};
+use rustix::mount::{MountPropagationFlags, mount_bind, mount_change};
 use rustix::process::{Signal, getegid, geteuid, set_parent_process_death_signal};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 use std::ffi::{CString, c_char, c_int, c_long, c_uint};
@@ -185,9 +185,7 @@ pub(super) fn surroundings(root: &Path) -> Result<(), Failure> {
             read_only(&path.display().to_string(), true)?;
         }
     }
-    // A user has no sysfs of their own, but may show the machine's in another place.
-    let sys = root.join("sys");
-    mount_bind_recursive("/sys", &sys).map_err(|e| format!("binding /sys to {}: {e}", sys.display()))?;
+    mounted("sysfs", &at("sys"), "")?;
     read_only(&at("sys"), true)?;
     mounted("tmpfs", &at("tmp"), "")
 }

@@ -1,6 +1,5 @@
 //! The C code under gcc's sanitizers, which see what an answer does not show: a shift too far, a byte too many.
 
-use std::io::Write as _;
 use std::process::Command;
 
 use crate::repository;
@@ -15,7 +14,7 @@ fn nothing_is_undefined() {
     let built = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&probe).output();
     if !built.is_ok_and(|built| built.status.success()) {
         assert!(std::env::var_os("DISKLAB_NEED_GUEST").is_none(), "`make test` wants a cc with sanitizers");
-        let _ = writeln!(std::io::stderr(), "skipped: this machine's cc has no sanitizers");
+        disklab_skipped::skipped("this machine's cc has no sanitizers");
         return;
     }
     let sources = repository("read-policies");

@@ -5,7 +5,6 @@
 //! a process of its own.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -52,8 +51,7 @@ fn a_disk_without_space() {
     let passed_or_failed = String::from_utf8_lossy(&output.stdout).contains("test result");
     if !passed_or_failed {
         let reason = String::from_utf8_lossy(&output.stderr);
-        let _ =
-            writeln!(std::io::stderr(), "skipped: no namespaces for a small disk here: {}", reason.trim());
+        disklab_skipped::skipped(format!("no namespaces for a small disk here: {}", reason.trim()));
         return;
     }
     assert_passed(&output);

@@ -1,7 +1,6 @@
 //! Records of parts of a suite, put together.
 
 use std::fs;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
@@ -282,7 +281,7 @@ fn a_disk_without_space_gets_no_record() {
     let text =
         String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     if !text.contains("test result") {
-        let _ = writeln!(std::io::stderr(), "skipped: no namespaces for a small disk here: {}", text.trim());
+        disklab_skipped::skipped(format!("no namespaces for a small disk here: {}", text.trim()));
         return;
     }
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
