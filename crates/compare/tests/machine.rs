@@ -96,7 +96,8 @@ fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
     }
     let mut manifest = Manifest::new("", "", Suite::new("mine", "", Vec::new()), ids);
     manifest.again = seconds;
-    manifest.on_host = Some(OnHost { at: None, order: 1, warm_up: None, disks: Vec::new() });
+    manifest.on_host =
+        Some(OnHost { at: None, allow: None, order: 1, rest: None, warm_up: None, disks: Vec::new() });
     let folder = folder.join("record");
     let writer = Record::create_at(&folder, &manifest).unwrap();
     for outcome in outcomes {

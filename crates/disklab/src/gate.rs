@@ -4,7 +4,8 @@ use std::io::Write;
 
 use disklab_compare::contest::{Contest, Values};
 use disklab_compare::judgement::trials_in_words;
-use disklab_compare::{Change, Metric, against_first, answer, looked_at, measured};
+use disklab_compare::noise::Noise;
+use disklab_compare::{Change, Limit, Metric, Terms, against_first, answer, looked_at, measured};
 use disklab_stats::{Crossing, Error, Finding, Gate, Passage};
 use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, listed};
@@ -46,9 +47,27 @@ struct Crossed {
     trials: (usize, usize),
     /// At 1 - 2 alpha: one side of it is certain to 1 - alpha.
     change: Option<Change>,
+    /// What the same differs by from itself, where that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
     passage: Passage,
     remarks: Vec<String>,
+}
+
+impl Crossed {
+    /// No more is certain of a cell than what its machine's noise leaves.
+    fn heed_noise(&mut self, gate: &Gate, crossing: &Crossing) {
+        let Some(noise) = self.noise else { return };
+        let passage = gate.heed(self.passage, crossing, answer::size(noise.percent));
+        if passage != self.passage {
+            let (was, noise) = (word(self.passage), noise.told());
+            self.remarks.push(format!(
+                "{was}, but within this machine's noise: the same, measured twice, may differ by {noise}"
+            ));
+            self.passage = passage;
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
@@ -100,6 +119,7 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 fn cross(contests: &[Contest], metrics: &[Metric], args: &Args, alpha: f64) -> Result<Vec<Crossed>, Error> {
     let cells = contests.len() * metrics.len();
+    let terms = Terms { alpha, smallest_effect: args.max_regression, limit: Limit::Any };
     let mut crossed = Vec::new();
     let mut found: Vec<(usize, Gate, Crossing)> = Vec::new();
     for contest in contests {
@@ -120,6 +140,7 @@ fn cross(contests: &[Contest], metrics: &[Metric], args: &Args, alpha: f64) -> R
                 paired: contest.paired,
                 trials: (treatment.len(), baseline.len()),
                 change,
+                noise: Noise::of(&contest.again, metric, terms),
                 passage: Passage::Undecided,
                 remarks,
             });
@@ -130,6 +151,9 @@ fn cross(contests: &[Contest], metrics: &[Metric], args: &Args, alpha: f64) -> R
         let crossings: Vec<Crossing> = found.iter().map(|(.., crossing)| *crossing).collect();
         for ((at, ..), passage) in found.iter().zip(gate.family(&crossings)?) {
             crossed[*at].passage = passage;
+        }
+        for (at, gate, crossing) in &found {
+            crossed[*at].heed_noise(gate, crossing);
         }
     }
     Ok(crossed)
@@ -195,4 +219,55 @@ fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
         plain(args.max_regression * 100.0),
         plain(100.0 - args.of.alpha * 100.0)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_collect::found::Measure;
+    use disklab_store::Outcome;
+
+    use super::*;
+
+    fn outcomes(values: &[f64]) -> Vec<Outcome> {
+        let outcome = |(seed, value): (u32, &f64)| {
+            let text = format!(
+                r#"{{"trial":"x+s{seed}","cell":{{}},"seed_index":{seed},"seed":{seed},"status":"ok","reason":null,"virtual_ns":null,
+                "wall_ms":0,"sample":null,"remarks":[],"raw":null}}"#
+            );
+            let mut outcome: Outcome = serde_json::from_str(&text).expect("an outcome");
+            outcome.measures.insert("ops".to_owned(), Measure::rate(*value, "1/s"));
+            outcome
+        };
+        (1..).zip(values).map(outcome).collect()
+    }
+
+    /// Of a cell that changed by nearly nothing, where second measurements of the same are by so much off the first.
+    fn crossed(noise: &[f64]) -> Crossed {
+        let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
+        let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);
+        let seconds = outcomes(&noise.iter().map(|by| 1000.0 * by).collect::<Vec<_>>());
+        let contest = Contest {
+            cell: Cell(Vec::new()),
+            treatment: "now".to_owned(),
+            baseline: "before".to_owned(),
+            paired: true,
+            treatments: treatments.iter().collect(),
+            baselines: baselines.iter().collect(),
+            left_out: Vec::new(),
+            again: baselines.iter().zip(&seconds).collect(),
+        };
+        let of = Of { metric: Vec::new(), alpha: 0.05, with_doubtful: false };
+        let args = Args { run: String::new(), against: String::new(), max_regression: 0.03, of };
+        cross(&[contest], &[Metric::of_name("ops")], &args, 0.05).expect("a gate").swap_remove(0)
+    }
+
+    #[test]
+    fn what_the_same_differs_by_keeps_a_cell_from_passing() {
+        assert_eq!(crossed(&[]).passage, Passage::Passed);
+        let quiet = crossed(&[1.001, 0.999, 1.0, 1.002, 0.998, 1.0]);
+        assert_eq!((quiet.passage, quiet.remarks.len()), (Passage::Passed, 0));
+        let loud = crossed(&[1.06, 0.95, 1.04, 0.97, 1.05, 0.96]);
+        assert_eq!(loud.passage, Passage::Undecided);
+        assert!(loud.remarks[0].starts_with("passed, but within this machine's noise"), "{:?}", loud.remarks);
+    }
 }

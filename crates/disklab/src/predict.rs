@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_collect::Spread;
 use disklab_exec::run::Event;
+use disklab_report::measures::Measured;
 use disklab_report::merge::{CellRow, Numbers, Report};
 use disklab_spec::Lab;
 use disklab_store::{Record, Retry};
@@ -51,11 +52,11 @@ type Told<'a> = (&'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> Stri
 #[derive(Debug, Serialize)]
 struct Row {
     cell: String,
-    metric: &'static str,
+    metric: String,
     measured: f64,
     predicted: f64,
-    /// By which part of the measured one the predicted one is more, or less.
-    error: f64,
+    /// By which part of the measured one the predicted one is more, or less. None of nothing, nor where either was given up.
+    error: Option<f64>,
     #[serde(skip)]
     shown: [String; 2],
 }
@@ -132,9 +133,14 @@ fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>
             let same = |other: &&CellRow| name_of(&group.head.0, other) == name;
             let groups = predicted.groups.iter().filter(|other| other.head == group.head);
             let other = groups.flat_map(|group| &group.cells).find(same);
-            match (&cell.measured, other.and_then(|other| other.measured.as_ref())) {
-                (Some(one), Some(other)) => rows.extend(compared(&name, &one.all, &other.all)),
-                _ => lacking.push(name),
+            let before = rows.len();
+            if let Some(other) = other {
+                let both = cell.measured.as_ref().zip(other.measured.as_ref());
+                rows.extend(both.into_iter().flat_map(|(one, other)| of_fio(&name, &one.all, &other.all)));
+                rows.extend(of_others(&name, &cell.measures, &other.measures));
+            }
+            if rows.len() == before {
+                lacking.push(name);
             }
         }
     }
@@ -146,7 +152,29 @@ fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
     values.collect::<Vec<_>>().join(", ")
 }
 
-fn compared<'a>(
+/// What cells have that is not fio's, such as how long a program takes to start; by name.
+fn of_others<'a>(
+    cell: &'a str,
+    measured: &'a [Measured],
+    predicted: &'a [Measured],
+) -> impl Iterator<Item = Row> + 'a {
+    measured.iter().filter_map(move |one| {
+        let other = predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
+        let value = |it: &Measured| it.sum.map_or(it.spread.median, |(sum, of)| sum / of);
+        let (measured, predicted) = (value(one), value(other));
+        let known = one.censored + other.censored == 0;
+        Some(Row {
+            cell: cell.to_owned(),
+            metric: one.name.clone(),
+            measured,
+            predicted,
+            error: Some(predicted / measured - 1.0).filter(|error| known && error.is_finite()),
+            shown: [one.median(), other.median()],
+        })
+    })
+}
+
+fn of_fio<'a>(
     cell: &'a str,
     measured: &'a Numbers,
     predicted: &'a Numbers,
@@ -165,10 +193,10 @@ fn compared<'a>(
         let shown = [show(one), show(other)];
         (one > 0.0).then(|| Row {
             cell: cell.to_owned(),
-            metric,
+            metric: metric.to_owned(),
             measured: one,
             predicted: other,
-            error: other / one - 1.0,
+            error: Some(other / one - 1.0),
             shown,
         })
     };
@@ -176,9 +204,9 @@ fn compared<'a>(
 }
 
 fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result<(), Failure> {
-    let worst = rows.iter().map(|row| row.error.abs()).fold(0.0, f64::max);
-    let mut errors: Vec<f64> =
-        rows.iter().filter(|row| row.metric == "IOPS").map(|row| row.error.abs()).collect();
+    let size = |row: &Row| row.error.map(f64::abs);
+    let worst = rows.iter().filter_map(size).reduce(f64::max);
+    let mut errors: Vec<f64> = rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
     errors.sort_by(f64::total_cmp);
     let middle = errors.get(errors.len() / 2).copied();
     if screen.json {
@@ -200,10 +228,10 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
         let [measured, predicted] = row.shown.clone();
         table.row([
             cell.to_owned(),
-            row.metric.to_owned(),
+            row.metric.clone(),
             measured,
             predicted,
-            format!("{:+.1} %", row.error * 100.0),
+            row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0)),
         ]);
         last = &row.cell;
     }
@@ -212,12 +240,11 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
     for cell in lacking {
         writeln!(to, "without numbers on one side: {cell}")?;
     }
-    if let Some(middle) = middle {
-        let sentence = format!(
-            "IOPS are predicted to {:.1} % in the middle of the cells, the worst number of all to {:.1} %.",
-            middle * 100.0,
-            worst * 100.0
-        );
+    if let Some(worst) = worst {
+        let middle = middle.map_or_else(String::new, |middle| {
+            format!("IOPS are predicted to {:.1} % in the middle of the cells. ", middle * 100.0)
+        });
+        let sentence = format!("{middle}The worst number of all is predicted to {:.1} %.", worst * 100.0);
         writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
     }
     writeln!(to, "Medians over seeds. The predictions: {}", out.display())?;

@@ -94,13 +94,6 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
     let (question, mut by) = ask(args, &home, begun.as_deref(), screen)?;
-    if let By::Host(host) = &by
-        && args.host.dry_run
-    {
-        let trials = [question.trials.clone(), second_times(args, &question, None)].concat();
-        on_host::dry_run(host, &trials, &mut screen.out())?;
-        return Ok(Exit::Ok);
-    }
     let mut manifest = manifest::describe(&home, &question, &by)?;
     let recorded = begun.as_deref().map(Record::open).transpose()?;
     let second = match &by {
@@ -117,6 +110,12 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if args.budget.is_some() && manifest.until_decided.is_none() {
         let what = "--budget is for a run that goes on until verdicts are given: add --until-decided";
         return Err(Failure::mistaken(what));
+    }
+    if let By::Host(host) = &by
+        && args.host.dry_run
+    {
+        on_host::dry_run(host, &trials, manifest.until_decided.as_ref(), &mut screen.out())?;
+        return Ok(Exit::Ok);
     }
     by.end_by(args.budget);
     let run = by.as_executor();
@@ -274,8 +273,13 @@ impl Ending {
         if whole && !self.stopped {
             writeln!(out, "all numbers: disklab show {name}; as a page: disklab report {name}")?;
         }
-        if tally.failed + tally.skipped > 0 {
-            writeln!(out, "to run again what failed: disklab run --resume {name} --retry-failed")?;
+        let again = match (tally.failed, tally.skipped) {
+            (0, 0) => None,
+            (0, _) => Some("to try again what was skipped, once its reason is gone"),
+            _ => Some("to run again what failed"),
+        };
+        if let Some(what) = again {
+            writeln!(out, "{what}: disklab run --resume {name} --retry-failed")?;
         }
         if tally.missing() > 0 {
             writeln!(out, "to continue: disklab run --resume {name}")?;

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use disklab_spec::places::disk_name;
 use disklab_store::{Difference, Record, Status, compare, fingerprint};
 use disklab_trace::{Entry, Error};
 use serde_json::json;
@@ -136,7 +137,7 @@ fn first_request(
     mut second: impl Iterator<Item = Result<Entry, Error>>,
 ) -> [String; 2] {
     let told = |number: usize, entry: Option<Result<Entry, Error>>| match entry {
-        Some(Ok(entry)) => format!("entry {number}: {}", trace::csv::row(&entry)),
+        Some(Ok(entry)) => format!("entry {number}: {}", trace::csv::row(&entry, &disk_name)),
         Some(Err(damaged)) => format!("entry {number}: {damaged}"),
         None => format!("ends after {} entries", number - 1),
     };

@@ -6,6 +6,7 @@ pub mod csv;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use disklab_spec::places::disk_name;
 use disklab_store::{Outcome, Record};
 use disklab_trace::{Reader, delay};
 
@@ -24,7 +25,7 @@ use crate::whole_file;
 /// blkparse: what blkparse(1) prints unless told otherwise, in the order of time: Q when a request arrives at its disk, D
 /// when the disk begins with it, C when it ends; a mark is a message (m). What a trace does not have is 0: processor, process
 /// and its name, error. The device is 254, which is for local use, and the number of the disk: 254,0 is vda. Sequence
-/// numbers count a disk's lines. Times are s since the guest's boot. Programs that want blktrace's own binary files
+/// numbers count a disk's lines. Of real disks 254,0 is the first that the run was given. Times are s since the guest's boot. Programs that want blktrace's own binary files
 /// (seekwatcher, iowatcher, btt) cannot read this.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -59,9 +60,10 @@ pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if disklab_store::changed(&record, outcome)?.iter().any(|file| name == file.as_str()) {
         screen.remark(&format!("{} was changed since it was recorded", path.display()));
     }
+    let name = |index| name_of(&record, index);
     let Some(output) = args.output.as_ref().filter(|output| *output != Path::new("-")) else {
         let mut out = screen.out();
-        let printed = print(&path, args.format, &mut out);
+        let printed = print(&path, args.format, &name, &mut out);
         out.flush()?;
         return printed.map(|()| Exit::Ok);
     };
@@ -71,18 +73,29 @@ pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             output.display()
         )));
     }
-    whole_file::write(output, |out| print(&path, args.format, out))?;
+    whole_file::write(output, |out| print(&path, args.format, &name, out))?;
     Ok(Exit::Ok)
 }
 
+/// The kernel's name of a disk of a trial: of this machine's as it was then, or a guest's.
+fn name_of(record: &Record, index: usize) -> String {
+    let disks = record.manifest().on_host.as_ref().map(|on| on.disks.as_slice()).unwrap_or_default();
+    disks.get(index).map_or_else(|| disk_name(index), |disk| disk.name.clone())
+}
+
 /// Twice over the trace: what happened when, and for how long to wait for it.
-fn print(path: &Path, format: Format, out: &mut impl Write) -> Result<(), Failure> {
+fn print(
+    path: &Path,
+    format: Format,
+    name: &dyn Fn(usize) -> String,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
     let damaged = |error: disklab_trace::Error| unreadable(path, &error);
     // Of a damaged trace, what there is of it is printed before that is said.
     let delay = delay(open(path)?.map_while(Result::ok).map(Ok)).map_err(damaged)?;
     let entries = open(path)?;
     match format {
-        Format::Csv => csv::write(entries, &delay, out),
+        Format::Csv => csv::write(entries, &delay, name, out),
         Format::Blkparse => blkparse::write(entries, &delay, out),
     }?
     .map_err(damaged)

@@ -25,8 +25,13 @@ pub enum Error {
     NoLibrary(PathBuf),
     #[error("disks could not be prepared for {array}: {reason}; the output is kept in {}", kept.display())]
     Prepare { array: String, reason: String, kept: PathBuf },
-    #[error("{}: it is no longer the disk that the run began with; nothing more was written to it", disk.display())]
+    #[error(
+        "{}: it is no longer the disk that the run began with; nothing more was written to it, and what has not run can follow with that disk (--resume)",
+        disk.display()
+    )]
     OtherDisk { disk: PathBuf },
+    #[error("{}: it was there when the run began, and no longer is ({cause}); what has not run can follow when it is back (--resume)", disk.display())]
+    NoDisk { disk: PathBuf, cause: Box<disklab_host::Error> },
     #[error("not all that was changed on this machine could be undone; {} still has it, and `disklab clean` tries again", journal.display())]
     NotUndone { journal: PathBuf },
     #[error(transparent)]

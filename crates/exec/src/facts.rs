@@ -10,8 +10,9 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where the guest looks for programs: the host's folders, in the order of its first process.
-const FOLDERS: [&str; 6] = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+/// Where the guest looks for programs, and a trial on this machine: the host's folders, in the order of its first process.
+pub const FOLDERS: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// What every trial runs in its guest, and the C library that all programs there share: `fio`, `libc`.
 pub fn tools() -> Result<Vec<Fact>> {
@@ -75,9 +76,14 @@ pub fn obstacle(trial: &Trial) -> Option<String> {
 fn place(name: &str) -> Option<PathBuf> {
     // One with a path is looked for where that says.
     if name.contains('/') {
-        return Some(PathBuf::from(name)).filter(|path| path.is_file());
+        return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
-    FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| path.is_file())
+    FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| is_program(path))
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    path.metadata().is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
 /// What makes the contents of disks: for [`crate::prepared::key`].

@@ -1,7 +1,7 @@
 //! Did anything get worse by more than is allowed?
 
 use crate::error::{above_zero, chance};
-use crate::{Better, Correction, Error, Estimate, Finding};
+use crate::{Better, Correction, Error, Estimate, Finding, Interval};
 
 /// What may get worse by how much, and how certain the answer has to be. Chosen before the data are seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -68,6 +68,21 @@ impl Gate {
         Ok(Crossing { log_ratio: Estimate { value: finding.estimate(), interval }, p_within, p_beyond })
     }
 
+    /// The same of a cell whose values may differ by as much as `noise` between two measurements of the same, a log-ratio above zero:
+    /// its interval has to be clear of the gate by as much.
+    pub fn heed(&self, passage: Passage, crossing: &Crossing, noise: f64) -> Passage {
+        let Interval { low, high } = crossing.log_ratio.interval;
+        let (worst, best) = match self.better {
+            Better::Higher => (low - noise - self.worst, high + noise - self.worst),
+            Better::Lower => (self.worst - high - noise, self.worst - low + noise),
+        };
+        match passage {
+            Passage::Passed if worst <= 0.0 => Passage::Undecided,
+            Passage::Regressed if best >= 0.0 => Passage::Undecided,
+            other => other,
+        }
+    }
+
     /// All cells together. If some did get worse by as much as is allowed or more, the chance that all pass is at most
     /// alpha, with no correction: each of those alone would have to be taken for sound (Berger, "Multiparameter hypothesis
     /// testing and acceptance sampling", Technometrics 1982). The chance that any is wrongly called a regression is at most
@@ -126,10 +141,33 @@ mod tests {
     }
 
     #[test]
+    fn noise_keeps_a_cell_from_both_sides() {
+        let cell = |low: f64, high: f64| Crossing {
+            log_ratio: Estimate { value: f64::midpoint(low, high), interval: Interval { low, high } },
+            p_within: 0.0,
+            p_beyond: 0.0,
+        };
+        let higher = Gate::new(0.05, 0.03, Better::Higher).unwrap();
+        let same = cell(-0.005, 0.005);
+        assert_eq!(higher.heed(Passage::Passed, &same, 0.02), Passage::Passed);
+        assert_eq!(higher.heed(Passage::Passed, &same, 0.03), Passage::Undecided);
+        assert_eq!(higher.heed(Passage::Passed, &cell(0.1, 0.2), 0.05), Passage::Passed, "much better");
+        let worse = cell(-0.06, -0.05);
+        assert_eq!(higher.heed(Passage::Regressed, &worse, 0.01), Passage::Regressed);
+        assert_eq!(higher.heed(Passage::Regressed, &worse, 0.03), Passage::Undecided);
+        let lower = Gate::new(0.05, 0.03, Better::Lower).unwrap();
+        assert_eq!(lower.heed(Passage::Passed, &same, 0.02), Passage::Passed);
+        assert_eq!(lower.heed(Passage::Passed, &same, 0.03), Passage::Undecided);
+        assert_eq!(lower.heed(Passage::Regressed, &cell(0.05, 0.06), 0.01), Passage::Regressed);
+        assert_eq!(lower.heed(Passage::Regressed, &cell(0.05, 0.06), 0.03), Passage::Undecided);
+        assert_eq!(higher.heed(Passage::Undecided, &cell(0.1, 0.2), 0.0), Passage::Undecided);
+    }
+
+    #[test]
     fn many_cells_want_more_to_be_called_regressions_and_no_more_to_pass() {
         let gate = Gate::new(0.05, 0.03, Better::Higher).unwrap();
         let crossing = |p_within, p_beyond| Crossing {
-            log_ratio: Estimate { value: 0.0, interval: crate::Interval::UNBOUNDED },
+            log_ratio: Estimate { value: 0.0, interval: Interval::UNBOUNDED },
             p_within,
             p_beyond,
         };

@@ -83,9 +83,15 @@ pub struct OnHost {
     /// A folder of a filesystem that was there, or a file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub at: Option<PathBuf>,
+    /// The list of disks that might be written; of disks only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allow: Option<PathBuf>,
     /// By which the order of trials was drawn; of records of before, by nothing of the run.
     #[serde(default)]
     pub order: u32,
+    /// How long nothing ran before each trial. None in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<Nanos>,
     /// How long a load was warmed up at most, where that was said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Nanos>,
@@ -354,7 +360,9 @@ impl Manifest {
 pub const NOT_THERE: &str = "not there";
 
 fn place(on: Option<&OnHost>) -> String {
-    let Some(OnHost { at, disks, warm_up, order: _ }) = on else { return "kernel".to_owned() };
+    let Some(OnHost { at, disks, warm_up, allow: _, order: _, rest: _ }) = on else {
+        return "kernel".to_owned();
+    };
     let disk = |disk: &HostDisk| {
         let serial = disk.serial.as_deref().unwrap_or("no serial");
         format!("{} ({serial}, {})", disk.named.display(), disk.bytes)

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 pub use agree::Disagreement;
+use choose::Chosen;
 pub use choose::Conflict;
 
 use crate::error::StoreError;
@@ -102,7 +103,7 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
     manifest.merged = records.iter().enumerate().map(origin).collect();
     let (text, parent) = prepare(to, &manifest)?;
     let part = parent.join(format!(".{}.{}.part", own_name(to), std::process::id()));
-    let written = write(&part, &text, records, &chosen.outcomes).and_then(|()| {
+    let written = write(&part, &text, records, &chosen).and_then(|()| {
         fs::rename(&part, to).map_err(StoreError::io("rename", &part))?;
         sync::folder(parent).map_err(StoreError::io("sync", parent))
     });
@@ -148,7 +149,7 @@ fn check(record: &Record) -> Result<(), MergeError> {
 /// Of each trial that has run, in the order of the suite, the record that it is from and what it says.
 type Outcomes<'a> = Vec<Option<(usize, &'a Outcome)>>;
 
-fn write(part: &Path, manifest: &str, records: &[Record], outcomes: &Outcomes) -> Result<(), StoreError> {
+fn write(part: &Path, manifest: &str, records: &[Record], chosen: &Chosen) -> Result<(), StoreError> {
     let raw = part.join("raw");
     for folder in [part, &raw] {
         fs::create_dir(folder).map_err(StoreError::io("create", folder))?;
@@ -158,7 +159,7 @@ fn write(part: &Path, manifest: &str, records: &[Record], outcomes: &Outcomes) -
     File::create_new(&lock).map_err(StoreError::io("create", &lock))?;
     let trials = part.join("trials.jsonl");
     let mut lines = io::BufWriter::new(File::create_new(&trials).map_err(StoreError::io("create", &trials))?);
-    for (record, outcome) in outcomes.iter().flatten() {
+    for (record, outcome) in chosen.outcomes.iter().chain(&chosen.again).flatten() {
         let mut outcome = (*outcome).clone();
         if let Some(from) = records.get(*record).and_then(|record| record.raw(&outcome)) {
             let kept = name::attempt(&outcome.trial, 1);

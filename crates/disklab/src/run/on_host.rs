@@ -13,7 +13,7 @@ use disklab_host::{Allow, Disk, guard, journal};
 use disklab_spec::device::Constant;
 use disklab_spec::kernel::NEWEST;
 use disklab_spec::{Array, Device, Lab, Model, Trial};
-use disklab_store::manifest::OnHost;
+use disklab_store::manifest::{OnHost, UntilDecided};
 use disklab_units::{Bytes, Nanos};
 
 use crate::exit::Failure;
@@ -116,13 +116,30 @@ impl Machine {
         }
     }
 
+    /// What only goes with disks, where a filesystem was named.
+    fn check_at(&self) -> Result<(), Failure> {
+        let given = [
+            ("--array", self.array.is_some()),
+            ("--allow", self.allow.is_some()),
+            ("--overwrite", !self.overwrite.is_empty()),
+        ];
+        match given.iter().find(|(_, is_given)| *is_given) {
+            Some((option, _)) => Err(Failure::mistaken(format!(
+                "{option} is for disks that are given (--devices); --at makes no filesystem and overwrites nothing: leave it out"
+            ))),
+            None => Ok(()),
+        }
+    }
+
     /// The same as a record has it, for one that is continued.
     pub fn recorded(&self, on: &OnHost) -> Self {
         Self {
             on: Executor::Host,
             devices: on.disks.iter().map(|disk| disk.named.clone()).collect(),
             at: on.at.clone(),
+            allow: self.allow.clone().or_else(|| on.allow.clone()),
             order: Some(on.order),
+            rest: self.rest.or(on.rest),
             warm_up: on.warm_up,
             ..self.clone()
         }
@@ -137,7 +154,10 @@ impl Machine {
         overrides: &Overrides,
     ) -> Result<Asked, Failure> {
         match (&self.at, self.devices.is_empty()) {
-            (Some(path), _) => here::ask(path, lab, overrides),
+            (Some(path), _) => {
+                self.check_at()?;
+                here::ask(path, lab, overrides)
+            }
             (None, false) => self.ask_disks(lab, suite, arrays, overrides),
             (None, true) => Err(Failure::mistaken(
                 "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is on them), or --at a folder of a \
@@ -302,9 +322,15 @@ pub fn recorded(host: &Host) -> OnHost {
         model: disk.model.clone(),
         serial: disk.serial.clone(),
     };
+    let allow = match &host.place {
+        Place::At { .. } => None,
+        Place::Disks { permission, .. } => std::path::absolute(&permission.allow.file).ok(),
+    };
     OnHost {
         at,
+        allow,
         order: host.order,
+        rest: Some(host.rest),
         warm_up: host.warm_up,
         disks: host.place.disks().iter().map(disk).collect(),
     }
@@ -322,10 +348,24 @@ pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     }
 }
 
-/// Prints what the trials would do, in order.
-pub fn dry_run(host: &Host, trials: &[Trial], out: &mut dyn std::io::Write) -> Result<(), Failure> {
-    for line in disklab_exec::host::script(host, trials) {
+/// Prints what the trials would do, in order; of seeds that are added where a verdict is open, those that are not.
+pub fn dry_run(
+    host: &Host,
+    trials: &[Trial],
+    until: Option<&UntilDecided>,
+    out: &mut dyn std::io::Write,
+) -> Result<(), Failure> {
+    let looks = until.map(|until| until.looks.as_slice()).unwrap_or_default();
+    let first = looks.first().copied().unwrap_or(u32::MAX);
+    let sure: Vec<Trial> = trials.iter().filter(|trial| trial.seed_index <= first).cloned().collect();
+    for line in disklab_exec::host::script(host, &sure) {
         writeln!(out, "{line}")?;
+    }
+    if let (Some(last), true) = (looks.last(), sure.len() < trials.len()) {
+        writeln!(
+            out,
+            "# the same with seeds up to {last}, of cells whose verdict is still open after seed {first}"
+        )?;
     }
     Ok(())
 }

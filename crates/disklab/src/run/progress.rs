@@ -54,6 +54,7 @@ struct State {
     behind: Duration,
     preparing: Vec<Duration>,
     failed: usize,
+    skipped: usize,
     told: Told,
     /// When the matrix was drawn.
     matrix: Option<Instant>,
@@ -145,6 +146,7 @@ impl<'a> Progress<'a> {
             behind: Duration::ZERO,
             preparing,
             failed: 0,
+            skipped: 0,
             told: Told { tenths: 0, at: Instant::now() },
             matrix: None,
         };
@@ -223,10 +225,13 @@ impl<'a> Progress<'a> {
         } else if !state.told.again(percent / 10, Instant::now()) {
             return;
         }
-        let failed = if state.failed > 0 { format!(", {} failed", state.failed) } else { String::new() };
+        let others = [(state.failed, "failed"), (state.skipped, "skipped")];
+        let others = others.iter().filter(|(count, _)| *count > 0);
+        let others: Vec<String> = others.map(|(count, what)| format!(", {count} {what}")).collect();
         let left = words::wall(state.left(self.start.elapsed(), self.jobs));
         let trials = self.trials;
-        let text = format!("{ended} of {trials} trials{failed}, {running} running, about {left} left");
+        let text =
+            format!("{ended} of {trials} trials{}, {running} running, about {left} left", others.concat());
         match &self.bar {
             Some(bar) => bar.set_message(text),
             None => self.screen.remark(&format!("{percent} %: {text}")),
@@ -275,7 +280,8 @@ impl State {
             self.behind += work.wall;
         }
         self.ended.push(outcome.trial.clone());
-        self.failed += usize::from(matches!(outcome.status, Status::Failed | Status::Skipped));
+        self.failed += usize::from(outcome.status == Status::Failed);
+        self.skipped += usize::from(outcome.status == Status::Skipped);
     }
 
     /// What is ahead by the estimate, corrected by how right that was so far.
@@ -311,6 +317,7 @@ mod tests {
             behind: Duration::from_secs(behind),
             preparing: Vec::new(),
             failed: 0,
+            skipped: 0,
             told: Told { tenths: 0, at: Instant::now() },
             matrix: None,
         }

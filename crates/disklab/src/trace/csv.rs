@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use disklab_spec::places::disk_name;
 use disklab_trace::{Delay, Entry, Error, Served, WithDepth, word};
 use disklab_units::prose::visible;
 
@@ -13,6 +12,7 @@ const HEAD: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,
 pub fn write(
     entries: impl Iterator<Item = Result<Entry, Error>>,
     delay: &Delay,
+    name: &dyn Fn(usize) -> String,
     out: &mut impl Write,
 ) -> io::Result<Result<(), Error>> {
     writeln!(out, "{HEAD}")?;
@@ -22,7 +22,7 @@ pub fn write(
                 writeln!(
                     out,
                     "{},{}",
-                    row(&entry),
+                    row(&entry, name),
                     depth.map_or_else(String::new, |depth| depth.to_string())
                 )?;
             }
@@ -32,12 +32,12 @@ pub fn write(
     Ok(Ok(()))
 }
 
-/// An entry as a row, but for its depth.
-pub fn row(entry: &Entry) -> String {
+/// An entry as a row, but for its depth; `name` is that of a disk.
+pub fn row(entry: &Entry, name: &dyn Fn(usize) -> String) -> String {
     match entry {
         Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => {
             let op = word(*op);
-            let (disk, fua) = (disk_name(*disk), u8::from(*fua));
+            let (disk, fua) = (name(*disk), u8::from(*fua));
             format!("{disk},{op},{fua},{sector},{sectors},{submitted},{started},{ended},")
         }
         Entry::Mark { at, text } => format!(",mark,,,,{at},,,{}", quoted(text)),
@@ -52,11 +52,13 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use disklab_spec::places::disk_name;
+
     use super::*;
 
     #[test]
     fn marks_that_csv_could_misread_are_quoted() {
-        let mark = |text: &str| row(&Entry::Mark { at: 7, text: text.to_owned() });
+        let mark = |text: &str| row(&Entry::Mark { at: 7, text: text.to_owned() }, &disk_name);
         assert_eq!(mark("begin measure 0"), ",mark,,,,7,,,begin measure 0");
         assert_eq!(mark("a \"b\", c"), ",mark,,,,7,,,\"a \"\"b\"\", c\"");
         assert_eq!(mark("\u{1b}[1m\n"), r",mark,,,,7,,,\u{1b}[1m\u{a}");
@@ -66,7 +68,7 @@ mod tests {
     fn every_row_has_all_fields() {
         let mark = Entry::Mark { at: 1, text: "end".to_owned() };
         let mut text = Vec::new();
-        write([Ok(mark)].into_iter(), &Delay::default(), &mut text).unwrap().unwrap();
+        write([Ok(mark)].into_iter(), &Delay::default(), &disk_name, &mut text).unwrap().unwrap();
         for row in String::from_utf8(text).unwrap().lines() {
             assert_eq!(row.matches(',').count(), 9, "{row}");
         }

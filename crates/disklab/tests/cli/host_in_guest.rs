@@ -44,6 +44,34 @@ fn of_md_too() {
     alike("nvme-md-raid1-ext4", "", "", 0.05);
 }
 
+/// What `calibrate` makes of a disk tells what a filesystem on that disk does.
+#[test]
+fn a_disk_that_was_calibrated_is_predicted() {
+    let Some(here) = guests::place() else { return };
+    let text = SUITE.replace("ARRAY", "ssd-xfs");
+    let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
+    let trials =
+        Suite::of_text("mine", "mine.toml", &text, &[]).and_then(|suite| suite.trials(&lab)).expect("trials");
+    let [calibrated, measured] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
+    let program = env!("CARGO_BIN_EXE_disklab");
+    let file = "/mnt/trial/measured.toml";
+    let command = [program, "calibrate", "/dev/vda", "--write", "/dev/vda", "-o", file, "--time", "3min"];
+    carry_out(calibrated.path(), disks(&trials[0]), &command.map(str::to_owned));
+    in_guest(measured.path(), &trials[0], &text);
+    let home = crate::starting::home(here.path());
+    fs::copy(calibrated.path().join("measured.toml"), home.join("lab/devices/measured.toml")).expect("it");
+    let record = measured.path().join("record").display().to_string();
+    let mut predict = crate::disklab(here.path());
+    predict.env("DISKLAB_HOME", &home).args(["--json", "predict", &record, "--devices", "measured"]);
+    let done = crate::done(predict.output().expect("it starts"));
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let told: serde_json::Value = serde_json::from_str(&done.out).expect("one JSON document");
+    for cell in told["cells"].as_array().expect("cells") {
+        let error = cell["error"].as_f64().expect("an error");
+        assert!(error.abs() <= 0.05, "{told}");
+    }
+}
+
 /// Numbers of a trial, by both executors, are within this part of each other.
 fn alike(array: &str, from: &str, to: &str, within: f64) {
     let Some(here) = guests::place() else { return };
@@ -117,10 +145,7 @@ fn only(record: &Path) -> Outcome {
     outcomes[0].1.expect("it has run").clone()
 }
 
-/// `disklab run --on host` as what a guest with the trial's disks measures.
-fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
-    let program = env!("CARGO_BIN_EXE_disklab");
-    fs::write(folder.join("mine.toml"), suite).expect("a file");
+fn disks(trial: &Trial) -> Vec<MachineDisk> {
     let disk = |(number, device): (usize, &disklab_spec::Device)| MachineDisk {
         device: device.name.clone(),
         bytes: device.used,
@@ -128,7 +153,14 @@ fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
         model: device.model.clone(),
         image: format!("{number}.img"),
     };
-    let disks: Vec<MachineDisk> = trial.devices.iter().enumerate().map(disk).collect();
+    trial.devices.iter().enumerate().map(disk).collect()
+}
+
+/// `disklab run --on host` as what a guest with the trial's disks measures.
+fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
+    let program = env!("CARGO_BIN_EXE_disklab");
+    fs::write(folder.join("mine.toml"), suite).expect("a file");
+    let disks = disks(trial);
     allow(folder, &disks);
     let names: Vec<String> = trial.places.disks.iter().map(|name| format!("/dev/{name}")).collect();
     let home = format!("DISKLAB_HOME={HOME}");

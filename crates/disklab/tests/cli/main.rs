@@ -16,6 +16,7 @@ mod loops;
 mod manners;
 mod needs;
 mod on_host;
+mod on_host_at;
 mod on_host_disks;
 mod on_host_dry;
 mod on_host_first;

@@ -41,7 +41,7 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let here = here.path();
     let Some((loops, allow)) = loops(here, 2) else { return };
     suite(here);
-    seeds(here, 2, "");
+    seeds(here, 3, "");
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
@@ -58,7 +58,11 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     losetup(&[], &other);
     let end = run.wait_with_output().expect("its end");
     assert_ne!(end.status.code(), Some(0));
-    let reasons: Vec<String> = outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
+    let said = String::from_utf8_lossy(&end.stderr);
+    assert!(said.contains("what has not run can follow with that disk"), "{said}");
+    let ended = outcomes(&here.join("a"));
+    assert_eq!(ended.len(), 2, "the third is not tried");
+    let reasons: Vec<String> = ended.into_iter().filter_map(|it| it.reason).collect();
     assert!(reasons.iter().any(|it| it.contains("no longer the disk")), "{reasons:?}");
     assert!(loops[1].is_blank(), "the other disk was written");
     // What is on the one that went is still to be undone, and said.

@@ -14,7 +14,7 @@ use disklab_store::Status;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::loops::{Loop, loops};
-use crate::on_host::{devices, is_as_before, journals, on_host, outcomes, run, schedulers, suite};
+use crate::on_host::{behind, devices, is_as_before, journals, on_host, outcomes, run, schedulers, suite};
 use crate::{Done, disklab, done};
 
 pub fn clean(here: &Path) -> Done {
@@ -79,15 +79,18 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
         // Where the run sees this machine, something that is no program is in its place.
         let hide = "for folder in /usr/local/sbin /usr/local/bin /usr/sbin /usr/bin; do \
                     if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; shift 2; exec \"$@\"";
-        let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", &format!("a{number}")]);
-        let mut command = Command::new("unshare");
-        command.args(["--mount", "sh", "-c", hide, "sh"]).arg(&none).arg(missing);
-        command.arg(asked.get_program()).args(asked.get_args()).current_dir(here);
-        command.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))));
-        let done = done(command.output().expect("unshare"));
-        assert!(done.status.is_some_and(|it| it != 0), "{missing}: {}{}", done.out, done.err);
-        assert!(format!("{}{}", done.out, done.err).contains(missing), "{missing}: {}{}", done.out, done.err);
-        is_as_before(here, &loops, &before);
+        for more in [&["--dry-run"][..], &["--out", &format!("a{number}")]] {
+            let asked = on_host(here, &[&["--devices", &names, "--allow", &allow], more].concat());
+            let done = done(behind(hide, &[&none, Path::new(missing)], &asked).output().expect("unshare"));
+            assert!(done.status.is_some_and(|it| it != 0), "{missing}: {}{}", done.out, done.err);
+            assert!(
+                format!("{}{}", done.out, done.err).contains(missing),
+                "{missing}: {}{}",
+                done.out,
+                done.err
+            );
+            is_as_before(here, &loops, &before);
+        }
     }
 }
 

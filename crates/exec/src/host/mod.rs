@@ -160,6 +160,8 @@ impl Host {
         let trial = match prepared.ready(trial, events) {
             Ok(trial) => trial,
             Err(Error::Interrupted) => return note(writer, interrupted()),
+            // No other trial could be either. It stays to be run when the disk is back.
+            Err(error @ (Error::OtherDisk { .. } | Error::NoDisk { .. })) => return Err(error),
             Err(error) => return note(writer, not_run(trial, Status::Failed, error.to_string())),
         };
         events(Event::Began { trial: &trial });

@@ -27,14 +27,15 @@ pub fn lacking(folder: &Path) -> Option<(String, String)> {
     let steps = fs::read(folder.join(names::STEPS)).unwrap_or_default();
     let step = evidence::step(&steps, "lacking")?;
     let value = word(&step, "value");
-    let system = rustix::system::uname();
-    let reason = format!(
-        "the kernel that runs (Linux {}) has no {value}: {} has {:?}",
-        system.release().to_string_lossy(),
-        word(&step, "path"),
-        word(&step, "has")
-    );
+    let reason = not_had(&value, &word(&step, "path"), &word(&step, "has"));
     Some((choice(&value).to_owned(), reason))
+}
+
+/// That of what a file of the kernel's offers, none is what is asked for.
+pub fn not_had(value: &str, path: &str, has: &str) -> String {
+    let system = rustix::system::uname();
+    let release = system.release().to_string_lossy();
+    format!("the kernel that runs (Linux {release}) has no {value}: {path} has {has:?}")
 }
 
 /// `round-robin` of `round-robin:4096`.

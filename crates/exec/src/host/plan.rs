@@ -1,8 +1,9 @@
 //! What a first process on this machine is to do: a guest's plan, and what it has besides where others are too.
 
-use super::Place;
+use super::{Place, noted};
 use crate::describe;
 use disklab_collect::device_errors;
+use disklab_guest::init::setting;
 use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
 use disklab_host::cgroups;
 use disklab_spec::phases::Phases;
@@ -10,7 +11,7 @@ use disklab_spec::suite::Axis;
 use disklab_spec::{Filesystem, SchedulerChoice, Trial};
 use disklab_units::{Nanos, Seed};
 use rustix::process::geteuid;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Why a trial cannot be on real disks at all.
 pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
@@ -42,7 +43,7 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
                 .to_owned(),
         );
     }
-    match place {
+    let own = match place {
         Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
             "{} has {} disks, and {} were named",
             trial.array.name,
@@ -51,7 +52,28 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
         )),
         Place::Disks { .. } => None,
         Place::At { path, .. } => at_obstacle(trial, path),
-    }
+    };
+    own.or_else(|| policy_not_had(trial, place, Path::new("/sys/fs/btrfs")))
+}
+
+/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells. A scheduler may be a module that is
+/// loaded when it is asked for.
+fn policy_not_had(trial: &Trial, place: &Place, sysfs: &Path) -> Option<String> {
+    let value = trial.policy.as_ref()?.setting();
+    let of_all = || {
+        let mut all: Vec<PathBuf> =
+            sysfs.read_dir().ok()?.flatten().map(|it| it.path().join("read_policy")).collect();
+        all.sort();
+        all.into_iter().find(|it| it.is_file())
+    };
+    let file = match place {
+        Place::At { uuid, .. } => sysfs.join(uuid.as_ref()?).join("read_policy"),
+        Place::Disks { .. } => of_all()?,
+    };
+    let has =
+        std::fs::read_to_string(&file).map_or_else(|_| "no such file".to_owned(), |it| it.trim().to_owned());
+    let wanted = Setting { path: String::new(), value: value.clone(), choice: true };
+    (!setting::offers(&has, &wanted)).then(|| noted::not_had(&value, &file.display().to_string(), &has))
 }
 
 /// Whether commands of a workload or a background say where devices are, instead of asking for them by a word.

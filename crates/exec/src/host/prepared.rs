@@ -56,6 +56,7 @@ impl<'a> Prepared<'a> {
 
     /// Makes what the trial begins on, unless it is there; the trial with its places.
     pub fn ready(&mut self, trial: &Trial, events: Events) -> Result<Trial> {
+        self.check()?;
         let key = order::key(trial);
         let is_there = self.now.as_ref().is_some_and(|now| now.key == key && !now.used);
         if !is_there {
@@ -64,14 +65,14 @@ impl<'a> Prepared<'a> {
             self.make(trial, key)?;
             events(Event::Prepared { array: &trial.array.name, fresh: true });
         }
-        self.check()?;
         Ok(self.placed(trial))
     }
 
     /// Disks that were taken out, or are others by now, are not touched.
     fn check(&self) -> Result<()> {
         for disk in self.host.place.disks() {
-            let now = Disk::find(&disk.named)?;
+            let now = Disk::find(&disk.named)
+                .map_err(|cause| Error::NoDisk { disk: disk.named.clone(), cause: Box::new(cause) })?;
             if (now.number, &now.serial, now.bytes) != (disk.number, &disk.serial, disk.bytes) {
                 return Err(Error::OtherDisk { disk: disk.named.clone() });
             }

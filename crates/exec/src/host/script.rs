@@ -23,6 +23,7 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     let mut lines = vec![
         "# in a mount and a process namespace of its own: mounts and programs end with the trial, and the machine's files are read-only there"
             .to_owned(),
+        format!("# programs are those of {}, whatever your PATH says", facts::FOLDERS.join(":")),
         format!("# what is changed is noted in {} first, and is undone behind each trial", host.state.display()),
         format!("# before each trial nothing of ours runs for {}, and the disks are looked at", host.rest),
         format!("# before and behind each trial, if it is installed, and for each disk: {} DISK", ASKS_HEALTH.join(" ")),

@@ -34,11 +34,15 @@ pub fn lacking(setting: &Setting) -> Option<String> {
     if ground::is_a_guest() || !setting.choice {
         return None;
     }
-    let name = |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
     let Ok(path) = find(&setting.path) else { return Some("no such file".to_owned()) };
     let text = fs::read_to_string(path).ok()?;
-    let is_it = |word: &str| name(word) == name(&setting.value);
-    (!text.split_whitespace().any(is_it)).then(|| text.trim().to_owned())
+    (!offers(&text, setting)).then(|| text.trim().to_owned())
+}
+
+/// Whether the choice is among those of a file that says `pid [round-robin:262144] devid:1`.
+pub fn offers(text: &str, setting: &Setting) -> bool {
+    let name = |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
+    text.split_whitespace().any(|word| name(word) == name(&setting.value))
 }
 
 /// What brings a file back to what it says now: noted before it is written. A scheduler that is chosen again begins with its own tunables and its own depth of the

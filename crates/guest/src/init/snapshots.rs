@@ -37,6 +37,8 @@ struct State {
     all: Vec<Snapshot>,
     /// Is being sent: it cannot be deleted.
     sent: Option<u64>,
+    /// Is being deleted: it cannot be sent.
+    deleted: Option<u64>,
     /// When each that sent all was done.
     replications: Vec<u64>,
     /// What the replica still has.
@@ -181,6 +183,7 @@ impl Scripts {
                 note("done")?;
                 let now = self.now();
                 let mut state = self.state();
+                state.deleted = None;
                 if let Some(gone) = state.all.iter_mut().find(|it| it.number == old) {
                     gone.deleted_ns = Some(now);
                 }
@@ -191,12 +194,14 @@ impl Scripts {
     /// The oldest beyond those that are kept, but for the one that is being sent, and the one that it is the difference to:
     /// the newest that the replica has.
     fn oldest_to_delete(&self) -> Option<u64> {
-        let state = self.state();
+        let mut state = self.state();
         let there: Vec<&Snapshot> = state.all.iter().filter(|it| it.deleted_ns.is_none()).collect();
         let beyond = there.len().saturating_sub(self.what.keep as usize);
         let needed = state.newest_replicated();
         let is_needed = |number: u64| Some(number) == state.sent || Some(number) == needed;
-        there[..beyond].iter().map(|it| it.number).find(|&number| !is_needed(number))
+        let oldest = there[..beyond].iter().map(|it| it.number).find(|&number| !is_needed(number));
+        state.deleted = oldest;
+        oldest
     }
 
     /// The second script: sends what the replica does not have, the oldest first.
@@ -228,7 +233,8 @@ impl Scripts {
     fn next_to_send(&self, newest: u64) -> Option<(u64, u64)> {
         let mut state = self.state();
         let parent = state.newest_replicated()?;
-        let is_next = |it: &&Snapshot| it.number > parent && it.number <= newest && it.deleted_ns.is_none();
+        let goes = |it: &Snapshot| it.deleted_ns.is_some() || state.deleted == Some(it.number);
+        let is_next = |it: &&Snapshot| it.number > parent && it.number <= newest && !goes(it);
         let number = state.all.iter().find(is_next)?.number;
         state.sent = Some(number);
         Some((parent, number))

@@ -140,7 +140,14 @@ module.exports = {
       await link.focus();
       await page.keyboard.press("Enter");
       const id = (await link.getAttribute("href")).slice(1);
-      assert.ok(await page.locator(`[id="${id}"]`).evaluate((it) => it.open ?? it.checkVisibility()), `${id} stays folded`);
+      // The page hears of the new fragment some time after the key.
+      const unfolds = page.locator(`[id="${id}"]`).evaluate(async (it) => {
+        const end = performance.now() + 5000;
+        const open = () => it.open ?? it.checkVisibility();
+        while (!open() && performance.now() < end) await new Promise(requestAnimationFrame);
+        return open();
+      });
+      assert.ok(await unfolds, `${id} stays folded`);
     }
   },
 };

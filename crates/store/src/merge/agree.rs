@@ -1,10 +1,11 @@
 //! Whether records are of one suite and made with the same, and the manifest of all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 use super::{All, MergeError};
 use crate::manifest::{Fact, Kernel, Manifest, NOT_THERE};
+use crate::outcome::again;
 use crate::part::Part;
 use crate::record::Record;
 
@@ -95,8 +96,7 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     created.unwrap_or_default().clone_into(&mut manifest.created);
     manifest.trials = trials.values().map(|(name, _)| (*name).to_owned()).collect();
     manifest.keys = trials.values().map(|(_, key)| (*key).to_owned()).filter(|key| !key.is_empty()).collect();
-    // What was measured twice tells of the run in which it was, and stays with it.
-    manifest.again = Vec::new();
+    manifest.again = second_times(records, &manifest.trials);
     // Of older records some may have none.
     manifest.keys = if manifest.keys.len() == trials.len() { manifest.keys } else { Vec::new() };
     let at = trials.keys().map(|&at| at as u32).collect();
@@ -106,6 +106,12 @@ pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
     manifest.inputs = in_order(records, |manifest| &manifest.inputs, inputs);
     manifest.host = hosts(records);
     Ok(All { manifest, places })
+}
+
+/// Those that any of the records measured twice, in the order of the trials.
+fn second_times(records: &[Record], trials: &[String]) -> Vec<String> {
+    let any: BTreeSet<&String> = records.iter().flat_map(|record| &record.manifest().again).collect();
+    trials.iter().map(|trial| again(trial)).filter(|second| any.contains(second)).collect()
 }
 
 /// How many trials a record's suite asks for.

@@ -9,7 +9,7 @@ use disklab_units::prose::count;
 use super::{All, MergeError, Outcomes};
 use crate::error::StoreError;
 use crate::fingerprint::{self, Difference};
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{Outcome, Status, again};
 use crate::record::Record;
 
 /// One trial, twice, and not the same.
@@ -48,6 +48,9 @@ pub(super) fn listed(conflicts: &[Conflict]) -> String {
 
 pub(super) struct Chosen<'a> {
     pub outcomes: Outcomes<'a>,
+    /// Of trials that were measured twice, the second: of the record that the first is from, for only these two tell its machine's
+    /// noise.
+    pub again: Outcomes<'a>,
     pub duplicates: usize,
     pub superseded: usize,
 }
@@ -59,7 +62,8 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             found.entry(*place).or_default().extend(outcome.map(|outcome| (at, outcome)));
         }
     }
-    let mut chosen = Chosen { outcomes: Vec::with_capacity(found.len()), duplicates: 0, superseded: 0 };
+    let mut chosen =
+        Chosen { outcomes: Vec::with_capacity(found.len()), again: Vec::new(), duplicates: 0, superseded: 0 };
     let mut conflicts = Vec::new();
     for outcomes in found.values() {
         let ok: Vec<(usize, &Outcome)> =
@@ -80,6 +84,7 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             None
         });
     }
+    chosen.again = chosen.outcomes.iter().map(|first| second(records, (*first)?)).collect();
     if conflicts.is_empty() { Ok(chosen) } else { Err(MergeError::Conflicts(conflicts)) }
 }
 
@@ -93,6 +98,11 @@ fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Out
         Status::Interrupted => 4,
     };
     outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))
+}
+
+/// The same trial's second measurement.
+fn second<'a>(records: &'a [Record], (at, first): (usize, &Outcome)) -> Option<(usize, &'a Outcome)> {
+    Some((at, records.get(at)?.outcome(&again(&first.trial))?))
 }
 
 /// The first whose raw output is what was recorded.

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use disklab_store::manifest::{Fact, NOT_THERE};
 use disklab_store::merge::{Made, MergeError, Merged, merge};
+use disklab_store::outcome::again;
 use disklab_store::{Manifest, Part, Record, Retry, Status, StoreError, Writer, compare, fingerprint};
 use tempfile::tempdir;
 
@@ -99,6 +100,39 @@ fn what_is_in_no_part_is_left_out_and_can_follow() {
     let done = merged(&[most, rest], &here.join("all")).expect("the whole");
     assert_eq!((done.trials, done.of), (5, 5));
     assert_eq!(Record::open(&here.join("all")).expect("a record").manifest().trials, NAMES);
+}
+
+/// They tell the noise of the machine of their record.
+#[test]
+fn second_measurements_stay_beside_the_first_ones() {
+    let folder = tempdir().expect("a folder");
+    let here = folder.path();
+    let twice = |name: &str, own: &[usize], status: Status| {
+        let mut manifest = part(own);
+        manifest.trials = own.iter().map(|&at| format!("{}+s1", NAMES[at])).collect();
+        manifest.again = manifest.trials.iter().map(|id| again(id)).collect();
+        let writer = begin(here, name, &manifest);
+        for (at, id) in manifest.trials.iter().enumerate() {
+            run(&writer, id, if at == 0 { status } else { Status::Ok }, &format!("{id} of {name}"));
+            run(&writer, &again(id), Status::Ok, &format!("second {id} of {name}"));
+        }
+        Record::open(writer.folder()).expect("a record")
+    };
+    let parts = [twice("x", &[0, 3], Status::Failed), twice("y", &[0], Status::Ok)];
+    let to = here.join("merged");
+    let done = merged(&parts, &to).expect("one record");
+    assert_eq!((done.trials, done.superseded), (2, 1));
+    let record = Record::open(&to).expect("a record");
+    assert_eq!(record.manifest().again, ["a+again+s1", "d+again+s1"]);
+    let pairs: Vec<String> = record
+        .pairs()
+        .into_iter()
+        .flat_map(|(first, second)| [first, second])
+        .map(|outcome| {
+            fs::read_to_string(record.raw(outcome).expect("raw output").join("fio.json")).expect("text")
+        })
+        .collect();
+    assert_eq!(pairs, ["a+s1 of y", "second a+s1 of y", "d+s1 of x", "second d+s1 of x"]);
 }
 
 #[test]

@@ -8,6 +8,7 @@ use disklab_exec::host::Place;
 use disklab_host::Disk;
 use disklab_spec::{Array, Filesystem, Join, Lab, Md, Profile, Profiles};
 use disklab_units::Bytes;
+use rustix::fs::{Access, AtFlags, CWD, accessat};
 use serde::Deserialize;
 
 use super::{Asked, device, name_of};
@@ -37,6 +38,13 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     if !kind.is_dir() && !kind.is_file() {
         return Err(unusable("it is neither a folder nor a file; disks are named by --devices".to_owned()));
     }
+    let (access, wanted) = if kind.is_dir() {
+        (Access::WRITE_OK | Access::EXEC_OK, "a folder is made in it, and removed again")
+    } else {
+        (Access::READ_OK, "it is read")
+    };
+    accessat(CWD, &path, access, AtFlags::EACCESS)
+        .map_err(|error| unusable(format!("{error}; {wanted}: name a place where you may")))?;
     let mut mounted = mounted(&path)?;
     if mounted.fstype == Filesystem::Btrfs.as_str() && mounted.uuid.is_none() {
         mounted.uuid = device_name(&mounted).and_then(|name| btrfs_with(Path::new("/sys/fs/btrfs"), &name));

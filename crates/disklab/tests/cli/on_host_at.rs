@@ -1,0 +1,95 @@
+//! `run --on host --at`: what cannot be asked of a filesystem that is in use is said before anything is done, and what btrfs counts of
+//! its devices' errors is told. As root, on loop devices.
+
+use std::fs;
+use std::os::unix::fs::FileExt as _;
+use std::path::Path;
+use std::process::Command;
+
+use disklab_collect::Remark;
+use disklab_store::Status;
+
+use crate::loops::{Loop, loops};
+use crate::on_host::{Mounted, outcomes, run, suite};
+
+fn done(command: &str, arguments: &[&str], last: &[&Path]) {
+    let ended = Command::new(command).args(arguments).args(last).status();
+    assert!(ended.expect(command).success(), "{command} {arguments:?} {last:?}");
+}
+
+#[test]
+fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 1) else { return };
+    suite(here);
+    let pool = here.join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    done("mkfs.ext4", &["-q", "-F"], &[&loops[0].path]);
+    done("mount", &[], &[&loops[0].path, &pool]);
+    let _mounted = Mounted(&pool);
+    let at = pool.display().to_string();
+    let refused = |more: &[&str], words: &[&str]| {
+        for dry in [&[][..], &["--dry-run"]] {
+            let done = run(here, &[&["--at", &at], more, dry].concat());
+            assert_eq!(done.status, Some(2), "{more:?}: {}{}", done.out, done.err);
+            assert!(words.iter().all(|word| done.err.contains(word)), "{more:?}: {}", done.err);
+            assert!(!here.join("records").exists() && !here.join("state").exists(), "{more:?}");
+        }
+    };
+    refused(&["--allow", &allow.display().to_string()], &["--allow is for disks"]);
+    refused(&["--overwrite", "/dev/null"], &["--overwrite is for disks"]);
+    refused(&["--array", "hdd-raid1"], &["--array is for disks"]);
+    done("mount", &["-o", "remount,ro"], &[&pool]);
+    refused(&[], &[&at, "Read-only", "a folder is made in it"]);
+}
+
+/// With what is wrong on one disk of two.
+fn spoil(image: &Path, byte: u8, which: usize) -> usize {
+    let file = fs::OpenOptions::new().read(true).write(true).open(image).expect("a disk's file");
+    let contents = fs::read(image).expect("a disk's file");
+    let blocks = contents.chunks_exact(4096).enumerate().filter(|(_, it)| it.iter().all(|it| *it == byte));
+    let mut spoilt = 0;
+    for (at, _) in blocks.filter(|(at, _)| at % 2 == which) {
+        file.write_all_at(&[byte + 1; 4096], at as u64 * 4096).expect("a disk's file");
+        spoilt += 1;
+    }
+    spoilt
+}
+
+#[test]
+fn errors_that_btrfs_counts_are_told_by_device() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 2) else { return };
+    suite(here);
+    let pool = here.join("pool");
+    fs::create_dir(&pool).expect("a folder");
+    let disks: Vec<&Path> = loops.iter().map(|it: &Loop| it.path.as_path()).collect();
+    done("mkfs.btrfs", &["-q", "-d", "raid1", "-m", "raid1"], &disks);
+    done("mount", &[], &[disks[0], &pool]);
+    let _mounted = Mounted(&pool);
+    let file = pool.join("large");
+    fs::write(&file, vec![7; 64 << 20]).expect("a file");
+    done("sync", &[], &[]);
+    let at = file.display().to_string();
+    let told = |record: &str| {
+        let done = run(here, &["--at", &at, "--out", record]);
+        let outcome = outcomes(&here.join(record)).remove(0);
+        assert_eq!(outcome.status, Status::Ok, "{}{}", done.out, done.err);
+        let errors = |remark: &Remark| match remark {
+            Remark::DeviceErrors { device_id, what, errors } => Some((*device_id, what.clone(), *errors)),
+            _ => None,
+        };
+        outcome.remarks.iter().filter_map(errors).collect::<Vec<_>>()
+    };
+    assert_eq!(told("a"), []);
+    // No block is bad on both.
+    let spoilt = [0, 1].map(|disk| spoil(&here.join(format!("{disk}.img")), 7, disk));
+    assert!(spoilt.iter().all(|it| *it > 1000), "{spoilt:?}");
+    let errors = told("b");
+    assert!(!errors.is_empty(), "no errors are told");
+    for (device, what, count) in errors {
+        assert!(matches!(device, 1 | 2) && what == "corruption_errs" && count > 0, "{device} {what} {count}");
+    }
+}
