@@ -8,16 +8,21 @@ mod synthetic;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use disklab_store::Record;
 
+use crate::loops::loops;
+use crate::on_host::{devices, suite};
 use crate::{HOME, run};
 
 /// Texts that would do something if they were taken for more than text.
 const MARKUP: &str = "</script></style><img src=x onerror=alert(1)>\"'&$x^2$";
 const ESCAPE: &str = "\u{1b}[2J\u{9b}31m\u{202e}";
 const ESCAPE_SHOWN: &str = "\\u{1b}[2J\\u{9b}31m\\u{202e}";
+
+/// At once.
+const BROWSERS: usize = 4;
 
 #[test]
 fn reports_hold_in_a_browser() {
@@ -32,7 +37,7 @@ fn reports_hold_in_a_browser() {
     }
     let here = tempfile::tempdir().expect("a folder");
     let old = scripts().with_file_name("records/old");
-    let pages = [
+    let mut pages = vec![
         page(here.path(), "old", &old, &["no request ended for 60 s".to_owned()]),
         page(here.path(), "hostile", &hostile(here.path(), &old), &[format!("{MARKUP}{ESCAPE_SHOWN}")]),
         page(here.path(), "damaged", &damaged(here.path(), &old), &["line 4: not the outcome".to_owned()]),
@@ -40,20 +45,28 @@ fn reports_hold_in_a_browser() {
         page(here.path(), "sweep", &sweep(here.path()), &["pid is first everywhere, from 1 to 4".to_owned()]),
         page(here.path(), "nine-disks", &nine_disks(here.path()), &["1 write at 256 GiB".to_owned()]),
     ];
+    pages.extend(on_host(here.path()).map(|record| of_real_disks(here.path(), &record)));
     let screenshots = place.join("screenshots");
     let _ = fs::remove_dir_all(&screenshots);
-    let done = Command::new("node")
-        .arg(scripts().join("report.test.js"))
-        .arg(&screenshots)
-        .args(pages)
-        .env("NODE_PATH", place.join("node_modules"))
-        .stdin(Stdio::null())
-        .output()
-        .expect("node starts");
-    let said = String::from_utf8_lossy(&done.stdout) + String::from_utf8_lossy(&done.stderr);
-    let _ = writeln!(std::io::stderr(), "{}", opened(&said));
-    assert!(done.status.success(), "{said}");
-    assert!(said.contains("\n# fail 0\n"), "node ran no test: {said}");
+    let (place, screenshots, pages) = (&place, &screenshots, &pages);
+    let browse = &|pages: Vec<&PathBuf>| {
+        let mut node = Command::new("node");
+        node.arg(scripts().join("report.test.js")).arg(screenshots).args(pages);
+        node.env("NODE_PATH", place.join("node_modules")).stdin(Stdio::null()).output().expect("node starts")
+    };
+    // A browser waits most of its time.
+    let done: Vec<Output> = std::thread::scope(|scope| {
+        let start =
+            |first: usize| scope.spawn(move || browse(pages.iter().skip(first).step_by(BROWSERS).collect()));
+        let all: Vec<_> = (0..BROWSERS).map(start).collect();
+        all.into_iter().map(|it| it.join().expect("its output")).collect()
+    });
+    for Output { status, stdout, stderr } in done {
+        let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);
+        let _ = writeln!(std::io::stderr(), "{}", opened(&said));
+        assert!(status.success(), "{said}");
+        assert!(said.contains("\n# fail 0\n"), "node ran no test: {said}");
+    }
 }
 
 fn scripts() -> PathBuf {
@@ -182,6 +195,31 @@ fn nine_disks(here: &Path) -> PathBuf {
     let axes = [("array", &["hdd-8-mixed-bcache"][..]), ("workload", workloads), ("policy", policies)];
     synthetic::write_record(&place, &axes, 3, 9).expect("a record");
     place
+}
+
+/// A record of disks that this machine really has, where there can be any.
+fn on_host(here: &Path) -> Option<PathBuf> {
+    let (loops, allow) = loops(here, 2)?;
+    suite(here);
+    let file = here.join("mine.toml");
+    let text = fs::read_to_string(&file).expect("a suite").replace("seeds = 1", "seeds = 2");
+    let text = text
+        .replace("[axes]", "baseline = { scheduler = \"none\" }\n[axes]\nscheduler = [\"none\", \"bfq\"]");
+    fs::write(&file, text).expect("a file");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let done = crate::on_host::run(here, &["--devices", &names, "--allow", &allow, "--out", "on-host"]);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    Some(here.join("on-host"))
+}
+
+/// Its page lacks nothing but what is of sweeps.
+fn of_real_disks(here: &Path, record: &Path) -> PathBuf {
+    let own = page(here, "on-host", record, &["Disks of a machine, in its own time".to_owned()]);
+    let text = fs::read_to_string(&own).expect("a page");
+    let missing = text.split("class=\"missing\">").skip(1).filter_map(|rest| rest.split('<').next());
+    let others: Vec<&str> = missing.filter(|why| !why.starts_with("No axis of these cells")).collect();
+    assert_eq!(others, [""; 0]);
+    own
 }
 
 /// The record with a line that is none, and raw output that is gone, cut short, or something else.
