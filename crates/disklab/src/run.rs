@@ -160,7 +160,7 @@ fn second_times(args: &Args, question: &Question, begun: Option<&Record>) -> Vec
 fn ask(args: &Args, home: &Home, begun: Option<&Path>, screen: &Screen) -> Result<(Question, By), Failure> {
     let recorded = begun.map(Record::open).transpose()?;
     let on_host = recorded.as_ref().and_then(|record| record.manifest().on_host.as_ref());
-    let host = on_host.map(|on| args.host.recorded(on));
+    let host = on_host.map(|on| args.host.recorded(on)).transpose()?;
     let host = host.as_ref().or(Some(&args.host).filter(|host| host.on == on_host::Executor::Host));
     let overrides = args.overrides.with_seeds(args.until_decided.then_some(decide::MOST_SEEDS));
     let question = |lab: &Lab, overrides: &Overrides| match (begun, &recorded) {

@@ -131,18 +131,26 @@ impl Machine {
         }
     }
 
-    /// The same as a record has it, for one that is continued.
-    pub fn recorded(&self, on: &OnHost) -> Self {
-        Self {
+    /// The same as a record has it, for one that is continued. Which list of disks counts has to be typed again: a record may be
+    /// somebody else's.
+    pub fn recorded(&self, on: &OnHost) -> Result<Self, Failure> {
+        if let (None, Some(list)) = (&self.allow, &on.allow)
+            && Allow::load(None).map_or(true, |usual| usual.file != *list)
+        {
+            return Err(Failure::mistaken(format!(
+                "--resume: its disks were allowed by {0}; name that list again: --allow {0}",
+                list.display()
+            )));
+        }
+        Ok(Self {
             on: Executor::Host,
             devices: on.disks.iter().map(|disk| disk.named.clone()).collect(),
             at: on.at.clone(),
-            allow: self.allow.clone().or_else(|| on.allow.clone()),
             order: Some(on.order),
             rest: self.rest.or(on.rest),
             warm_up: on.warm_up,
             ..self.clone()
-        }
+        })
     }
 
     /// Finds what is named, and puts it in the place of what the lab's arrays are made of.

@@ -308,10 +308,18 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     kill_process(Pid::from_child(&run), Signal::INT).expect("it can be signalled");
     assert_eq!(run.wait().expect("its end").code(), Some(130));
     is_as_before(here.path(), &loops, &before);
-    let mut resume = disklab(here.path());
-    resume.env("DISKLAB_STATE", here.path().join("state"));
-    // Which list it was begun with is in the record.
-    let done = done(resume.args(["run", "--resume", "a"]).output().expect("it starts"));
+    let resume = |more: &[&str]| {
+        let mut resume = disklab(here.path());
+        resume.env("DISKLAB_STATE", here.path().join("state")).args(["run", "--resume", "a"]).args(more);
+        crate::done(resume.output().expect("it starts"))
+    };
+    // That the record names a list is not enough: it may be somebody else's.
+    let refused = resume(&[]);
+    assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
+    assert!(refused.err.contains(&format!("--allow {allow}")), "{}", refused.err);
+    let dry = resume(&["--allow", &allow, "--dry-run"]);
+    assert!(dry.out.contains("before each trial nothing of ours runs for 0 ns"), "{}{}", dry.out, dry.err);
+    let done = resume(&["--allow", &allow]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     assert_eq!(outcomes(&here.path().join("a")).iter().filter(|it| it.status == Status::Ok).count(), 6);
     is_as_before(here.path(), &loops, &before);
