@@ -3,16 +3,13 @@
 use crate::error::{Error, Result};
 use crate::{power_cut, stack};
 use disklab_collect::digest::sha256_hex;
+use disklab_host::PATH;
 use disklab_spec::Trial;
 use disklab_store::manifest::Fact;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-
-/// Where the guest looks for programs, and a trial on this machine: the host's folders, in the order of its first process.
-pub const FOLDERS: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
 
 /// What every trial runs in its guest, and the C library that all programs there share: `fio`, `libc`.
 pub fn tools() -> Result<Vec<Fact>> {
@@ -78,7 +75,7 @@ fn place(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return Some(PathBuf::from(name)).filter(|path| is_program(path));
     }
-    FOLDERS.iter().map(|folder| PathBuf::from(folder).join(name)).find(|path| is_program(path))
+    PATH.split(':').map(|folder| Path::new(folder).join(name)).find(|path| is_program(path))
 }
 
 fn is_program(path: &Path) -> bool {
@@ -118,7 +115,7 @@ pub fn host() -> Vec<Fact> {
 /// A program's version, the digest of its file, and one over the libraries that it is linked with, if it is.
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
-    let nowhere = || std::io::Error::other(format!("it is in none of {}", FOLDERS.join(" ")));
+    let nowhere = || std::io::Error::other(format!("it is in none of {}", PATH.replace(':', " ")));
     let path = place(name).ok_or_else(|| missing(nowhere()))?;
     let bytes = std::fs::read(&path).map_err(missing)?;
     let out = Command::new(&path).arg("--version").output().map_err(missing)?;

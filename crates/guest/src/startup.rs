@@ -7,12 +7,8 @@ use std::time::Duration;
 pub const STEP: &str = "startup";
 
 /// What a program is started with, and nothing else.
-pub const ENVIRONMENT: [(&str, &str); 4] = [
-    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
-    ("HOME", "/tmp"),
-    ("LC_ALL", "C"),
-    ("TERM", "dumb"),
-];
+pub const ENVIRONMENT: [(&str, &str); 4] =
+    [("PATH", disklab_host::PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TERM", "dumb")];
 
 /// What a program needs to be running is started so long before it.
 pub const SERVER: Duration = Duration::from_secs(2);

@@ -23,3 +23,4 @@ pub use disk::Disk;
 pub use error::Error;
 pub use guard::{Refusal, Why};
 pub use journal::Journal;
+pub use program::PATH;

@@ -2,12 +2,14 @@
 
 use std::process::{Command, Stdio};
 
+/// Where programs are looked for, by all that disklab does on a machine and in a guest, whatever the user's PATH says.
+pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
 /// What a program prints, if it ends well.
 pub fn output(words: &[&str]) -> Result<String, String> {
     let [program, arguments @ ..] = words else { return Err("an empty command".to_owned()) };
-    let folders = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
     let mut command = Command::new(program);
-    command.args(arguments).env("PATH", folders).env("LC_ALL", "C").stdin(Stdio::null());
+    command.args(arguments).env("PATH", PATH).env("LC_ALL", "C").stdin(Stdio::null());
     let line = words.join(" ");
     let out = command.output().map_err(|error| format!("{line}: {error}; run it yourself"))?;
     if out.status.success() {

@@ -360,16 +360,7 @@ fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
     let Some((loops, _)) = loops(here.path(), 1) else { return };
     suite(here.path());
     let pool = here.path().join("pool");
-    fs::create_dir(&pool).expect("a folder");
-    for command in [vec!["mkfs.ext4", "-q", "-F"], vec!["mount"]] {
-        let mut it = Command::new(command[0]);
-        it.args(&command[1..]).arg(&loops[0].path);
-        if command[0] == "mount" {
-            it.arg(&pool);
-        }
-        assert!(it.status().expect("it runs").success(), "{command:?}");
-    }
-    let _mounted = Mounted(&pool);
+    let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     fs::write(pool.join("mine"), "not to be touched").expect("a file");
     let mut contents: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
     contents.sort();
@@ -425,6 +416,15 @@ fn as_nobody(here: &Path, pool: &Path) {
     assert_eq!(skipped.status, Status::Skipped, "{}{}", done.out, done.err);
     assert!(skipped.reason.is_some_and(|why| why.contains("root")));
     assert_eq!(fs::read_dir(&own).expect("it").count(), 0);
+}
+
+/// A filesystem on these disks, mounted at a new folder.
+pub fn made_and_mounted<'a>(mkfs: &[&str], disks: &[Loop], at: &'a Path) -> Mounted<'a> {
+    fs::create_dir(at).expect("a folder");
+    let made = Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|it| &it.path)).status();
+    let mounted = Command::new("mount").arg(&disks[0].path).arg(at).status();
+    assert!(made.expect("mkfs").success() && mounted.expect("mount").success());
+    Mounted(at)
 }
 
 pub struct Mounted<'a>(pub &'a Path);

@@ -9,13 +9,8 @@ use std::process::Command;
 use disklab_collect::Remark;
 use disklab_store::Status;
 
-use crate::loops::{Loop, loops};
-use crate::on_host::{Mounted, outcomes, run, suite};
-
-fn done(command: &str, arguments: &[&str], last: &[&Path]) {
-    let ended = Command::new(command).args(arguments).args(last).status();
-    assert!(ended.expect(command).success(), "{command} {arguments:?} {last:?}");
-}
+use crate::loops::loops;
+use crate::on_host::{made_and_mounted, outcomes, run, suite};
 
 #[test]
 fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
@@ -24,10 +19,7 @@ fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
     let Some((loops, allow)) = loops(here, 1) else { return };
     suite(here);
     let pool = here.join("pool");
-    fs::create_dir(&pool).expect("a folder");
-    done("mkfs.ext4", &["-q", "-F"], &[&loops[0].path]);
-    done("mount", &[], &[&loops[0].path, &pool]);
-    let _mounted = Mounted(&pool);
+    let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     let at = pool.display().to_string();
     let refused = |more: &[&str], words: &[&str]| {
         for dry in [&[][..], &["--dry-run"]] {
@@ -40,11 +32,12 @@ fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
     refused(&["--allow", &allow.display().to_string()], &["--allow is for disks"]);
     refused(&["--overwrite", "/dev/null"], &["--overwrite is for disks"]);
     refused(&["--array", "hdd-raid1"], &["--array is for disks"]);
-    done("mount", &["-o", "remount,ro"], &[&pool]);
+    let remounted = Command::new("mount").args(["-o", "remount,ro"]).arg(&pool).status();
+    assert!(remounted.expect("mount").success());
     refused(&[], &[&at, "Read-only", "a folder is made in it"]);
 }
 
-/// With what is wrong on one disk of two.
+/// Every second block of a file that is all one byte gets another one in a disk's image; how many.
 fn spoil(image: &Path, byte: u8, which: usize) -> usize {
     let file = fs::OpenOptions::new().read(true).write(true).open(image).expect("a disk's file");
     let contents = fs::read(image).expect("a disk's file");
@@ -64,14 +57,10 @@ fn errors_that_btrfs_counts_are_told_by_device() {
     let Some((loops, _)) = loops(here, 2) else { return };
     suite(here);
     let pool = here.join("pool");
-    fs::create_dir(&pool).expect("a folder");
-    let disks: Vec<&Path> = loops.iter().map(|it: &Loop| it.path.as_path()).collect();
-    done("mkfs.btrfs", &["-q", "-d", "raid1", "-m", "raid1"], &disks);
-    done("mount", &[], &[disks[0], &pool]);
-    let _mounted = Mounted(&pool);
+    let _mounted = made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
     let file = pool.join("large");
     fs::write(&file, vec![7; 64 << 20]).expect("a file");
-    done("sync", &[], &[]);
+    fs::File::open(&file).and_then(|it| it.sync_all()).expect("it is on the disks");
     let at = file.display().to_string();
     let told = |record: &str| {
         let done = run(here, &["--at", &at, "--out", record]);
@@ -83,6 +72,10 @@ fn errors_that_btrfs_counts_are_told_by_device() {
         };
         outcome.remarks.iter().filter_map(errors).collect::<Vec<_>>()
     };
+    // A dry run tries no policy, and sees which there are.
+    let dry = |policy: &str| run(here, &["--at", &at, "--set", &format!("policy={policy}"), "--dry-run"]).out;
+    let lacks = |said: &str| said.lines().any(|line| line.contains("left out: the kernel that runs"));
+    assert!(lacks(&dry("queue")) && !lacks(&dry("pid")), "{}", dry("queue"));
     assert_eq!(told("a"), []);
     // No block is bad on both.
     let spoilt = [0, 1].map(|disk| spoil(&here.join(format!("{disk}.img")), 7, disk));

@@ -1,7 +1,7 @@
 //! `run --on host` and what becomes of its disks meanwhile: they go, fail, are held or written by others. On loop devices, as root.
 
 use std::fs::{self, OpenOptions};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -75,6 +75,29 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     assert!(!loops[1].is_blank(), "it came back as it was");
     let said = clean(here);
     assert_eq!(said.status, Some(0), "{}{}", said.out, said.err);
+    is_as_before(here, &loops, &before);
+}
+
+/// Named by a link, as udev's are, which goes with the disk.
+#[test]
+fn a_disk_whose_name_goes_ends_the_run_and_is_given_back() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, allow)) = loops(here, 2) else { return };
+    suite(here);
+    seeds(here, 3, "");
+    let before = schedulers(&loops);
+    let link = here.join("by-id");
+    symlink(&loops[1].path, &link).expect("a link");
+    let names = format!("{},{}", loops[0].path.display(), link.display());
+    let asked = ["--devices", &names, "--allow", &allow.display().to_string(), "--out", "a"];
+    let mut run = resting(here, &asked);
+    wait_until(&mut run, "a trial", || lines(&here.join("a/trials.jsonl")) == 1);
+    fs::remove_file(&link).expect("a link");
+    let end = run.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&end.stderr);
+    assert!(end.status.code() != Some(0) && said.contains("it was there when the run began"), "{said}");
+    assert!(outcomes(&here.join("a")).len() < 3, "the others can follow");
     is_as_before(here, &loops, &before);
 }
 

@@ -14,6 +14,7 @@ use disklab_spec::startup::{Entry, EntryKind};
 use disklab_units::{Bytes, Seed};
 
 use crate::loops::{Loop, loops};
+use crate::on_host::made_and_mounted;
 
 /// Whether it ended well, and its steps with what it said.
 fn first(here: &Path, plan: &Plan) -> (bool, String) {
@@ -75,24 +76,14 @@ fn what_holds_something_by_now_is_not_made_anew() {
     assert_eq!(kind(), "xfs");
 }
 
-/// A folder of a filesystem that is there, on a loop device.
-fn mounted(here: &Path, loops: &[Loop], mkfs: &str) -> PathBuf {
-    let place = here.join("mounted");
-    fs::create_dir(&place).expect("a folder");
-    let made = Command::new(mkfs).arg("-q").arg(&loops[0].path).status();
-    let mounted = Command::new("mount").arg(&loops[0].path).arg(&place).status();
-    assert!(made.expect(mkfs).success() && mounted.expect("mount").success());
-    place
-}
-
 #[test]
 fn what_starts_can_write_nothing_of_the_machine() {
     let here = tempfile::tempdir().expect("a folder");
     let here = here.path();
     let Some((loops, _)) = loops(here, 1) else { return };
     let journal = Journal::create(&here.join("state"), here).expect("a journal");
-    let place = mounted(here, &loops, "mkfs.ext4");
-    let _mounted = crate::on_host::Mounted(&place);
+    let place = here.join("mounted");
+    let _mounted = made_and_mounted(&["mkfs.ext4", "-q"], &loops, &place);
     let file = format!("/sys/block/{}/queue/nr_requests", loops[0].name());
     let script = format!(
         "echo in /dev are /dev/*; echo > /dev/null || echo BROKEN; test -r {file} || echo UNREAD
@@ -146,8 +137,8 @@ fn what_is_laid_out_is_drawn() {
     let here = here.path();
     let Some((loops, _)) = loops(here, 1) else { return };
     let journal = Journal::create(&here.join("state"), here).expect("a journal");
-    let place = mounted(here, &loops, "mkfs.btrfs");
-    let _mounted = crate::on_host::Mounted(&place);
+    let place = here.join("mounted");
+    let _mounted = made_and_mounted(&["mkfs.btrfs", "-q"], &loops, &place);
     let entry = Entry { path: "/usr/bin/program".to_owned(), kind: EntryKind::File(Bytes::mib(1)) };
     let trees = Trees { count: 1, files: 4, file_size: Bytes::mib(1), fragment: Bytes(16_384) };
     let plan = Plan {

@@ -14,7 +14,9 @@ use disklab_store::Status;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::loops::{Loop, loops};
-use crate::on_host::{behind, devices, is_as_before, journals, on_host, outcomes, run, schedulers, suite};
+use crate::on_host::{
+    behind, devices, is_as_before, journals, made_and_mounted, on_host, outcomes, run, schedulers, suite,
+};
 use crate::{Done, disklab, done};
 
 pub fn clean(here: &Path) -> Done {
@@ -160,6 +162,11 @@ fn trials_whose_programs_are_missing_are_left_out() {
     assert_eq!((count(Status::Ok), count(Status::Skipped)), (1, 1), "{}{}", done.out, done.err);
     let why = outcomes.iter().find_map(|it| it.reason.clone()).expect("a reason");
     assert!(why.contains("not installed here: disklab-no-such-program"), "{why}");
+    assert!(
+        done.out.contains("to try again what was skipped") && !done.out.contains("what failed"),
+        "{}",
+        done.out
+    );
 }
 
 #[test]
@@ -170,11 +177,7 @@ fn a_link_in_the_place_of_our_folder_is_not_followed() {
     suite(here);
     seeds(here, 2, "");
     let pool = here.join("pool");
-    fs::create_dir(&pool).expect("a folder");
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&loops[0].path).status();
-    let mounted = Command::new("mount").arg(&loops[0].path).arg(&pool).status();
-    assert!(made.expect("mkfs.ext4").success() && mounted.expect("mount").success());
-    let _mounted = crate::on_host::Mounted(&pool);
+    let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     let precious = pool.join("precious");
     fs::create_dir(&precious).expect("a folder");
     fs::write(precious.join("test"), "mine").expect("a file");

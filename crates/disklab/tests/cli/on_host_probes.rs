@@ -4,14 +4,15 @@
 use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::Command;
 
 use disklab_collect::Remark;
 use disklab_skipped::skipped;
 use disklab_store::{Outcome, Status};
 
 use crate::loops::{Loop, loops};
-use crate::on_host::{devices, is_as_before, on_host, outcomes, schedulers, suite};
+use crate::on_host::{
+    Mounted, devices, is_as_before, made_and_mounted, on_host, outcomes, schedulers, suite,
+};
 use crate::{Done, done, starting};
 
 const FILM: &str = r#"summary = "a short film"
@@ -116,17 +117,14 @@ fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
 }
 
 /// A filesystem on these disks where a user has a folder.
-fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[Loop]) -> crate::on_host::Mounted<'a> {
-    fs::create_dir(pool).expect("a folder");
-    let made = Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|it| &it.path)).status();
-    let mounted = Command::new("mount").arg(&disks[0].path).arg(pool).status();
-    assert!(made.expect("mkfs").success() && mounted.expect("mount").success());
+fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[Loop]) -> Mounted<'a> {
+    let mounted = made_and_mounted(mkfs, disks, pool);
     let nobody = Some(65534);
     for folder in [here, pool] {
         std::os::unix::fs::chown(folder, nobody, nobody).expect("chown");
     }
     let _ = fs::remove_dir_all(here.join("state"));
-    crate::on_host::Mounted(pool)
+    mounted
 }
 
 /// None, and a line that says why, where users have no namespaces.

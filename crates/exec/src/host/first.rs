@@ -1,7 +1,6 @@
 //! The first process of a trial on this machine, from its start to its end.
 
 use crate::error::{Error, Result};
-use crate::facts;
 use crate::guest::End;
 use disklab_guest::init::host::ARGUMENT;
 use disklab_guest::names;
@@ -30,7 +29,7 @@ pub fn run(
     let mut child = Command::new(program)
         .arg(ARGUMENT)
         .env_clear()
-        .env("PATH", facts::FOLDERS.join(":"))
+        .env("PATH", disklab_host::PATH)
         .current_dir(folder)
         // A terminal's Ctrl-C is for the one who watches.
         .process_group(0)

@@ -43,7 +43,7 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
                 .to_owned(),
         );
     }
-    let own = match place {
+    match place {
         Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
             "{} has {} disks, and {} were named",
             trial.array.name,
@@ -52,13 +52,13 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
         )),
         Place::Disks { .. } => None,
         Place::At { path, .. } => at_obstacle(trial, path),
-    };
-    own.or_else(|| policy_not_had(trial, place, Path::new("/sys/fs/btrfs")))
+    }
 }
 
-/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells. A scheduler may be a module that is
-/// loaded when it is asked for.
-fn policy_not_had(trial: &Trial, place: &Place, sysfs: &Path) -> Option<String> {
+/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells: for who may not try. A scheduler may be
+/// a module that is loaded when it is asked for.
+pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
+    let sysfs = Path::new("/sys/fs/btrfs");
     let value = trial.policy.as_ref()?.setting();
     let of_all = || {
         let mut all: Vec<PathBuf> =

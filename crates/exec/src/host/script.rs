@@ -23,12 +23,15 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     let mut lines = vec![
         "# in a mount and a process namespace of its own: mounts and programs end with the trial, and the machine's files are read-only there"
             .to_owned(),
-        format!("# programs are those of {}, whatever your PATH says", facts::FOLDERS.join(":")),
+        format!("# programs are those of {}, whatever your PATH says", disklab_host::PATH),
         format!("# what is changed is noted in {} first, and is undone behind each trial", host.state.display()),
         format!("# before each trial nothing of ours runs for {}, and the disks are looked at", host.rest),
         format!("# before and behind each trial, if it is installed, and for each disk: {} DISK", ASKS_HEALTH.join(" ")),
     ];
-    let obstacle = |trial: &&Trial| facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
+    let obstacle = |trial: &&Trial| {
+        let known = facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
+        known.or_else(|| plan::policy_not_had(trial, &host.place))
+    };
     let (out, possible): (Vec<_>, Vec<_>) = trials.iter().partition(|trial| obstacle(trial).is_some());
     for trial in out {
         lines.push(format!("# {}: left out: {}", trial.id, obstacle(&trial).unwrap_or_default()));

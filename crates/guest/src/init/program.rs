@@ -65,7 +65,7 @@ pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command,
     prepared
         .args(arguments)
         .env_clear()
-        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("PATH", disklab_host::PATH)
         .env("HOME", "/tmp")
         .env("LC_ALL", "C")
         // Else the host's /etc/localtime would show in fio's report.
