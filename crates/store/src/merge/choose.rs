@@ -84,8 +84,13 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             None
         });
     }
-    chosen.again = chosen.outcomes.iter().map(|first| second(records, (*first)?)).collect();
-    if conflicts.is_empty() { Ok(chosen) } else { Err(MergeError::Conflicts(conflicts)) }
+    if !conflicts.is_empty() {
+        return Err(MergeError::Conflicts(conflicts));
+    }
+    for first in chosen.outcomes.iter().flatten() {
+        chosen.again.push(second(records, *first)?);
+    }
+    Ok(chosen)
 }
 
 /// Of outcomes without a result: one that says why there is none before one that was not carried out.
@@ -100,9 +105,15 @@ fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Out
     outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))
 }
 
-/// The same trial's second measurement.
-fn second<'a>(records: &'a [Record], (at, first): (usize, &Outcome)) -> Option<(usize, &'a Outcome)> {
-    Some((at, records.get(at)?.outcome(&again(&first.trial))?))
+/// The same trial's second measurement, if there is one.
+fn second<'a>(
+    records: &'a [Record],
+    (at, first): (usize, &Outcome),
+) -> Result<Option<(usize, &'a Outcome)>, MergeError> {
+    let second = records.get(at).and_then(|record| record.outcome(&again(&first.trial)));
+    second
+        .map(|it| if it.status == Status::Ok { unchanged(records, &[(at, it)]) } else { Ok((at, it)) })
+        .transpose()
 }
 
 /// The first whose raw output is what was recorded.

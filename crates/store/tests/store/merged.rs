@@ -133,6 +133,10 @@ fn second_measurements_stay_beside_the_first_ones() {
         })
         .collect();
     assert_eq!(pairs, ["a+s1 of y", "second a+s1 of y", "d+s1 of x", "second d+s1 of x"]);
+    // No more than a first one is a second one taken that was changed since.
+    let second = parts[0].outcome("d+again+s1").expect("it ran");
+    fs::write(parts[0].raw(second).expect("raw output").join("fio.json"), "other").expect("a file");
+    assert!(refused(&parts, &here.join("changed")).contains("was changed or removed"));
 }
 
 #[test]
