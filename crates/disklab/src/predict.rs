@@ -250,3 +250,29 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
     writeln!(to, "Medians over seeds. The predictions: {}", out.display())?;
     Ok(to.flush()?)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(name: &str, value: f64, censored: usize) -> Measured {
+        let spread = Spread::of([value]).expect("a value");
+        Measured { name: name.to_owned(), unit: "s".to_owned(), spread, censored, sum: None }
+    }
+
+    #[test]
+    fn what_is_not_fios_has_an_error_where_both_sides_are_known() {
+        let here = [
+            measured("start-up", 2.0, 0),
+            measured("late", 0.0, 0),
+            measured("boot", 60.0, 1),
+            measured("own", 1.0, 0),
+        ];
+        let there = [measured("boot", 50.0, 0), measured("late", 1.0, 0), measured("start-up", 1.5, 0)];
+        let rows: Vec<Row> = of_others("cell", &here, &there).collect();
+        let told: Vec<(&str, Option<f64>)> =
+            rows.iter().map(|row| (row.metric.as_str(), row.error)).collect();
+        assert_eq!(told, [("start-up", Some(-0.25)), ("late", None), ("boot", None)]);
+        assert_eq!(rows[2].shown, ["> 60.0 s", "50.0 s"]);
+    }
+}

@@ -24,9 +24,9 @@ use crate::whole_file;
 ///
 /// blkparse: what blkparse(1) prints unless told otherwise, in the order of time: Q when a request arrives at its disk, D
 /// when the disk begins with it, C when it ends; a mark is a message (m). What a trace does not have is 0: processor, process
-/// and its name, error. The device is 254, which is for local use, and the number of the disk: 254,0 is vda. Sequence
-/// numbers count a disk's lines. Of real disks 254,0 is the first that the run was given. Times are s since the guest's boot. Programs that want blktrace's own binary files
-/// (seekwatcher, iowatcher, btt) cannot read this.
+/// and its name, error. The device is 254, which is for local use, and the number of the disk: 254,0 is vda, or the first real
+/// disk that the run was given. Sequence numbers count a disk's lines. Times are s since the guest's boot. Programs that want
+/// blktrace's own binary files (seekwatcher, iowatcher, btt) cannot read this.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.

@@ -375,6 +375,8 @@ mod tests {
         };
         assert_eq!(end("a", Status::Interrupted), (Nanos::ZERO, Duration::ZERO, 0, 0));
         assert_eq!(end("b", Status::Failed), (work.virtual_time, work.wall, 0, 1));
+        end("c", Status::Skipped);
+        assert_eq!((state.failed, state.skipped), (1, 1));
     }
 
     #[test]

@@ -377,3 +377,39 @@ fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
 fn note(text: &str) -> Result<(), Failure> {
     ground::mark(&format!("note {text}"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Five that are there, of which the replica has the first.
+    fn scripts(keep: u32) -> Scripts {
+        let what = Snapshots { every_ns: 10, keep, replicate_every_ns: Some(40) };
+        let scripts = Scripts::new(what, Tool::Btrfs, &Place::default());
+        let snapshot = |number: u64| Snapshot {
+            number,
+            due_ns: 10 * number,
+            begun_ns: 10 * number,
+            there_ns: 10 * number,
+            replicated_ns: (number == 0).then_some(0),
+            deleted_ns: None,
+        };
+        scripts.state().all = (0..5).map(snapshot).collect();
+        scripts
+    }
+
+    #[test]
+    fn what_is_being_deleted_is_not_sent_nor_the_other_way_round() {
+        let deleting = scripts(2);
+        assert_eq!(
+            deleting.oldest_to_delete(),
+            Some(1),
+            "the next is the difference to the one that is there"
+        );
+        assert_eq!(deleting.next_to_send(4), Some((0, 2)));
+        let sending = scripts(2);
+        assert_eq!(sending.next_to_send(4), Some((0, 1)));
+        assert_eq!(sending.oldest_to_delete(), Some(2));
+        assert_eq!(scripts(5).oldest_to_delete(), None);
+    }
+}
