@@ -49,6 +49,10 @@
 //! places, is laid out when the disks are prepared. In commands, `{pool}` is where the filesystem is mounted, `{device}` the device
 //! that it is on (its first disk, or md's), `{last}` the array's last disk, and `{spare}` the first of its spares.
 
+mod numbers;
+
+pub use numbers::Numbers;
+
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
@@ -131,14 +135,6 @@ pub struct FileJob {
     pub job: Job,
     /// It begins when all jobs before it have ended.
     pub stonewall: bool,
-}
-
-choices! {
-    /// What reads a program's output.
-    pub enum Numbers: "reader of numbers" {
-        Dbench = "dbench",
-        FsMark = "fs_mark",
-    }
 }
 
 const SYSTEM_CALLS: std::ops::RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_millis(1);
@@ -424,40 +420,6 @@ impl FileJob {
         self.file_size.saturating_mul(u64::from(self.job.numjobs))
     }
 }
-
-impl Numbers {
-    /// The names of its numbers, without the program's.
-    fn metrics(self) -> Vec<String> {
-        match self {
-            Self::FsMark => ["files", "slowest"].map(str::to_owned).to_vec(),
-            Self::Dbench => {
-                let each = |operation: &&str| [format!("{operation} mean"), format!("{operation} max")];
-                let of_all = ["throughput", "max"].map(str::to_owned);
-                of_all.into_iter().chain(DBENCH.iter().flat_map(each)).collect()
-            }
-        }
-    }
-}
-
-/// What dbench's load file has it do.
-const DBENCH: [&str; 16] = [
-    "NTCreateX",
-    "Close",
-    "Rename",
-    "Unlink",
-    "Deltree",
-    "Mkdir",
-    "Qpathinfo",
-    "Qfileinfo",
-    "Qfsinfo",
-    "Sfileinfo",
-    "Find",
-    "WriteX",
-    "ReadX",
-    "LockX",
-    "UnlockX",
-    "Flush",
-];
 
 /// It is a word of a mark, and of the names of results.
 fn is_name(name: &str) -> bool {
