@@ -2,11 +2,14 @@
 //! no module of ZFS is wanted, only its programs.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
+use std::process::Command;
 
 use crate::guests::place;
 use crate::loops::{Loop, loops};
-use crate::{disklab, done, run};
+use crate::on_host::{devices, on_host, with_programs};
+use crate::{done, run};
 
 const SUITE: &str = r#"
 question = "What would be done?"
@@ -37,19 +40,16 @@ fn a_dry_run_has_each_command_of_zfs() {
     let here = tempfile::tempdir().expect("a folder");
     let Some((loops, allow)) = loops(here.path(), 2) else { return };
     fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
-    let names = loops.iter().map(|it| it.path.display().to_string()).collect::<Vec<_>>().join(",");
-    let mut command = disklab(here.path());
-    command.env("DISKLAB_STATE", here.path().join("state"));
-    command
-        .args(["run", "mine.toml", "--on", "host", "--dry-run", "--devices", &names, "--allow"])
-        .arg(&allow);
-    let done = done(command.output().expect("it starts"));
-    assert_eq!(done.status, Some(0), "{}", done.err);
+    let allow = allow.display().to_string();
+    let mut asked = on_host(here.path(), &["--devices", &devices(&loops), "--allow", &allow, "--dry-run"]);
     if !is_installed() {
-        assert!(done.out.contains("left out: not installed here: zfs, zpool"), "{}", done.out);
-        disklab_skipped::skipped("zpool and zfs are not installed here");
-        return;
+        let done = done(asked.output().expect("it starts"));
+        assert_eq!(done.status, Some(5), "{}{}", done.out, done.err);
+        assert!(done.err.contains("cannot run zfs") && done.err.contains("install it"), "{}", done.err);
     }
+    let done = done(with_zfs(here.path(), &asked).output().expect("unshare"));
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    assert!(!here.path().join("state").exists() && !here.path().join("records").exists());
     let [first, second] = [&loops[0].path, &loops[1].path].map(|path| path.display().to_string());
     let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
     // A name that nobody else's pool has, and nodes of other names: whole disks would get a partition table.
@@ -58,7 +58,7 @@ fn a_dry_run_has_each_command_of_zfs() {
     let (one, other) = (node(&first), node(&second));
     let in_order = [
         format!("mkdir /dev/{pool}"),
-        format!("mknod {one} b "),
+        format!("mknod {one} b 7 "),
         format!("mknod {other} b "),
         format!("zpool create -f {options} {pool} mirror {one} {other}"),
         format!("zfs create -o mountpoint=legacy {pool}/data"),
@@ -67,9 +67,11 @@ fn a_dry_run_has_each_command_of_zfs() {
         format!("zpool export {pool}"),
         format!("zpool import -N -o cachefile=none -d {one} -d {other} {pool}"),
         format!("mount -t zfs -o noatime {pool}/data /mnt/pool"),
+        "fio ".to_owned(),
         "umount /mnt/pool".to_owned(),
         format!("zpool export {pool}"),
         format!("zpool destroy -f {pool}"),
+        format!("rm -r /dev/{pool}"),
         format!("wipefs --all --quiet {second}"),
         format!("wipefs --all --quiet {first}"),
     ];
@@ -80,7 +82,19 @@ fn a_dry_run_has_each_command_of_zfs() {
     assert!(loops.iter().all(Loop::is_blank), "something was done");
 }
 
+/// Where it sees programs of ZFS's names, which a dry run looks for and does not use.
+fn with_zfs(here: &Path, run: &Command) -> Command {
+    let programs = here.join("programs");
+    fs::create_dir(&programs).expect("a folder");
+    for name in ["zpool", "zfs"] {
+        fs::write(programs.join(name), "#!/bin/sh\necho none\n").expect("a file");
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).expect("a file");
+    }
+    with_programs(&programs, run)
+}
+
 fn is_installed() -> bool {
-    let folders = ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-    ["zpool", "zfs"].iter().all(|name| folders.iter().any(|folder| Path::new(folder).join(name).is_file()))
+    let there =
+        |name: &&str| disklab_host::PATH.split(':').any(|folder| Path::new(folder).join(name).is_file());
+    ["zpool", "zfs"].iter().all(there)
 }
