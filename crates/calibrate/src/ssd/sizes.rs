@@ -1,6 +1,9 @@
 //! What the size of a lone read makes of its time: up to a page it grows by channel and link, beyond by the link alone, as
 //! further pages come over other channels meanwhile.
 
+use disklab_spec::device::CHANNELS_RATE;
+use disklab_units::Rate;
+
 use crate::Error;
 use crate::bench::Bench;
 use crate::numbers::quantile;
@@ -62,8 +65,11 @@ fn sizes(times: &[(f64, f64)]) -> Sizes {
     // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is smaller, and what its channel
     // takes is the same in all times.
     let clear = fits.iter().filter(|fit| fit.2 <= 1.5 * beside).count() == 1;
-    let shows = page > PAGES[0] && clear && found[1] > 0.0 && found[2] > 0.0;
-    Sizes { page: shows.then_some(page as u64), channel: shows.then(|| 1e9 / found[1]), beside }
+    // What bends the line by less than any channel would is noise.
+    let channel = 1e9 / found[1];
+    let is_one = found[1] > 0.0 && CHANNELS_RATE.contains(&Rate(channel as u64));
+    let shows = page > PAGES[0] && clear && is_one && found[2] > 0.0;
+    Sizes { page: shows.then_some(page as u64), channel: shows.then_some(channel), beside }
 }
 
 /// Three unknowns, by normal equations and elimination.
@@ -103,6 +109,15 @@ mod tests {
             sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
         assert_eq!(found.page, Some(16384), "{found:?}");
         assert!((found.channel.unwrap() / 1.2e9 - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    /// As of a file in memory, which has neither page nor channel.
+    #[test]
+    fn a_bend_that_no_channel_makes_is_none() {
+        let time = |bytes: f64| 5e3 + bytes.min(16384.0) / 400.0 + bytes / 8.0;
+        let found =
+            sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
+        assert_eq!((found.page, found.channel), (None, None), "{found:?}");
     }
 
     #[test]

@@ -157,7 +157,7 @@ fn disks(trial: &Trial) -> Vec<MachineDisk> {
 }
 
 /// `disklab run --on host` as what a guest with the trial's disks measures.
-fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
+pub fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
     let program = env!("CARGO_BIN_EXE_disklab");
     fs::write(folder.join("mine.toml"), suite).expect("a file");
     let disks = disks(trial);

@@ -17,7 +17,7 @@ mod ssd;
 pub use card::Card;
 pub use constant::Constant;
 pub use hdd::{Hdd, Retries};
-pub use ssd::{MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_needed};
+pub use ssd::{CHANNELS_RATE, MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_needed};
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};

@@ -1,3 +1,5 @@
+use std::ops::RangeInclusive;
+
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -75,6 +77,9 @@ pub struct Slc {
 /// The largest disk: its map counts units of 4 KiB with 32 bits.
 const LARGEST: Bytes = Bytes(16_000_000_000_000);
 
+/// What a channel between controller and flash may move.
+pub const CHANNELS_RATE: RangeInclusive<Rate> = Rate(10_000_000)..=Rate(10_000_000_000);
+
 /// As many blocks as the model's map counts, all dies together.
 pub const MOST_BLOCKS: u64 = 65_532;
 
@@ -113,7 +118,7 @@ impl Ssd {
         let longest = Nanos::from_millis(10);
         let suspend = if table.has("suspend") { table.within("suspend", Nanos(1)..=longest) } else { None };
         let slc = table.table("slc").and_then(|table| Slc::read(&table));
-        let channel = table.within("channel", Rate(10_000_000)..=Rate(10_000_000_000));
+        let channel = table.within("channel", CHANNELS_RATE);
         let link = table.within("link", Rate(10_000_000)..=Rate(64_000_000_000));
         let link_command = table.within("link_command", Nanos::ZERO..=Nanos::from_millis(1));
         let command_overhead = table.within("command_overhead", Nanos::ZERO..=Nanos::from_millis(10));
