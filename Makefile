@@ -6,7 +6,7 @@ DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
 SHARE   := $(DESTDIR)$(PREFIX)/share/disklab
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: build demo test lint install wheel test-python notebook
+.PHONY: build demo test test-rust test-python test-fuzz lint install wheel notebook
 
 build:
 	@install/needs
@@ -26,10 +26,17 @@ test:
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --mainline-btrfs
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
+	@failed=; for what in test-rust test-python test-fuzz lint; do \
+		$(MAKE) --no-print-directory $$what PROFILE=dev || failed="$$failed $$what"; \
+	done; \
+	test -z "$$failed" || { echo "make: failed:$$failed" >&2; false; }
+
+# What `make test` is made of, whichever of them fails; it has seen to what they need.
+test-rust:
 	DISKLAB_NEED_GUEST=1 DISKLAB_NEED_BROWSER=1 cargo test --workspace --no-fail-fast
-	$(MAKE) --no-print-directory test-python PROFILE=dev
+
+test-fuzz:
 	cargo xtask fuzz
-	$(MAKE) --no-print-directory lint
 
 # The program with all that it needs, and the Python package, in one file for pip: target/wheel/*.whl.
 PROFILE ?= release
@@ -50,6 +57,7 @@ test-python: wheel
 		PYTHONPATH=python/src $(TARGET)/python/bin/python -m pytest -q -rs python
 	$(TARGET)/python/bin/ruff check python
 	$(TARGET)/python/bin/ruff format --check python
+	cd python && $(abspath $(TARGET))/python/bin/mypy
 
 # docs/seek-ratio.ipynb, run again from the sweep on.
 notebook: wheel

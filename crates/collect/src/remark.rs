@@ -59,6 +59,8 @@ pub enum Remark {
     ReadFromElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// With direct I/O and nothing else running, the disks read more than fio and all that is known to come with it.
     ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
+    /// The disks of a real machine read more than the trial's own processes had them read.
+    OthersRead { own_bytes: u64, disks_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
     /// From the first to the last request that fio measured it took much longer than each of its jobs was to measure:
@@ -127,6 +129,7 @@ impl Remark {
             | Self::ReadFromElsewhere { .. }
             | Self::WrittenElsewhere { .. }
             | Self::ReadBesides { .. }
+            | Self::OthersRead { .. }
             | Self::JobsApart { .. }
             | Self::BusyBeyondPhase { .. }
             | Self::DeviceErrors { .. }
@@ -154,7 +157,10 @@ impl Remark {
     pub fn in_doubt(&self) -> String {
         match self {
             // They may well be true together: of more than was asked for.
-            Self::Disturbed { .. } | Self::DeviceErrors { .. } | Self::ReadBesides { .. } => self.to_string(),
+            Self::Disturbed { .. }
+            | Self::DeviceErrors { .. }
+            | Self::ReadBesides { .. }
+            | Self::OthersRead { .. } => self.to_string(),
             _ => format!("its numbers cannot be true together: {self}"),
         }
     }
@@ -218,6 +224,10 @@ impl fmt::Display for Remark {
             Self::ReadBesides { fio_bytes, disks_bytes, known_bytes } => write!(
                 out,
                 "fio read {fio_bytes} bytes, the disks {disks_bytes}: more than the {known_bytes} besides that are known of"
+            ),
+            Self::OthersRead { own_bytes, disks_bytes } => write!(
+                out,
+                "its own programs read {own_bytes} bytes from disks, the disks {disks_bytes}: others used them"
             ),
             Self::WrittenElsewhere { fio_bytes, disks_bytes } => {
                 write!(out, "fio wrote {fio_bytes} bytes past the page cache, the disks only {disks_bytes}")

@@ -8,6 +8,7 @@ use std::time::Duration;
 use disklab_calibrate::block::Block;
 use disklab_calibrate::sheet::{Line, Mark};
 use disklab_calibrate::{Calibration, Error, Plan, read_back};
+use disklab_host::Disk;
 use disklab_units::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Zoned;
@@ -75,6 +76,11 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             known.model
         ));
     }
+    // What is no disk, such as a file, is nobody's to claim.
+    let _claim = match Disk::find(&args.device) {
+        Ok(disk) => Some(disklab_host::claim(&[disk]).map_err(Failure::cannot)?),
+        Err(_) => None,
+    };
     let stop = signals::watch()?;
     let mut block = Block::open(&args.device, args.write.is_some(), stop)
         .map_err(|error| failure(&args.device, error))?;

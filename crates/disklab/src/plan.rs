@@ -193,15 +193,18 @@ impl Plan {
         let keys =
             kernels.iter().filter_map(|kernel| Some((kernel.name.clone(), kernel.key.clone()?))).collect();
         let keys = key::of_all(trials, &keys)?;
+        let mut seen = BTreeSet::new();
         let planned = |(trial, key): (&Trial, Option<String>)| {
             let is_possible = obstacle(trial).is_none();
+            // The result of one trial is that of all of its key.
+            let is_new = key.as_ref().is_none_or(|key| seen.insert(key.clone()));
             Planned {
                 id: trial.id.clone(),
                 key,
                 cell: Cell(trial.cell.clone()),
                 seed_index: trial.seed_index,
                 virtual_ns: if is_possible { estimate::measured(trial) } else { Nanos::ZERO },
-                wall: if is_possible { estimate::wall(trial) } else { Duration::ZERO },
+                wall: if is_possible && is_new { estimate::wall(trial) } else { Duration::ZERO },
                 processors: 1,
                 memory: estimate::memory(trial),
             }

@@ -1,6 +1,7 @@
 //! `disklab predict`: how far virtual time may be believed for a machine. The suite of a record from real disks runs on models of
 //! them, and each cell's prediction is held against what was measured.
 
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,8 @@ use disklab_collect::Spread;
 use disklab_exec::run::Event;
 use disklab_report::measures::Measured;
 use disklab_report::merge::{CellRow, Numbers, Report};
-use disklab_spec::Lab;
-use disklab_store::{Record, Retry};
+use disklab_spec::{Array, Lab};
+use disklab_store::{Record, Retry, Status};
 use disklab_units::prose::digits;
 use serde::Serialize;
 
@@ -18,6 +19,7 @@ use crate::home::Home;
 use crate::plan::Jobs;
 use crate::question::Question;
 use crate::run::manifest::{self, By};
+use crate::run::on_host::here::HERE;
 use crate::run::progress::Progress;
 use crate::run::{on_host, ready};
 use crate::screen::{Paint, Screen};
@@ -30,12 +32,21 @@ use crate::{records, signals, words};
 /// measured, with its error; the predictions are a record of their own.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A record of `run --on host --devices`, by its name in ./records or by its path.
+    /// A record of `run --on host`, by its name in ./records or by its path.
     run: String,
 
     /// The lab's devices that stand for its disks, in their order; one stands for all.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required = true)]
     devices: Vec<String>,
+
+    /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it, such as `disklab array draft`
+    /// writes one.
+    #[arg(long, value_name = "NAME")]
+    array: Option<String>,
+
+    /// The kernel that predicts, by a name that a suite's could have [default: newest].
+    #[arg(long, value_name = "KERNEL")]
+    kernel: Option<String>,
 
     #[command(flatten)]
     jobs: Jobs,
@@ -65,8 +76,12 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let folder = records::find(&args.run)?;
     let measured = Record::open(&folder)?;
     let home = Home::open()?;
-    let lab = on_models(&home.lab, &measured, &args.devices)?;
-    let question = Question::recorded(&lab, &folder, measured.manifest())?;
+    let lab = on_models(&home.lab, &measured, args)?;
+    let mut question = with_numbers(Question::recorded(&lab, &folder, measured.manifest())?, &measured)?;
+    if let Some(kernel) = &args.kernel {
+        question.trials.iter_mut().for_each(|trial| trial.kernel.clone_from(kernel));
+        question.set.push(format!("kernel={kernel}"));
+    }
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
     let by = By::Guests(run);
     let manifest = manifest::describe(&home, &question, &by)?;
@@ -91,16 +106,39 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let predicted = Record::open(&out)?;
     let (rows, lacking) = held_against(&measured, &predicted);
-    tell(&rows, &lacking, &out, screen)?;
+    tell(&rows, &lacking, &kernels(&measured, &predicted), &out, screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
+/// Without cells that the machine could not do, of which there is nothing to be right or wrong about.
+fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failure> {
+    let is_known = |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
+    let at: Vec<usize> =
+        question.trials.iter().enumerate().filter(|(_, it)| is_known(&it.id)).map(|(at, _)| at).collect();
+    if at.is_empty() {
+        return Err(Failure::mistaken(
+            "predict: the record has no trial with a result: there is nothing to predict",
+        ));
+    }
+    Ok(question.only(&at))
+}
+
+/// What was measured on which kernel, and predicted with which: another one may well do something else.
+fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
+    [measured, predicted].map(|record| {
+        let versions: BTreeSet<&str> =
+            record.manifest().kernels.iter().map(|kernel| kernel.version.as_str()).collect();
+        versions.into_iter().collect::<Vec<_>>().join(", ")
+    })
+}
+
 /// The lab, where the record's arrays are made of models.
-fn on_models(lab: &Lab, record: &Record, devices: &[String]) -> Result<Lab, Failure> {
+fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
+    let devices = &args.devices;
     let manifest = record.manifest();
-    let on = manifest.on_host.as_ref().filter(|on| on.at.is_none()).ok_or_else(|| {
+    let on = manifest.on_host.as_ref().ok_or_else(|| {
         Failure::mistaken(
-            "predict: this record is not of disks of a machine (run --on host --devices): there is nothing to predict",
+            "predict: this record is not of disks of a machine (run --on host): there is nothing to predict",
         )
     })?;
     if let Some(unknown) = devices.iter().find(|name| !lab.devices.contains_key(*name)) {
@@ -119,8 +157,40 @@ fn on_models(lab: &Lab, record: &Record, devices: &[String]) -> Result<Lab, Fail
             )));
         }
     };
-    let arrays = on_host::arrays(&manifest.suite.set).unwrap_or_default();
-    Ok(on_host::made_of(lab, &arrays, &models))
+    match (&on.at, &args.array) {
+        (None, None) => {
+            let arrays = on_host::arrays(&manifest.suite.set).unwrap_or_default();
+            Ok(on_host::made_of(lab, &arrays, &models))
+        }
+        (None, Some(_)) => Err(Failure::mistaken(
+            "--array is for a record of a filesystem that was there (--at); this one says itself what was made: leave it out",
+        )),
+        (Some(at), None) => Err(Failure::mistaken(format!(
+            "predict: this record is of a filesystem that was there, {}: name the lab's array that is made like it, --array NAME; \
+             `disklab array draft` writes one for this machine's",
+            at.display()
+        ))),
+        (Some(_), Some(name)) => {
+            let array = lab.arrays.get(name).ok_or_else(|| {
+                Failure::mistaken(format!(
+                    "--array: the lab has no array `{name}`; `disklab list arrays` lists them"
+                ))
+            })?;
+            let mut lab = lab.clone();
+            let array = Array {
+                name: HERE.to_owned(),
+                part: None,
+                devices: models,
+                spares: Vec::new(),
+                cache: None,
+                controller: None,
+                replica: None,
+                ..array.clone()
+            };
+            lab.arrays.insert(HERE.to_owned(), array);
+            Ok(lab)
+        }
+    }
 }
 
 /// And the cells that have numbers on one side only.
@@ -203,7 +273,13 @@ fn of_fio<'a>(
     told.into_iter().filter_map(row).collect::<Vec<_>>().into_iter()
 }
 
-fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result<(), Failure> {
+fn tell(
+    rows: &[Row],
+    lacking: &[String],
+    [here, there]: &[String; 2],
+    out: &Path,
+    screen: &Screen,
+) -> Result<(), Failure> {
     let size = |row: &Row| row.error.map(f64::abs);
     let worst = rows.iter().filter_map(size).reduce(f64::max);
     let mut errors: Vec<f64> = rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
@@ -211,7 +287,7 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
     let middle = errors.get(errors.len() / 2).copied();
     if screen.json {
         return screen.json(&serde_json::json!({
-            "record": out, "cells": rows, "without_numbers": lacking, "worst_error": worst, "median_error_of_iops": middle,
+            "record": out, "kernels": { "measured": here, "predicted": there }, "cells": rows, "without_numbers": lacking, "worst_error": worst, "median_error_of_iops": middle,
         }));
     }
     let heads = [
@@ -247,7 +323,11 @@ fn tell(rows: &[Row], lacking: &[String], out: &Path, screen: &Screen) -> Result
         let sentence = format!("{middle}The worst number of all is predicted to {:.1} %.", worst * 100.0);
         writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
     }
-    writeln!(to, "Medians over seeds. The predictions: {}", out.display())?;
+    writeln!(
+        to,
+        "Medians over seeds; measured on Linux {here}, predicted with Linux {there}. The predictions: {}",
+        out.display()
+    )?;
     Ok(to.flush()?)
 }
 

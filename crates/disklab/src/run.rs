@@ -121,8 +121,16 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let run = by.as_executor();
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     question.remarks(|trial| by.obstacle(trial)).iter().for_each(|remark| screen.remark(remark));
+    // To the end of the run.
+    let _claim = match &by {
+        By::Host(host) => Some(disklab_host::claim(host.place.disks()).map_err(Failure::cannot)?),
+        By::Guests(_) => None,
+    };
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
     say_tidied(&tidied, screen);
+    if let By::Host(host) = &by {
+        on_host::record_is_in_the_way(host, writer.folder()).iter().for_each(|remark| screen.remark(remark));
+    }
 
     let start = Instant::now();
     let progress = progress::Progress::new(

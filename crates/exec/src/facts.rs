@@ -13,7 +13,7 @@ use std::process::Command;
 
 /// What every trial runs in its guest, and the C library that all programs there share: `fio`, `libc`.
 pub fn tools() -> Result<Vec<Fact>> {
-    let libc = Command::new("ldd").arg("--version").output();
+    let libc = Command::new("ldd").arg("--version").env("PATH", PATH).output();
     let libc = libc.ok().and_then(|out| first_line(&out.stdout)).unwrap_or_else(|| "unknown".to_owned());
     let fio = program("fio")?;
     check_fio(&fio)?;
@@ -129,8 +129,12 @@ fn program(name: &str) -> Result<String> {
 /// or a script.
 fn libraries(program: &Path) -> std::io::Result<Option<String>> {
     // The guest's environment has nothing that leads the loader elsewhere.
-    let out =
-        Command::new("ldd").arg(program).env_remove("LD_LIBRARY_PATH").env_remove("LD_PRELOAD").output()?;
+    let out = Command::new("ldd")
+        .arg(program)
+        .env("PATH", PATH)
+        .env_remove("LD_LIBRARY_PATH")
+        .env_remove("LD_PRELOAD")
+        .output()?;
     if !out.status.success() {
         return Ok(None);
     }

@@ -10,6 +10,7 @@ use disklab_guest::heartbeat::Beat;
 use disklab_host::change::News;
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::{Join, Trial};
+use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, RawFolder, Status, Writer};
 use disklab_units::Nanos;
 use rustix::fs::{FlockOperation, flock};
@@ -74,6 +75,21 @@ pub enum Event<'a> {
     },
 }
 
+/// The places of trials, those of one key together: they are one trial by several names, as where an axis goes over a parameter
+/// of some policies and another has none. Its result is the result of each.
+fn same(trials: &[&Trial], writer: &Writer) -> Vec<Vec<usize>> {
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut same: Vec<Vec<usize>> = Vec::new();
+    for (at, trial) in trials.iter().enumerate() {
+        let known = writer.key(&trial.id).map(|key| *places.entry(key).or_insert(same.len()));
+        match known.and_then(|place| same.get_mut(place)) {
+            Some(others) => others.push(at),
+            None => same.push(vec![at]),
+        }
+    }
+    same
+}
+
 /// How a run's trials ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
@@ -97,15 +113,25 @@ impl Executor for Run {
             .map(|trial| prepared::key(trial, self.kernel(trial), &makers))
             .collect::<Result<_>>()?;
         let disks = self.prepare(&trials, &keys, events)?;
-        self.share(trials.len(), &|i| {
-            if self.is_past_deadline() {
-                return Ok(());
+        let same = same(&trials, writer);
+        self.share(same.len(), &|i| {
+            let mut first: Option<Outcome> = None;
+            for &at in &same[i] {
+                let outcome = match &first {
+                    Some(first) => {
+                        let cell = Cell(trials[at].cell.clone());
+                        writer.finish_as(&trials[at].id, cell, first)?
+                    }
+                    None if self.is_past_deadline() => return Ok(()),
+                    None => {
+                        let disks = keys[at].as_ref().map(|key| &disks[key]);
+                        self.one(trials[at], disks, writer, events)?
+                    }
+                };
+                summary.lock().unwrap_or_else(PoisonError::into_inner).count(outcome.status);
+                events(Event::Ended { outcome: &outcome });
+                first = first.or_else(|| Some(outcome).filter(|outcome| outcome.status == Status::Ok));
             }
-            let disks = keys[i].as_ref().map(|key| &disks[key]);
-            let outcome = self.one(trials[i], disks, writer, events)?;
-            let mut summary = summary.lock().unwrap_or_else(PoisonError::into_inner);
-            summary.count(outcome.status);
-            events(Event::Ended { outcome: &outcome });
             Ok(())
         })?;
         Ok(summary.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -239,8 +265,7 @@ impl Run {
     }
 
     fn keep(writer: &Writer, raw: RawFolder, outcome: Outcome) -> Result<Outcome> {
-        writer.finish(raw, outcome.clone())?;
-        Ok(outcome)
+        Ok(writer.finish(raw, outcome)?)
     }
 
     /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a processor of its own.

@@ -4,6 +4,7 @@
 
 pub(crate) mod patience;
 mod pool;
+pub mod value;
 
 use std::fmt;
 use std::fs::{self, OpenOptions};
@@ -29,6 +30,9 @@ pub enum Change {
         was: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<Which>,
+        /// What it gets. If it says something else when it is to be put back, somebody else has changed it since, and it stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gets: Option<String>,
     },
     /// md makes a device of disks.
     Md { uuid: String },
@@ -103,9 +107,19 @@ impl fmt::Display for Change {
 }
 
 impl Change {
-    /// Another value of a file.
+    /// Another value of a file, whatever it will say.
     pub fn value(path: &Path, was: &str) -> Self {
-        Self::Value { path: path.to_owned(), was: was.to_owned(), of: Which::of(path) }
+        Self::Value { path: path.to_owned(), was: was.to_owned(), of: Which::of(path), gets: None }
+    }
+
+    /// The value `gets` of a file.
+    pub fn set(path: &Path, was: &str, gets: &str) -> Self {
+        Self::Value {
+            path: path.to_owned(),
+            was: was.to_owned(),
+            of: Which::of(path),
+            gets: Some(gets.to_owned()),
+        }
     }
 
     /// A folder that is not there yet.
@@ -118,9 +132,13 @@ impl Change {
     pub fn undo(&self, same_boot: bool, waits: &mut dyn FnMut(&str)) -> Option<Undone> {
         let (what, result) = match self {
             Self::Value { .. } | Self::Cgroup { .. } | Self::Tracing { .. } if !same_boot => return None,
-            Self::Value { path, was, of } => {
-                (format!("{} is {was:?} again", path.display()), put_back(path, was, of.as_ref()))
-            }
+            Self::Value { path, was, of, gets } => match others(path, was, gets.as_deref()) {
+                Some(other) if of.is_none() || Which::of(path) == *of => (
+                    format!("{} stays {other:?}: somebody else has set it to that", path.display()),
+                    Ok(true),
+                ),
+                _ => (format!("{} is {was:?} again", path.display()), put_back(path, was, of.as_ref())),
+            },
             Self::Md { uuid } => {
                 let device = marks::md_of(uuid)?;
                 (format!("{} is stopped", device.display()), marks::stop_md(&device, waits).map(|()| true))
@@ -149,6 +167,11 @@ impl Change {
             Err(why) => Some(Undone { what, failed: Some(why) }),
         }
     }
+}
+
+/// What a file says that says neither what it was nor what it was given.
+fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
+    value::other(path, gets?).filter(|other| other != was)
 }
 
 /// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another one that got its name.
@@ -232,7 +255,7 @@ mod tests {
         let file = place.path().join("scheduler");
         fs::write(&file, "mq-deadline").unwrap();
         let gone = Which { dev: "8:16".to_owned(), diskseq: Some("7".to_owned()) };
-        let value = |of| Change::Value { path: file.clone(), was: "none".to_owned(), of };
+        let value = |of| Change::Value { path: file.clone(), was: "none".to_owned(), of, gets: None };
         assert_eq!(undone(&value(Some(gone))), None);
         assert_eq!(fs::read_to_string(&file).unwrap(), "mq-deadline");
         assert_eq!(undone(&value(None)).unwrap().failed, None);

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -200,7 +201,8 @@ impl Left {
         trusted(folder)?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
         paths.retain(|path| path.extension().is_some_and(|it| it == "journal"));
-        paths.sort();
+        // What was changed last is put back first: another run may have changed it again.
+        paths.sort_by_cached_key(|path| Reverse(path.metadata().and_then(|it| it.modified()).ok()));
         let taken = paths.iter().filter_map(|path| match Self::take_once_free(path) {
             // Its run has ended meanwhile, or another disklab was quicker.
             Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => None,

@@ -6,6 +6,7 @@
 pub mod allow;
 pub mod cgroups;
 pub mod change;
+mod claim;
 pub mod disk;
 pub mod environment;
 mod error;
@@ -19,6 +20,7 @@ pub mod sysfs;
 pub mod watch;
 
 pub use allow::Allow;
+pub use claim::{Claim, claim};
 pub use disk::Disk;
 pub use error::Error;
 pub use guard::{Refusal, Why};

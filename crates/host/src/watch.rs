@@ -10,6 +10,7 @@ mod instance;
 pub mod layout;
 pub mod mark;
 pub mod merge;
+mod own;
 pub mod pages;
 pub mod pairs;
 pub mod place;
@@ -155,14 +156,14 @@ impl Watch {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let wrong = |error: io::Error| format!("mark `{text}`: {error}");
         let words: Vec<&str> = text.split_whitespace().collect();
-        let now =
-            Mark { at_ns: monotonic(), text: text.to_owned(), disks: self.counters.read().map_err(wrong)? };
+        let disks = self.counters.read().map_err(wrong)?;
+        let now = Mark { at_ns: monotonic(), text: text.to_owned(), disks, own_read: own::read_bytes() };
         let result = match words[..] {
             ["begin", _, after] => {
                 let ramp =
                     after.parse::<u64>().map_err(|_| format!("mark `{text}`: {after} is no number of ns"))?;
                 let counters = Arc::clone(&self.counters);
-                let phase = Beginning::await_it(counters, now.disks.clone(), Duration::from_nanos(ramp));
+                let phase = Beginning::await_it(counters, now.clone(), Duration::from_nanos(ramp));
                 marks.phase = Some(phase.map_err(wrong)?);
                 Ok(())
             }
@@ -194,6 +195,10 @@ impl Watch {
     pub fn end(self) -> Result<Account, Error> {
         // A request of the trial's may still be under way; its end is waited for by nobody.
         let ended_ns = monotonic();
+        // Before the trace ends: others go on, and it takes a moment.
+        let after = self.counters.read().map_err(counts)?;
+        let (wholes, before) = &self.wholes;
+        let wholes = wholes.read().map_err(counts)?;
         let trace = match (self.instance.map(Instance::end), self.untraced) {
             (Some(Ok(traced)), _) => {
                 Trace::Files { layout: traced.layout, cpus: traced.cpus, lost: traced.lost }
@@ -202,9 +207,6 @@ impl Watch {
             (None, Some(why)) => Trace::Failed(why),
             (None, None) => Trace::None,
         };
-        let after = self.counters.read().map_err(counts)?;
-        let (wholes, before) = &self.wholes;
-        let wholes = wholes.read().map_err(counts)?;
         let wholes: Vec<Stat> =
             wholes.iter().zip(before).map(|(after, before)| after.since(before)).collect();
         let own: Vec<Stat> =

@@ -50,7 +50,7 @@ pub mod panels {
     }
 }
 
-pub use panel::{Panel, Piece, Section};
+pub use panel::{Nothing, Panel, Piece, Section};
 pub use source::{Group, Records, Source, Wanted};
 pub use tally::Tally;
 

@@ -5,7 +5,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use crate::MARKER;
 use crate::chart::palette;
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::panels;
 use crate::source::Source;
 
@@ -15,7 +15,10 @@ const POLICY: &str =
 
 /// The whole page.
 pub fn html(source: &Source) -> String {
-    let panels = panels::in_order();
+    let drawn: Vec<(Panel, Markup)> = panels::in_order()
+        .into_iter()
+        .filter_map(|panel| drawn(&panel, source).map(|markup| (panel, markup)))
+        .collect();
     let title = format!("{} – disklab", source.short_name());
     let page = html! {
         (DOCTYPE)
@@ -34,12 +37,12 @@ pub fn html(source: &Source) -> String {
                 svg.hatches aria-hidden="true" width="0" height="0" { defs { (crate::chart::ink::hatches()) } }
                 (head(source))
                 nav.contents aria-label="Panels" {
-                    ul { @for panel in &panels { li { a href={"#" (panel.name)} { (panel.title) } } } }
+                    ul { @for (panel, _) in &drawn { li { a href={"#" (panel.name)} { (panel.title) } } } }
                 }
                 main id="content" {
                     @for sentence in source.unfinished() { section.unfinished aria-label="Unfinished" { p { (sentence) } } }
                     (lost(source))
-                    @for panel in &panels { (drawn(panel, source)) }
+                    @for (_, markup) in &drawn { (markup) }
                 }
                 footer { p { "Made by disklab " (source.wanted.version) ": " code { (source.wanted.command) } } }
                 script { (PreEscaped(include_str!("page.js"))) }
@@ -73,17 +76,20 @@ fn lost(source: &Source) -> Markup {
     }
 }
 
-fn drawn(panel: &Panel, source: &Source) -> Markup {
+/// `None` where the record is of other things than the panel.
+fn drawn(panel: &Panel, source: &Source) -> Option<Markup> {
+    let body = match (panel.draw)(source) {
+        Ok(pieces) => pieces_of(&pieces, panel.name),
+        Err(Nothing::Missing(why)) => html! { p.missing { (why) } },
+        Err(Nothing::Elsewhere(_)) => return None,
+    };
     let title = format!("{}-title", panel.name);
-    html! {
+    Some(html! {
         section.panel id=(panel.name) aria-labelledby=(title) data-panel=(panel.name) {
             h2 id=(title) { (panel.title) }
-            @match (panel.draw)(source) {
-                Ok(pieces) => (pieces_of(&pieces, panel.name)),
-                Err(why) => p.missing { (why) },
-            }
+            (body)
         }
-    }
+    })
 }
 
 fn pieces_of(pieces: &[Piece], within: &str) -> Markup {

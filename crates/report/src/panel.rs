@@ -17,8 +17,36 @@ pub struct Panel {
     pub title: &'static str,
     /// Kinds of its pictures, for who asks for one of them. Empty where it has none.
     pub pictures: &'static str,
-    /// What it shows; or, where it has nothing to show, why, as a sentence.
-    pub draw: fn(&Source) -> Result<Vec<Piece>, String>,
+    pub draw: fn(&Source) -> Result<Vec<Piece>, Nothing>,
+}
+
+/// Why a panel has nothing to show, as a sentence.
+#[derive(Debug)]
+pub enum Nothing {
+    /// The record lacks what it should have: the reason stands on the page.
+    Missing(String),
+    /// The record is of other things: the page leaves the panel out, and who asks for it by name is told.
+    Elsewhere(String),
+}
+
+impl Nothing {
+    pub fn why(self) -> String {
+        match self {
+            Self::Missing(why) | Self::Elsewhere(why) => why,
+        }
+    }
+}
+
+impl From<String> for Nothing {
+    fn from(why: String) -> Self {
+        Self::Missing(why)
+    }
+}
+
+impl From<&str> for Nothing {
+    fn from(why: &str) -> Self {
+        Self::Missing(why.to_owned())
+    }
 }
 
 /// A part of a panel.

@@ -4,7 +4,7 @@ use disklab_compare::answer;
 use disklab_store::outcome::Cell;
 
 use crate::chart::Chart;
-use crate::panel::Piece;
+use crate::panel::{Nothing, Piece};
 use crate::panels;
 use crate::source::Source;
 
@@ -34,7 +34,7 @@ pub fn find(
         let name = panel.escape_debug();
         return Err(format!("there is no panel `{name}`; those with pictures are {}", with_pictures()));
     };
-    let pieces = (found.draw)(source)?;
+    let pieces = (found.draw)(source).map_err(Nothing::why)?;
     let mut charts = Vec::new();
     gather(pieces, &Cell::default(), false, &mut charts);
     if charts.is_empty() {

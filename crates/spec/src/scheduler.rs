@@ -36,6 +36,11 @@ impl SchedulerChoice {
 }
 
 impl Scheduler {
+    /// Whether a disk that it orders has this tunable, of the scheduler or of the queue.
+    pub fn has(self, tunable: &str) -> bool {
+        self.tunables().contains(&tunable) || QUEUE.contains(&tunable)
+    }
+
     /// The kernel option it needs, without `CONFIG_`.
     pub const fn needs(self) -> Option<&'static str> {
         match self {

@@ -26,6 +26,7 @@ pub mod merge;
 mod name;
 pub mod outcome;
 mod part;
+mod raw;
 pub mod record;
 mod sync;
 mod tidy;

@@ -19,6 +19,7 @@ use crate::lock;
 use crate::manifest::Manifest;
 use crate::name;
 use crate::outcome::Outcome;
+use crate::raw::copy_contents;
 use crate::record::Record;
 use crate::sync;
 use crate::writer::prepare;
@@ -163,7 +164,9 @@ fn write(part: &Path, manifest: &str, records: &[Record], chosen: &Chosen) -> Re
         let mut outcome = (*outcome).clone();
         if let Some(from) = records.get(*record).and_then(|record| record.raw(&outcome)) {
             let kept = name::attempt(&outcome.trial, 1);
-            copy(&from, &raw.join(&kept))?;
+            let to = raw.join(&kept);
+            fs::create_dir(&to).map_err(StoreError::io("create", &to))?;
+            copy_contents(&from, &to)?;
             outcome.raw = Some(format!("raw/{kept}"));
         }
         let line = outcome.to_line().map_err(io::Error::from);
@@ -174,22 +177,6 @@ fn write(part: &Path, manifest: &str, records: &[Record], chosen: &Chosen) -> Re
     let written = File::create_new(&path).and_then(|mut file| file.write_all(manifest.as_bytes()));
     written.map_err(StoreError::io("write", &path))?;
     sync::filesystem(part).map_err(StoreError::io("sync", part))
-}
-
-/// All files and folders; links and whatever else is no raw output.
-fn copy(from: &Path, to: &Path) -> Result<(), StoreError> {
-    fs::create_dir(to).map_err(StoreError::io("create", to))?;
-    for entry in fs::read_dir(from).map_err(StoreError::io("read", from))? {
-        let entry = entry.map_err(StoreError::io("read", from))?;
-        let (path, copied) = (entry.path(), to.join(entry.file_name()));
-        let kind = entry.file_type().map_err(StoreError::io("read", &path))?;
-        if kind.is_dir() {
-            copy(&path, &copied)?;
-        } else if kind.is_file() {
-            fs::copy(&path, &copied).map_err(StoreError::io("copy", &path))?;
-        }
-    }
-    Ok(())
 }
 
 /// The manifest of all, and where the trials of each record are among those of the suite.

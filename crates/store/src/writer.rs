@@ -11,7 +11,8 @@ use crate::fingerprint;
 use crate::lock::Lock;
 use crate::manifest::Manifest;
 use crate::name;
-use crate::outcome::{Outcome, Status};
+use crate::outcome::{Cell, Outcome, Status};
+use crate::raw::copy_contents;
 use crate::record::{self, Record};
 use crate::sync;
 use crate::tidy::{Tidied, tidy};
@@ -154,7 +155,8 @@ impl Writer {
         &self.manifest
     }
 
-    pub(crate) fn key(&self, trial: &str) -> Option<&str> {
+    /// None of a record that has no keys.
+    pub fn key(&self, trial: &str) -> Option<&str> {
         self.keys.get(trial).map(String::as_str)
     }
 
@@ -176,9 +178,10 @@ impl Writer {
         Ok(RawFolder { trial: trial.to_owned(), part })
     }
 
-    /// Keeps a trial's raw output and records what became of it. When this returns both are safe on disk.
+    /// Keeps a trial's raw output and records what became of it, which is returned as it is recorded. When this returns both are
+    /// safe on disk.
     #[expect(clippy::needless_pass_by_value, reason = "nothing may be put into a folder that is kept")]
-    pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<(), StoreError> {
+    pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<Outcome, StoreError> {
         outcome.trial.clone_from(&raw.trial);
         outcome.key = self.keys.get(&raw.trial).cloned();
         // Outside the lock: this can take long, and concerns nobody else.
@@ -193,7 +196,17 @@ impl Writer {
         let renamed = fs::rename(&raw.part, folder.join(&kept)).and_then(|()| sync::folder(&folder));
         renamed.map_err(|error| self.not_recorded(&log, &outcome, "rename", &raw.part, error))?;
         outcome.raw = Some(format!("raw/{kept}"));
-        self.append(&mut log, &outcome)
+        self.append(&mut log, &outcome)?;
+        Ok(outcome)
+    }
+
+    /// What was recorded of a trial, recorded of another one of its key too, with a copy of the raw output.
+    pub fn finish_as(&self, trial: &str, cell: Cell, first: &Outcome) -> Result<Outcome, StoreError> {
+        let raw = self.begin(trial)?;
+        if let Some(from) = &first.raw {
+            copy_contents(&self.folder.join(from), raw.path())?;
+        }
+        self.finish(raw, Outcome { cell, ..first.clone() })
     }
 
     /// Records what became of a trial that leaves no raw output.

@@ -156,9 +156,10 @@ class Sweep:
         for said in self._gatherer.ready():
             if said["path"]:
                 self._parcels.know(said["disks"], said["path"])
-            trials = [self._trials[name] for name in said["trials"]]
+            # One by several names is asked for once, and comes back by all of them.
+            trials = {self._trials[name].key: self._trials[name] for name in reversed(said["trials"])}
             self._unready.difference_update(said["trials"])
-            self._cluster.add(cut(trials, said["disks"], self._length))
+            self._cluster.add(cut(reversed(trials.values()), said["disks"], self._length))
 
     def _take(self, batch: Batch, answer: dict[str, Any]) -> None:
         if "lacking" in answer:

@@ -72,7 +72,7 @@ fn account(attached: &Attached) -> anyhow::Result<Figure> {
     watch.mark("end").map_err(anyhow::Error::msg)?;
     watch.end()?;
     let begun = Instant::now();
-    let remarks = account::write(folder.path(), &["loop"], false).map_err(anyhow::Error::msg)?;
+    let remarks = account::write(folder.path(), &["loop"], false, false).map_err(anyhow::Error::msg)?;
     let took = begun.elapsed().as_secs_f64();
     ensure!(remarks.is_empty(), "{remarks:?}");
     let trace = disklab_trace::open(&find(folder.path()).context("no trace")?)?;

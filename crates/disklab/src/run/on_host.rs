@@ -1,10 +1,10 @@
 //! `run --on host`: the same suite, on disks of this machine or on a filesystem that it has.
 
-mod here;
+pub mod here;
 
 use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, RandomState};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use disklab_exec::Patience;
@@ -164,6 +164,7 @@ impl Machine {
         match (&self.at, self.devices.is_empty()) {
             (Some(path), _) => {
                 self.check_at()?;
+                check_namespaces()?;
                 here::ask(path, lab, overrides)
             }
             (None, false) => self.ask_disks(lab, suite, arrays, overrides),
@@ -214,8 +215,7 @@ impl Machine {
     }
 
     pub fn host(&self, place: Place, trace: bool, stop: &'static AtomicBool) -> Result<Host, Failure> {
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::cannot(format!("cannot find this program itself: {error}")))?;
+        let program = program()?;
         let state = journal::folder().map_err(Failure::cannot)?;
         Ok(Host {
             program,
@@ -231,6 +231,23 @@ impl Machine {
             stop,
         })
     }
+}
+
+/// Root has them; users where the machine lets them.
+fn check_namespaces() -> Result<(), Failure> {
+    let program = program()?;
+    disklab_guest::init::host::probe(&program).map_err(|why| {
+        Failure::cannot(format!(
+            "{why}. They keep what a trial starts away from your files. Run it as root; or let users have them, as root: sysctl -w \
+             kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), kernel.unprivileged_userns_clone=1 (older Debians) or \
+             user.max_user_namespaces=10000"
+        ))
+    })
+}
+
+fn program() -> Result<PathBuf, Failure> {
+    std::env::current_exe()
+        .map_err(|error| Failure::cannot(format!("cannot find this program itself: {error}")))
 }
 
 /// Another one each time.
@@ -342,6 +359,19 @@ pub fn recorded(host: &Host) -> OnHost {
         warm_up: host.warm_up,
         disks: host.place.disks().iter().map(disk).collect(),
     }
+}
+
+/// What a record on the filesystem that is measured adds to it: pages of the trace, tens of MB a minute.
+pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
+    let Place::At { path, .. } = &host.place else { return None };
+    let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|it| it.f_fsid);
+    (filesystem(path)? == filesystem(record)?).then(|| {
+        format!(
+            "the record is on the filesystem that is measured, {}: what is written of each trial while it runs, its trace above all, \
+             is written to the same disks; name a folder elsewhere by --out, or leave the trace out (--no-trace)",
+            path.display()
+        )
+    })
 }
 
 /// What cannot be asked of the kernel that runs already.

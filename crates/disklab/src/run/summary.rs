@@ -6,9 +6,10 @@ use disklab_collect::Spread;
 use disklab_compare::{Judgement, Metric, answer, usual};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
+use disklab_report::notes::Notes;
 use disklab_report::source::{Records, Source, Wanted};
 use disklab_report::survival;
-use disklab_store::Record;
+use disklab_store::{Record, Status};
 use disklab_units::prose::digits;
 
 use crate::exit::Failure;
@@ -60,14 +61,34 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
         ""
     };
     let medians = format!("Numbers are medians over seeds{bars}.");
+    let doubted = in_doubt(record);
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
     let machine = report.machine.iter().map(|sentence| format!("{sentence}."));
-    for text in verdicts.chain(machine).chain(survived).chain([medians, report.validity.to_owned()]) {
+    for text in
+        verdicts.chain(doubted).chain(machine).chain(survived).chain([medians, report.validity.to_owned()])
+    {
         for line in words::wrapped(&text, screen.width, "  ") {
             writeln!(out, "{line}")?;
         }
     }
     Ok(())
+}
+
+/// What makes numbers above doubtful: a sentence for each kind.
+fn in_doubt(record: &Record) -> Vec<String> {
+    let mut notes = Notes::default();
+    for (_, outcome) in record.outcomes() {
+        for outcome in outcome.into_iter().filter(|outcome| outcome.status == Status::Ok) {
+            for remark in outcome.remarks.iter().filter(|remark| remark.doubts()) {
+                notes.number(remark, &outcome.trial);
+            }
+        }
+    }
+    notes
+        .sentences()
+        .into_iter()
+        .map(|sentence| format!("In doubt, and in no verdict: {sentence}."))
+        .collect()
 }
 
 /// On a narrow screen without the numbers that say least; and whether bars are among the others.

@@ -143,3 +143,48 @@ fn merged_shards_are_the_whole_run() {
     let line = fs::read_to_string(here.join("merged/trials.jsonl")).expect("lines");
     assert!(keys.iter().all(|key| line.contains(&format!("\"key\":\"{key}\""))), "{line}");
 }
+
+/// An axis over what one policy has and the other has not makes trials of one key of the other: they are one.
+#[test]
+fn trials_of_one_key_are_carried_out_once() {
+    let Some(place) = guests::place() else { return };
+    let here = place.path();
+    let once = ["run", "smoke", "--seeds", "1", "--set", "policy=pid"];
+    let ranged = [
+        "run",
+        "smoke",
+        "--seeds",
+        "1",
+        "--set",
+        "policy=pid,round-robin",
+        "--set",
+        "policy.bytes=4KiB,8KiB,16KiB",
+    ];
+    for (words, out) in [(&once[..], "once"), (&ranged[..], "ranged")] {
+        let done = run(here, &[words, &["--out", out, "--jobs", "2"]].concat());
+        assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    }
+    let outcomes = |record: &str, policy: &str| -> Vec<Value> {
+        let text = fs::read_to_string(here.join(record).join("trials.jsonl")).expect("text");
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+        lines.filter(|line| line["cell"]["policy"] == policy).collect()
+    };
+    let own = outcomes("ranged", "pid");
+    assert_eq!(own.len(), 3);
+    for outcome in &own {
+        for field in ["key", "files", "sample", "disks", "wall_ms"] {
+            assert_eq!(outcome[field], own[0][field], "{field}");
+        }
+        assert_eq!(outcome["files"], outcomes("once", "pid")[0]["files"]);
+        assert_eq!(outcome["files"].as_object().map(serde_json::Map::len), Some(5), "{outcome}");
+        let folder = here.join("ranged").join(outcome["raw"].as_str().expect("a folder"));
+        assert!(files(&folder).contains("console.log"), "{:?}", files(&folder));
+    }
+    let cells: BTreeSet<&str> = own.iter().filter_map(|it| it["cell"]["policy.bytes"].as_str()).collect();
+    assert_eq!(cells, ["4KiB", "8KiB", "16KiB"].into());
+    let keys: BTreeSet<String> =
+        outcomes("ranged", "round-robin").iter().map(|it| it["key"].to_string()).collect();
+    assert_eq!(keys.len(), 3);
+    let whole = run(here, &["show", "./ranged"]);
+    assert!(whole.out.contains("16KiB"), "{}{}", whole.out, whole.err);
+}

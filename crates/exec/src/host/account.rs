@@ -22,13 +22,22 @@ const PART: u64 = 100;
 /// were traced and none is missing, [`names::REQUESTS`]. `devices` are the lab's names of the disks. The remarks say why
 /// there is no trace that was asked for, and whether others used the same disks; the error, why there is no account at all.
 ///
-/// `only_reads`: whatever is written in its phases, others wrote.
-pub fn write(folder: &Path, devices: &[&str], only_reads: bool) -> Result<Vec<Remark>, String> {
+/// `only_reads`: whatever is written in its phases, others wrote. `reads_itself`: what is read for it, its programs read, and no
+/// thread of the kernel's.
+pub fn write(
+    folder: &Path,
+    devices: &[&str],
+    only_reads: bool,
+    reads_itself: bool,
+) -> Result<Vec<Remark>, String> {
     let watched = Account::read(folder).map_err(|error| error.to_string())?;
     let marks = mark::read(folder).map_err(|error| error.to_string())?;
     let mut remarks = disturbance::beside(&watched);
     if only_reads {
         remarks.extend(disturbance::wrote(&watched, &marks));
+    }
+    if reads_itself {
+        remarks.extend(disturbance::read(&marks));
     }
     match requests(folder, &watched, &marks) {
         Ok(Some(traced)) => {

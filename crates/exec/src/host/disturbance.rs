@@ -30,6 +30,27 @@ pub fn beside(watched: &Account) -> Vec<Remark> {
     at_rest(&each.map(|(disk, done)| Activity::new(&disk.disk, within, done)).collect::<Vec<_>>())
 }
 
+/// Of what the disks read, one part in so many may be nobody's; and so many bytes in any case.
+const NOBODYS_PART: u64 = 10;
+const NOBODYS: u64 = 16 << 20;
+
+/// What others read while a trial was measured: more than its own processes have. Kernel threads read a little for them; so that
+/// where the kernel itself is at work beside it, this tells nothing.
+pub fn read(marks: &[Mark]) -> Vec<Remark> {
+    let of_phase = |(begun, end): (&Mark, &Mark)| {
+        let own = end.own_read?.saturating_sub(begun.own_read?);
+        let done: Vec<Stat> =
+            end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun)).collect();
+        let bytes = |pick: fn(&Stat) -> u64| done.iter().map(pick).sum::<u64>().saturating_mul(512);
+        let (read, written) = (bytes(|stat| stat.read_sectors), bytes(|stat| stat.write_sectors));
+        // Who writes has the kernel read, too: trees that change, pages that are written in part.
+        let known = own.saturating_add((own.max(written) / NOBODYS_PART).max(NOBODYS));
+        (read > known.saturating_add(written))
+            .then(|| Remark::OthersRead { own_bytes: own, disks_bytes: read })
+    };
+    counted::spans(marks).into_iter().filter_map(|(_, begun, end)| of_phase((begun, end))).collect()
+}
+
 /// A filesystem that is there writes a line of its journal now and then.
 const FEW: u64 = 16;
 

@@ -177,8 +177,7 @@ impl Host {
         };
         prepared.used(&trial);
         lacking.extend(noted::lacking(raw.path()));
-        writer.finish(raw, outcome.clone())?;
-        Ok(outcome)
+        Ok(writer.finish(raw, outcome)?)
     }
 }
 

@@ -207,6 +207,15 @@ pub fn nothing_of_it_writes(trial: &Trial, place: &Place) -> bool {
     only_reads(trial) && (is_quiet || matches!(place, Place::At { .. }))
 }
 
+/// Whether what the disks read for it is read by its programs: ZFS, bcache and what the kernel does beside it (a scrub, md's check,
+/// a balance) have threads of the kernel for that.
+pub fn its_programs_read(trial: &Trial) -> bool {
+    trial.background.is_none()
+        && trial.workload.phases.is_none()
+        && trial.array.cache.is_none()
+        && trial.array.join.filesystem() != Some(Filesystem::Zfs)
+}
+
 /// The trial, where this machine has its disks.
 pub fn places(trial: &Trial, place: &Place, uuid: Option<String>) -> Trial {
     let disks = place.disks();

@@ -246,7 +246,7 @@ fn changed(all: &[Setting]) -> Vec<Change> {
 fn before(setting: &Setting) -> Option<Vec<Change>> {
     // Tunables are those of the scheduler that is chosen before them.
     let path = Path::new(&setting.path);
-    setting::before(path, setting.choice).ok()
+    setting::before(path, setting).ok()
 }
 
 fn measured(what: &Measured) -> Vec<String> {

@@ -70,9 +70,12 @@ impl Host {
         write_json(&folder.join(ENVIRONMENT), &Surroundings { before, after })?;
         let names: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
         let accounted = match end {
-            End::Exited(_) => {
-                account::write(folder, &names, prepared::nothing_of_it_writes(trial, &self.place))
-            }
+            End::Exited(_) => account::write(
+                folder,
+                &names,
+                prepared::nothing_of_it_writes(trial, &self.place),
+                prepared::its_programs_read(trial),
+            ),
             _ => Ok(Vec::new()),
         };
         let untraced = (self.trace && !geteuid().is_root())

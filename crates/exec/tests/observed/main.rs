@@ -32,7 +32,7 @@ fn watched(disks: &[Loop], traced: bool, folder: &Path, load: impl FnOnce()) -> 
 fn account_of(disks: &[Loop], folder: &Path) -> (Closing, Vec<Remark>) {
     let devices: Vec<String> = (0..disks.len()).map(|i| format!("disk-{i}")).collect();
     let devices: Vec<&str> = devices.iter().map(String::as_str).collect();
-    let remarks = account::write(folder, &devices, false).unwrap();
+    let remarks = account::write(folder, &devices, false, false).unwrap();
     let closing = closing::parse(&fs::read(folder.join("disks.json")).unwrap()).unwrap();
     assert_eq!(closing.devices, devices);
     (closing, remarks)

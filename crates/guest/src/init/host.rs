@@ -30,6 +30,7 @@ use std::process::{Command, Stdio};
 /// The argument by which the program knows that it is this; no subcommand has this name.
 pub const ARGUMENT: &str = "host-init";
 const INSIDE: &str = "inside";
+const PROBE: &str = "probe";
 /// Where the inner process sees the run's journal.
 const JOURNAL: &str = "/mnt/journal";
 /// Below [`POOL`], where the plan is about one file of the user's.
@@ -37,15 +38,29 @@ const TEST_FILE: &str = "test";
 
 /// Carries out the plan in the working folder, as one of the two processes.
 pub fn main() -> ! {
-    let inside = std::env::args_os().nth(2).is_some_and(|word| word == INSIDE);
-    let ended = if inside { inside_namespaces().map(|()| 0) } else { make_namespaces() };
+    let ended = match std::env::args_os().nth(2) {
+        Some(word) if word == INSIDE => inside_namespaces().map(|()| 0),
+        Some(word) if word == PROBE => own_namespaces().and_then(|()| keep_mounts()).map(|()| 0),
+        _ => own_namespaces().and_then(|()| start_inside()),
+    };
     std::process::exit(ended.unwrap_or_else(|failure| {
         eprintln!("disklab: {failure}");
         1
     }))
 }
 
-fn make_namespaces() -> Result<i32, Failure> {
+/// Whether this machine lets the caller have the namespaces that a trial is kept in; the error says why not. `program` is disklab.
+pub fn probe(program: &Path) -> Result<(), Failure> {
+    let asked = Command::new(program).args([ARGUMENT, PROBE]).stdin(Stdio::null()).output();
+    let said = asked.map_err(|e| format!("{}: {e}", program.display()))?;
+    if said.status.success() {
+        return Ok(());
+    }
+    let why = String::from_utf8_lossy(&said.stderr);
+    Err(why.trim().trim_start_matches("disklab: ").to_owned())
+}
+
+fn own_namespaces() -> Result<(), Failure> {
     end_with_parent()?;
     let user = !geteuid().is_root();
     let (uid, gid) = (geteuid().as_raw(), getegid().as_raw());
@@ -65,6 +80,10 @@ fn make_namespaces() -> Result<i32, Failure> {
         put("/proc/self/uid_map", &format!("0 {uid} 1"))?;
         put("/proc/self/gid_map", &format!("0 {gid} 1"))?;
     }
+    Ok(())
+}
+
+fn start_inside() -> Result<i32, Failure> {
     let mut inner = Command::new("/proc/self/exe");
     // Its input ends when this process does.
     let child = inner.args([ARGUMENT, INSIDE]).stdin(Stdio::piped()).spawn();
@@ -126,8 +145,7 @@ fn surround(host: &Host) -> Result<(), Failure> {
     // A kernel without users' namespaces has no map.
     let root =
         geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
-    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)
-        .map_err(|e| format!("keeping mounts to itself: {e}"))?;
+    keep_mounts()?;
     let at = host.at.as_deref().map(no_link).transpose()?;
     let journal = found(&host.journal)?;
     read_only("/", true)?;
@@ -157,6 +175,13 @@ fn surround(host: &Host) -> Result<(), Failure> {
         }
         None => Ok(()),
     }
+}
+
+/// What is mounted here stays here. What is unmounted on the machine goes from here too: a filesystem that somebody else
+/// unmounts would be in use until the trial ends.
+fn keep_mounts() -> Result<(), Failure> {
+    mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
+        .map_err(|e| format!("keeping mounts to itself: {e}"))
 }
 
 /// What a program has below its own root besides files: of devices those that are nobody's, of the kernel what can be read.

@@ -26,7 +26,8 @@ impl Place {
     /// Those of what is measured and of what runs beside it. As soon as one has a weight, each has a cgroup: what the first
     /// process starts is otherwise in the one that it is in itself.
     pub fn of(measured: &Priority, beside: &Priority) -> Result<[Self; 2], Failure> {
-        if measured.weight.or(beside.weight).is_some() {
+        let weighted = measured.weight.or(beside.weight).is_some();
+        if weighted {
             if ground::is_a_guest() {
                 mounted("cgroup2", CGROUPS, "")?;
             } else if cgroups::are_whole() {
@@ -36,15 +37,15 @@ impl Place {
             }
             give_io_weights()?;
         }
-        Ok([Self::make(measured, "measured")?, Self::make(beside, "background")?])
+        Ok([Self::make(measured, "measured", weighted)?, Self::make(beside, "background", weighted)?])
     }
 
-    fn make(priority: &Priority, name: &str) -> Result<Self, Failure> {
+    /// Without weights everybody stays where they are: on a real machine that is the user's own cgroup, with its limits.
+    fn make(priority: &Priority, name: &str, weighted: bool) -> Result<Self, Failure> {
         let ioprio = priority.ioprio.map(Ioprio::number);
         let root = Path::new(CGROUPS);
         let Some(weight) = priority.weight else {
-            let processes = Some(root.join(PROCESSES)).filter(|processes| processes.exists());
-            return Ok(Self { ioprio, processes });
+            return Ok(Self { ioprio, processes: weighted.then(|| root.join(PROCESSES)) });
         };
         let folder = root.join(ground::own(name));
         ground::about_to(&Change::Cgroup { path: folder.clone() })?;

@@ -3,6 +3,7 @@
 use super::{Failure, ground, keep};
 use crate::plan::Setting;
 use disklab_host::change::Change;
+use disklab_host::change::value::{agrees, bracketed, other};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,7 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     let path = find(&setting.path)?;
     let name = path.display();
     if !ground::is_a_guest() {
-        before(&path, setting.choice)?.iter().try_for_each(ground::about_to)?;
+        before(&path, setting)?.iter().try_for_each(ground::about_to)?;
     }
     fs::write(&path, &setting.value).map_err(|e| {
         let offers = fs::read_to_string(&path).ok().filter(|_| setting.choice);
@@ -27,6 +28,19 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     } else {
         Err(format!("{name}: {:?} was written, but it says {text:?}", setting.value))
     }
+}
+
+/// On a real machine others may change it while a trial runs, which is then of neither value.
+pub fn check(setting: &Setting) -> Result<(), Failure> {
+    let path = find(&setting.path)?;
+    other(&path, &setting.value).map_or(Ok(()), |now| {
+        Err(format!(
+            "{}: it was set to {:?}, and says {now:?} after the trial: somebody else has changed it meanwhile (tuned, udev, \
+             another benchmark?)",
+            path.display(),
+            setting.value
+        ))
+    })
 }
 
 /// What this machine's kernel has, where it has not what is asked for.
@@ -47,7 +61,7 @@ pub fn offers(text: &str, setting: &Setting) -> bool {
 
 /// What brings a file back to what it says now: noted before it is written. A scheduler that is chosen again begins with its own tunables and its own depth of the
 /// queue: those of now are noted before it, so that they are put back behind it.
-pub fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {
+pub fn before(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
     if let (Some("scheduler"), Some(queue)) = (path.file_name().and_then(|name| name.to_str()), path.parent())
     {
@@ -56,15 +70,20 @@ pub fn before(path: &Path, choice: bool) -> Result<Vec<Change>, Failure> {
         let mut tunables: Vec<PathBuf> = tunables.chain([queue.join("nr_requests")]).collect();
         tunables.sort();
         // Some only say something, and some only take something.
-        changes.extend(tunables.iter().filter(|it| is_writable(it)).filter_map(|it| now(it, false)));
+        changes.extend(
+            tunables
+                .iter()
+                .filter(|it| is_writable(it))
+                .filter_map(|it| Some(Change::value(it, &now(it, false)?))),
+        );
     }
-    let this = now(path, choice).ok_or_else(|| {
+    let was = now(path, setting.choice).ok_or_else(|| {
         format!(
             "{}: what it says cannot be read, so that it could not be put back; nothing was changed",
             path.display()
         )
     })?;
-    changes.push(this);
+    changes.push(Change::set(path, &was, &setting.value));
     Ok(changes)
 }
 
@@ -73,11 +92,10 @@ fn is_writable(path: &Path) -> bool {
     path.metadata().is_ok_and(|it| it.permissions().mode() & 0o200 != 0)
 }
 
-fn now(path: &Path, choice: bool) -> Option<Change> {
+fn now(path: &Path, choice: bool) -> Option<String> {
     let text = fs::read_to_string(path).ok()?;
     let text = text.trim();
-    let was = if choice { bracketed(text).unwrap_or(text) } else { text };
-    Some(Change::value(path, was))
+    Some(if choice { bracketed(text).unwrap_or(text) } else { text }.to_owned())
 }
 
 /// The one file that fits a path.
@@ -90,42 +108,12 @@ fn find(path: &str) -> Result<PathBuf, Failure> {
     }
 }
 
-/// The active one of `pid [round-robin:262144] devid:1`.
-fn bracketed(text: &str) -> Option<&str> {
-    let (_, rest) = text.split_once('[')?;
-    Some(rest.split_once(']')?.0)
-}
-
-/// Every value that was asked for must be active, and others may be: `devid:1` is what was asked for by `devid`.
-fn agrees(active: &str, asked: &str) -> bool {
-    let values = |text| str::split_once(text, ':').map_or((text, ""), |parts| parts);
-    let ((name, active), (wanted, asked)) = (values(active), values(asked));
-    name == wanted
-        && (asked.is_empty() || asked.split(',').all(|value| active.split(',').any(|it| it == value)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn setting(path: String, value: &str, choice: bool) -> Setting {
         Setting { path, value: value.to_owned(), choice }
-    }
-
-    #[test]
-    fn the_active_choice_counts_not_the_list() {
-        assert_eq!(bracketed("pid [round-robin:262144] devid:1"), Some("round-robin:262144"));
-        assert_eq!(bracketed("pid round-robin"), None);
-        assert!(agrees("round-robin:262144", "round-robin"));
-        assert!(!agrees("round-robin:262144", "round-robin:4096"));
-        assert!(agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:125,bytes=262144,burst=1"));
-        assert!(agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:125,burst=1"));
-        assert!(agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:burst=1"));
-        assert!(!agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:120,burst=1"));
-        assert!(!agrees("latency-rr:125,bytes=262144,burst=1", "latency-rr:125,burst=100"));
-        assert!(!agrees("latency-rr", "latency-rr:125"));
-        assert!(!agrees("pid", "devid"));
-        assert!(!agrees("round-robin-x:1", "round-robin"));
     }
 
     #[test]
@@ -156,7 +144,7 @@ mod tests {
             fs::write(queue.join(name), text).unwrap();
         }
         let noted = |name: &str, choice| {
-            let changes = before(&queue.join(name), choice).unwrap();
+            let changes = before(&queue.join(name), &setting(String::new(), "64", choice)).unwrap();
             let short = |change: &Change| match change {
                 Change::Value { path, was, .. } => {
                     format!("{} {was}", path.strip_prefix(&queue).unwrap().display())
@@ -171,7 +159,8 @@ mod tests {
             ["iosched/read_expire 100", "nr_requests 64", "scheduler mq-deadline"]
         );
         assert_eq!(noted("read_ahead_kb", false), ["read_ahead_kb 128"]);
-        assert!(before(&queue.join("nothing"), false).unwrap_err().contains("nothing was changed"));
+        let nothing = setting(String::new(), "64", false);
+        assert!(before(&queue.join("nothing"), &nothing).unwrap_err().contains("nothing was changed"));
     }
 
     #[test]

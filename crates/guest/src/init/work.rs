@@ -86,6 +86,10 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
         look_for(look, steps)?;
     }
     beside_witness(plan, steps)?;
+    if plan.measure.is_some() && !ground::is_a_guest() {
+        let all = plan.device_settings.iter().chain(&plan.cache_settings).chain(&plan.mount_settings);
+        all.into_iter().try_for_each(setting::check)?;
+    }
     if plan.unmount && plan.mount.is_some() {
         unmount_pool()?;
         if plan.replica.is_some() {

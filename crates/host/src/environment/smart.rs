@@ -6,6 +6,8 @@ use std::process::{Command, Stdio};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::program::PATH;
+
 /// What of smartctl's report says whether a disk is as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Smart {
@@ -31,6 +33,7 @@ pub fn ask(name: &str) -> Option<Smart> {
     let said = Command::new(program)
         .args(arguments)
         .arg(&device)
+        .env("PATH", PATH)
         .stdin(Stdio::null())
         .stderr(Stdio::null())
         .output()

@@ -7,8 +7,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use crate::watch::mark::{BEGUN, Mark};
-use crate::watch::monotonic;
 use crate::watch::stat::{Counters, Stat};
+use crate::watch::{monotonic, own};
 
 /// How often is looked for the first request.
 const EVERY: Duration = Duration::from_millis(2);
@@ -21,25 +21,26 @@ pub struct Beginning {
 }
 
 impl Beginning {
-    /// Of a phase that is announced now, when the disks have done `announced`.
-    pub fn await_it(counters: Arc<Counters>, announced: Vec<Stat>, ramp: Duration) -> io::Result<Self> {
+    /// Of a phase that is announced by this mark.
+    pub fn await_it(counters: Arc<Counters>, announced: Mark, ramp: Duration) -> io::Result<Self> {
         let (over, told) = mpsc::channel();
         let wait = move || -> io::Result<Option<Mark>> {
             let is_over = |time| told.recv_timeout(time) != Err(RecvTimeoutError::Timeout);
             loop {
                 let ended = is_over(EVERY);
                 let disks = counters.read()?;
-                if disks.iter().zip(&announced).any(|(now, before)| has_arrived(now, before)) {
+                if disks.iter().zip(&announced.disks).any(|(now, before)| has_arrived(now, before)) {
                     let at_ns = monotonic();
                     if ramp.is_zero() {
                         // All that has come since is of the phase.
-                        return Ok(Some(Mark { at_ns, text: BEGUN.to_owned(), disks: announced }));
+                        return Ok(Some(Mark { at_ns, text: BEGUN.to_owned(), ..announced }));
                     }
                     if ended || is_over(ramp) {
                         return Ok(None);
                     }
                     let (at_ns, disks) = (monotonic(), counters.read()?);
-                    return Ok(Some(Mark { at_ns, text: BEGUN.to_owned(), disks }));
+                    let own_read = own::read_bytes();
+                    return Ok(Some(Mark { at_ns, text: BEGUN.to_owned(), disks, own_read }));
                 }
                 if ended {
                     return Ok(None);

@@ -7,11 +7,16 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use rustix::fs::fstatvfs;
+
 use crate::watch::layout::Layout;
 use crate::watch::pages;
 
 /// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave in it.
 const EVERY: Duration = Duration::from_millis(50);
+/// So much room is left to the rest of the record; how much there is, is looked at every so many times.
+const ROOM: u64 = 512 << 20;
+const LOOKS: u32 = 20;
 /// Written at a time.
 const BUFFER: usize = 256 << 10;
 
@@ -52,6 +57,18 @@ impl Cpu {
     }
 }
 
+fn leave_room(output: &File) -> io::Result<()> {
+    let there = fstatvfs(output)?;
+    if there.f_bavail.saturating_mul(there.f_frsize) < ROOM {
+        let what = format!(
+            "less than {} MiB are free where the record is; name a place with more by --out",
+            ROOM >> 20
+        );
+        return Err(io::Error::other(what));
+    }
+    Ok(())
+}
+
 /// A thread that copies until it is told that no more comes.
 #[derive(Debug)]
 pub struct Copier {
@@ -63,13 +80,19 @@ impl Copier {
     pub fn start(mut cpus: Vec<Cpu>, layout: Layout) -> io::Result<Self> {
         let (over, told) = mpsc::channel();
         let copy = move || -> io::Result<()> {
-            loop {
+            for look in 0u32.. {
                 let is_over = told.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
+                if look % LOOKS == 0
+                    && let Some(cpu) = cpus.first()
+                {
+                    leave_room(&cpu.output)?;
+                }
                 cpus.iter_mut().try_for_each(|cpu| cpu.fetch(&layout, is_over))?;
                 if is_over {
-                    return Ok(());
+                    break;
                 }
             }
+            Ok(())
         };
         let thread = thread::Builder::new().name("block trace".to_owned()).spawn(copy)?;
         Ok(Self { over, thread })

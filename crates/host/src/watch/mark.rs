@@ -22,6 +22,9 @@ pub struct Mark {
     pub text: String,
     /// In the order of the disks that are watched.
     pub disks: Vec<Stat>,
+    /// Bytes that the trial's own processes have read from any disk by then, where the kernel counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_read: Option<u64>,
 }
 
 impl Mark {

@@ -8,7 +8,7 @@ use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::fates::Fate;
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::panels::matrix::summary;
 use crate::source::{Choice, Group, Source};
 use crate::text::slug;
@@ -70,9 +70,9 @@ impl Bar<'_> {
     }
 }
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     if source.groups.is_empty() {
-        return Err("The record has no trials.".to_owned());
+        return Err("The record has no trials.".into());
     }
     let metric = source.metrics.first().ok_or("No number was asked for.")?;
     let striking = source.striking();

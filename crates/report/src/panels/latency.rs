@@ -7,7 +7,7 @@ use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::latency::{self, Curve, Origin, Side};
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::Source;
 
 pub const PANEL: Panel = Panel {
@@ -64,7 +64,7 @@ const TAIL: View = View {
     table: &[0.0, 50.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99],
 };
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let striking = source.striking();
     let mut any = false;
     let mut pieces = vec![Piece::Words(html! {
@@ -99,7 +99,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     if any {
         Ok(pieces)
     } else {
-        Err("No trial has latencies: fio told none, or its reports are gone.".to_owned())
+        Err("No trial has latencies: fio told none, or its reports are gone.".into())
     }
 }
 

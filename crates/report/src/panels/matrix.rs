@@ -7,15 +7,15 @@ use maud::{Markup, html};
 
 use crate::fates::Fate;
 use crate::notes::Notes;
-use crate::panel::{Panel, Piece};
+use crate::panel::{Nothing, Panel, Piece};
 use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let metric = source.metrics.first().ok_or("No number was asked for.")?;
     if source.groups.is_empty() {
-        return Err("The record has no trials.".to_owned());
+        return Err("The record has no trials.".into());
     }
     let mut notes = (Notes::default(), Vec::new());
     let axes = axes(source);

@@ -5,7 +5,7 @@ use maud::{PreEscaped, html};
 
 use crate::embedded;
 use crate::over_time::{Scale, Watched, pictures};
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::{Group, Source};
 use crate::to_watch::{Reading, home, line_up, pair};
 use crate::traces::Detail;
@@ -23,7 +23,7 @@ const BUDGET: usize = 400_000;
 /// Requests of their traces that are read for that.
 const REQUESTS: u64 = 2_000_000;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let mut reading = Reading::new(REQUESTS);
     let pair = pair(source, &mut reading);
     let labels: Vec<String> = pair.iter().map(|it| it.label.clone()).collect();
@@ -41,7 +41,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     let (pair, beside): (Vec<_>, Vec<_>) =
         all.into_iter().zip(scales).partition(|(it, _)| labels.contains(&it.label));
     if pair.is_empty() {
-        return Err(reading.why_nothing());
+        return Err(reading.why_nothing().into());
     }
     let shown = Shown { pair, beside };
     let (scripts, left) = to_choose_from(source, home, &shown, &mut reading);

@@ -12,7 +12,7 @@ use disklab_units::prose::count;
 use crate::limits;
 use crate::merge::made_with;
 use crate::overview::overview;
-use crate::panel::{Panel, Piece};
+use crate::panel::{Nothing, Panel, Piece};
 use crate::source::{RECORD, Source};
 use crate::survival;
 
@@ -20,7 +20,7 @@ pub const PANEL: Panel =
     Panel { place: 10, name: "question", title: "Question and answer", pictures: "overview", draw };
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let picture = source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
     let answer = Piece::Words(answer(source));
     let rest = Piece::Words(html! {

@@ -10,7 +10,7 @@ use disklab_store::{Record, manifest::Fact};
 use disklab_units::prose::count;
 use maud::{Markup, html};
 
-use crate::panel::{Panel, Piece};
+use crate::panel::{Nothing, Panel, Piece};
 use crate::source::{Source, families};
 use crate::text::in_shell;
 
@@ -20,7 +20,7 @@ pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repea
 pub const COMMIT: &str = "commit";
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let links = source.wanted.links.iter().map(Some).chain(std::iter::repeat(None));
     Ok(source
         .records

@@ -11,7 +11,7 @@ use maud::{Markup, html};
 
 use crate::chart::{Chart, Table, WIDTH, ink, number};
 use crate::disks;
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel =
@@ -27,7 +27,7 @@ const NAME: usize = 18;
 const DISK: usize = 12;
 const LETTER: f64 = 7.2;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let striking = source.striking();
     let sections: Vec<Piece> = source
         .groups
@@ -36,7 +36,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         .filter_map(|(at, group)| section(source, group, at == striking))
         .collect();
     if sections.is_empty() {
-        return Err("No trial has a record of what its disks did.".to_owned());
+        return Err("No trial has a record of what its disks did.".into());
     }
     let words = html! {
         p { "A bar is a seed: of each choice the first " (SEEDS) ", where it has more. The tables have medians over all seeds, with \

@@ -7,7 +7,7 @@ use kuva::prelude::{LegendPosition, Plot, TickFormat};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::Source;
 use crate::swept::{self, Cloud};
 use crate::text::slug;
@@ -37,11 +37,11 @@ struct Mark {
     is_on_front: bool,
 }
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
     let axes = swept::axes(&cells);
     if axes.is_empty() {
-        return Err(swept::NONE.to_owned());
+        return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
     }
     let axes: Vec<&str> = axes.iter().map(String::as_str).collect();
     let series = swept::series(source, &axes);
@@ -58,8 +58,9 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         }
     }
     if sections.is_empty() {
-        return Err("No two cells have both IOPS and a p99.9, for which a trial needs a thousand requests."
-            .to_owned());
+        return Err(
+            "No two cells have both IOPS and a p99.9, for which a trial needs a thousand requests.".into()
+        );
     }
     let words = html! {
         p.says { "A mark is a cell: medians over its seeds, of all values of the ranges. The line joins those that no other cell beats in both: \

@@ -7,7 +7,7 @@ use kuva::prelude::{LegendPosition, Plot, TickFormat};
 use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::Source;
 use crate::swept::{self, Line};
 use crate::text::slug;
@@ -29,11 +29,11 @@ const MOST: usize = 24;
 /// Names of points that there is room for.
 const MOST_TICKS: usize = 8;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
     let axes = swept::axes(&cells);
     if axes.is_empty() {
-        return Err(swept::NONE.to_owned());
+        return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
     }
     let mut sections = Vec::new();
     let mut untold = 0;
@@ -49,7 +49,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
     }
     if sections.is_empty() {
         let why = "The numbers of these cells vary together, as samples of a hypercube: no two cells differ in one of them only.";
-        return Err(why.to_owned());
+        return Err(why.into());
     }
     let words = html! {
         p.says { "A line is the medians of a choice over its seeds; the band around it reaches from the least to the greatest seed. Points \

@@ -9,7 +9,7 @@ use maud::{Markup, html};
 
 use crate::chart::palette::COLOURS;
 use crate::chart::{Chart, Table, WIDTH, ink};
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::Source;
 use crate::swept::{self, Field, number};
 use crate::text::slug;
@@ -39,14 +39,14 @@ const LIGHTEST: f64 = 0.06;
 /// Sections that are drawn.
 const MOST: usize = 24;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let cells = swept::all(source);
     let axes = swept::axes(&cells);
     let names: Vec<&str> = axes.iter().map(String::as_str).collect();
     if names.len() < 2 {
         let one =
             names.first().map(|axis| format!("Only {axis} goes over numbers, and two axes are needed."));
-        return Err(one.unwrap_or_else(|| swept::NONE.to_owned()));
+        return Err(Nothing::Elsewhere(one.unwrap_or_else(|| swept::NONE.to_owned())));
     }
     let (mut sections, mut untold) = (Vec::new(), 0);
     for (at, x) in names.iter().enumerate() {

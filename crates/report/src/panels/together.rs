@@ -8,7 +8,7 @@ use maud::html;
 
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::over_time::{DRAWN, HEIGHT, LEFT, Measure, SEEKS, THROUGHPUT, Watched};
-use crate::panel::{Panel, Piece};
+use crate::panel::{Nothing, Panel, Piece};
 use crate::source::Source;
 use crate::to_watch::{Reading, pair};
 use crate::traces::Detail;
@@ -19,15 +19,15 @@ pub const PANEL: Panel =
 /// Rows of a table: stretches of time.
 const STRETCHES: u32 = 12;
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let mut reading = Reading::new(0);
     let pair = pair(source, &mut reading);
     let both = reading.drawn(pair, |_| Detail::Usual);
     let [one, other] = both.as_slice() else {
         return Err(if both.is_empty() {
-            reading.why_nothing()
+            reading.why_nothing().into()
         } else {
-            "Only one trial has a trace that can be shown, and two are needed.".to_owned()
+            "Only one trial has a trace that can be shown, and two are needed.".into()
         });
     };
     let words = html! {

@@ -13,14 +13,14 @@ use maud::html;
 
 use crate::chart::Table;
 use crate::disks;
-use crate::panel::{Panel, Piece, Section};
+use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::panels::matrix::verdict;
 use crate::panels::served::told;
 use crate::source::{Choice, Group, Source};
 
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
-fn draw(source: &Source) -> Result<Vec<Piece>, String> {
+fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let baseline =
         source.baseline.as_deref().ok_or("There is no baseline that anything could be held against.")?;
     let striking = source.striking();
@@ -31,7 +31,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, String> {
         .filter_map(|(at, group)| section(source, group, baseline, at == striking))
         .collect();
     if sections.is_empty() {
-        return Err("No group has two choices with what their disks did.".to_owned());
+        return Err("No group has two choices with what their disks did.".into());
     }
     let rule = html! {
         p { "Said is what differs in every trial: no trial of the one has a value within the range of the other, and the medians \

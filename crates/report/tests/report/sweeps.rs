@@ -1,6 +1,6 @@
 //! Records whose axes go over numbers.
 
-use disklab_report::{Piece, panels};
+use disklab_report::{Piece, panels, pictures};
 
 use super::synthetic::write_record;
 use super::{between, html, old, with_source};
@@ -26,8 +26,13 @@ fn a_range_has_lines_and_a_sentence_on_its_winner() {
     let front = between(&page, "data-panel=\"sweep-front\"", "</section>");
     // The first cell has the most IOPS and the least latency of all.
     assert!(front.contains("on the front pid, disk.2.seek 4"), "{front}");
-    let map = between(&page, "data-panel=\"sweep-map\"", "</section>");
-    assert!(map.contains("Only disk.2.seek goes over numbers, and two axes are needed."), "{map}");
+    let why = "Only disk.2.seek goes over numbers, and two axes are needed.";
+    assert!(!page.contains("sweep-map") && !page.contains(why));
+    let place = tempfile::tempdir().expect("a folder");
+    write_record(place.path(), &[RATIOS, POLICIES], 1, 2).expect("a record");
+    with_source(place.path(), |source| {
+        assert_eq!(pictures::find(source, "sweep-map", None, &[]).err().as_deref(), Some(why));
+    });
 }
 
 #[test]
@@ -77,9 +82,11 @@ fn the_pictures_of_sweeps_are_named() {
 
 #[test]
 fn without_numbers_there_is_no_sweep() {
-    let page = html(&old());
-    for panel in ["sweep-lines", "sweep-map", "sweep-front"] {
-        let own = between(&page, &format!("data-panel=\"{panel}\""), "</section>");
-        assert!(own.contains("No axis of these cells goes over numbers."), "{own}");
-    }
+    assert!(!html(&old()).contains("sweep-"));
+    with_source(&old(), |source| {
+        for panel in ["sweep-lines", "sweep-map", "sweep-front"] {
+            let why = pictures::find(source, panel, None, &[]).err();
+            assert_eq!(why.as_deref(), Some("No axis of these cells goes over numbers."), "{panel}");
+        }
+    });
 }

@@ -6,7 +6,7 @@ use disklab_units::{Nanos, Seed};
 
 use super::axis::Which;
 use super::cell::{Cell, cells};
-use super::sweep::{Applied, Base, Known, apply};
+use super::sweep::{Applied, Base, Having, Known, apply};
 use super::{Axis, Span, Suite, Values, fit};
 use crate::array::Array;
 use crate::background::{Background, NONE};
@@ -89,10 +89,10 @@ impl Suite {
         cells: Vec<Cell<'a>>,
         lab: &Lab,
     ) -> Result<Vec<(Cell<'a>, Applied)>, Mistakes> {
-        let known = Known::default();
+        let (known, having) = (Known::default(), self.having(resolved));
         let (mut applied, mut mistakes): (Vec<_>, Vec<Mistake>) = (Vec::new(), Vec::new());
         for cell in cells {
-            let Some(base) = resolved.base(&cell, self) else { continue };
+            let Some(base) = resolved.base(&cell, self, &having) else { continue };
             let parameters = cell.parameters();
             let values: Vec<_> =
                 parameters.iter().map(|(parameter, value, _)| (*parameter, *value)).collect();
@@ -107,6 +107,18 @@ impl Suite {
             }
         }
         if mistakes.is_empty() { Ok(applied) } else { Err(Mistakes(mistakes)) }
+    }
+
+    fn having<'a>(&self, resolved: &'a Resolved<'_>) -> Having<'a> {
+        let parameters = resolved.policies.iter().flat_map(|it| &it.thing.1.parameters);
+        let schedulers = self.axes.iter().filter(|axis| axis.axis == Axis::Scheduler);
+        let schedulers = schedulers.flat_map(|axis| &axis.values).filter_map(|it| it.value.parse().ok());
+        Having {
+            policies: parameters.map(|parameter| parameter.key.as_str()).collect(),
+            schedulers: schedulers
+                .flat_map(|choice: SchedulerChoice| choice.scheduler.tunables().iter().copied())
+                .collect(),
+        }
     }
 
     /// What of the matrix makes no sense and is left out, and why: a sentence for each array and background that do not go
@@ -220,7 +232,7 @@ impl<'a> Resolved<'a> {
     }
 
     /// What a cell names. `None` where it has no array or workload.
-    fn base<'b>(&'b self, cell: &Cell<'b>, suite: &Suite) -> Option<Base<'b>> {
+    fn base<'b>(&'b self, cell: &Cell<'b>, suite: &Suite, having: &'b Having<'b>) -> Option<Base<'b>> {
         let (array, devices) = self.array(cell)?;
         let value = cell.value(Axis::Workload);
         let workload = self.workloads.iter().find(|it| Some(it.value()) == value)?;
@@ -232,6 +244,7 @@ impl<'a> Resolved<'a> {
             policy: policy.map(|((choice, policy), spelled)| (spelled, policy, choice)),
             scheduler: cell.value(Axis::Scheduler).unwrap_or(SchedulerChoice::KERNELS_OWN),
             memory: suite.memory,
+            having,
         })
     }
 

@@ -1,6 +1,8 @@
 //! Axes that go over numbers.
 
-use disklab_spec::{Model, Trial};
+use std::collections::BTreeSet;
+
+use disklab_spec::{Model, PolicyChoice, Trial};
 use disklab_units::{Bytes, Nanos};
 
 use crate::small_lab::{SUITE, SmallLab};
@@ -107,6 +109,20 @@ fn values_of_policies_and_schedulers() {
     assert_eq!(values(&margins[..4], "policy.margin"), ["100", "167", "233", "300"]);
     let set: Vec<String> = margins.iter().filter_map(|it| Some(it.policy.as_ref()?.setting())).collect();
     assert_eq!((set[1].as_str(), set[7].as_str()), ("waiting:167,count=all", "waiting:300,count=reads"));
+    let only_one = trials(
+        "policy = [\"pid\", \"waiting\"]\n\"policy.margin\" = [100, 200]\n\
+         scheduler = [\"bfq\", \"none\"]\n\"scheduler.slice_idle\" = [0, 8]",
+    );
+    let set = |it: &Trial| (it.policy.as_ref().map(PolicyChoice::setting), it.scheduler.to_string());
+    let without: BTreeSet<_> =
+        only_one.iter().filter(|it| it.id.contains("pid+") && it.id.contains("none")).map(set).collect();
+    assert_eq!(
+        without,
+        [(Some("pid".to_owned()), "none".to_owned())].into(),
+        "what has it not is the same at each value"
+    );
+    assert_eq!(only_one.iter().map(set).collect::<BTreeSet<_>>().len(), (1 + 2) * (2 + 1));
+    assert_eq!(only_one.len(), 16);
     assert_eq!(values(&margins[4..5], "policy"), ["waiting:count=reads"], "the axis has its own values");
 }
 

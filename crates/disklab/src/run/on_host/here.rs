@@ -16,7 +16,7 @@ use crate::exit::Failure;
 use crate::question::Overrides;
 
 /// The array's name in records.
-const HERE: &str = "here";
+pub const HERE: &str = "here";
 
 #[derive(Debug, Deserialize)]
 struct Found {
@@ -49,7 +49,7 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     if mounted.fstype == Filesystem::Btrfs.as_str() && mounted.uuid.is_none() {
         mounted.uuid = device_name(&mounted).and_then(|name| btrfs_with(Path::new("/sys/fs/btrfs"), &name));
     }
-    let names = below(&mounted);
+    let names = below(Path::new("/sys"), &mounted);
     let disks: Vec<Disk> =
         names.iter().filter_map(|name| Disk::find(&Path::new("/dev").join(name)).ok()).collect();
     let (free, _) = disklab_exec::host::room_at(&path)?;
@@ -86,7 +86,10 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
 
 fn mounted(path: &Path) -> Result<Mounted, Failure> {
     let mut findmnt = Command::new("findmnt");
-    findmnt.args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"]).arg(path);
+    findmnt
+        .args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"])
+        .arg(path)
+        .env("PATH", disklab_host::PATH);
     let cannot =
         |why: String| Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()));
     let out =
@@ -96,23 +99,41 @@ fn mounted(path: &Path) -> Result<Mounted, Failure> {
     found.filesystems.into_iter().next().ok_or_else(|| cannot("knows no such filesystem".to_owned()))
 }
 
-/// The kernel's names of its disks: btrfs's own, md's, or the one that is mounted.
-fn below(mounted: &Mounted) -> Vec<String> {
-    let folder = |path: String| -> Vec<String> {
-        let entries = fs::read_dir(path).into_iter().flatten().flatten();
-        let mut names: Vec<_> =
-            entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
-        names.sort();
-        names
-    };
-    if mounted.fstype == Filesystem::Btrfs.as_str()
+/// The kernel's names of its disks: of all of btrfs's devices, or of the one that is mounted.
+fn below(sysfs: &Path, mounted: &Mounted) -> Vec<String> {
+    let devices = if mounted.fstype == Filesystem::Btrfs.as_str()
         && let Some(uuid) = &mounted.uuid
     {
-        return folder(format!("/sys/fs/btrfs/{uuid}/devices"));
+        names_in(&sysfs.join("fs/btrfs").join(uuid).join("devices"))
+    } else {
+        device_name(mounted).into_iter().collect()
+    };
+    let mut disks = Vec::new();
+    for device in devices {
+        for disk in made_of(sysfs, &device) {
+            if !disks.contains(&disk) {
+                disks.push(disk);
+            }
+        }
     }
-    let Some(name) = device_name(mounted) else { return Vec::new() };
-    let slaves = folder(format!("/sys/class/block/{name}/slaves"));
-    if slaves.is_empty() { vec![name] } else { slaves }
+    disks
+}
+
+/// The disks or partitions that a device is made of, by md, LUKS, LVM or several of them one on the other: there requests can be traced, and
+/// schedulers be set. Itself, where it is made of nothing.
+fn made_of(sysfs: &Path, device: &str) -> Vec<String> {
+    let below = names_in(&sysfs.join("class/block").join(device).join("slaves"));
+    if below.is_empty() {
+        return vec![device.to_owned()];
+    }
+    below.iter().flat_map(|device| made_of(sysfs, device)).collect()
+}
+
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
 }
 
 /// The UUID of the filesystem that has this device. findmnt reads it from the device, which a user may not; the kernel tells all.
@@ -147,4 +168,37 @@ fn join(mounted: &Mounted) -> Join {
     }
     let filesystem = Filesystem::ON_ONE_DEVICE.into_iter().find(|it| it.as_str() == mounted.fstype);
     Join::On { filesystem: Some(filesystem.unwrap_or(Filesystem::Ext4)), raid }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// btrfs on LUKS on two partitions, and on a logical volume over md.
+    #[test]
+    fn disks_are_found_below_whatever_is_on_them() {
+        let place = tempfile::tempdir().expect("a folder");
+        let sysfs = place.path();
+        for (device, below) in [
+            ("dm-0", &["sda2"][..]),
+            ("dm-1", &["sdb2"]),
+            ("dm-2", &["md0"]),
+            ("md0", &["sdc", "sdb2"]),
+            ("sda2", &[]),
+        ] {
+            let slaves = sysfs.join("class/block").join(device).join("slaves");
+            fs::create_dir_all(&slaves).expect("a folder");
+            below.iter().for_each(|name| fs::create_dir(slaves.join(name)).expect("a folder"));
+        }
+        for device in ["dm-0", "dm-1", "dm-2"] {
+            fs::create_dir_all(sysfs.join("fs/btrfs/u/devices").join(device)).expect("a folder");
+        }
+        let mounted = Mounted {
+            source: Some("/dev/mapper/one".to_owned()),
+            fstype: "btrfs".to_owned(),
+            uuid: Some("u".to_owned()),
+        };
+        assert_eq!(below(sysfs, &mounted), ["sda2", "sdb2", "sdc"]);
+        assert_eq!(made_of(sysfs, "nvme0n1p1"), ["nvme0n1p1"]);
+    }
 }

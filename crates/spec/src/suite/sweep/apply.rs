@@ -1,7 +1,7 @@
 //! What the parameters of a cell make of what it names.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use disklab_units::Bytes;
 
@@ -25,6 +25,14 @@ pub struct Base<'a> {
     /// The value in the suite.
     pub scheduler: &'a str,
     pub memory: Bytes,
+    pub having: &'a Having<'a>,
+}
+
+/// Parameters that a policy or a scheduler of the suite has: to those without, an axis over one of them is nothing.
+#[derive(Default)]
+pub struct Having<'a> {
+    pub policies: BTreeSet<&'a str>,
+    pub schedulers: BTreeSet<&'static str>,
 }
 
 /// The same with the cell's values.
@@ -69,7 +77,7 @@ pub fn apply(
     applied.set_policy(base, values)?;
     for (at, (parameter, value)) in values.iter().enumerate() {
         let set = match parameter {
-            Parameter::Scheduler(key) => applied.set_scheduler(key, value),
+            Parameter::Scheduler(key) => applied.set_scheduler(key, value, base.having),
             Parameter::Memory => applied.set_memory(value),
             _ => Ok(()),
         };
@@ -154,6 +162,10 @@ impl Applied {
             let Some((spelled, policy, _)) = base.policy else {
                 return Err((at, "the suite has no read policy that it could be of".to_owned()));
             };
+            let has = |policy: &Policy| policy.parameters.iter().any(|parameter| parameter.key == *key);
+            if !has(policy) && base.having.policies.contains(key.as_str()) {
+                continue;
+            }
             let wanted = match changed.take() {
                 Some((_, wanted, _)) => Ok(wanted),
                 None => spelled.parse::<Wanted>(),
@@ -167,7 +179,10 @@ impl Applied {
         Ok(())
     }
 
-    fn set_scheduler(&mut self, key: &str, value: &str) -> Result<(), String> {
+    fn set_scheduler(&mut self, key: &str, value: &str, having: &Having<'_>) -> Result<(), String> {
+        if !self.scheduler.scheduler.has(key) && having.schedulers.contains(key) {
+            return Ok(());
+        }
         let between = if self.scheduler.tunables.is_empty() { ":" } else { "," };
         self.scheduler = format!("{}{between}{key}={value}", self.scheduler).parse()?;
         Ok(())

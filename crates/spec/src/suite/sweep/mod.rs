@@ -22,7 +22,7 @@ mod range;
 pub use number::Number;
 pub use parameter::Parameter;
 
-pub(super) use apply::{Applied, Base, Known, apply};
+pub(super) use apply::{Applied, Base, Having, Known, apply};
 
 use range::{Range, Span, Word};
 

@@ -1,0 +1,22 @@
+//! Raw output, copied from one trial's folder to another's.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::StoreError;
+
+/// All files and folders; links and whatever else is no raw output. `to` is there.
+pub fn copy_contents(from: &Path, to: &Path) -> Result<(), StoreError> {
+    for entry in fs::read_dir(from).map_err(StoreError::io("read", from))? {
+        let entry = entry.map_err(StoreError::io("read", from))?;
+        let (path, copied) = (entry.path(), to.join(entry.file_name()));
+        let kind = entry.file_type().map_err(StoreError::io("read", &path))?;
+        if kind.is_dir() {
+            fs::create_dir(&copied).map_err(StoreError::io("create", &copied))?;
+            copy_contents(&path, &copied)?;
+        } else if kind.is_file() {
+            fs::copy(&path, &copied).map_err(StoreError::io("copy", &path))?;
+        }
+    }
+    Ok(())
+}
