@@ -73,8 +73,9 @@ pub struct Args {
     #[arg(long)]
     watch: bool,
 
-    /// Do not record each request of the disks. Results are the same; `disklab trace` and pictures over time have nothing
-    /// to show of these trials.
+    /// Do not record each request of the disks: `disklab trace` and pictures over time have nothing to show of these trials. In
+    /// virtual time results are the same. On real disks a trace costs 1.4 us of a processor a request, which only shows where
+    /// requests take a few microseconds, and some 150 bytes written to the record.
     #[arg(long)]
     no_trace: bool,
 

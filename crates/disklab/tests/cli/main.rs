@@ -21,6 +21,7 @@ mod on_host_disks;
 mod on_host_dry;
 mod on_host_first;
 mod on_host_harmed;
+mod on_host_others;
 mod on_host_probes;
 mod planning;
 mod report_in_browser;
