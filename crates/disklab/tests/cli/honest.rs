@@ -119,7 +119,9 @@ fn a_budget_ends_a_run_with_what_is_open() {
     assert!(flat(&done.err).contains("budget of 5 s is spent"), "{}", done.err);
     assert!(flat(&done.err).contains("IOPS of mq-deadline against none"), "{}", done.err);
     assert!(flat(&done.err).contains("disklab run --resume a --budget 5s"), "{}", done.err);
-    let ran = outcomes(&here.path().join("a")).len();
+    let outcomes = outcomes(&here.path().join("a"));
+    assert!(outcomes.iter().all(|it| it.status == Status::Ok), "{}{}", done.out, done.err);
+    let ran = outcomes.len();
     assert!(ran > 0 && ran < 60, "{ran} trials");
     // Nobody knows how many seeds it would take: a dry run has those that are sure.
     let dry = run(here.path(), &[&asked[..], &["--seeds", "30", "--dry-run"]].concat());

@@ -9,8 +9,10 @@ use std::process::Command;
 use disklab_collect::Remark;
 use disklab_store::Status;
 
+use crate::guests;
 use crate::loops::loops;
-use crate::on_host::{made_and_mounted, outcomes, run, suite};
+use crate::on_host::{made_and_mounted, on_host, outcomes, run, suite};
+use crate::{done, starting};
 
 #[test]
 fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
@@ -85,4 +87,63 @@ fn errors_that_btrfs_counts_are_told_by_device() {
     for (device, what, count) in errors {
         assert!(matches!(device, 1 | 2) && what == "corruption_errs" && count > 0, "{device} {what} {count}");
     }
+}
+
+#[test]
+fn a_file_with_holes_is_refused_and_a_filesystem_in_use_is_predicted() {
+    let Some(place) = guests::place() else { return };
+    let here = place.path();
+    let Some((loops, _)) = loops(here, 2) else { return };
+    suite(here);
+    let pool = here.join("pool");
+    let _mounted = made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
+    let sparse = pool.join("sparse");
+    let file = fs::File::create(&sparse).expect("a file");
+    file.write_all_at(&[7; 1 << 20], 0).and_then(|()| file.set_len(64 << 20)).expect("a file with a hole");
+    let refused = run(here, &["--at", &sparse.display().to_string()]);
+    assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
+    assert!(refused.err.contains("from 1 MiB on, is read from no disk"), "{}", refused.err);
+    let done = run(here, &["--at", &pool.display().to_string(), "--out", "a"]);
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let asked = ["--json", "predict", "./a", "--devices", "constant-50us"];
+    let refused = crate::run(here, &asked);
+    assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
+    assert!(refused.err.contains("--array NAME"), "{}", refused.err);
+    let done = crate::run(here, &[&asked[..], &["--array", "constant-raid1"]].concat());
+    assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+    let told: serde_json::Value = serde_json::from_str(&done.out).expect("JSON");
+    let iops = told["cells"].as_array().into_iter().flatten().find(|row| row["metric"] == "IOPS");
+    // Of disks that answer four at a time after 50 us.
+    let predicted = iops.and_then(|row| row["predicted"].as_f64()).expect("IOPS");
+    assert!((70_000.0..=80_000.0).contains(&predicted), "{told}");
+    let release = fs::read_to_string("/proc/sys/kernel/osrelease").expect("/proc");
+    assert_eq!(told["kernels"]["measured"], release.trim());
+    assert!(told["kernels"]["predicted"].as_str().is_some_and(|it| !it.is_empty()), "{told}");
+}
+
+#[test]
+fn what_stays_in_our_folder_runs_beside_a_trial_in_it() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    suite(here);
+    let home = starting::home(here);
+    let copies = "summary = \"copies\"\nlead = { rotational = \"100ms\", solid_state = \"100ms\" }\nroom = \"4 MiB\"\n\
+        [[process]]\ncommand = [\"dd\", \"if=/dev/zero\", \"of={pool}/theirs\", \"bs=1M\", \"count=4\", \"conv=fsync\", \"status=none\"]\n";
+    fs::write(home.join("lab/backgrounds/copies.toml"), copies).expect("a file");
+    let pool = here.join("pool");
+    let _mounted = made_and_mounted(&["mkfs.btrfs", "-q"], &loops, &pool);
+    let at = pool.display().to_string();
+    let mut command = on_host(here, &["--at", &at, "--set", "background=copies,scrub", "--out", "a"]);
+    let done = done(command.env("DISKLAB_HOME", &home).output().expect("it starts"));
+    assert!(here.join("a").exists(), "{}{}", done.out, done.err);
+    let outcomes = outcomes(&here.join("a"));
+    let of =
+        |name: &str| outcomes.iter().find(|it| it.cell.value("background") == Some(name)).expect("its trial");
+    assert_eq!(of("copies").status, Status::Ok, "{}{}", done.out, done.err);
+    let sample = of("copies").sample.clone().expect("fio's numbers");
+    assert!(sample.devices[0].write_bytes >= 4 << 20, "{} bytes", sample.devices[0].write_bytes);
+    assert_eq!(of("scrub").status, Status::Skipped);
+    assert!(of("scrub").reason.as_ref().is_some_and(|why| why.contains("the whole filesystem")));
+    assert_eq!(fs::read_dir(&pool).expect("it").count(), 0);
 }

@@ -231,7 +231,8 @@ fn root_runs_no_programs_from_the_users_own_path() {
     fs::create_dir(&own).expect("a folder");
     for name in ["smartctl", "findmnt", "ldd", "fio", "blkid", "wipefs", "mkfs.ext4", "udevadm", "mount"] {
         let program = own.join(name);
-        fs::write(&program, format!("#!/bin/sh\necho {name} >> {}\n", here.join("ran").display())).expect("a file");
+        fs::write(&program, format!("#!/bin/sh\necho {name} >> {}\n", here.join("ran").display()))
+            .expect("a file");
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("chmod");
     }
     let path = format!("{}:{}", own.display(), std::env::var("PATH").unwrap_or_default());
@@ -239,4 +240,41 @@ fn root_runs_no_programs_from_the_users_own_path() {
     let done = done(command.env("PATH", path).output().expect("it starts"));
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     assert_eq!(fs::read_to_string(here.join("ran")).unwrap_or_default(), "");
+}
+
+/// A namespace of users stands for the machine: root's processes there may have more of them or none.
+#[test]
+fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
+    let here = tempfile::tempdir().expect("a folder");
+    let here = here.path();
+    let Some((loops, _)) = loops(here, 1) else { return };
+    suite(here);
+    let pool = here.join("pool");
+    let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
+    for folder in [here, &pool] {
+        std::os::unix::fs::chown(folder, Some(65534), Some(65534)).expect("chown");
+    }
+    let asked = on_host(here, &["--at", pool.to_str().expect("a path"), "--out", "a"]);
+    let inside = "echo 0 > /proc/sys/user/max_user_namespaces && exec setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"";
+    // What begins before there is a map has no rights, and what it starts then has.
+    let script = format!(
+        "until grep -q 65536 /proc/self/uid_map; do sleep 0.02; done; exec sh -c '{inside}' sh \"$@\""
+    );
+    let mut unshare = Command::new("unshare");
+    unshare.args(["--user", "sh", "-c", &script, "sh"]).arg(asked.get_program()).args(asked.get_args());
+    unshare.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(here);
+    let child = begin(&mut unshare);
+    let process = Path::new("/proc").join(child.id().to_string());
+    let own = fs::read_link("/proc/self/ns/user").expect("/proc");
+    while fs::read_link(process.join("ns/user")).expect("/proc") == own {
+        sleep(Duration::from_millis(5));
+    }
+    for map in ["gid_map", "uid_map"] {
+        fs::write(process.join(map), "0 0 65536").expect("a map");
+    }
+    let ended = child.wait_with_output().expect("its end");
+    let said = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(5), "{said}");
+    assert!(said.contains("does not let users have namespaces") && said.contains("sysctl -w"), "{said}");
+    assert!(!here.join("a").exists() && journals(here) == 0);
 }

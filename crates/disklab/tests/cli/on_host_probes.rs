@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
 use disklab_collect::Remark;
-use disklab_skipped::skipped;
+use disklab_skipped::skipped_without_root;
 use disklab_store::{Outcome, Status};
 
 use crate::loops::{Loop, loops};
@@ -132,7 +132,7 @@ fn as_user(here: &Path, home: &Path, arguments: &[&str]) -> Option<Done> {
     let mut command = on_host(here, arguments);
     let done = done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
     if done.err.contains("namespaces of their own") {
-        skipped(format!("as a user: {}", done.err));
+        skipped_without_root(format!("as a user: {}", done.err));
         return None;
     }
     Some(done)

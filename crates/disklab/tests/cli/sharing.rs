@@ -176,7 +176,7 @@ fn trials_of_one_key_are_carried_out_once() {
             assert_eq!(outcome[field], own[0][field], "{field}");
         }
         assert_eq!(outcome["files"], outcomes("once", "pid")[0]["files"]);
-        assert_eq!(outcome["files"].as_object().map(serde_json::Map::len), Some(5), "{outcome}");
+        assert_eq!(outcome["files"].as_object().map(serde_json::Map::len), Some(4), "{outcome}");
         let folder = here.join("ranged").join(outcome["raw"].as_str().expect("a folder"));
         assert!(files(&folder).contains("console.log"), "{:?}", files(&folder));
     }

@@ -112,10 +112,10 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if trial.workload.phases.as_ref().is_some_and(Phases::mounts) {
         return Some("it mounts its filesystem anew, which is not ours here".to_owned());
     }
-    // What works on a whole filesystem, or on its devices, would work on what is not ours.
-    if background.is_some_and(|it| !it.processes.is_empty()) {
+    // What works on a whole filesystem, or on its devices, would work on what is not ours. Others have nothing but our folder.
+    if background.is_some_and(works_on_the_whole) {
         return Some(
-            "programs that run beside it may work on the whole filesystem, which is not ours here".to_owned(),
+            "programs that run beside it work on the whole filesystem, which is not ours here".to_owned(),
         );
     }
     let phases = trial.workload.phases.as_ref();
@@ -144,6 +144,19 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     } else {
         None
     }
+}
+
+/// Programs that work on a filesystem as a whole or on its devices, whichever folder they are given.
+const OF_THE_WHOLE: [&str; 6] = ["btrfs", "fsfreeze", "fstrim", "mdadm", "zfs", "zpool"];
+
+fn works_on_the_whole(background: &disklab_spec::Background) -> bool {
+    let processes = background.processes.iter().map(|process| &process.command);
+    processes.chain(&background.prepare).any(|command| {
+        // It takes folders.
+        let defragments = command.starts_with(&["btrfs", "filesystem", "defragment"].map(str::to_owned));
+        let mut words = command.iter().flat_map(|it| it.split(|letter: char| !letter.is_alphanumeric()));
+        !defragments && words.any(|word| OF_THE_WHOLE.contains(&word))
+    })
 }
 
 /// What a trial changes of the machine where others use the same disks: only what it is about. A scheduler that the suite does not
@@ -221,4 +234,25 @@ fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
 /// What test files are filled with: the same in all trials.
 pub fn contents() -> Seed {
     Seed(0).derive("contents of test files")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disklab_spec::Lab;
+
+    #[test]
+    fn beside_a_trial_in_somebodys_folder_runs_what_stays_there() {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).expect("the lab");
+        let of = |name: &str| works_on_the_whole(&lab.backgrounds[name]);
+        assert_eq!(["copy", "bursts", "git-checkout", "package", "defrag"].map(of), [false; 5]);
+        assert!(of("scrub"));
+        let with = |command: &str| {
+            let mut background = lab.backgrounds["bursts"].clone();
+            background.processes[0].command = command.split(' ').map(str::to_owned).collect();
+            works_on_the_whole(&background)
+        };
+        assert!(with("sh -c /usr/bin/btrfs balance start {pool}") && with("fstrim {pool}"));
+        assert!(with("btrfs subvolume list {pool}") && !with("btrfs filesystem defragment -r {pool}"));
+    }
 }

@@ -22,9 +22,9 @@ pub struct Smart {
     pub counters: BTreeMap<String, i64>,
 }
 
-/// What a disk is asked by; its path comes behind it.
-pub const COMMAND: [&str; 6] =
-    ["smartctl", "--json", "--nocheck=standby", "--info", "--health", "--attributes"];
+/// What a disk is asked by; its path comes behind it. Some disks never answer.
+pub const COMMAND: [&str; 8] =
+    ["timeout", "20", "smartctl", "--json", "--nocheck=standby", "--info", "--health", "--attributes"];
 
 /// Of a disk by the kernel's name. It is not woken if it sleeps. None where there is no smartctl, or where it learns nothing.
 pub fn ask(name: &str) -> Option<Smart> {

@@ -8,7 +8,7 @@ use disklab_exec::host::Place;
 use disklab_host::Disk;
 use disklab_spec::{Array, Filesystem, Join, Lab, Md, Profile, Profiles};
 use disklab_units::Bytes;
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
 use serde::Deserialize;
 
 use super::{Asked, device, name_of};
@@ -45,6 +45,13 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     };
     accessat(CWD, &path, access, AtFlags::EACCESS)
         .map_err(|error| unusable(format!("{error}; {wanted}: name a place where you may")))?;
+    if kind.is_file()
+        && let Some(at) = hole(&path).map_err(|error| unusable(error.to_string()))?
+    {
+        return Err(unusable(format!(
+            "what was never written to it, such as from {at} on, is read from no disk; name a file that is written from end to end"
+        )));
+    }
     let mut mounted = mounted(&path)?;
     if mounted.fstype == Filesystem::Btrfs.as_str() && mounted.uuid.is_none() {
         mounted.uuid = device_name(&mounted).and_then(|name| btrfs_with(Path::new("/sys/fs/btrfs"), &name));
@@ -82,6 +89,17 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     let uuid = mounted.uuid.filter(|_| mounted.fstype == Filesystem::Btrfs.as_str());
     let overrides = overrides.with("array", HERE)?;
     Ok(Asked { place: Place::At { path, disks, uuid }, lab, overrides })
+}
+
+/// Where a file's first hole begins, or blocks that are reserved and not written.
+fn hole(path: &Path) -> std::io::Result<Option<Bytes>> {
+    let file = fs::File::open(path)?;
+    let all = file.metadata()?.len();
+    match seek(&file, SeekFrom::Hole(0)) {
+        Ok(at) if at < all => Ok(Some(Bytes(at))),
+        // Some filesystems do not know.
+        Ok(_) | Err(_) => Ok(None),
+    }
 }
 
 fn mounted(path: &Path) -> Result<Mounted, Failure> {
