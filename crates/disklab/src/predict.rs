@@ -148,7 +148,7 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
     }
     let models: Vec<String> = match (devices.len(), on.disks.len()) {
         (1, disks) => vec![devices[0].clone(); disks],
-        (named, disks) if named == disks => devices.to_vec(),
+        (named, disks) if named == disks => devices.clone(),
         (named, disks) => {
             return Err(Failure::mistaken(format!(
                 "--devices: {} for {}: name one for each, in their order, or one for all",

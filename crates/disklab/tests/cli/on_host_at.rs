@@ -99,7 +99,9 @@ fn a_file_with_holes_is_refused_and_a_filesystem_in_use_is_predicted() {
     let _mounted = made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
     let sparse = pool.join("sparse");
     let file = fs::File::create(&sparse).expect("a file");
-    file.write_all_at(&[7; 1 << 20], 0).and_then(|()| file.set_len(64 << 20)).expect("a file with a hole");
+    file.write_all_at(&vec![7; 1 << 20], 0)
+        .and_then(|()| file.set_len(64 << 20))
+        .expect("a file with a hole");
     let refused = run(here, &["--at", &sparse.display().to_string()]);
     assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
     assert!(refused.err.contains("from 1 MiB on, is read from no disk"), "{}", refused.err);

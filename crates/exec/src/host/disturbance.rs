@@ -46,7 +46,7 @@ pub fn read(marks: &[Mark]) -> Vec<Remark> {
         // Who writes has the kernel read, too: trees that change, pages that are written in part.
         let known = own.saturating_add((own.max(written) / NOBODYS_PART).max(NOBODYS));
         (read > known.saturating_add(written))
-            .then(|| Remark::OthersRead { own_bytes: own, disks_bytes: read })
+            .then_some(Remark::OthersRead { own_bytes: own, disks_bytes: read })
     };
     counted::spans(marks).into_iter().filter_map(|(_, begun, end)| of_phase((begun, end))).collect()
 }
