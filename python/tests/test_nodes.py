@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -61,12 +62,16 @@ def broken(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def another_kernel(tmp_path: Path) -> Path:
-    """A cache with a kernel by the same name that is another program."""
+    """A cache with a kernel by the same name that was built anew there, by another compiler, and is another program."""
     (kernel,) = {Path(it["path"]).parent for it in program.ask(["plan", "smoke"])["kernels"]}
     copy = tmp_path / "kernels" / "disklab" / "kernels" / kernel.name
     shutil.copytree(kernel, copy)
     with open(copy / "linux", "ab") as file:
         file.write(b"another build")
+    digests = [hashlib.sha256((it / "linux").read_bytes()).hexdigest() for it in (kernel, copy)]
+    about = (copy / "kernel.toml").read_text()
+    assert digests[0] in about
+    (copy / "kernel.toml").write_text(about.replace(*digests))
     return tmp_path / "kernels"
 
 
