@@ -1,7 +1,7 @@
 """What a cluster costs: `cargo xtask bench sweep`.
 
-10,000 trials that do nothing, scheduled, and the driver's memory meanwhile; the overhead of Ray beside runs without it,
-for trials of about 5 s.
+10,000 trials that do nothing, and the memory of driver and gatherer meanwhile; the overhead of Ray beside runs without
+it, for trials of about 5 s.
 """
 
 from __future__ import annotations
@@ -9,25 +9,19 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import resource
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
+import empty
 import pandas
 import ray
 
 import disklab
 from disklab import program
-from disklab.batches import Trial, cut, length
-from disklab.cluster import Cluster
 
-EMPTY = 10_000
-# What the answer to a batch brings: more than 32 short trials leave.
-ANSWER = 4_000_000
 LONG = """\
 question = "How long does a trial take on a cluster?"
 seeds = {seeds}
@@ -51,30 +45,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=".") as folder:
         suite = Path(folder) / "long.toml"
         suite.write_text(LONG.format(seeds=asked.seeds, runtime=asked.runtime))
-        measured = {**scheduling(), **overhead(suite), **parquet(Path(folder))}
+        measured = {**empty.sweep(Path(folder)), **overhead(suite), **parquet(Path(folder))}
     print(json.dumps(measured))
-
-
-def scheduling() -> dict[str, float]:
-    """In batches as a sweep makes them."""
-    planned = [Trial(f"t{n}", f"{n:016x}", 1, 1, 1) for n in range(EMPTY)]
-    cluster = Cluster(lambda batch: {"trials": [trial.key for trial in batch.trials]}, say, work=_nothing)
-    cluster.add(cut(planned, None, length(planned, os.cpu_count() or 1)))
-    begun = time.monotonic()
-    ended = half = 0
-    while not cluster.idle:
-        for batch, answer in cluster.answers(1.0):
-            assert len(answer["part"]) == ANSWER
-            ended += len(batch.trials)
-            half = half or (_memory() if ended >= EMPTY / 2 else 0)
-    assert ended == EMPTY
-    took = time.monotonic() - begun
-    say(f"{EMPTY} empty trials: {took:.1f} s; the driver has {half} MiB at half of them, {_memory()} MiB in the end")
-    return {"empty_seconds": took, "grown_mib": _memory() - half}
-
-
-def _nothing(order: dict[str, Any]) -> dict[str, Any]:
-    return {"node": "", "host": "", "suspects": {}, "part": bytes(4_000_000)}
 
 
 def overhead(suite: Path) -> dict[str, float]:
@@ -110,11 +82,6 @@ def timed(work: Callable[[], object]) -> float:
     begun = time.monotonic()
     work()
     return time.monotonic() - begun
-
-
-def _memory() -> int:
-    """The most that this process had so far, in MiB."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
 def say(text: str) -> None:

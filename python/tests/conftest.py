@@ -65,6 +65,22 @@ def here(suite: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return disklab.sweep(suite, out=tmp_path_factory.mktemp("here") / "record")
 
 
+@contextlib.contextmanager
+def mounted(folder: Path, size: str) -> Iterator[Path]:
+    """A filesystem of that size."""
+    folder.mkdir()
+    done = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", folder], capture_output=True, check=False
+    )
+    if done.returncode != 0:
+        skip_without_root(f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
+    try:
+        yield folder
+    finally:
+        # A node that was just told to end may have it open still.
+        subprocess.run(["umount", "--lazy", folder], check=True)
+
+
 class Nodes:
     """A cluster whose head runs nothing; nodes are added with what a test wants of them."""
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import TRIALS, Nodes, assert_same, lines, skip_without_root
+from conftest import TRIALS, Nodes, assert_same, lines, mounted, skip_without_root
 
 import disklab
 from disklab import program
@@ -18,15 +19,8 @@ from disklab.progress import Progress
 @pytest.fixture
 def small(tmp_path: Path) -> Iterator[Path]:
     """A filesystem that a kernel does not fit on."""
-    folder = tmp_path / "small"
-    folder.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=2m", "none", folder], capture_output=True, check=False
-    )
-    if mounted.returncode != 0:
-        skip_without_root(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", folder], check=True)
+    with mounted(tmp_path / "small", "2m") as folder:
+        yield folder
 
 
 @pytest.fixture
@@ -57,6 +51,31 @@ def with_fio(replacement: Path, folder: Path) -> str:
 
 
 @pytest.fixture
+def broken(tmp_path: Path) -> Path:
+    """It says what is no text."""
+    path = tmp_path / "broken" / "disklab"
+    path.parent.mkdir()
+    path.write_text("#!/bin/sh\nprintf '\\377\\n'\n")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def another_kernel(tmp_path: Path) -> Path:
+    """A cache with a kernel by the same name that was built anew there, by another compiler, and is another program."""
+    (kernel,) = {Path(it["path"]).parent for it in program.ask(["plan", "smoke"])["kernels"]}
+    copy = tmp_path / "kernels" / "disklab" / "kernels" / kernel.name
+    shutil.copytree(kernel, copy)
+    with open(copy / "linux", "ab") as file:
+        file.write(b"another build")
+    digests = [hashlib.sha256((it / "linux").read_bytes()).hexdigest() for it in (kernel, copy)]
+    about = (copy / "kernel.toml").read_text()
+    assert digests[0] in about
+    (copy / "kernel.toml").write_text(about.replace(*digests))
+    return tmp_path / "kernels"
+
+
+@pytest.fixture
 def without_fio(tmp_path: Path) -> str:
     return with_fio(Path("/dev/null"), tmp_path / "without")
 
@@ -80,6 +99,8 @@ def test_nodes_that_cannot_are_named_and_left_out(
     another_version: Path,
     without_fio: str,
     another_fio: str,
+    another_kernel: Path,
+    broken: Path,
     tmp_path: Path,
     capfd: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
@@ -90,6 +111,8 @@ def test_nodes_that_cannot_are_named_and_left_out(
         "old": nodes.add("old", DISKLAB_PROGRAM=str(another_version)),
         "lacks": nodes.add("lacks", DISKLAB_PROGRAM=without_fio),
         "differs": nodes.add("differs", DISKLAB_PROGRAM=another_fio),
+        "kernel": nodes.add("kernel", cache=another_kernel),
+        "broken": nodes.add("broken", DISKLAB_PROGRAM=str(broken)),
     }
     with nodes.occupied(good) as let_go:
         # It would have carried all out before the last of the others was looked at.
@@ -110,6 +133,8 @@ def test_nodes_that_cannot_are_named_and_left_out(
         "old": ["disklab 0.0.1", "the driver's is"],
         "lacks": ["fio"],
         "differs": ["tool fio"],
+        "kernel": ["kernel newest", "SHA-256"],
+        "broken": ["UnicodeDecodeError"],
     }.items():
         told = [part for part in said.split("disklab: ") if part.startswith(f"node {unfit[name].node_id[:8]}")]
         assert len(told) == 1, said

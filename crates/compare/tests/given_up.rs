@@ -20,6 +20,7 @@ fn outcome(seed_index: u32, measure: Measure) -> Outcome {
         seed: Seed(u64::from(seed_index)),
         status: Status::Ok,
         reason: None,
+        fault: None,
         virtual_ns: None,
         wall_ms: 0,
         sample: None,

@@ -23,6 +23,7 @@ fn outcome(cell: &str, seed_index: u32, value: f64) -> Outcome {
         seed: Seed(u64::from(seed_index)),
         status: Status::Ok,
         reason: None,
+        fault: None,
         virtual_ns: None,
         wall_ms: 0,
         sample: None,

@@ -301,6 +301,7 @@ fn outcome(trial: String, cell: Cell, repeat: u32, row: &Row, (file, index): (&R
         seed: Seed(0),
         status: if void.is_some() { Status::Failed } else { Status::Ok },
         reason: void.map(ToString::to_string),
+        fault: None,
         virtual_ns: None,
         wall_ms: 0,
         sample: row.sample.clone(),

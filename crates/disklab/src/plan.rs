@@ -6,10 +6,9 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_exec::run::without_zfs;
-use disklab_exec::{estimate, facts, key};
+use disklab_exec::{content_of_disks, estimate, facts, key};
 use disklab_kernels::{Btrfs, Build, Cache, Found, Kernel};
-use disklab_spec::background::Background;
-use disklab_spec::{Join, Trial};
+use disklab_spec::Trial;
 use disklab_store::outcome::Cell;
 use disklab_units::{Bytes, Nanos};
 use serde::{Serialize, Serializer};
@@ -148,32 +147,11 @@ pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 /// Disks that trials share are prepared once; one trial for each such set of disks.
 pub fn prepared_once(trials: &[Trial]) -> Vec<&Trial> {
     let mut seen = BTreeSet::new();
-    // Those that have files of their own, or a first snapshot.
-    let beside = |trial: &Trial| {
-        let has_files = |it: &&Background| {
-            it.trees.is_some() || it.workload.is_some() || !it.prepare.is_empty() || it.snapshots.is_some()
-        };
-        trial.background.as_ref().filter(has_files).map(|it| it.name.clone())
+    let mut is_new = |trial: &&Trial| {
+        let content = content_of_disks(trial);
+        content.is_some_and(|content| seen.insert((trial.kernel.clone(), content)))
     };
-    let started = |trial: &Trial| {
-        let workload = &trial.workload;
-        let way = workload.startup.as_ref().map(|startup| startup.way.to_string());
-        let jobs = workload.phases.as_ref().map(|phases| phases.numjobs.to_string());
-        way.or(jobs).map(|how| (workload.name.clone(), how))
-    };
-    let key = |trial: &&Trial| {
-        (
-            trial.kernel.clone(),
-            trial.array.name.clone(),
-            trial.workload.file_size,
-            trial.workload.files(),
-            trial.workload.raw,
-            started(trial),
-            beside(trial),
-        )
-    };
-    let joined = trials.iter().filter(|trial| trial.array.join != Join::SINGLE && trial.unfit.is_none());
-    joined.filter(|trial| seen.insert(key(trial))).collect()
+    trials.iter().filter(|trial| trial.unfit.is_none() && is_new(trial)).collect()
 }
 
 /// Measured and before it; nothing of a trial that cannot be.

@@ -129,10 +129,10 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
     say_tidied(&tidied, screen);
-    if let By::Host(host) = &by {
-        if let Some(remark) = on_host::record_is_in_the_way(host, writer.folder()) {
-            screen.remark(&remark);
-        }
+    if let By::Host(host) = &by
+        && let Some(remark) = on_host::record_is_in_the_way(host, writer.folder())
+    {
+        screen.remark(&remark);
     }
 
     let start = Instant::now();

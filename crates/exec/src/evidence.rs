@@ -13,9 +13,9 @@ use std::path::Path;
 /// So much of the end of a console or of the steps is looked at.
 const TAIL: u64 = 256 << 10;
 /// With less free on the host, what is missing is missing for that.
-const LEAST_ROOM: Bytes = Bytes::mib(1);
+pub(crate) const LEAST_ROOM: Bytes = Bytes::mib(1);
 /// What the library and the first process begin their words with.
-const OURS: &str = "disklab: ";
+pub(crate) const OURS: &str = "disklab: ";
 const PANIC: &str = "Kernel panic - not syncing: ";
 
 /// Who carries a plan out.
@@ -186,7 +186,7 @@ fn last_step(folder: &Path) -> (String, Option<String>) {
     (word("step").unwrap_or_else(|| "start".to_owned()), word("phase"))
 }
 
-fn failed_step(steps: &str) -> Option<String> {
+pub(crate) fn failed_step(steps: &str) -> Option<String> {
     let last: serde_json::Value = serde_json::from_str(steps.lines().last()?).ok()?;
     (last["step"] == "failed").then(|| last["error"].as_str().unwrap_or("no reason given").to_owned())
 }
@@ -198,7 +198,7 @@ fn said(console: &str) -> Option<&str> {
     ours.or_else(|| console.lines().find(|line| line.contains(" panicked at ")))
 }
 
-fn tail(path: &Path) -> String {
+pub(crate) fn tail(path: &Path) -> String {
     let mut bytes = Vec::new();
     if let Ok(mut file) = File::open(path) {
         let length = file.metadata().map_or(0, |meta| meta.len());

@@ -23,6 +23,8 @@ const EPOCH: u64 = 1_700_000_000_000_000_000;
 pub const A_DAY_BEFORE: &str = "time-travel-start=1699913600000000000";
 /// The same of guests that look at what a trial left.
 pub const A_DAY_AFTER: &str = "time-travel-start=1700086400000000000";
+/// Who runs several disklabs at a time on this machine says here how many guests that makes.
+const GUESTS: &str = "DISKLAB_GUESTS";
 /// The first process's program in a guest, wherever it is on the host (guest-kernel/files/arch/um/include/shared/disklab_init.h).
 const INIT: &str = "/.disklab-init";
 
@@ -116,6 +118,12 @@ impl Guest<'_> {
         end
     }
 
+    /// Guests on this machine, of this run and of those beside it.
+    fn at_a_time(&self) -> usize {
+        let told = std::env::var(GUESTS).ok().and_then(|told| told.parse().ok());
+        self.guests.max(told.unwrap_or_default())
+    }
+
     fn start(&self) -> Result<Child> {
         // A guest that panics would leave all its memory as a core file.
         let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
@@ -143,7 +151,7 @@ impl Guest<'_> {
             .env("DISKLAB_LIBRARY", &self.installation.library)
             .env("DISKLAB_INIT", &self.installation.init)
             .env("DISKLAB_STARTER", std::process::id().to_string())
-            .env("TMPDIR", memory_folder(self.folder, self.memory, self.guests))
+            .env("TMPDIR", memory_folder(self.folder, self.memory, self.at_a_time()))
             .current_dir(self.folder)
             // A terminal's Ctrl-C is for the one who watches, not for the guest.
             .process_group(0)
@@ -202,5 +210,17 @@ fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> PathBuf {
     } else {
         // The guest's process looks for it from the trial's folder.
         std::path::absolute(trial).unwrap_or_else(|_| trial.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_into_memory_is_beside_the_trial() {
+        let trial = tempfile::tempdir().unwrap();
+        assert_eq!(memory_folder(trial.path(), Bytes::mib(256), usize::MAX), trial.path());
+        assert_eq!(memory_folder(trial.path(), Bytes(0), 1), Path::new("/dev/shm"));
     }
 }

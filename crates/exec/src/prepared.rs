@@ -91,6 +91,14 @@ pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<Str
     Ok(Some(disklab_collect::digest::sha256_hex(&text)[..16].to_owned()))
 }
 
+/// A digest of all of a trial that decides what its disks hold before it begins, whatever the kernel and the programs; none of
+/// bare disks.
+pub fn content(trial: &Trial) -> Option<String> {
+    let plan = describe::preparing_plan(trial)?;
+    let text = serde_json::to_vec(&(describe::preparing_machine(trial).disks, plan)).ok()?;
+    Some(disklab_collect::digest::sha256_hex(&text))
+}
+
 /// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and waits.
 pub fn get(
     run: &Run,

@@ -5,12 +5,12 @@ use crate::executor::{Events, Executor};
 use crate::facts::{self, Makers};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
-use crate::{cpus, scratch, trial};
+use crate::{cpus, fault, scratch, trial};
 use disklab_guest::heartbeat::Beat;
 use disklab_host::change::News;
 use disklab_kernels::{Cache, Kernel};
 use disklab_spec::{Join, Trial};
-use disklab_store::outcome::Cell;
+use disklab_store::outcome::{Cell, Fault};
 use disklab_store::{Outcome, RawFolder, Status, Writer};
 use disklab_units::Nanos;
 use rustix::fs::{FlockOperation, flock};
@@ -88,6 +88,13 @@ fn same(trials: &[&Trial], writer: &Writer) -> Vec<Vec<usize>> {
         }
     }
     same
+}
+
+/// Why there are no disks, and whose fault that is.
+type Unprepared = (String, Fault);
+
+fn failed(trial: &Trial, reason: String, fault: Fault) -> Outcome {
+    Outcome { fault: Some(fault), ..trial::not_run(trial, Status::Failed, reason) }
 }
 
 /// How a run's trials ended.
@@ -200,7 +207,7 @@ impl Run {
         trials: &[&Trial],
         keys: &[Option<String>],
         events: Events,
-    ) -> Result<BTreeMap<String, std::result::Result<Prepared, String>>> {
+    ) -> Result<BTreeMap<String, std::result::Result<Prepared, Unprepared>>> {
         let mut distinct: BTreeMap<&String, &Trial> = BTreeMap::new();
         for (trial, key) in trials.iter().zip(keys) {
             if let Some(key) = key {
@@ -216,9 +223,9 @@ impl Run {
             let waiting = &mut |_| events(Event::Waiting { array });
             let prepared = match prepared::get(self, trial, self.kernel(trial), key, waiting) {
                 Err(Error::Interrupted | Error::Cache(disklab_kernels::Error::Interrupted)) => {
-                    Err("interrupted".to_owned())
+                    Err(("interrupted".to_owned(), Fault::Machine))
                 }
-                other => other.map_err(|error| error.to_string()),
+                other => other.map_err(|error| (error.to_string(), fault::of_error(&error))),
             };
             if let Ok(Prepared { fresh, .. }) = prepared {
                 events(Event::Prepared { array, fresh });
@@ -232,7 +239,7 @@ impl Run {
     fn one(
         &self,
         trial: &Trial,
-        disks: Option<&std::result::Result<Prepared, String>>,
+        disks: Option<&std::result::Result<Prepared, Unprepared>>,
         writer: &Writer,
         events: Events,
     ) -> Result<Outcome> {
@@ -240,9 +247,7 @@ impl Run {
             return Self::note(writer, trial::not_run(trial, Status::Interrupted, "interrupted".to_owned()));
         }
         let disks = match disks {
-            Some(Err(reason)) => {
-                return Self::note(writer, trial::not_run(trial, Status::Failed, reason.clone()));
-            }
+            Some(Err((reason, fault))) => return Self::note(writer, failed(trial, reason.clone(), *fault)),
             Some(Ok(disks)) => Some(disks),
             None => None,
         };
@@ -255,7 +260,7 @@ impl Run {
             Ok(outcome) if outcome.status == Status::Interrupted => Self::note(writer, outcome),
             Ok(outcome) => Self::keep(writer, raw, outcome),
             // The host has no room or no program: this trial cannot be, the next one may.
-            Err(error) => Self::keep(writer, raw, trial::not_run(trial, Status::Failed, error.to_string())),
+            Err(error) => Self::keep(writer, raw, failed(trial, error.to_string(), Fault::Machine)),
         }
     }
 

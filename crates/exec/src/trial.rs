@@ -7,7 +7,9 @@ use crate::guest::{End, Guest, Patience};
 use crate::prepared::{self, Prepared};
 use crate::run::Run;
 use crate::scratch::Scratch;
-use crate::{estimate, evidence, fsload, image, phases, player, power_cut, snapshots, startup, throughput};
+use crate::{
+    estimate, evidence, fault, fsload, image, phases, player, power_cut, snapshots, startup, throughput,
+};
 use disklab_collect::closing::Closing;
 use disklab_collect::found::Measures;
 use disklab_collect::integrity::Clock;
@@ -18,7 +20,7 @@ use disklab_guest::names;
 use disklab_kernels::Kernel;
 use disklab_spec::Trial;
 use disklab_spec::suite::Metadata;
-use disklab_store::outcome::Cell;
+use disklab_store::outcome::{Cell, Fault};
 use disklab_store::{Outcome, Status};
 use disklab_units::{Bytes, Nanos};
 use std::collections::{BTreeMap, BTreeSet};
@@ -69,6 +71,7 @@ pub fn carry_out(
         Ok((.., closing)) => power_cut::look(run, trial, kernel, folder, closing)?,
         Err(_) => Ok(power_cut::Left::default()),
     };
+    let fault = fault::of(folder, &end);
     for clutter in [DISKS, names::HEARTBEAT] {
         // A guest that ended at once has made no heartbeat.
         let _ = fs::remove_file(folder.join(clutter));
@@ -80,6 +83,10 @@ pub fn carry_out(
         Ok((sample, remarks, measures, closing))
     });
     let mut outcome = outcome(trial, folder, &end, results, run.stop);
+    if outcome.status == Status::Failed {
+        // What could not be packed had been measured.
+        outcome.fault = Some(if outcome.fault == Some(Fault::Machine) { Fault::Machine } else { fault });
+    }
     outcome.virtual_ns = virtual_ns;
     outcome.disks = disks.map(|prepared| prepared.digests.clone()).unwrap_or_default();
     outcome.wall_ms = started.elapsed().as_millis().try_into().unwrap_or(u64::MAX);
@@ -118,6 +125,7 @@ fn outcome(
     // Of one that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
+    let is_unpacked = results.is_ok() && packed.is_err();
     match results.and_then(|results| packed.map(|()| results)) {
         Ok((sample, remarks, measures, _)) => {
             outcome.status = if remarks.iter().any(Remark::voids) { Status::Failed } else { Status::Ok };
@@ -129,6 +137,7 @@ fn outcome(
             let stopped = matches!(end, End::Stopped) || stop.load(Ordering::Relaxed);
             outcome.status = if stopped { Status::Interrupted } else { Status::Failed };
             outcome.reason = Some(reason);
+            outcome.fault = is_unpacked.then_some(Fault::Machine);
         }
     }
     outcome
@@ -148,6 +157,7 @@ fn blank(trial: &Trial) -> Outcome {
         seed: trial.seed,
         status: Status::Failed,
         reason: None,
+        fault: None,
         virtual_ns: None,
         wall_ms: 0,
         sample: None,

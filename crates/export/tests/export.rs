@@ -49,6 +49,7 @@ fn outcome(trial: &str, policy: &str, status: Status) -> Outcome {
         seed: Seed(u64::MAX),
         status,
         reason: (status != Status::Ok).then(|| "a \"reason\", with\na comma".to_owned()),
+        fault: None,
         virtual_ns: Some(Nanos(20_000_000_001)),
         wall_ms: 17,
         sample: (status == Status::Ok).then_some(sample),

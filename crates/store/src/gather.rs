@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::error::StoreError;
 use crate::fingerprint;
 use crate::manifest::Mismatch;
+use crate::merge::STATUS;
 use crate::outcome::{Outcome, Status};
 use crate::record::Record;
 use crate::writer::Writer;
@@ -56,30 +57,31 @@ impl Writer {
         let wanted: Vec<&Outcome> = ended
             .filter(|outcome| outcome.status != Status::Interrupted && !without.contains(&outcome.trial))
             .collect();
-        for outcome in &wanted {
-            self.check(part, outcome)?;
-        }
-        let remaining: BTreeSet<String> = self.remaining().into_iter().collect();
-        let (new, known): (Vec<&Outcome>, Vec<&Outcome>) =
-            wanted.into_iter().partition(|outcome| remaining.contains(&outcome.trial));
+        let wanted: Vec<Outcome> =
+            wanted.into_iter().map(|outcome| self.checked(part, outcome)).collect::<Result<_, _>>()?;
+        let (new, known): (Vec<Outcome>, Vec<Outcome>) =
+            wanted.into_iter().partition(|outcome| self.remains(&outcome.trial));
         self.compare(&known)?;
-        let mut taken = Taken { known: known.len(), ..Taken::default() };
+        let taken =
+            Taken { added: new.iter().map(|outcome| outcome.trial.clone()).collect(), known: known.len() };
+        let mut ended = Vec::with_capacity(new.len());
         for outcome in new {
-            match part.raw(outcome) {
-                None => self.note(outcome.clone())?,
+            let raw = match part.raw(&outcome) {
+                None => None,
                 Some(from) => {
                     let raw = self.begin(&outcome.trial)?;
-                    move_all(&from, raw.path())?;
-                    self.finish(raw, outcome.clone())?;
+                    fs::rename(&from, raw.path()).map_err(StoreError::io("move", &from))?;
+                    Some(raw)
                 }
-            }
-            taken.added.push(outcome.trial.clone());
+            };
+            ended.push((raw, outcome));
         }
+        self.finish_all(ended)?;
         Ok(taken)
     }
 
-    /// That it is a trial of ours, and whole.
-    fn check(&self, part: &Record, outcome: &Outcome) -> Result<(), NotTaken> {
+    /// It, where it is a trial of ours and whole, with the digests of its raw output.
+    fn checked(&self, part: &Record, outcome: &Outcome) -> Result<Outcome, NotTaken> {
         let key = self.key(&outcome.trial);
         if key != outcome.key.as_deref() {
             let told = |key: Option<&str>| key.unwrap_or("none").to_owned();
@@ -87,21 +89,30 @@ impl Writer {
             let mismatch = Mismatch { what, recorded: told(key), now: told(outcome.key.as_deref()) };
             return Err(NotTaken::Differ(vec![mismatch]));
         }
-        match fingerprint::changed(part, outcome)?.into_iter().next() {
-            Some(file) => Err(NotTaken::Changed { raw: part.raw(outcome).unwrap_or_default(), file }),
-            None => Ok(()),
+        let Some(raw) = part.raw(outcome) else { return Ok(outcome.clone()) };
+        let files = fingerprint::digests(&raw)?;
+        let mut names = outcome.files.keys().chain(files.keys());
+        match names.find(|name| outcome.files.get(*name) != files.get(*name)) {
+            Some(file) => Err(NotTaken::Changed { file: file.clone(), raw }),
+            None => Ok(outcome.clone()),
         }
     }
 
     /// Two machines may have carried one trial out, where one of them was given up. Their results are the same.
-    fn compare(&self, known: &[&Outcome]) -> Result<(), NotTaken> {
+    fn compare(&self, known: &[Outcome]) -> Result<(), NotTaken> {
         if known.is_empty() {
             return Ok(());
         }
         let record = Record::open(self.folder())?;
         for outcome in known {
             let Some(recorded) = record.outcome(&outcome.trial) else { continue };
-            // Where one of them failed, its machine may be why.
+            let is_ok = |it: &Outcome| it.status == Status::Ok;
+            if (is_ok(recorded) && outcome.fails_everywhere())
+                || (recorded.fails_everywhere() && is_ok(outcome))
+            {
+                return Err(NotTaken::Conflict { trial: outcome.trial.clone(), file: STATUS.to_owned() });
+            }
+            // Where one of them failed otherwise, its machine may be why.
             if recorded.status != Status::Ok || outcome.status != Status::Ok {
                 continue;
             }
@@ -112,13 +123,4 @@ impl Writer {
         }
         Ok(())
     }
-}
-
-fn move_all(from: &Path, to: &Path) -> Result<(), StoreError> {
-    for entry in fs::read_dir(from).map_err(StoreError::io("read", from))? {
-        let entry = entry.map_err(StoreError::io("read", from))?;
-        let path = entry.path();
-        fs::rename(&path, to.join(entry.file_name())).map_err(StoreError::io("move", &path))?;
-    }
-    Ok(())
 }

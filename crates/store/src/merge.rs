@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 pub use agree::Disagreement;
 use choose::Chosen;
 pub use choose::Conflict;
+pub(crate) use choose::STATUS;
 
 use crate::error::StoreError;
 use crate::lock;

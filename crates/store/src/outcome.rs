@@ -27,6 +27,9 @@ pub struct Outcome {
     pub status: Status,
     /// Why it is not `ok`.
     pub reason: Option<String>,
+    /// Of one that failed, whose fault it is. Older records do not say, nor do those of a machine's own disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fault: Option<Fault>,
     /// The guest's clock at its end.
     pub virtual_ns: Option<Nanos>,
     /// How long it took here, in milliseconds. The one number that differs between two equal runs.
@@ -70,6 +73,16 @@ pub enum Status {
     Interrupted,
     /// It was not needed: every verdict that it could have served was given without it.
     Spared,
+}
+
+/// Whose fault a failure is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fault {
+    /// Its own: it fails in the same way everywhere.
+    Trial,
+    /// It may be that of the machine, which had no room, killed it, or was too slow.
+    Machine,
 }
 
 impl fmt::Display for Status {
@@ -156,6 +169,11 @@ impl Outcome {
     /// Whether its numbers are ones that verdicts may rest on: it is ok, and nothing in it contradicts the rest.
     pub fn is_sound(&self) -> bool {
         self.status == Status::Ok && !self.remarks.iter().any(Remark::doubts)
+    }
+
+    /// Whether it failed, and would anywhere: a result of the same trial contradicts it.
+    pub fn fails_everywhere(&self) -> bool {
+        self.status == Status::Failed && self.fault == Some(Fault::Trial)
     }
 
     /// One line with its newline.
@@ -253,6 +271,7 @@ mod tests {
             seed: Seed(u64::MAX),
             status: Status::Ok,
             reason: None,
+            fault: None,
             virtual_ns: Some(Nanos(5)),
             wall_ms: 7,
             sample: None,

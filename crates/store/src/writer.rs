@@ -1,9 +1,10 @@
 //! A record, written: begun, continued, and added to trial by trial.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::StoreError;
@@ -44,8 +45,8 @@ struct Log {
     whole: u64,
     /// What became of each trial so far.
     recorded: BTreeMap<String, Status>,
-    /// Trials to be run, in the manifest's order.
-    remaining: Vec<String>,
+    /// Trials to be run.
+    remaining: BTreeSet<String>,
 }
 
 /// Where a trial's raw output is put while it runs. Unless handed to [`Writer::finish`] it is removed with
@@ -162,7 +163,13 @@ impl Writer {
 
     /// Trials still to be run, in the manifest's order.
     pub fn remaining(&self) -> Vec<String> {
-        self.log().remaining.clone()
+        let log = self.log();
+        self.manifest.all_trials().filter(|trial| log.remaining.contains(*trial)).cloned().collect()
+    }
+
+    /// Whether a trial is still to be run.
+    pub(crate) fn remains(&self, trial: &str) -> bool {
+        self.log().remaining.contains(trial)
     }
 
     /// A new, empty folder for the raw output of a trial that remains.
@@ -190,14 +197,47 @@ impl Writer {
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
         synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &raw.part, error))?;
+        self.keep(&log, &raw, &mut outcome)?;
+        let folder = self.folder.join("raw");
+        let synced = sync::folder(&folder);
+        synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &folder, error))?;
+        self.append(&mut log, slice::from_ref(&outcome))?;
+        Ok(outcome)
+    }
+
+    /// The same of many trials, with or without raw output, whose digests their outcomes have: each thing that a disk has to do
+    /// for them is done once. When this returns all are safe on disk; after an error, or a crash, each is whole or does not count.
+    pub(crate) fn finish_all(&self, ended: Vec<(Option<RawFolder>, Outcome)>) -> Result<(), StoreError> {
+        let Some((_, first)) = ended.first() else { return Ok(()) };
+        let mut log = self.log();
+        for (_, outcome) in &ended {
+            self.expect(&log, &outcome.trial)?;
+        }
+        let folder = self.folder.join("raw");
+        let failed = |log: &Log, doing, error| self.not_recorded(log, first, doing, &folder, error);
+        sync::filesystem(&folder).map_err(|error| failed(&log, "sync", error))?;
+        let mut outcomes = Vec::with_capacity(ended.len());
+        for (raw, outcome) in &ended {
+            let mut outcome = outcome.clone();
+            outcome.raw = None;
+            if let Some(raw) = raw {
+                self.keep(&log, raw, &mut outcome)?;
+            }
+            outcomes.push(outcome);
+        }
+        sync::folder(&folder).map_err(|error| failed(&log, "sync", error))?;
+        self.append(&mut log, &outcomes)
+    }
+
+    /// Gives a trial's raw output its name for good.
+    fn keep(&self, log: &Log, raw: &RawFolder, outcome: &mut Outcome) -> Result<(), StoreError> {
         let folder = self.folder.join("raw");
         let mut attempts = (1..).map(|attempt| name::attempt(&raw.trial, attempt));
         let kept = attempts.find(|kept| !folder.join(kept).exists()).unwrap_or_default();
-        let renamed = fs::rename(&raw.part, folder.join(&kept)).and_then(|()| sync::folder(&folder));
-        renamed.map_err(|error| self.not_recorded(&log, &outcome, "rename", &raw.part, error))?;
+        let renamed = fs::rename(&raw.part, folder.join(&kept));
+        renamed.map_err(|error| self.not_recorded(log, outcome, "rename", &raw.part, error))?;
         outcome.raw = Some(format!("raw/{kept}"));
-        self.append(&mut log, &outcome)?;
-        Ok(outcome)
+        Ok(())
     }
 
     /// What was recorded of a trial, recorded of another one of its key too, with a copy of the raw output.
@@ -216,20 +256,23 @@ impl Writer {
         outcome.key = self.keys.get(&outcome.trial).cloned();
         let mut log = self.log();
         self.expect(&log, &outcome.trial)?;
-        self.append(&mut log, &outcome)
+        self.append(&mut log, slice::from_ref(&outcome))
     }
 
-    fn append(&self, log: &mut Log, outcome: &Outcome) -> Result<(), StoreError> {
-        if let Err(error) = log.append(outcome) {
-            return Err(self.not_recorded(log, outcome, "append to", &log.path, error));
+    fn append(&self, log: &mut Log, outcomes: &[Outcome]) -> Result<(), StoreError> {
+        let Some(first) = outcomes.first() else { return Ok(()) };
+        if let Err(error) = log.append(outcomes) {
+            return Err(self.not_recorded(log, first, "append to", &log.path, error));
         }
-        log.recorded.insert(outcome.trial.clone(), outcome.status);
-        log.remaining.retain(|trial| *trial != outcome.trial);
+        for outcome in outcomes {
+            log.recorded.insert(outcome.trial.clone(), outcome.status);
+            log.remaining.remove(&outcome.trial);
+        }
         Ok(())
     }
 
     fn expect(&self, log: &Log, trial: &str) -> Result<(), StoreError> {
-        if log.remaining.iter().any(|remaining| remaining == trial) {
+        if log.remaining.contains(trial) {
             return Ok(());
         }
         Err(StoreError::Unexpected { trial: trial.to_owned(), folder: self.folder.clone() })
@@ -260,10 +303,9 @@ impl Writer {
 }
 
 impl Log {
-    /// Adds a line and syncs it. A line that cannot be written in full is taken back, now or before the next
-    /// one.
-    fn append(&mut self, outcome: &Outcome) -> io::Result<()> {
-        let line = outcome.to_line()?;
+    /// Adds lines and syncs them. Where they cannot be written in full they are taken back, now or before the next ones.
+    fn append(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
+        let line = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>()?;
         // Appending to half a line would lose both.
         if self.file.metadata()?.len() != self.whole {
             self.file.set_len(self.whole)?;

@@ -34,7 +34,7 @@ class Cluster:
         self._task = ray.remote(max_retries=0)(work)
         self._order, self._remark = order, remark
         self._pending: deque[Batch] = deque()
-        self._running: dict[ray.ObjectRef, Batch] = {}
+        self._running: dict[ray.ObjectRef[Any], Batch] = {}
         self._nodes = nodes()
         self._excluded: dict[str, str] = {}
         self._strikes: dict[str, int] = {}
@@ -122,14 +122,15 @@ class Cluster:
             )
             self._running[task.remote(self._order(batch))] = batch
 
-    def _answer(self, ref: ray.ObjectRef) -> Iterable[tuple[Batch, dict[str, Any]]]:
+    def _answer(self, ref: ray.ObjectRef[Any]) -> Iterable[tuple[Batch, dict[str, Any]]]:
         batch = self._running.pop(ref)
         try:
             answer = ray.get(ref)
         except TaskCancelledError:
             return
         except RayTaskError as error:
-            raise Error(f"a node failed in a way that nobody thought of: {error}") from error
+            self._broken(batch, error)
+            return
         except RayError as error:
             self._lost(batch, error)
             return
@@ -139,16 +140,29 @@ class Cluster:
             return
         yield batch, answer
 
+    def _broken(self, batch: Batch, error: RayTaskError) -> None:
+        """A node could not even begin: it has another Python, say. Ray tells its address only."""
+        there = [node_id for node_id, name in self._nodes.items() if f"{error.ip})" in name]
+        reason = f"a batch could not be begun there: {error.cause}"
+        self._again(batch, reason)
+        if len(there) == 1:
+            self.strike(there[0], reason)
+        else:
+            self._remark(f"a node at {error.ip}: {reason}")
+
     def _lost(self, batch: Batch, error: RayError) -> None:
         gone = set(self._nodes) - set(nodes())
         for node_id in gone:
             self._remark(f"{self._nodes.pop(node_id)} was lost; its trials go to the others")
         if not gone:
             self._remark(f"a worker was lost with {batch.trials[0].name}: {error}".splitlines()[0])
+        self._again(batch, str(error))
+
+    def _again(self, batch: Batch, reason: str) -> None:
         batch.lost += 1
         if batch.lost >= MOST_LOST:
             trials = ", ".join(trial.name for trial in batch.trials)
-            raise Error(f"nodes or their workers were lost {batch.lost} times with {trials}; the last time: {error}")
+            raise Error(f"nodes or their workers were lost {batch.lost} times with {trials}; the last time: {reason}")
         self.again(batch)
 
 

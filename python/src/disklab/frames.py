@@ -33,23 +33,33 @@ def load(
     with tempfile.TemporaryDirectory(prefix="disklab-") as folder:
         traces = ["--traces"] if table == "traces" else []
         program.ask(["export", *listed, "--format", "parquet", "--output", folder, *traces])
-        read = _polars if frame == "polars" else _pandas
+        tables = Path(folder)
+        if frame == "polars":
+            if table != "results":
+                return _polars(tables, table)
+            return _join_polars(_polars(tables, "trials"), _polars(tables, "metrics"))
         if table != "results":
-            return read(Path(folder), table)
-        join = _join_polars if frame == "polars" else _join_pandas
-        return join(read(Path(folder), "trials"), read(Path(folder), "metrics"))
+            return _pandas(tables, table)
+        return _join_pandas(_pandas(tables, "trials"), _pandas(tables, "metrics"))
 
 
 def _pandas(folder: Path, table: str) -> pandas.DataFrame:
     try:
-        import pandas  # noqa: F401 (what arrow makes the frame with)
+        import pandas
         import pyarrow
         import pyarrow.dataset
     except ImportError as error:
         raise program.Error(f"a frame of pandas wants {error.name}: pip install 'disklab[pandas]'") from error
     names = pyarrow.schema([("suite", pyarrow.string()), ("run", pyarrow.string())])
     partitions = pyarrow.dataset.partitioning(names, flavor="hive")
-    return pyarrow.dataset.dataset(folder / table, partitioning=partitions).to_table().to_pandas()
+    read = pyarrow.dataset.dataset(folder / table, partitioning=partitions).to_table()
+    # pandas' own columns of whole numbers have none that is missing: it would make them floating ones, and round them.
+    kinds = {
+        pyarrow.uint64(): pandas.UInt64Dtype(),
+        pyarrow.bool_(): pandas.BooleanDtype(),
+    }
+    made: pandas.DataFrame = read.to_pandas(types_mapper=kinds.get)
+    return made
 
 
 def _polars(folder: Path, table: str) -> polars.DataFrame:

@@ -45,10 +45,15 @@ class Gatherer:
             raise self._gone()
         self.begun: dict[str, Any] = json.loads(line)
         self.record = Path(self.begun["record"])
+        self.process = self._child.pid
         # The record's lock is ours: what is there was left by a driver that was killed.
         self._incoming = self.record.parent / f".{self.record.name}.incoming"
         shutil.rmtree(self._incoming, ignore_errors=True)
-        self._incoming.mkdir()
+        try:
+            self._incoming.mkdir()
+        except OSError as error:
+            self.close()
+            raise self._no_place(error) from error
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self) -> None:
@@ -75,12 +80,40 @@ class Gatherer:
 
     def add(self, part: bytes, without: Sequence[str] = ()) -> dict[str, Any]:
         """Adds the trials of a packed record, and says which those are; when this returns they are safe on disk."""
-        folder = Path(tempfile.mkdtemp(dir=self._incoming))
+        folder = None
         try:
+            folder = Path(tempfile.mkdtemp(dir=self._incoming))
             _unpack(part, folder)
+        except (OSError, tarfile.TarError) as error:
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            raise self._no_place(error) from error
+        try:
             return self.add_folder(folder / "part", without)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
+
+    def failed(self) -> dict[str, str]:
+        """Trials of the record that failed, with the reason."""
+        reasons: dict[str, str] = {}
+        with open(self.record / "trials.jsonl") as lines:
+            for line in lines:
+                # One that is being written is not whole.
+                if not line.endswith("\n"):
+                    break
+                said = json.loads(line)
+                # A later attempt is the one that counts.
+                reasons.pop(said["trial"], None)
+                if said["status"] == "failed":
+                    reasons[said["trial"]] = said["reason"]
+        return reasons
+
+    def _no_place(self, error: Exception) -> program.Error:
+        why = getattr(error, "strerror", None) or error
+        return program.Error(
+            f"what came from a node cannot be written to {self._incoming}: {why}; what is in the record is kept: make "
+            f"room there, and sweep(..., out={str(self.record)!r}) goes on"
+        )
 
     def add_folder(self, part: Path, without: Sequence[str]) -> dict[str, Any]:
         try:

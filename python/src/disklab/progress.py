@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
+from pathlib import Path
 
 from disklab.batches import Batch
 
@@ -19,9 +21,11 @@ class Progress:
         self._begun = self._told = time.monotonic()
         self._terminal = sys.stderr.isatty()
 
-    def ended(self, batch: Batch, added: int) -> None:
+    def ended(self, batch: Batch, added: int, left: int) -> None:
+        """A batch, of which so many trials run again."""
         self._done += added
-        self._left_ms = max(0, self._left_ms - sum(trial.wall_ms for trial in batch.trials))
+        took = sum(trial.wall_ms for trial in batch.trials) * (1 - left / max(len(batch.trials), 1))
+        self._left_ms = max(0, self._left_ms - int(took))
 
     def draw(self, running: int) -> None:
         now = time.monotonic()
@@ -46,8 +50,15 @@ class Progress:
     def remark(self, text: str) -> None:
         print(f"{self._line_back()}disklab: {text}", file=sys.stderr, flush=True)
 
-    def end(self) -> None:
-        print(f"{self._line_back()}{self._done} of {self._trials} trials", file=sys.stderr, flush=True)
+    def end(self, failed: Mapping[str, str], record: Path) -> None:
+        line = f"{self._done} of {self._trials} trials"
+        if failed:
+            name, reason = next(iter(failed.items()))
+            line += (
+                f", {len(failed)} of them failed ({name} first: {reason}); "
+                f"sweep(..., out={str(record)!r}, retry_failed=True) runs those again"
+            )
+        print(f"{self._line_back()}{line}", file=sys.stderr, flush=True)
 
     def _line_back(self) -> str:
         return "\r\033[K" if self._terminal else ""

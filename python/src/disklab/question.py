@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, Union
 
 from disklab import program
 
-Settings = Mapping[str, "str | Sequence[str]"]
+Value = Union[str, int, float]
+Settings = Mapping[str, Union[Value, Iterable[Value]]]
 
 
 @dataclass(frozen=True)
@@ -24,8 +26,8 @@ class Question:
         """What is changed, as the command line wants it."""
         words = []
         for axis, values in self.settings.items():
-            listed = values if isinstance(values, str) else ",".join(values)
-            words += ["--set", f"{axis}={listed}"]
+            listed = [values] if isinstance(values, (str, int, float)) else values
+            words += ["--set", f"{axis}={','.join(map(_spelled, listed))}"]
         if self.seeds is not None:
             words += ["--seeds", str(self.seeds)]
         return words
@@ -44,8 +46,17 @@ class Question:
 
     def plan(self) -> dict[str, Any]:
         """The trials, their needs, and the kernels, which are built where they are missing."""
-        plan = program.ask(["plan", *self.words()])
+        plan: dict[str, Any] = program.ask(["plan", *self.words()])
         missing = [kernel["name"] for kernel in plan["kernels"] if kernel["missing"]]
         for name in missing:
             program.tell(["kernel", "build", *([] if name == "newest" else ["--kernel", name])])
-        return program.ask(["plan", *self.words()]) if missing else plan
+        if missing:
+            plan = program.ask(["plan", *self.words()])
+        return plan
+
+
+def _spelled(value: Value) -> str:
+    """As a suite's file has it: numbers without exponents, truth in small letters."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return format(Decimal(str(value)), "f") if isinstance(value, float) else str(value)

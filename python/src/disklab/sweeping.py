@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from disklab import program
+from disklab import node, program
 from disklab.batches import Batch, Trial, cut, length
+from disklab.connection import connected
 from disklab.gatherer import Gatherer
 from disklab.node import ends_with_parent, library_of
 from disklab.progress import Progress
@@ -18,6 +19,10 @@ from disklab.question import Question, Settings
 
 # How often a cluster is looked at.
 LOOK = 0.2
+# On so many nodes a trial may fail for what may be the node's fault.
+MOST_NODES = 3
+# So many trials without a result are told one by one.
+MOST_TOLD = 5
 
 
 def sweep(
@@ -44,11 +49,12 @@ def sweep(
         return _here(question, folder, jobs, retry_failed)
     if jobs is not None:
         raise program.Error("jobs: on a cluster, Ray knows how many trials each node can run")
-    gatherer = Gatherer(question, folder, retry_failed)
-    try:
-        _on_cluster(question, plan, gatherer, address)
-    finally:
-        gatherer.close()
+    with connected(address):
+        gatherer = Gatherer(question, folder, retry_failed)
+        try:
+            Sweep(question, plan, gatherer).carry_out()
+        finally:
+            gatherer.close()
     return gatherer.record
 
 
@@ -76,25 +82,16 @@ def _here(question: Question, out: Path | None, jobs: int | None, retry_failed: 
     return Path(program.answer(said)["record"])
 
 
-def _on_cluster(question: Question, plan: dict[str, Any], gatherer: Gatherer, address: str) -> None:
-    try:
-        import ray
-    except ImportError as error:
-        raise program.Error("an address is Ray's, which is not here: pip install 'disklab[ray]'") from error
-    begun = not ray.is_initialized()
-    if begun:
-        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
-    try:
-        Sweep(question, plan, gatherer).carry_out()
-    finally:
-        if begun:
-            ray.shutdown()
-
-
 class Sweep:
     """What of a suite is still to be done, and who does it."""
 
-    def __init__(self, question: Question, plan: dict[str, Any], gatherer: Gatherer) -> None:
+    def __init__(
+        self,
+        question: Question,
+        plan: dict[str, Any],
+        gatherer: Gatherer,
+        work: Callable[[dict[str, Any]], dict[str, Any]] = node.task,
+    ) -> None:
         # Ray is there only where a cluster is asked for.
         import ray
 
@@ -111,10 +108,10 @@ class Sweep:
         self._progress = Progress(
             len(plan["trials"]), len(self._trials), sum(it.wall_ms for it in self._trials.values())
         )
-        self._cluster = Cluster(self._order, self._progress.remark)
+        self._cluster = Cluster(self._order, self._progress.remark, work)
         self._length = length(self._trials.values(), ray.cluster_resources().get("CPU", 1))
-        # Why trials failed on nodes, where it may be these's fault.
-        self._suspects: dict[str, str] = {}
+        # Trials without a result, which no node is left for; and why there was none on the last.
+        self._open: dict[str, str] = {}
 
     def _fixed_order(self, plan: dict[str, Any]) -> dict[str, Any]:
         found = program.find()
@@ -142,6 +139,7 @@ class Sweep:
                     self._take(batch, answer)
                 self._progress.draw(self._cluster.running)
                 self._gatherer.check()
+            self._complain()
         except KeyboardInterrupt:
             for batch, answer in self._cluster.stop():
                 self._take(batch, answer)
@@ -150,7 +148,7 @@ class Sweep:
             )
             raise
         finally:
-            self._progress.end()
+            self._progress.end(self._gatherer.failed(), self._gatherer.record)
 
     def _take_ready(self) -> None:
         for said in self._gatherer.ready():
@@ -166,22 +164,46 @@ class Sweep:
             self._parcels.pack(answer["lacking"])
             self._cluster.again(batch)
             return
-        node = answer["node"]
-        suspects = answer["suspects"]
-        # A trial fails everywhere or nowhere: what failed may not be the trial's fault is tried on one more node.
-        tried = bool(batch.elsewhere) or not self._cluster.others({node})
-        kept = self._gatherer.add(answer["part"], () if tried else tuple(suspects))
+        where, suspects = answer["node"], answer["suspects"]
+        # A trial fails everywhere or nowhere: what may be the node's fault is no result, and others are asked.
+        kept = self._gatherer.add(answer["part"], tuple(suspects))
         if "refused" in kept:
             self._cluster.again(batch)
-            self._cluster.exclude(node, kept["refused"])
+            self._cluster.exclude(where, kept["refused"])
             return
-        self._progress.ended(batch, len(kept["added"]))
         self._parcels.keep(self._cluster.using())
-        if suspects and not tried:
-            left = [trial for trial in batch.trials if trial.name in suspects]
-            self._cluster.again(Batch(left, batch.disks, {*batch.elsewhere, node}, batch.lost))
-            name, reason = next(iter(suspects.items()))
-            self._progress.remark(f"{self._cluster.name(node)}: {name} failed and is tried elsewhere: {reason}")
-            self._cluster.strike(node, reason)
-        elif not suspects:
-            self._cluster.acquit(node)
+        if suspects:
+            left = self._suspected(batch, where, suspects)
+        else:
+            left = 0
+            self._cluster.acquit(where)
+        self._progress.ended(batch, len(kept["added"]), left)
+
+    def _suspected(self, batch: Batch, where: str, suspects: dict[str, str]) -> int:
+        """How many of a batch's trials are tried elsewhere."""
+        # One by several names has been asked for by one of them.
+        keys = {self._trials[name].key for name in suspects if name in self._trials}
+        trials = [trial for trial in batch.trials if trial.key in keys]
+        name, reason = next(iter(suspects.items()))
+        elsewhere = {*batch.elsewhere, where}
+        if len(elsewhere) >= MOST_NODES or not self._cluster.others(elsewhere):
+            named = self._cluster.name(where)
+            self._open.update({name: f"{named}: {reason}" for name, reason in suspects.items()})
+            self._progress.remark(f"{named}: {name} failed, and no other node is left for it: {reason}")
+            return 0
+        self._cluster.again(Batch(trials, batch.disks, elsewhere, batch.lost))
+        self._progress.remark(f"{self._cluster.name(where)}: {name} failed and is tried elsewhere: {reason}")
+        self._cluster.strike(where, reason)
+        return len(trials)
+
+    def _complain(self) -> None:
+        """What may be nodes' fault is in no record: it is said, and tried again the next time."""
+        if not self._open:
+            return
+        listed = [f"{name} on {reason}" for name, reason in list(self._open.items())[:MOST_TOLD]]
+        more = len(self._open) - len(listed)
+        raise program.Error(
+            f"{len(self._open)} trials have no result, which may be the fault of the nodes that they ran on; see to "
+            f"these, and sweep(..., out={str(self._gatherer.record)!r}) runs them again:\n"
+            + "\n".join([*listed, *([f"and {more} more"] if more > 0 else [])])
+        )

@@ -30,9 +30,11 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         let value = value(name)?;
         anyhow::Ok(Figure::new(what, format!("{value:.digits$}")).at_most(value, bar, None, unit))
     };
+    let gather = "the same of disklab gather, MiB";
     Ok(vec![
-        figure("10,000 empty trials by Ray, s", "empty_seconds", 1, 60.0, " s")?,
+        figure("10,000 empty trials, from the plan to the record, s", "empty_seconds", 1, 60.0, " s")?,
         figure("the driver's memory grew in their second half, MiB", "grown_mib", 0, 16.0, " MiB")?,
+        figure(gather, "gather_grown_mib", 0, 16.0, " MiB")?,
         Figure::new("a trial without Ray, s", format!("{:.1}", value("trial_seconds")?)),
         figure("overhead of Ray, %", "overhead_percent", 1, 5.0, " %")?,
         figure("a million rows of parquet in pandas, s", "parquet_seconds", 2, 2.0, " s")?,

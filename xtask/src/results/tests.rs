@@ -102,6 +102,7 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
         seed: Seed(u64::from(seed)),
         status: if failed { Status::Failed } else { Status::Ok },
         reason: failed.then(|| "the guest | panicked".to_owned()),
+        fault: None,
         virtual_ns: Some(Nanos::from_secs(20)),
         wall_ms: 7,
         sample,

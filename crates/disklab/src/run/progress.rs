@@ -361,6 +361,7 @@ mod tests {
                 seed: disklab_units::Seed(1),
                 status,
                 reason: None,
+                fault: None,
                 virtual_ns: None,
                 wall_ms: 1,
                 sample: None,

@@ -167,6 +167,7 @@ mod tests {
                 seed: Seed(1),
                 status,
                 reason: None,
+                fault: None,
                 virtual_ns: None,
                 wall_ms: 1,
                 sample: None,

@@ -136,6 +136,7 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
         seed: Seed(u64::from(seed)),
         status: Status::Ok,
         reason: None,
+        fault: None,
         virtual_ns: Some(Nanos(20_300_000_000)),
         wall_ms: 1400,
         sample: Some(sample(cell, seed)),

@@ -48,3 +48,16 @@ fn what_is_set_shows_in_the_plan() {
     assert_eq!(one["virtual_ns"], four["virtual_ns"]);
     assert!(one["wall_ms"].as_u64() > four["wall_ms"].as_u64(), "more at a time take less");
 }
+
+/// Arrays of one name that have other disks are prepared each.
+#[test]
+fn each_set_of_disks_counts() {
+    let here = tempfile::tempdir().expect("a folder");
+    let prepared = |set: &str| {
+        let plan = json(here.path(), &["plan", "smoke", "--json", "--seeds", "1", "--set", set]);
+        plan["prepared"].as_u64().expect("bytes")
+    };
+    let alone: u64 = ["disks=2", "disks=4", "disks=8"].map(prepared).iter().sum();
+    assert_eq!(prepared("disks=2,4,8"), alone);
+    assert_eq!(prepared("memory=256 MiB,512 MiB"), prepared("disks=2"), "the same disks for both");
+}

@@ -9,6 +9,7 @@ use disklab_kernels::Cache;
 use disklab_skipped::skipped_without_root;
 use disklab_spec::Trial;
 use disklab_store::manifest::{self, Manifest};
+use disklab_store::outcome::Fault;
 use disklab_store::{Outcome, Record, Status};
 use disklab_units::Bytes;
 use libtest_mimic::Trial as Test;
@@ -158,5 +159,7 @@ fn a_disk_that_fills_up_in_a_trial() {
     let outcomes = run(&trials, &small.cache());
     let reason = reason(&outcomes[0]);
     assert!(reason.contains(".img") && reason.contains("No space left on device"), "{reason}");
+    assert_eq!(outcomes[0].fault, Some(Fault::Machine));
+    assert!(outcomes[0].virtual_ns.is_some(), "its clock had moved");
     assert_eq!((outcomes[1].status, &outcomes[1].reason), (Status::Ok, &None), "the next one has room");
 }

@@ -46,6 +46,7 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u
                 seed: Seed(u64::from(seed)),
                 status: Status::Ok,
                 reason: None,
+                fault: None,
                 virtual_ns: Some(Nanos(1)),
                 wall_ms: 1,
                 sample: Some(sample(shift, disks)),

@@ -86,6 +86,7 @@ impl Axis {
     /// The values under the axis's name in a table, which are numbers for `jobs`.
     pub(super) fn list(self, table: &Table<'_, '_>) -> Vec<Located<String>> {
         match self {
+            Self::Jobs if table.is_table(self.as_str()) => sweep::read_steps(table, self.as_str(), true),
             Self::Jobs => table.required_list::<u32>(self.as_str()).into_iter().map(spelled).collect(),
             _ => table.required_list(self.as_str()),
         }

@@ -5,7 +5,7 @@ mod checks;
 use disklab_units::{Nanos, Seed};
 
 use super::axis::Which;
-use super::cell::{Cell, cells};
+use super::cell::{Cell, cells, sampled};
 use super::sweep::{Applied, Base, Having, Known, apply};
 use super::{Axis, Span, Suite, Values, fit};
 use crate::array::Array;
@@ -60,6 +60,7 @@ impl Suite {
         if self.power_cut.is_some() {
             resolved.check_power_cut(&mut mistakes);
         }
+        self.check_count(&mut mistakes);
         if !mistakes.is_empty() {
             return Err(Mistakes(mistakes));
         }
@@ -118,25 +119,36 @@ impl Suite {
             schedulers: schedulers
                 .flat_map(|choice: SchedulerChoice| choice.scheduler.tunables().iter().copied())
                 .collect(),
+            runtime: resolved.workloads.iter().any(|it| !it.thing.ends()),
+            load: resolved.backgrounds.iter().any(|it| it.thing.workload.is_some()),
         }
     }
 
     /// What of the matrix makes no sense and is left out, and why: a sentence for each array and background that do not go
-    /// together. Of a suite with mistakes, nothing.
+    /// together, and for samples that became equal. Of a suite with mistakes, nothing.
     pub fn left_out(&self, lab: &Lab) -> Vec<String> {
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut Vec::new());
         let mut reasons: Vec<String> =
             cells(&self.axes).iter().filter_map(|cell| resolved.why_left_out(cell)).collect();
         let mut seen = std::collections::BTreeSet::new();
         reasons.retain(|reason| seen.insert(reason.clone()));
+        let rounded = sampled(&self.axes).into_iter().filter(|it| it.differing < it.samples).map(|it| {
+            format!(
+                "{} samples of the hypercube are {} different ones: over {}, the others are equal to one of them once their values are \
+                 rounded",
+                it.samples,
+                it.differing,
+                it.names.join(" and ")
+            )
+        });
+        reasons.extend(rounded);
         reasons
     }
 
     fn trial(&self, resolved: &Resolved<'_>, cell: &Cell<'_>, applied: &Applied, seed_index: u32) -> Trial {
-        let Applied { array, devices, workload, scheduler, memory, .. } = applied;
+        let Applied { array, devices, workload, scheduler, memory, background, .. } = applied;
         let jobs = cell.value(Axis::Jobs).and_then(|jobs| jobs.parse().ok());
         let workload = jobs.map_or_else(|| workload.clone(), |jobs| workload.with_numjobs(jobs));
-        let background = resolved.background(cell).cloned();
         let named = resolved.policy(cell);
         // Where a read has no choice, there is nothing to set and nothing to read back.
         let policy = named.filter(|_| array.join.has_read_policy()).map(|(_, policy)| policy);
@@ -166,13 +178,20 @@ impl Suite {
             places: Places::in_a_guest(devices.len()),
             devices: devices.clone(),
             workload,
-            background,
+            background: background.clone(),
             policy: policy.and(applied.policy.clone()),
             scheduler: scheduler.clone(),
             kernel: cell.value(Axis::Kernel).unwrap_or(NEWEST).to_owned(),
             needs,
-            runtime: limit.or_else(|| Some(self.runtime?.of(rotational))).unwrap_or_default(),
-            ramp: if settles { self.ramp.of(rotational) } else { Nanos::ZERO },
+            runtime: limit
+                .or(applied.runtime)
+                .or_else(|| Some(self.runtime?.of(rotational)))
+                .unwrap_or_default(),
+            ramp: if settles {
+                applied.ramp.unwrap_or_else(|| self.ramp.of(rotational))
+            } else {
+                Nanos::ZERO
+            },
             memory: *memory,
             mount_options: self.mount_options.clone(),
             metadata: self.metadata,
@@ -241,6 +260,7 @@ impl<'a> Resolved<'a> {
             array,
             devices,
             workload: &workload.thing,
+            background: self.background(cell),
             policy: policy.map(|((choice, policy), spelled)| (spelled, policy, choice)),
             scheduler: cell.value(Axis::Scheduler).unwrap_or(SchedulerChoice::KERNELS_OWN),
             memory: suite.memory,

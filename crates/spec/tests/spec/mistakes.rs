@@ -272,7 +272,7 @@ fn suites_by_themselves() {
         (
             "[axes]",
             "[axes]\ndevice = [\"x\"]",
-            "9:1: axes.device: unknown key; known: array, workload, jobs, background, policy, scheduler, kernel, memory, disks",
+            "9:1: axes.device: unknown key; known: array, workload, jobs, background, policy, scheduler, kernel, memory, disks, runtime, ramp",
         ),
         (
             "policy = [",

@@ -36,6 +36,11 @@ write_window = 16
 
 /// The lab's suite with these axes and without a baseline, on two hard disks.
 fn suite(axes: &str) -> Result<Vec<Trial>, String> {
+    asked(axes).map(|(trials, _)| trials)
+}
+
+/// And what is said of it.
+fn asked(axes: &str) -> Result<(Vec<Trial>, Vec<String>), String> {
     let lab = SmallLab::new();
     lab.write("devices/disk.toml", DISK);
     let pair =
@@ -45,7 +50,7 @@ fn suite(axes: &str) -> Result<Vec<Trial>, String> {
     let all = SUITE.split_once("baseline").map(|(_, all)| format!("baseline{all}")).expect("a baseline");
     let mut suite = lab.suite(&all, &format!("[axes]\n{own}"))?;
     suite.set_seeds("1".parse()?);
-    lab.trials(&suite)
+    Ok((lab.trials(&suite)?, suite.left_out(&lab.load())))
 }
 
 fn trials(axes: &str) -> Vec<Trial> {
@@ -156,6 +161,74 @@ fn a_hypercube_has_samples_over_several() {
 }
 
 #[test]
+fn jobs_and_times_are_numbers_too() {
+    let all = trials(&format!("{PID}jobs = {{ linear = [1, 8], steps = 8 }}"));
+    let jobs: Vec<u32> = all.iter().map(|trial| trial.workload.numjobs()).collect();
+    assert_eq!(jobs, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(values(&all, "jobs"), ["1", "2", "3", "4", "5", "6", "7", "8"]);
+    let all = trials(&format!("{PID}runtime = [\"10 s\", \"1 min\"]\nramp = [\"0 s\", \"2 s\"]"));
+    let times: Vec<(Nanos, Nanos)> = all.iter().map(|trial| (trial.runtime, trial.ramp)).collect();
+    let seconds = Nanos::from_secs;
+    assert_eq!(
+        times,
+        [(10, 0), (10, 2), (60, 0), (60, 2)].map(|(runtime, ramp)| (seconds(runtime), seconds(ramp)))
+    );
+}
+
+#[test]
+fn a_workload_in_the_background_has_keys() {
+    let axes = "policy = [\"pid\"]\nbackground = [\"none\", \"random\"]\n\"background.iodepth\" = [2, 8]\nramp = [\"3 s\"]";
+    let all = trials(axes);
+    let depth = |trial: &Trial| Some(trial.background.as_ref()?.workload.as_ref()?.jobs[0].iodepth);
+    assert_eq!(all.iter().map(depth).collect::<Vec<_>>(), [None, None, Some(2), Some(8)]);
+    assert_eq!(all[2].lead(), Nanos::from_secs(3), "it begins with the ramp");
+    assert!(all.iter().all(|trial| trial.workload == all[0].workload), "the measured one is as it was");
+}
+
+#[test]
+fn a_factor_is_one_to_what_is_set_beside_it() {
+    for axes in [
+        "\"disk.2.seek\" = [2]\n\"device.seek_average\" = [\"9 ms\"]",
+        "\"device.seek_average\" = [\"9 ms\"]\n\"disk.2.seek\" = [2]",
+    ] {
+        let all = trials(&format!("{PID}{axes}"));
+        assert_eq!(seeks(&all[0]).map(|of| of[1]), [9, 18].map(Nanos::from_millis), "{axes}");
+    }
+}
+
+#[test]
+fn samples_that_round_to_the_same_are_told() {
+    let axes = format!(
+        "{PID}[hypercube]\nsamples = 100\ndisks = {{ linear = [2, 3] }}\n\"workload.iodepth\" = {{ linear = [1, 3] }}"
+    );
+    let (all, said) = asked(&axes).unwrap();
+    assert_eq!(all.len(), 6);
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].starts_with(
+            "100 samples of the hypercube are 6 different ones: over disks and workload.iodepth"
+        ),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn what_no_machine_could_list_is_refused_before() {
+    let range =
+        |name: &str, steps: u32| format!("\"{name}\" = {{ linear = [1, 100000], steps = {steps} }}\n");
+    let axes = [range("workload.iodepth", 1000), range("scheduler.nr_requests", 500), range("policy.a", 100)];
+    let error = suite(&format!("{PID}{}", axes.concat())).unwrap_err();
+    for words in [
+        "the suite has 50000000 trials",
+        "1000 of workload.iodepth x 500 of scheduler.nr_requests x 100 of policy.a, 1 seeds",
+        "100000 at most",
+        "question.toml:",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
 fn mistakes_are_told_with_their_places() {
     let wrong = |axes: &str| suite(&format!("{PID}{axes}")).expect_err(axes);
     for (axes, expected) in [
@@ -182,6 +255,14 @@ fn mistakes_are_told_with_their_places() {
         ("disks = { linear = [2], steps = 3 }", "has two ends, the least and the greatest; here are 1"),
         ("disks = { liner = [2, 4], steps = 3 }", "a range has either `linear` or `log`"),
         ("\"disk.1.seek\" = { linear = [1, \"2 ms\"], steps = 3 }", "2ms is not of the same kind as 1"),
+        (
+            "\"device.seek\" = [2]\n\"disk.2.seek\" = [1, 3]",
+            "disk 2 has two values of `seek`, by device.seek and disk.2.seek: leave one",
+        ),
+        ("runtime = [\"2 days\"]", "unknown unit `days`"),
+        ("runtime = [\"48 h\"]", "is not sensible"),
+        ("\"background.iodepth\" = [1]", "no background of the suite is a workload"),
+        ("jobs = { linear = [1, 400], steps = 3 }", "400 is not sensible: from 1 to 256 is"),
         ("\"disk.1.seek\" = [\"2 ms\"]", "`seek` is a factor to the seek times"),
         ("[hypercube]\nsamples = 4\ndisks = [2, 4]", "is over two parameters at least"),
         ("disks = [2]\n[hypercube]\nsamples = 4\ndisks = [2, 4]\nmemory = [\"1 GiB\"]", "is in [axes] too"),

@@ -31,6 +31,9 @@ impl fmt::Display for Conflict {
     }
 }
 
+/// A trial that has a result cannot fail by itself, and the other way round.
+pub(crate) const STATUS: &str = "`status` in trials.jsonl";
+
 /// So many are told one by one.
 const MOST_TOLD: usize = 20;
 
@@ -72,6 +75,8 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             for other in others {
                 conflicts.extend(conflict(records, *first, *other)?);
             }
+            let failed = outcomes.iter().copied().filter(|(_, outcome)| outcome.fails_everywhere());
+            conflicts.extend(failed.filter_map(|failed| told(records, *first, failed, STATUS.to_owned())));
             chosen.duplicates += others.len();
             chosen.superseded += outcomes.len() - ok.len();
         }
@@ -141,15 +146,24 @@ fn conflict(
     (first, one): (usize, &Outcome),
     (second, other): (usize, &Outcome),
 ) -> Result<Option<Conflict>, StoreError> {
-    let (Some(first), Some(second)) = (records.get(first), records.get(second)) else { return Ok(None) };
-    let differs = differing_file(first, one, second, other)?.or_else(|| differing_field(one, other));
-    Ok(differs.map(|file| Conflict {
+    let (Some(of_one), Some(of_other)) = (records.get(first), records.get(second)) else { return Ok(None) };
+    let differs = differing_file(of_one, one, of_other, other)?.or_else(|| differing_field(one, other));
+    Ok(differs.and_then(|file| told(records, (first, one), (second, other), file)))
+}
+
+fn told(
+    records: &[Record],
+    (first, one): (usize, &Outcome),
+    (second, _): (usize, &Outcome),
+    file: String,
+) -> Option<Conflict> {
+    Some(Conflict {
         trial: one.trial.clone(),
         key: one.key.clone(),
         file,
-        first: first.folder().to_owned(),
-        second: second.folder().to_owned(),
-    }))
+        first: records.get(first)?.folder().to_owned(),
+        second: records.get(second)?.folder().to_owned(),
+    })
 }
 
 fn differing_file(

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use disklab_store::gather::{NotTaken, Taken};
 use disklab_store::manifest::{Fact, NOT_THERE};
+use disklab_store::outcome::{Fault, Outcome};
 use disklab_store::{Manifest, Record, Retry, Status, Writer, compare};
 use tempfile::tempdir;
 
@@ -90,6 +91,34 @@ fn other_bytes_of_one_trial_are_a_conflict() {
         "{error}"
     );
     assert_eq!(writer.remaining(), ["b", "c", "d"], "nothing of it was taken");
+}
+
+fn failed(writer: &Writer, trial: &str, fault: Option<Fault>) -> Record {
+    let raw = writer.begin(trial).expect("a folder for raw output");
+    writer.finish(raw, Outcome { fault, ..outcome(trial, Status::Failed) }).expect("a recorded trial");
+    Record::open(writer.folder()).expect("a record")
+}
+
+#[test]
+fn a_trial_that_fails_by_itself_cannot_have_a_result() {
+    let folder = tempdir().expect("a folder");
+    let here = folder.path();
+    let writer = whole(here);
+    writer.take(&part(here, "first", &[0], "report"), &all()).expect("a part");
+    let one = |name: &str, at: usize| Record::create(here, name, &of(&[at])).expect("a record");
+    for (name, fault) in [("older", None), ("full", Some(Fault::Machine))] {
+        let record = failed(&one(name, 0), "a", fault);
+        assert_eq!(writer.take(&record, &all()).expect("not the trial's fault"), taken(&[], 1));
+    }
+    let conflict = |record: &Record| {
+        let error = writer.take(record, &all()).expect_err("a conflict");
+        assert!(matches!(&error, NotTaken::Conflict { file, .. } if file.contains("status")), "{error}");
+    };
+    conflict(&failed(&one("own", 0), "a", Some(Fault::Trial)));
+    // The other way round.
+    let own = failed(&one("own-b", 1), "b", Some(Fault::Trial));
+    assert_eq!(writer.take(&own, &all()).expect("a part"), taken(&["b"], 0));
+    conflict(&part(here, "second", &[1], "report"));
 }
 
 #[test]

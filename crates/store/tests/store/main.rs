@@ -48,6 +48,7 @@ fn outcome(trial: &str, status: Status) -> Outcome {
         seed: Seed(0xdead_beef_dead_beef),
         status,
         reason: (status != Status::Ok).then(|| format!("{status} for a test")),
+        fault: None,
         virtual_ns: Some(Nanos(20_000_000_000)),
         wall_ms: 900,
         sample: None,

@@ -8,8 +8,10 @@ use std::time::Duration;
 
 use disklab_store::manifest::{Fact, NOT_THERE};
 use disklab_store::merge::{Made, MergeError, Merged, merge};
-use disklab_store::outcome::again;
-use disklab_store::{Manifest, Part, Record, Retry, Status, StoreError, Writer, compare, fingerprint};
+use disklab_store::outcome::{Fault, again};
+use disklab_store::{
+    Manifest, Outcome, Part, Record, Retry, Status, StoreError, Writer, compare, fingerprint,
+};
 use tempfile::tempdir;
 
 use crate::{manifest, names, outcome, run};
@@ -191,6 +193,30 @@ fn other_bytes_of_one_trial_are_a_conflict() {
     drop(writer);
     let z = Record::open(&here.join("z")).expect("a record");
     assert!(refused(&[x, z], &here.join("merged")).contains("`virtual_ns` in trials.jsonl"));
+}
+
+#[test]
+fn a_trial_that_fails_by_itself_cannot_have_a_result_elsewhere() {
+    let folder = tempdir().expect("a folder");
+    let here = folder.path();
+    let x = record(here, "x", &[0, 1]);
+    let failed = |name: &str, fault: Option<Fault>| {
+        let writer = begin(here, name, &part(&[1]));
+        let raw = writer.begin("b").expect("a folder");
+        writer.finish(raw, Outcome { fault, ..outcome("b", Status::Failed) }).expect("a line");
+        drop(writer);
+        Record::open(&here.join(name)).expect("a record")
+    };
+    let own = failed("own", Some(Fault::Trial));
+    for records in [[x.clone(), own.clone()], [own, x.clone()]] {
+        let error = refused(&records, &here.join("merged"));
+        assert!(error.contains("b (0000000000000001): `status` in trials.jsonl differs between"), "{error}");
+    }
+    // A machine's fault, and older records, which do not say whose it was.
+    for (name, fault) in [("full", Some(Fault::Machine)), ("older", None)] {
+        let done = merged(&[x.clone(), failed(name, fault)], &here.join(format!("with-{name}")));
+        assert_eq!(done.expect("one record").superseded, 1);
+    }
 }
 
 #[test]

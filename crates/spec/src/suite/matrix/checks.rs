@@ -1,5 +1,7 @@
 //! What does not go together in a suite, whatever its cells.
 
+use disklab_units::Nanos;
+
 use super::{Named, Resolved};
 use crate::array::Array;
 use crate::background::Background;
@@ -9,8 +11,43 @@ use crate::lab::Lab;
 use crate::phases::JOBS_WORD;
 use crate::power_cut;
 use crate::read::{Located, Mistake};
-use crate::suite::{Axis, SET, Suite, Values, fit, metric};
+use crate::suite::sweep::Parameter;
+use crate::suite::{Axis, SET, Suite, Values, Which, cell, fit, metric};
 use crate::workload::Workload;
+
+/// So many trials take months, and a list of them all the memory there is.
+const MOST_TRIALS: u128 = 100_000;
+
+impl Suite {
+    /// Before they are made.
+    pub(super) fn check_count(&self, mistakes: &mut Vec<Mistake>) {
+        let axes = cell::sizes(&self.axes);
+        let seeds = u128::from(self.seeds.count());
+        let trials = axes.iter().fold(seeds, |trials, (_, size)| trials.saturating_mul(*size as u128));
+        if trials <= MOST_TRIALS {
+            return;
+        }
+        let factors: Vec<String> = axes.iter().map(|(name, size)| format!("{size} of {name}")).collect();
+        let largest = self.axes.iter().max_by_key(|axis| axis.values.len());
+        let place = largest.and_then(|axis| axis.values.first()).map(|value| &value.place);
+        let message = format!(
+            "the suite has {trials} trials ({}, {} seeds), and {MOST_TRIALS} at most are taken: leave values or axes out, or sample \
+             them ([hypercube])",
+            factors.join(" x "),
+            self.seeds.count()
+        );
+        mistakes.extend(place.map(|place| place.mistake(message)));
+    }
+
+    /// The longest that is measured, if the suite says.
+    fn longest_runtime(&self) -> Option<Nanos> {
+        let swept = self.axes.iter().find(|axis| axis.axis == Which::Parameter(Parameter::Runtime));
+        // What is no time is said where it is applied.
+        let swept = swept
+            .map(|axis| axis.values.iter().filter_map(|it| it.value.parse().ok()).max().unwrap_or_default());
+        swept.or_else(|| self.runtime.map(|runtime| runtime.rotational.max(runtime.solid_state)))
+    }
+}
 
 impl Resolved<'_> {
     /// The number of jobs is that of one definition.
@@ -76,12 +113,11 @@ impl Resolved<'_> {
     /// What takes as long as it is given needs a time, and a film that lasts.
     pub(super) fn check_times(&self, suite: &Suite, mistakes: &mut Vec<Mistake>) {
         for Named { name, thing: workload } in self.workloads.iter().filter(|it| !it.thing.ends()) {
-            let Some(runtime) = suite.runtime else {
+            let Some(longest) = suite.longest_runtime() else {
                 let what = "the suite has no `runtime`; only programs that start and phases need none";
                 mistakes.push(name.place.mistake(format!("workload `{}`: {what}", name.value)));
                 continue;
             };
-            let longest = runtime.rotational.max(runtime.solid_state);
             let needed = workload.player.map(|player| player.bytes(longest)).unwrap_or_default();
             if needed > workload.file_size {
                 let message = format!(

@@ -3,16 +3,19 @@
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use disklab_units::Bytes;
+use std::ops::RangeInclusive;
+
+use disklab_units::{Bytes, Nanos};
 
 use super::device::{device, workload};
-use super::parameter::Parameter;
+use super::parameter::{Parameter, SEEK};
 use crate::array::Array;
+use crate::background::Background;
 use crate::device::Device;
 use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, Wanted};
 use crate::scheduler::SchedulerChoice;
-use crate::suite::MEMORY;
+use crate::suite::{MEMORY, RUNTIME, Span, TIMES_BEFORE};
 use crate::workload::Workload;
 
 /// What a cell names.
@@ -20,6 +23,7 @@ pub struct Base<'a> {
     pub array: &'a Array,
     pub devices: &'a [Device],
     pub workload: &'a Workload,
+    pub background: Option<&'a Background>,
     /// The value in the suite and the policy that it is of; none where the suite has none.
     pub policy: Option<(&'a str, &'a Policy, &'a PolicyChoice)>,
     /// The value in the suite.
@@ -28,11 +32,16 @@ pub struct Base<'a> {
     pub having: &'a Having<'a>,
 }
 
-/// Parameters that a policy or a scheduler of the suite has: to those without, an axis over one of them is nothing.
+/// Parameters that a policy, a scheduler, a workload or a background of the suite has: to those without, an axis over one of them
+/// is nothing.
 #[derive(Default)]
 pub struct Having<'a> {
     pub policies: BTreeSet<&'a str>,
     pub schedulers: BTreeSet<&'static str>,
+    /// Whether a workload takes as long as it is given.
+    pub runtime: bool,
+    /// Whether a background is a workload.
+    pub load: bool,
 }
 
 /// The same with the cell's values.
@@ -43,6 +52,10 @@ pub struct Applied {
     pub policy: Option<PolicyChoice>,
     pub scheduler: SchedulerChoice,
     pub memory: Bytes,
+    pub background: Option<Background>,
+    /// The suite's own where there is none.
+    pub runtime: Option<Nanos>,
+    pub ramp: Option<Nanos>,
 }
 
 /// Files that were read again with other values, by name and those: cells have the same again and again.
@@ -67,6 +80,9 @@ pub fn apply(
         policy: base.policy.map(|(_, _, choice)| choice.clone()),
         scheduler,
         memory: base.memory,
+        background: base.background.cloned(),
+        runtime: None,
+        ramp: None,
     };
     // The disks first: the others may speak of one.
     for (at, (_, value)) in values.iter().enumerate().filter(|(_, (it, _))| **it == Parameter::Disks) {
@@ -74,11 +90,14 @@ pub fn apply(
     }
     applied.set_devices(values, lab, known)?;
     applied.set_workload(values, lab, known)?;
+    applied.set_background(values, lab, known, base.having)?;
     applied.set_policy(base, values)?;
     for (at, (parameter, value)) in values.iter().enumerate() {
         let set = match parameter {
             Parameter::Scheduler(key) => applied.set_scheduler(key, value, base.having),
             Parameter::Memory => applied.set_memory(value),
+            Parameter::Runtime => applied.set_runtime(value, base.having),
+            Parameter::Ramp => applied.set_ramp(value, lab),
             _ => Ok(()),
         };
         set.map_err(|message| (at, message))?;
@@ -102,6 +121,7 @@ impl Applied {
     ) -> Result<(), (usize, String)> {
         let own = self.array.devices.len();
         let mut changes: BTreeMap<usize, Vec<(&str, &str)>> = BTreeMap::new();
+        let mut twice = None;
         let mut last = 0;
         for (at, (parameter, value)) in values.iter().enumerate() {
             let Parameter::Device { disk, key } = parameter else { continue };
@@ -115,10 +135,24 @@ impl Applied {
                 }
             };
             for disk in disks {
-                changes.entry(disk).or_default().push((key.as_str(), *value));
+                let changes = changes.entry(disk).or_default();
+                if changes.iter().any(|(known, _)| known == key) {
+                    twice.get_or_insert((at, disk + 1, key));
+                }
+                changes.push((key.as_str(), *value));
             }
         }
-        for (disk, changes) in changes {
+        if let Some((at, disk, key)) = twice {
+            return Err((
+                at,
+                format!(
+                    "disk {disk} has two values of `{key}`, by device.{key} and disk.{disk}.{key}: leave one"
+                ),
+            ));
+        }
+        for (disk, mut changes) in changes {
+            // A factor is one to what the others set, in whatever order they are written.
+            changes.sort_by_key(|(key, _)| *key == SEEK);
             let Some(base) = self.devices.get_mut(disk) else { continue };
             let mut devices = known.devices.borrow_mut();
             let name = format!("{} {} {changes:?}", base.name, base.used.0);
@@ -135,23 +169,68 @@ impl Applied {
         lab: &Lab,
         known: &Known,
     ) -> Result<(), (usize, String)> {
-        let of = |(at, (parameter, value)): (usize, &(&Parameter, &str))| match parameter {
-            Parameter::Workload(key) => Some((at, (key.clone(), (*value).to_owned()))),
+        let of = |parameter: &Parameter| match parameter {
+            Parameter::Workload(key) => Some(key.clone()),
             _ => None,
         };
-        let changes: Vec<(usize, (String, String))> = values.iter().enumerate().filter_map(of).collect();
-        let Some((last, _)) = changes.last() else { return Ok(()) };
-        if self.workload.startup.is_some() || self.workload.fsload.is_some() {
-            let what = "a start-up's or a load's of many files, which have no keys that go over numbers";
-            return Err((*last, format!("workload `{}` is {what}", self.workload.name)));
+        let (last, changes) = changes(values, of);
+        if !changes.is_empty() {
+            self.workload =
+                changed(&self.workload, &changes, lab, known).map_err(|message| (last, message))?;
         }
-        let changes: Vec<(&str, &str)> =
-            changes.iter().map(|(_, (key, value))| (key.as_str(), value.as_str())).collect();
-        let mut workloads = known.workloads.borrow_mut();
-        let name = format!("{} {changes:?}", self.workload.name);
-        let base = &self.workload;
-        let made = workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, &changes));
-        self.workload = made.clone().map_err(|message| (*last, message))?;
+        Ok(())
+    }
+
+    fn set_background(
+        &mut self,
+        values: &[(&Parameter, &str)],
+        lab: &Lab,
+        known: &Known,
+        having: &Having<'_>,
+    ) -> Result<(), (usize, String)> {
+        let of = |parameter: &Parameter| match parameter {
+            Parameter::Background(key) => Some(key.clone()),
+            _ => None,
+        };
+        let (last, changes) = changes(values, of);
+        let load = self.background.as_ref().and_then(|background| background.workload.as_ref());
+        match load {
+            _ if changes.is_empty() => {}
+            Some(load) => {
+                let load = changed(load, &changes, lab, known).map_err(|message| (last, message))?;
+                if let Some(background) = &mut self.background {
+                    if !lab.backgrounds.contains_key(&background.name) {
+                        background.priority = load.priority;
+                    }
+                    background.workload = Some(load);
+                }
+            }
+            None if having.load => {}
+            None => {
+                return Err((last, "no background of the suite is a workload, which has keys".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
+    fn set_runtime(&mut self, value: &str, having: &Having<'_>) -> Result<(), String> {
+        let runtime = time(value, &RUNTIME)?;
+        if !having.runtime {
+            return Err(format!("workload `{}` takes as long as it takes", self.workload.name));
+        }
+        self.runtime = Some(runtime);
+        Ok(())
+    }
+
+    /// A workload in the background begins with it.
+    fn set_ramp(&mut self, value: &str, lab: &Lab) -> Result<(), String> {
+        let ramp = time(value, &TIMES_BEFORE)?;
+        if let Some(background) = &mut self.background
+            && !lab.backgrounds.contains_key(&background.name)
+        {
+            background.lead = Span { rotational: ramp, solid_state: ramp };
+        }
+        self.ramp = Some(ramp);
         Ok(())
     }
 
@@ -196,4 +275,44 @@ impl Applied {
         self.memory = memory;
         Ok(())
     }
+}
+
+/// The keys of one file that are changed, each with its value; and the last of them among all parameters.
+fn changes(
+    values: &[(&Parameter, &str)],
+    of: impl Fn(&Parameter) -> Option<String>,
+) -> (usize, Vec<(String, String)>) {
+    let (mut last, mut changes) = (0, Vec::new());
+    for (at, (parameter, value)) in values.iter().enumerate() {
+        if let Some(key) = of(parameter) {
+            last = at;
+            changes.push((key, (*value).to_owned()));
+        }
+    }
+    (last, changes)
+}
+
+fn changed(
+    base: &Workload,
+    changes: &[(String, String)],
+    lab: &Lab,
+    known: &Known,
+) -> Result<Workload, String> {
+    if base.startup.is_some() || base.fsload.is_some() {
+        let what = "a start-up's or a load's of many files, which have no keys that go over numbers";
+        return Err(format!("workload `{}` is {what}", base.name));
+    }
+    let changes: Vec<(&str, &str)> =
+        changes.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    let mut workloads = known.workloads.borrow_mut();
+    let name = format!("{} {changes:?}", base.name);
+    workloads.entry(name).or_insert_with(|| workload(base, &lab.texts.workloads, &changes)).clone()
+}
+
+fn time(value: &str, sensible: &RangeInclusive<Nanos>) -> Result<Nanos, String> {
+    let time: Nanos = value.parse().map_err(|error| format!("{error}"))?;
+    if !sensible.contains(&time) {
+        return Err(format!("{time} is not sensible: from {} to {} is", sensible.start(), sensible.end()));
+    }
+    Ok(time)
 }

@@ -7,6 +7,8 @@
 //! "device.seek_average" = ["8 ms", "12 ms"]
 //! disks = [2, 4, 8]
 //! memory = ["256 MiB", "1 GiB"]
+//! runtime = ["10 s", "60 s"]
+//! "background.iodepth" = [1, 8]                     # of a background that is a workload
 //! ```
 //!
 //! Several of them at once are samples: see hypercube.rs. Values are exact: what a range computes is rounded to a few digits
@@ -62,16 +64,21 @@ pub(super) fn read_axes(crossed: &Table<'_, '_>) -> Vec<(usize, Values)> {
             }
         };
         let values = if crossed.is_table(key) {
-            let place = crossed.place(key);
-            let values = crossed.table(key).and_then(|table| Range::steps(&table, parameter.is_whole()));
-            let located = |value| Located { value, place: place.clone() };
-            values.unwrap_or_default().into_iter().map(located).collect()
+            read_steps(crossed, key, parameter.is_whole())
         } else {
             read_list(crossed, key)
         };
         axes.push((at, Values { axis: Which::Parameter(parameter), values, fixed: false, along: false }));
     }
     axes
+}
+
+/// The values of a range that stands under a key.
+pub(super) fn read_steps(table: &Table<'_, '_>, key: &str, whole: bool) -> Vec<Located<String>> {
+    let place = table.place(key);
+    let values = table.table(key).and_then(|range| Range::steps(&range, whole));
+    let located = |value| Located { value, place: place.clone() };
+    values.unwrap_or_default().into_iter().map(located).collect()
 }
 
 /// The axes of `[hypercube]`: the others go along with the first.

@@ -1,18 +1,22 @@
-//! What a suite can vary besides what it names: one number of an array, a disk, a policy, a scheduler, a workload, or the guest.
+//! What a suite can vary besides what it names: one number of an array, a disk, a policy, a scheduler, a workload, a background, the guest or the suite.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::read::unknown;
 
-/// By its name in a suite: `memory`, `disks`, `device.KEY` (of all disks), `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`,
-/// `workload.KEY`.
+/// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks), `disk.2.KEY`, `policy.KEY`,
+/// `scheduler.KEY`, `workload.KEY`, `background.KEY`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parameter {
     /// Of the guest.
     Memory,
     /// How many disks the array has: its own, again and again, or the first of them.
     Disks,
+    /// Measured, on whatever disks.
+    Runtime,
+    /// Before it, not measured.
+    Ramp,
     /// A key of a device's file. With a number: of that disk alone, from 1 in the array's order.
     Device { disk: Option<u32>, key: String },
     /// A parameter of the read policy.
@@ -21,12 +25,14 @@ pub enum Parameter {
     Scheduler(String),
     /// A key of the workload's file.
     Workload(String),
+    /// A key of the file of the workload that is a background.
+    Background(String),
 }
 
 /// Of a hard disk: a factor to all three of its seek times.
 pub const SEEK: &str = "seek";
 /// What stands before the point, but for one disk's.
-const KINDS: [&str; 5] = ["device", "disk", "policy", "scheduler", "workload"];
+const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
 
 impl Parameter {
     /// Whether a number without a unit is a whole one.
@@ -35,7 +41,7 @@ impl Parameter {
     }
 
     /// Those without a point in their names.
-    pub(in crate::suite) const PLAIN: [&str; 2] = ["memory", "disks"];
+    pub(in crate::suite) const PLAIN: [&str; 4] = ["memory", "disks", "runtime", "ramp"];
 }
 
 impl fmt::Display for Parameter {
@@ -43,11 +49,14 @@ impl fmt::Display for Parameter {
         match self {
             Self::Memory => f.pad("memory"),
             Self::Disks => f.pad("disks"),
+            Self::Runtime => f.pad("runtime"),
+            Self::Ramp => f.pad("ramp"),
             Self::Device { disk: None, key } => f.pad(&format!("device.{key}")),
             Self::Device { disk: Some(disk), key } => f.pad(&format!("disk.{disk}.{key}")),
             Self::Policy(key) => f.pad(&format!("policy.{key}")),
             Self::Scheduler(key) => f.pad(&format!("scheduler.{key}")),
             Self::Workload(key) => f.pad(&format!("workload.{key}")),
+            Self::Background(key) => f.pad(&format!("background.{key}")),
         }
     }
 }
@@ -60,10 +69,13 @@ impl FromStr for Parameter {
         Ok(match (text, of_kind()) {
             ("memory", _) => Self::Memory,
             ("disks", _) => Self::Disks,
+            ("runtime", _) => Self::Runtime,
+            ("ramp", _) => Self::Ramp,
             (_, Some(("device", key))) => Self::Device { disk: None, key: key.to_owned() },
             (_, Some(("policy", key))) => Self::Policy(key.to_owned()),
             (_, Some(("scheduler", key))) => Self::Scheduler(key.to_owned()),
             (_, Some(("workload", key))) => Self::Workload(key.to_owned()),
+            (_, Some(("background", key))) => Self::Background(key.to_owned()),
             (_, Some(("disk", rest))) => {
                 let parsed = rest.split_once('.').and_then(|(number, key)| Some((number.parse().ok()?, key)));
                 let Some((disk @ 1.., key)) = parsed else {
@@ -100,7 +112,7 @@ mod tests {
     #[test]
     fn names_are_told_apart() {
         for name in
-            ["memory", "disks", "device.seek_average", "disk.2.seek", "disk.12.slc.cache", "policy.margin"]
+            ["memory", "runtime", "disk.2.seek", "disk.12.slc.cache", "policy.margin", "background.iodepth"]
         {
             assert_eq!(name.parse::<Parameter>().expect(name).to_string(), name);
         }

@@ -1,0 +1,135 @@
+"""10,000 trials that take no time, through all that a sweep has: plan, Ray, parts that come back, the record.
+
+What a node does is not measured: it answers with a record as small as one can be.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import sys
+import tarfile
+import time
+from pathlib import Path
+from typing import Any
+
+import ray
+
+from disklab.batches import Batch
+from disklab.gatherer import Gatherer
+from disklab.question import Question
+from disklab.sweeping import Sweep
+
+SEEDS = 1000
+DEPTHS = 10
+SUITE = f"""\
+question = "What do trials cost that take no time?"
+seeds = {SEEDS}
+memory = "256 MiB"
+runtime = {{ rotational = "20ms", solid_state = "20ms" }}
+kernel = "newest"
+
+[axes]
+array = ["single-constant"]
+workload = ["smoke-randread"]
+"workload.iodepth" = {{ linear = [1, {DEPTHS}], steps = {DEPTHS} }}
+"""
+OUTPUTS = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
+
+
+def sweep(folder: Path) -> dict[str, float]:
+    """In a session of Ray's that is there."""
+    suite = folder / "empty.toml"
+    suite.write_text(SUITE)
+    begun = time.monotonic()
+    question = Question(str(suite), {}, None)
+    plan = question.plan()
+    planned = time.monotonic()
+    gatherer = Gatherer(question, folder / "empty", False)
+    try:
+        # In the words of the record's own manifest.
+        manifest = (gatherer.record / "manifest.toml").read_text()
+        table = {trial["key"]: (at, trial) for at, trial in enumerate(plan["trials"])}
+        known = ray.put((manifest, table))
+
+        def work(order: dict[str, Any]) -> dict[str, Any]:
+            manifest, table = ray.get(known)
+            return {"node": "", "host": "", "suspects": {}, "part": part(manifest, table, order["trials"])}
+
+        measured = Measured(question, plan, gatherer, work)
+        measured.carry_out()
+    finally:
+        gatherer.close()
+    took = time.monotonic() - begun
+    lines = (gatherer.record / "trials.jsonl").read_text().count("\n")
+    assert lines == SEEDS * DEPTHS, f"{lines} trials"
+    half, end = measured.memory[len(measured.memory) // 2], measured.memory[-1]
+    print(
+        f"{lines} empty trials: {took:.1f} s, {planned - begun:.1f} s of it the plan; at half of them and in the end "
+        f"the driver has {half[0]} and {end[0]} MiB, disklab gather {half[1]} and {end[1]}",
+        file=sys.stderr,
+    )
+    return {"empty_seconds": took, "grown_mib": end[0] - half[0], "gather_grown_mib": end[1] - half[1]}
+
+
+class Measured(Sweep):
+    """And what its processes have in memory, in MiB, after each part."""
+
+    memory: list[tuple[int, int]]
+
+    def _take(self, batch: Batch, answer: dict[str, Any]) -> None:
+        if not hasattr(self, "memory"):
+            self.memory = []
+        super()._take(batch, answer)
+        self.memory.append((own_memory("self"), own_memory(self._gatherer.process)))
+
+
+def own_memory(process: int | str) -> int:
+    """Without what it shares with others, such as Ray's store."""
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("RssAnon:"):
+            return int(line.split()[1]) >> 10
+    return 0
+
+
+def part(manifest: str, table: dict[str, tuple[int, dict[str, Any]]], keys: list[str]) -> bytes:
+    """A packed record of some trials."""
+    trials = sorted((table[key] for key in keys), key=lambda it: it[0])
+    text = manifest
+    for name, values in (("trials", [it["id"] for _, it in trials]), ("keys", [it["key"] for _, it in trials])):
+        text = re.sub(rf"^{name} = \[.*?^\]", f"{name} = {json.dumps(values)}", text, count=1, flags=re.M | re.S)
+    own = f"[part]\nof = {len(table)}\nat = {[at for at, _ in trials]}\n\n"
+    files = {"manifest.toml": text.replace("\n[", f"\n{own}[", 1), "lock": "", "trials.jsonl": ""}
+    for _, trial in trials:
+        outputs = {name: f"{name} of {trial['id']}\n" for name in OUTPUTS}
+        files["trials.jsonl"] += json.dumps(line(trial, outputs)) + "\n"
+        files.update({f"raw/{trial['id']}/{name}": output for name, output in outputs.items()})
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        for name, content in files.items():
+            head = tarfile.TarInfo(f"part/{name}")
+            head.size = len(content)
+            archive.addfile(head, io.BytesIO(content.encode()))
+    return packed.getvalue()
+
+
+def line(trial: dict[str, Any], outputs: dict[str, str]) -> dict[str, Any]:
+    """Of `trials.jsonl`."""
+    return {
+        "schema": 1,
+        "trial": trial["id"],
+        "key": trial["key"],
+        "cell": trial["cell"],
+        "seed_index": trial["seed_index"],
+        "seed": trial["seed_index"],
+        "status": "ok",
+        "reason": None,
+        "virtual_ns": 1,
+        "wall_ms": 1,
+        "sample": None,
+        "remarks": [],
+        "raw": f"raw/{trial['id']}",
+        "files": {name: hashlib.sha256(output.encode()).hexdigest() for name, output in outputs.items()},
+    }

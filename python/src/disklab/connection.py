@@ -1,0 +1,81 @@
+"""A Ray cluster by its address: that it is there, and the one that is meant, before anything is begun."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import socket
+from collections.abc import Iterator
+
+from disklab import program
+
+# A cluster that is there answers at once, in seconds.
+PATIENCE = 10.0
+START = "`ray start --head` starts one on a machine, `ray start --address=...` adds others"
+
+
+@contextlib.contextmanager
+def connected(address: str) -> Iterator[None]:
+    """This process is of that cluster meanwhile; afterwards it is what it was before."""
+    try:
+        import ray
+    except ImportError as error:
+        raise program.Error("an address is Ray's, which is not here: pip install 'disklab[ray]'") from error
+    if ray.is_initialized():
+        _check_same(address, ray.get_runtime_context().gcs_address)
+        yield
+        return
+    _check_there(address)
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        raise program.Error(f"no Ray cluster can be joined by the address {address!r}: {error}; {START}") from error
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def _check_there(address: str) -> None:
+    """Ray itself would try for long, and end with words of its own."""
+    place = _place(address)
+    if place is None:
+        return
+    try:
+        socket.create_connection(place, PATIENCE).close()
+    except OSError as error:
+        why = error.strerror or error
+        raise program.Error(f"no Ray cluster answers at {address}: {why}; {START}") from error
+
+
+def _check_same(address: str, here: str) -> None:
+    asked = os.environ.get("RAY_ADDRESS", "auto") if address == "auto" else address
+    place = _place(asked)
+    if place is None or asked == here or _same(place, _place(here)):
+        return
+    raise program.Error(
+        f"this process is on the Ray cluster at {here} already, and the address is {address}: ray.shutdown() first, "
+        'or say address="auto" for the one that it is on'
+    )
+
+
+def _place(address: str) -> tuple[str, int] | None:
+    """Host and port, where an address has them."""
+    host, colon, port = address.rpartition("://")[2].rpartition(":")
+    return (host.strip("[]"), int(port)) if colon and port.isdigit() else None
+
+
+def _same(one: tuple[str, int], other: tuple[str, int] | None) -> bool:
+    if other is None or one[1] != other[1]:
+        return False
+    own = {"127.0.0.1", *_addresses(socket.gethostname())}
+    both = [_addresses(one[0]), _addresses(other[0])]
+    return bool(both[0] & both[1]) or all(it & own for it in both)
+
+
+def _addresses(host: str) -> set[str]:
+    try:
+        return {str(found[4][0]) for found in socket.getaddrinfo(host, None)}
+    except OSError:
+        return {host}
