@@ -207,6 +207,7 @@ impl Writer {
 
     /// The same of many trials, with or without raw output, whose digests their outcomes have: each thing that a disk has to do
     /// for them is done once. When this returns all are safe on disk; after an error, or a crash, each is whole or does not count.
+    #[expect(clippy::needless_pass_by_value, reason = "nothing may be put into folders that are kept")]
     pub(crate) fn finish_all(&self, ended: Vec<(Option<RawFolder>, Outcome)>) -> Result<(), StoreError> {
         let Some((_, first)) = ended.first() else { return Ok(()) };
         let mut log = self.log();

@@ -206,7 +206,9 @@ mod tests {
         ] {
             let slaves = sysfs.join("class/block").join(device).join("slaves");
             fs::create_dir_all(&slaves).expect("a folder");
-            below.iter().for_each(|name| fs::create_dir(slaves.join(name)).expect("a folder"));
+            for name in below {
+                fs::create_dir(slaves.join(name)).expect("a folder");
+            }
         }
         for device in ["dm-0", "dm-1", "dm-2"] {
             fs::create_dir_all(sysfs.join("fs/btrfs/u/devices").join(device)).expect("a folder");
