@@ -36,6 +36,8 @@ array = ["single-constant"]
 workload = ["smoke-randread"]
 "workload.iodepth" = {{ linear = [1, {DEPTHS}], steps = {DEPTHS} }}
 """
+# What a manifest has of each trial, and a plan by what name.
+LISTED = {"trials": "id", "keys": "key"}
 OUTPUTS = ("disks.json", "fio.json", "guest.jsonl", "requests.trace.gz")
 
 
@@ -51,11 +53,18 @@ def sweep(folder: Path) -> dict[str, float]:
     try:
         # In the words of the record's own manifest.
         manifest = (gatherer.record / "manifest.toml").read_text()
+        for name in LISTED:
+            manifest = re.sub(rf"^{name} = \[.*?^\]", f"{name} = []", manifest, count=1, flags=re.M | re.S)
         table = {trial["key"]: (at, trial) for at, trial in enumerate(plan["trials"])}
         known = ray.put((manifest, table))
 
+        # A worker asks for it once: a node does not do that either.
+        here: list[Any] = []
+
         def work(order: dict[str, Any]) -> dict[str, Any]:
-            manifest, table = ray.get(known)
+            if not here:
+                here.append(ray.get(known))
+            manifest, table = here[0]
             return {"node": "", "host": "", "suspects": {}, "part": part(manifest, table, order["trials"])}
 
         measured = Measured(question, plan, gatherer, work)
@@ -98,8 +107,8 @@ def part(manifest: str, table: dict[str, tuple[int, dict[str, Any]]], keys: list
     """A packed record of some trials."""
     trials = sorted((table[key] for key in keys), key=lambda it: it[0])
     text = manifest
-    for name, values in (("trials", [it["id"] for _, it in trials]), ("keys", [it["key"] for _, it in trials])):
-        text = re.sub(rf"^{name} = \[.*?^\]", f"{name} = {json.dumps(values)}", text, count=1, flags=re.M | re.S)
+    for name, key in LISTED.items():
+        text = text.replace(f"\n{name} = []", f"\n{name} = {json.dumps([it[key] for _, it in trials])}", 1)
     own = f"[part]\nof = {len(table)}\nat = {[at for at, _ in trials]}\n\n"
     files = {"manifest.toml": text.replace("\n[", f"\n{own}[", 1), "lock": "", "trials.jsonl": ""}
     for _, trial in trials:

@@ -68,10 +68,10 @@ def another_kernel(tmp_path: Path) -> Path:
     shutil.copytree(kernel, copy)
     with open(copy / "linux", "ab") as file:
         file.write(b"another build")
-    digests = [hashlib.sha256((it / "linux").read_bytes()).hexdigest() for it in (kernel, copy)]
+    was, now = (hashlib.sha256((it / "linux").read_bytes()).hexdigest() for it in (kernel, copy))
     about = (copy / "kernel.toml").read_text()
-    assert digests[0] in about
-    (copy / "kernel.toml").write_text(about.replace(*digests))
+    assert was in about
+    (copy / "kernel.toml").write_text(about.replace(was, now))
     return tmp_path / "kernels"
 
 
