@@ -39,8 +39,8 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required = true)]
     devices: Vec<String>,
 
-    /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it, such as `disklab array draft`
-    /// writes one.
+    /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it, such as `disklab array new
+    /// --from-machine` drafts.
     #[arg(long, value_name = "NAME")]
     array: Option<String>,
 
@@ -167,7 +167,7 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
         )),
         (Some(at), None) => Err(Failure::mistaken(format!(
             "predict: this record is of a filesystem that was there, {}: name the lab's array that is made like it, --array NAME; \
-             `disklab array draft` writes one for this machine's",
+             `disklab array new --from-machine` drafts one",
             at.display()
         ))),
         (Some(_), Some(name)) => {

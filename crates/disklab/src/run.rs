@@ -75,7 +75,7 @@ pub struct Args {
 
     /// Do not record each request of the disks: `disklab trace` and pictures over time have nothing to show of these trials. In
     /// virtual time results are the same. On real disks a trace costs 1.4 us of a processor a request, which only shows where
-    /// requests take a few microseconds, and some 150 bytes written to the record.
+    /// requests take a few microseconds, and what is written to the record meanwhile.
     #[arg(long)]
     no_trace: bool,
 
