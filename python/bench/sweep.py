@@ -22,6 +22,9 @@ import ray
 import disklab
 from disklab import program
 
+# Of a trial, without Ray.
+TAKES_MS = 5000
+TRY = "60s"
 LONG = """\
 question = "How long does a trial take on a cluster?"
 seeds = {seeds}
@@ -39,21 +42,22 @@ policy = ["pid", "round-robin:4k"]
 def main() -> None:
     arguments = argparse.ArgumentParser(description=__doc__)
     arguments.add_argument("--seeds", type=int, default=20)
-    arguments.add_argument("--runtime", default="285s", help="virtual time of a trial, so that it takes about 5 s")
     asked = arguments.parse_args()
     ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False)
     with tempfile.TemporaryDirectory(dir=".") as folder:
-        suite = Path(folder) / "long.toml"
-        suite.write_text(LONG.format(seeds=asked.seeds, runtime=asked.runtime))
-        measured = {**empty.sweep(Path(folder)), **overhead(suite), **parquet(Path(folder))}
+        measured = {**empty.sweep(Path(folder)), **overhead(Path(folder), asked.seeds), **parquet(Path(folder))}
     print(json.dumps(measured))
 
 
-def overhead(suite: Path) -> dict[str, float]:
+def overhead(folder: Path, seeds: int) -> dict[str, float]:
     """Without Ray, with it, and without it again."""
-    folder = suite.parent
-    # Kernel and disks are there when it counts.
-    disklab.sweep(suite, seeds=1, out=folder / "warm")
+    suite = folder / "long.toml"
+    suite.write_text(LONG.format(seeds=seeds, runtime=TRY))
+    # Kernel and disks are there when it counts, and how fast this machine is is known.
+    tried = disklab.sweep(suite, seeds=1, out=folder / "tried") / "trials.jsonl"
+    took = [json.loads(line)["wall_ms"] for line in tried.read_text().splitlines()]
+    runtime = round(int(TRY.removesuffix("s")) * TAKES_MS * len(took) / sum(took))
+    suite.write_text(LONG.format(seeds=seeds, runtime=f"{runtime}s"))
     here = timed(lambda: disklab.sweep(suite, out=folder / "here"))
     there = timed(lambda: disklab.sweep(suite, "auto", out=folder / "there"))
     again = timed(lambda: disklab.sweep(suite, out=folder / "again"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import importlib
 import shutil
 import subprocess
 from collections.abc import Iterator
@@ -13,7 +14,11 @@ from conftest import TRIALS, Nodes, assert_same, lines, mounted, skip_without_ro
 
 import disklab
 from disklab import program
+from disklab.connection import connected
+from disklab.gatherer import Gatherer
 from disklab.progress import Progress
+from disklab.question import Question
+from disklab.sweeping import Sweep
 
 
 @pytest.fixture
@@ -153,3 +158,24 @@ def test_without_a_node_that_can_it_says_why_and_goes_on_later(
     with pytest.raises(disklab.Error, match=r"no node is left that can run trials:\nnode \w{8} .*disklab 0\.0\.1"):
         disklab.sweep(suite, nodes.address, out=tmp_path / "record")
     assert (tmp_path / "record" / "manifest.toml").exists()
+
+
+def test_a_node_that_cannot_even_begin_a_batch_is_named(
+    nodes: Nodes, suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As one with another Python."""
+    node = nodes.add("strange")
+    (tmp_path / "only_here.py").write_text("def work(order):\n    raise NotImplementedError\n")
+    question = Question(str(suite), {}, None)
+    with connected(nodes.address):
+        # Later than Ray looks where modules are.
+        monkeypatch.syspath_prepend(tmp_path)
+        work = importlib.import_module("only_here").work
+        gatherer = Gatherer(question, tmp_path / "record", False)
+        try:
+            with pytest.raises(disklab.Error, match=r"no node is left that can run trials:\n.*only_here") as raised:
+                Sweep(question, question.plan(), gatherer, work).carry_out()
+        finally:
+            gatherer.close()
+    assert f"node {node.node_id[:8]}" in str(raised.value), raised.value
+    assert lines(tmp_path / "record") == 0

@@ -1,4 +1,4 @@
-"""The wheel has all that it needs: in a bare environment, one line runs a suite."""
+"""The wheel has all that it needs: in a bare environment, one line runs the suite of `make demo`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 
-def test_a_bare_environment_runs_a_suite(tmp_path: Path) -> None:
+def test_a_bare_environment_runs_the_demo(tmp_path: Path) -> None:
     wheel = os.environ.get("DISKLAB_WHEEL")
     if not wheel:
         pytest.skip("DISKLAB_WHEEL names no wheel; `make test-python` makes one")
@@ -22,11 +22,12 @@ def test_a_bare_environment_runs_a_suite(tmp_path: Path) -> None:
     # Neither the source nor another program is in its way.
     left_out = ("PYTHONPATH", "DISKLAB_PROGRAM", "DISKLAB_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
-    line = "import disklab; print(disklab.sweep('smoke'))"
+    # One seed in place of three: a third of the time.
+    line = "import disklab; print(disklab.sweep('read-policy-quick', seeds=1))"
     done = subprocess.run(
         [python, "-c", line], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     record = tmp_path / done.stdout.strip()
     lines = [json.loads(line) for line in (record / "trials.jsonl").read_text().splitlines()]
-    assert [line["status"] for line in lines] == ["ok"] * 4
+    assert [line["status"] for line in lines] == ["ok"] * 36

@@ -6,14 +6,18 @@ mod open;
 pub use groups::{Choice, Group, Tried};
 pub use open::Records;
 
+use std::collections::BTreeSet;
+
 use disklab_compare::{
     Contest, Error, Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer,
     asked, judge, looked_at, measured,
 };
 use disklab_spec::Suite;
+use disklab_spec::suite::Which;
 use disklab_stats::Verdict;
 use disklab_store::Record;
 use disklab_store::manifest::UntilDecided;
+use disklab_store::outcome::Cell;
 use disklab_store::record::name_of;
 
 use crate::merge::{self, Report};
@@ -98,7 +102,7 @@ impl<'a> Source<'a> {
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let axes: Vec<Vec<String>> = all.iter().map(axes).collect();
-        let compared = compared.or_else(|| axes.first()?.last().cloned()).unwrap_or_default();
+        let compared = compared.or_else(|| usually_compared(all, axes.first()?)).unwrap_or_default();
         let groups = groups::of(all, &axes, &compared);
         let baseline = contests.first().map(|contest| contest.baseline.clone());
         Ok(Self {
@@ -249,4 +253,22 @@ fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
     known.extend(names.into_iter().take(MOST_OTHERS).map(Metric::of_name));
     known.dedup();
     if known.is_empty() { vec![Metric::Iops] } else { known }
+}
+
+/// Where nobody says, the last axis; but ranges are what choices are followed along, so that one with other values goes before
+/// them.
+fn usually_compared(records: &[Record], axes: &[String]) -> Option<String> {
+    let is_range = |axis: &&String| matches!(axis.parse(), Ok(Which::Parameter(_)));
+    let differs = |axis: &&String| {
+        let cells = records.iter().flat_map(|record| {
+            record.outcomes().into_iter().map(|(id, outcome)| {
+                outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone())
+            })
+        });
+        let values: BTreeSet<String> = cells.filter_map(|cell| cell.value(axis).map(str::to_owned)).collect();
+        values.len() > 1
+    };
+    let last = axes.last()?;
+    let other = || axes.iter().rev().find(|axis| !is_range(axis) && differs(axis));
+    if is_range(&last) { other().or(Some(last)).cloned() } else { Some(last.clone()) }
 }

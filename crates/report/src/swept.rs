@@ -21,6 +21,8 @@ pub struct Line<'s, 'a> {
     pub rest: Cell,
     /// In rising order.
     pub points: Vec<Point<'s, 'a>>,
+    /// Samples: other numbers vary together with this one.
+    pub is_sampled: bool,
 }
 
 /// A value of the axis.
@@ -103,7 +105,7 @@ pub fn lines<'s, 'a>(
         let Some(at) = number(axis, value) else { continue };
         let rest = without(&full.cell, &[axis, &source.compared]);
         let line = lines.iter().position(|line| line.rest == rest).unwrap_or_else(|| {
-            lines.push(Line { rest, points: Vec::new() });
+            lines.push(Line { rest, points: Vec::new(), is_sampled: false });
             lines.len() - 1
         });
         let points = &mut lines[line].points;
@@ -120,6 +122,38 @@ pub fn lines<'s, 'a>(
     lines
 }
 
+/// Samples of a hypercube, in the order of one of its axes; `sampled` has all of these.
+pub fn samples<'s, 'a>(
+    source: &Source,
+    cells: &'s [Full<'s, 'a>],
+    axis: &str,
+    sampled: &[&str],
+    series: &[&str],
+) -> Vec<Line<'s, 'a>> {
+    let of = |cloud: Cloud<'s, 'a>| {
+        let mut points: Vec<(Cell, Point)> = Vec::new();
+        for (own, numbers, choice) in cloud.marks {
+            let Some((value, at)) =
+                numbers.value(axis).and_then(|it| Some((it.to_owned(), number(axis, it)?)))
+            else {
+                continue;
+            };
+            let point = points.iter().position(|(sample, _)| *sample == numbers).unwrap_or_else(|| {
+                points.push((numbers, Point { value, at, choices: vec![None; series.len()] }));
+                points.len() - 1
+            });
+            points[point].1.choices[own] = Some(choice);
+        }
+        points.sort_by(|(_, one), (_, other)| one.at.total_cmp(&other.at));
+        Line {
+            rest: cloud.rest,
+            points: points.into_iter().map(|(_, point)| point).collect(),
+            is_sampled: true,
+        }
+    };
+    clouds(source, cells, sampled).into_iter().map(of).filter(|line| line.points.len() > 1).collect()
+}
+
 /// Where the best choice changes along a line, as a sentence.
 pub fn winner(line: &Line, metric: &Metric, series: &[&str]) -> Option<String> {
     let spreads: Vec<Vec<_>> = line
@@ -131,9 +165,12 @@ pub fn winner(line: &Line, metric: &Metric, series: &[&str]) -> Option<String> {
         .collect();
     let outcomes =
         || line.points.iter().flat_map(|point| point.choices.iter().flatten()).flat_map(|it| it.results());
-    let stretches = winner::stretches(&spreads, metric.better(outcomes().map(|(_, outcome)| outcome)));
+    let better = metric.better(outcomes().map(|(_, outcome)| outcome));
     let points: Vec<&str> = line.points.iter().map(|point| point.value.as_str()).collect();
-    winner::sentence(&stretches, &points, series)
+    if line.is_sampled {
+        return winner::sentence_of_samples(&spreads, better, &points, series);
+    }
+    winner::sentence(&winner::stretches(&spreads, better), &points, series)
 }
 
 /// Cells over two axes, all else equal.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -21,6 +22,8 @@ MOST_LOST = 10
 # A node that trials fail on is left out after so many batches without one that did not.
 STRIKES = 2
 NODE_ID = "ray.io/node-id"
+# Of the node, in what Ray says of an exception of a task.
+ADDRESS = re.compile(r"\(pid=\d+, ip=([^,)\s]+)")
 
 Order = Callable[[Batch], "dict[str, Any]"]
 
@@ -141,14 +144,18 @@ class Cluster:
         yield batch, answer
 
     def _broken(self, batch: Batch, error: RayTaskError) -> None:
-        """A node could not even begin: it has another Python, say. Ray tells its address only."""
-        there = [node_id for node_id, name in self._nodes.items() if f"{error.ip})" in name]
-        reason = f"a batch could not be begun there: {error.cause}"
-        self._again(batch, reason)
+        """A node could not even begin: it has another Python, say."""
+        # Ray has made another exception of the node's, which has the address in its text only.
+        told = ADDRESS.search(str(error))
+        address = told[1] if told else "an address that Ray does not tell"
+        there = [node_id for node_id, name in self._nodes.items() if f", {address})" in name]
+        # The last line of a trace says what happened.
+        reason = f"a batch could not be begun there: {str(error.cause).strip().splitlines()[-1]}"
+        self._again(batch, f"on a node at {address}, {reason}")
         if len(there) == 1:
             self.strike(there[0], reason)
         else:
-            self._remark(f"a node at {error.ip}: {reason}")
+            self._remark(f"a node at {address}: {reason}")
 
     def _lost(self, batch: Batch, error: RayError) -> None:
         gone = set(self._nodes) - set(nodes())

@@ -35,26 +35,36 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     if axes.is_empty() {
         return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
     }
+    let series_of = |axis: &str| swept::series(source, &[axis]);
+    let has_lines = |axis: &&str| !swept::lines(source, &cells, axis, &series_of(axis)).is_empty();
+    let (alone, sampled): (Vec<&str>, Vec<&str>) = axes.iter().map(String::as_str).partition(has_lines);
     let mut sections = Vec::new();
     let mut untold = 0;
-    for axis in &axes {
-        let series = swept::series(source, &[axis.as_str()]);
-        for line in swept::lines(source, &cells, axis, &series) {
-            if sections.len() < MOST {
-                sections.push(section(source, axis, &line, &series, sections.is_empty()));
-            } else {
-                untold += 1;
-            }
+    let lines = alone.iter().flat_map(|axis| {
+        swept::lines(source, &cells, axis, &series_of(axis)).into_iter().map(move |line| (*axis, line))
+    });
+    let samples = sampled.iter().flat_map(|axis| {
+        swept::samples(source, &cells, axis, &sampled, &swept::series(source, &sampled))
+            .into_iter()
+            .map(move |line| (*axis, line))
+    });
+    for (axis, line) in lines.chain(samples) {
+        if sections.len() < MOST {
+            let series = if line.is_sampled { swept::series(source, &sampled) } else { series_of(axis) };
+            sections.push(section(source, axis, &line, &series, sections.is_empty()));
+        } else {
+            untold += 1;
         }
     }
     if sections.is_empty() {
-        let why = "The numbers of these cells vary together, as samples of a hypercube: no two cells differ in one of them only.";
-        return Err(why.into());
+        return Err("No two cells differ in a number only.".into());
     }
     let words = html! {
         p.says { "A line is the medians of a choice over its seeds; the band around it reaches from the least to the greatest seed. Points \
                   stand in equal distances, whatever their values. A choice is first where its worst seed is better than the best seed of \
                   each other." }
+        @if !sampled.is_empty() { p.says { "Where numbers vary together, as samples of a hypercube do, there is a mark for each sample and no \
+                  line: neighbours differ in the other numbers, too." } }
         @if untold > 0 { p { "Not drawn: " (count(untold, "more line")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
     };
     Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
@@ -143,7 +153,10 @@ fn one(line: &Line, at: usize, metric: &Metric) -> Vec<Plot> {
         .with_data(medians.clone())
         .with_color(ink.colour)
         .with_marker(ink.mark)
-        .with_size(3.5);
+        .with_size(if line.is_sampled { 4.5 } else { 3.5 });
+    if line.is_sampled {
+        return vec![marks.into()];
+    }
     let line = LinePlot::new()
         .with_data(medians)
         .with_color(ink.colour)
@@ -182,8 +195,9 @@ fn table(axis: &str, line: &Line, series: &[&str], metric: &Metric, unit: &str) 
 fn says(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Metric) -> String {
     let ends =
         [line.points.first(), line.points.last()].map(|point| point.map_or("", |point| point.value.as_str()));
+    let drawn = if line.is_sampled { "kind of mark" } else { "line" };
     let what =
-        if series == [""] { String::new() } else { format!(", one line for each {}", source.compared) };
+        if series == [""] { String::new() } else { format!(", one {drawn} for each {}", source.compared) };
     let winner =
         swept::winner(line, metric, series).map(|sentence| format!(" {sentence}.")).unwrap_or_default();
     format!("{} over {axis} from {} to {}{what}.{winner}", metric.name(), ends[0], ends[1])

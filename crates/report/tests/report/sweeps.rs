@@ -90,3 +90,54 @@ fn without_numbers_there_is_no_sweep() {
         }
     });
 }
+
+/// No two cells differ in one number only.
+#[test]
+fn samples_are_marks_with_a_sentence_on_their_winner() {
+    let place = tempfile::tempdir().expect("a folder");
+    write_record(place.path(), &[RATIOS, ("memory", &["256MiB", "1GiB", "512MiB"]), POLICIES], 1, 2)
+        .expect("a record");
+    // Of the grid, three samples.
+    let samples = ["4+1GiB+", "1+512MiB+", "2+256MiB+"];
+    for (name, mark) in [("manifest.toml", "\""), ("trials.jsonl", "{\"schema\":1,\"trial\":\"")] {
+        let file = place.path().join(name);
+        let text = std::fs::read_to_string(&file).expect("a file");
+        let is_other = |line: &&str| {
+            line.trim_start().strip_prefix(mark).is_some_and(|it| {
+                it.contains("+s1\"") && !samples.iter().any(|sample| it.starts_with(sample))
+            })
+        };
+        let kept: Vec<&str> = text.lines().filter(|line| !is_other(line)).collect();
+        assert_eq!(text.lines().count() - kept.len(), 12, "{name}: {text}");
+        std::fs::write(&file, kept.join("\n") + "\n").expect("a file");
+    }
+    let page = html(place.path());
+    let panel = between(&page, "data-panel=\"sweep-lines\"", "</section>");
+    assert!(panel.contains("IOPS over disk.2.seek: pid is first in 3 of 3 samples, from 1 to 4."), "{panel}");
+    assert!(
+        panel.contains("IOPS over memory: pid is first in 3 of 3 samples, from 256MiB to 1GiB."),
+        "{panel}"
+    );
+    assert!(panel.contains("one kind of mark for each policy"), "{panel}");
+    let rows: Vec<&str> = panel.split("<th scope=\"row\">").skip(1).take(3).map(|row| &row[..1]).collect();
+    assert_eq!(rows, ["1", "2", "4"]);
+}
+
+/// Whatever their order: a line is of a choice, and goes along a range.
+#[test]
+fn ranges_are_not_what_is_compared_where_something_else_is() {
+    let place = tempfile::tempdir().expect("a folder");
+    write_record(place.path(), &[("scheduler", &["none", "bfq"]), RATIOS], 1, 2).expect("a record");
+    without_baseline(place.path());
+    let page = html(place.path());
+    let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
+    assert!(lines.contains("one line for each scheduler"), "{lines}");
+}
+
+fn without_baseline(record: &std::path::Path) {
+    let file = record.join("manifest.toml");
+    let text = std::fs::read_to_string(&file).expect("a manifest");
+    let kept: Vec<&str> = text.lines().filter(|line| !line.starts_with("baseline")).collect();
+    assert_eq!(kept.len() + 1, text.lines().count(), "{text}");
+    std::fs::write(&file, kept.join("\n") + "\n").expect("a file");
+}
