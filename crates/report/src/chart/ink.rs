@@ -94,6 +94,11 @@ impl Series {
         }
     }
 
+    /// For a legend of marks.
+    pub fn mark_entry(self, name: &str) -> LegendEntry {
+        LegendEntry { shape: LegendShape::Marker(self.mark), dasharray: None, ..self.entry(name) }
+    }
+
     pub fn line(self) -> LineStyle {
         if self.dash.is_empty() { LineStyle::Solid } else { LineStyle::Custom(self.dash.to_owned()) }
     }

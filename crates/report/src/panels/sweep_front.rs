@@ -156,7 +156,7 @@ fn chart(marks: &[Mark], front: &[&Mark], series: &[&str]) -> Chart {
             .iter()
             .enumerate()
             .filter(|(_, name)| !name.is_empty())
-            .map(|(at, name)| ink::Series::of(at).entry(name))
+            .map(|(at, name)| ink::Series::of(at).mark_entry(name))
             .collect(),
     )
     .with_legend_position(LegendPosition::OutsideBottomColumns);

@@ -128,7 +128,10 @@ fn chart(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Met
             .iter()
             .enumerate()
             .filter(|(_, name)| !name.is_empty())
-            .map(|(at, name)| ink::Series::of(at).entry(name))
+            .map(|(at, name)| {
+                let ink = ink::Series::of(at);
+                if line.is_sampled { ink.mark_entry(name) } else { ink.entry(name) }
+            })
             .collect(),
     )
     .with_legend_position(LegendPosition::OutsideBottomColumns);
