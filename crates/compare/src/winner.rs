@@ -3,73 +3,91 @@
 use disklab_collect::Spread;
 use disklab_stats::Better;
 
-/// Points of a range, one after the other, at which the same choice is best.
+/// Which of several choices is best at a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Best {
+    /// In all of its seeds: its worst is better than the best of each other.
+    Choice(usize),
+    /// No choice in all of its seeds.
+    Open,
+    /// Not every choice has a result.
+    Unknown,
+}
+
+/// Points of a range, one after the other, at which the same is best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
     /// The place of the first point, and of the last.
     pub from: usize,
     pub to: usize,
-    /// The choice; `None`: no choice is best in all of its seeds.
-    pub winner: Option<usize>,
+    pub best: Best,
 }
 
-/// Of each point the spreads of all choices over their seeds; `None` where one has no result. A choice is best where its worst
-/// seed is better than the best of each other.
+/// Of each point the spreads of all choices over their seeds; `None` where one has no result.
 pub fn stretches(points: &[Vec<Option<Spread>>], better: Better) -> Vec<Stretch> {
     let mut stretches: Vec<Stretch> = Vec::new();
     for (at, choices) in points.iter().enumerate() {
-        let winner = winner(choices, better);
+        let best = best(choices, better);
         match stretches.last_mut() {
-            Some(last) if last.winner == winner => last.to = at,
-            _ => stretches.push(Stretch { from: at, to: at, winner }),
+            Some(last) if last.best == best => last.to = at,
+            _ => stretches.push(Stretch { from: at, to: at, best }),
         }
     }
     stretches
 }
 
-fn winner(choices: &[Option<Spread>], better: Better) -> Option<usize> {
-    let spreads = || choices.iter().enumerate().filter_map(|(at, spread)| Some((at, (*spread)?)));
+fn best(choices: &[Option<Spread>], better: Better) -> Best {
+    let Some(spreads) = choices.iter().copied().collect::<Option<Vec<Spread>>>() else {
+        return Best::Unknown;
+    };
     let value = |spread: &Spread| match better {
         Better::Higher => spread.median,
         Better::Lower => -spread.median,
     };
-    let (best, own) = spreads().max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)))?;
-    let others: Vec<Spread> = spreads().filter(|(at, _)| *at != best).map(|(_, spread)| spread).collect();
-    (!others.is_empty() && others.iter().all(|other| !own.overlaps(other))).then_some(best)
+    let all = || spreads.iter().enumerate();
+    let Some((at, own)) = all().max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other))) else {
+        return Best::Unknown;
+    };
+    let is_first = all().all(|(other, spread)| other == at || !own.overlaps(spread));
+    if is_first { Best::Choice(at) } else { Best::Open }
 }
+
+const OPEN: &str = "no choice is first in all of its seeds";
+const UNKNOWN: &str = "not every choice has a result";
 
 /// `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice is first in all of its seeds.` `None` without
 /// two choices anywhere.
 pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Option<String> {
     let point = |at: usize| points.get(at).copied().unwrap_or_default();
-    let range = |it: &Stretch| {
-        if it.from == it.to {
-            format!("at {}", point(it.from))
-        } else {
-            format!("from {} to {}", point(it.from), point(it.to))
-        }
-    };
-    let won: Vec<(&str, &Stretch)> =
-        stretches.iter().filter_map(|it| Some((*choices.get(it.winner?)?, it))).collect();
+    let range = |it: &Stretch| between(point(it.from), point(it.to));
     if choices.len() < 2 || stretches.is_empty() {
         return None;
     }
-    if won.is_empty() {
-        return Some("no choice is first in all of its seeds anywhere".to_owned());
+    if let [Stretch { best, .. }] = stretches {
+        match best {
+            Best::Choice(_) => {}
+            Best::Open => return Some(format!("{OPEN} anywhere")),
+            Best::Unknown => return Some(format!("{UNKNOWN} anywhere")),
+        }
     }
-    let everywhere = stretches.len() == 1;
-    let told = won.iter().enumerate().map(|(at, (choice, it))| match at {
-        0 if everywhere => format!("{choice} is first everywhere, {}", range(it)),
-        0 => format!("{choice} is first {}", range(it)),
-        _ => format!("{choice} {}", range(it)),
+    let won = stretches.iter().filter_map(|it| match it.best {
+        Best::Choice(at) => Some((*choices.get(at)?, it)),
+        Best::Open | Best::Unknown => None,
     });
-    let open: Vec<String> = stretches.iter().filter(|it| it.winner.is_none()).map(range).collect();
-    let rest = if open.is_empty() {
-        String::new()
-    } else {
-        format!("; {} no choice is first in all of its seeds", open.join(" and "))
-    };
-    Some(format!("{}{rest}", told.collect::<Vec<_>>().join(", ")))
+    let everywhere = if stretches.len() == 1 { "everywhere, " } else { "" };
+    let told: Vec<String> = won
+        .enumerate()
+        .map(|(at, (choice, it))| match at {
+            0 => format!("{choice} is first {everywhere}{}", range(it)),
+            _ => format!("{choice} {}", range(it)),
+        })
+        .collect();
+    let rest = [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)].into_iter().filter_map(|(best, words)| {
+        let own: Vec<String> = stretches.iter().filter(|it| it.best == best).map(range).collect();
+        (!own.is_empty()).then(|| format!("{} {words}", own.join(" and ")))
+    });
+    let parts = std::iter::once(told.join(", ")).filter(|told| !told.is_empty()).chain(rest);
+    Some(parts.collect::<Vec<_>>().join("; "))
 }
 
 /// Of samples of several ranges, in the order of one of these: `latency is first in 12 of 20 samples, from 1.9 to 4; queue in 5,
@@ -83,36 +101,36 @@ pub fn sentence_of_samples(
     if choices.len() < 2 || samples.is_empty() {
         return None;
     }
-    let mut won: Vec<Vec<usize>> = vec![Vec::new(); choices.len()];
-    for (at, spreads) in samples.iter().enumerate() {
-        if let Some(own) = winner(spreads, better).and_then(|winner| won.get_mut(winner)) {
-            own.push(at);
-        }
-    }
-    let open = samples.len() - won.iter().map(Vec::len).sum::<usize>();
+    let found: Vec<Best> = samples.iter().map(|spreads| best(spreads, better)).collect();
+    let places = |best: Best| found.iter().enumerate().filter(move |(_, it)| **it == best).map(|(at, _)| at);
     let range = |own: &[usize]| {
-        let ends = [own.first(), own.last()]
+        let [first, last] = [own.first(), own.last()]
             .map(|at| at.and_then(|at| points.get(*at)).copied().unwrap_or_default());
-        if ends[0] == ends[1] {
-            format!("at {}", ends[0])
-        } else {
-            format!("from {} to {}", ends[0], ends[1])
-        }
+        between(first, last)
     };
-    let told = choices.iter().zip(&won).filter(|(_, own)| !own.is_empty()).enumerate();
-    let mut parts: Vec<String> = told
+    let won = choices.iter().enumerate().filter_map(|(at, choice)| {
+        let own: Vec<usize> = places(Best::Choice(at)).collect();
+        (!own.is_empty()).then_some((choice, own))
+    });
+    let mut parts: Vec<String> = won
+        .enumerate()
         .map(|(at, (choice, own))| match at {
-            0 => format!("{choice} is first in {} of {} samples, {}", own.len(), samples.len(), range(own)),
-            _ => format!("{choice} in {}, {}", own.len(), range(own)),
+            0 => format!("{choice} is first in {} of {} samples, {}", own.len(), samples.len(), range(&own)),
+            _ => format!("{choice} in {}, {}", own.len(), range(&own)),
         })
         .collect();
-    if parts.is_empty() {
-        return Some("no choice is first in all of its seeds in any sample".to_owned());
-    }
-    if open > 0 {
-        parts.push(format!("in {open} no choice is first in all of its seeds"));
+    for (best, words) in [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)] {
+        match places(best).count() {
+            0 => {}
+            all if all == samples.len() => parts.push(format!("{words} in any sample")),
+            some => parts.push(format!("in {some} {words}")),
+        }
     }
     Some(parts.join("; "))
+}
+
+fn between(first: &str, last: &str) -> String {
+    if first == last { format!("at {first}") } else { format!("from {first} to {last}") }
 }
 
 #[cfg(test)]
@@ -133,22 +151,29 @@ mod tests {
             [vec![None], spreads([(9.0, 9.5)])].concat(),
         ];
         let found = stretches(&points, Better::Higher);
-        let expected = [(0, 1, Some(0)), (2, 2, None), (3, 3, Some(1)), (4, 4, None)];
-        assert_eq!(found, expected.map(|(from, to, winner)| Stretch { from, to, winner }));
+        let expected =
+            [(0, 1, Best::Choice(0)), (2, 2, Best::Open), (3, 3, Best::Choice(1)), (4, 4, Best::Unknown)];
+        assert_eq!(found, expected.map(|(from, to, best)| Stretch { from, to, best }));
         let points = ["1", "1.4", "2", "2.8", "4"];
         assert_eq!(
             sentence(&found, &points, &["pid", "queue"]).as_deref(),
             Some(
-                "pid is first from 1 to 1.4, queue at 2.8; at 2 and at 4 no choice is first in all of its seeds"
+                "pid is first from 1 to 1.4, queue at 2.8; at 2 no choice is first in all of its seeds; at 4 not every choice \
+                 has a result"
             )
         );
         let lower = stretches(&[spreads([(1.0, 2.0), (3.0, 4.0)])], Better::Lower);
-        assert_eq!(lower[0].winner, Some(0));
+        assert_eq!(lower[0].best, Best::Choice(0));
         assert_eq!(
             sentence(&lower, &points, &["pid", "queue"]).as_deref(),
             Some("pid is first everywhere, at 1")
         );
         assert_eq!(sentence(&lower, &points, &["pid"]), None);
+        let none = stretches(&[vec![None, None], vec![None, None]], Better::Lower);
+        assert_eq!(
+            sentence(&none, &points, &["pid", "queue"]).as_deref(),
+            Some("not every choice has a result anywhere")
+        );
     }
 
     #[test]

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use disklab_compare::{Metric, answer};
-use disklab_units::prose::visible;
+use disklab_units::prose::{count, visible};
 
 use crate::MARKER;
 use crate::fates::Fate;
 use crate::panels::question::{facts, validities};
 use crate::source::{Choice, Group, Source};
+use crate::swept;
 
 /// GitHub's Markdown.
 pub fn markdown(source: &Source) -> String {
@@ -43,6 +44,7 @@ pub fn markdown(source: &Source) -> String {
     for (what, was) in facts(source) {
         line(&mut out, &format!("| {} | {} |", plain(&what), plain(&was)));
     }
+    winners(&mut out, source);
     for metric in &source.metrics {
         table(&mut out, source, metric);
     }
@@ -60,6 +62,32 @@ pub fn markdown(source: &Source) -> String {
 fn line(out: &mut String, text: &str) {
     // Writing to a string does not fail.
     let _ = writeln!(out, "{text}");
+}
+
+/// Sentences on where the best choice changes over ranges.
+const MOST_WINNERS: usize = 24;
+
+fn winners(out: &mut String, source: &Source) {
+    let cells = swept::all(source);
+    let along = swept::along(source, &cells);
+    let told = along.iter().flat_map(|along| {
+        let winner = |metric: &Metric| {
+            let sentence = along.winner(metric)?;
+            Some(format!("{} ({}): {sentence}", along.title(metric), swept::title(&along.line.rest)))
+        };
+        source.metrics.iter().filter_map(winner)
+    });
+    let told: Vec<String> = told.collect();
+    if told.is_empty() {
+        return;
+    }
+    line(out, "\n### Over a range\n");
+    for sentence in told.iter().take(MOST_WINNERS) {
+        line(out, &format!("- {}.", plain(sentence)));
+    }
+    if let Some(more) = told.len().checked_sub(MOST_WINNERS).filter(|more| *more > 0) {
+        line(out, &format!("- And {} on the page.", count(more, "more sentence")));
+    }
 }
 
 /// A row for each group, a column for each choice.

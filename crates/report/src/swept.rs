@@ -93,7 +93,7 @@ fn without(cell: &Cell, axes: &[&str]) -> Cell {
 }
 
 /// The cells along an axis.
-pub fn lines<'s, 'a>(
+fn lines<'s, 'a>(
     source: &Source,
     cells: &'s [Full<'s, 'a>],
     axis: &str,
@@ -123,7 +123,7 @@ pub fn lines<'s, 'a>(
 }
 
 /// Samples of a hypercube, in the order of one of its axes; `sampled` has all of these.
-pub fn samples<'s, 'a>(
+fn samples<'s, 'a>(
     source: &Source,
     cells: &'s [Full<'s, 'a>],
     axis: &str,
@@ -154,23 +154,67 @@ pub fn samples<'s, 'a>(
     clouds(source, cells, sampled).into_iter().map(of).filter(|line| line.points.len() > 1).collect()
 }
 
-/// Where the best choice changes along a line, as a sentence.
-pub fn winner(line: &Line, metric: &Metric, series: &[&str]) -> Option<String> {
-    let spreads: Vec<Vec<_>> = line
-        .points
-        .iter()
-        .map(|point| {
-            point.choices.iter().map(|choice| choice.and_then(|choice| choice.spread(metric))).collect()
-        })
-        .collect();
-    let outcomes =
-        || line.points.iter().flat_map(|point| point.choices.iter().flatten()).flat_map(|it| it.results());
-    let better = metric.better(outcomes().map(|(_, outcome)| outcome));
-    let points: Vec<&str> = line.points.iter().map(|point| point.value.as_str()).collect();
-    if line.is_sampled {
-        return winner::sentence_of_samples(&spreads, better, &points, series);
+/// What goes along an axis: its lines, or samples where there are none.
+pub struct Along<'s, 'a> {
+    pub axis: String,
+    pub line: Line<'s, 'a>,
+    /// As [`series`] has them.
+    pub series: Vec<&'s str>,
+}
+
+pub fn along<'s, 'a>(source: &'s Source<'a>, cells: &'s [Full<'s, 'a>]) -> Vec<Along<'s, 'a>> {
+    let axes = axes(cells);
+    let (mut found, mut sampled) = (Vec::new(), Vec::new());
+    for axis in &axes {
+        let series = series(source, &[axis]);
+        let lines = lines(source, cells, axis, &series);
+        if lines.is_empty() {
+            sampled.push(axis.as_str());
+        }
+        let along = |line| Along { axis: axis.clone(), line, series: series.clone() };
+        found.extend(lines.into_iter().map(along));
     }
-    winner::sentence(&winner::stretches(&spreads, better), &points, series)
+    let series = series(source, &sampled);
+    for axis in &sampled {
+        let along = |line| Along { axis: (*axis).to_owned(), line, series: series.clone() };
+        found.extend(samples(source, cells, axis, &sampled, &series).into_iter().map(along));
+    }
+    found
+}
+
+impl Along<'_, '_> {
+    /// Where the best choice changes, as a sentence.
+    pub fn winner(&self, metric: &Metric) -> Option<String> {
+        let Self { line, series, .. } = self;
+        // One that none of these cells has, such as a policy on disks without a mirror, is not missing anywhere.
+        let is_there =
+            |at: &usize| line.points.iter().any(|point| point.choices.get(*at).is_some_and(Option::is_some));
+        let there: Vec<usize> = (0..series.len()).filter(is_there).collect();
+        let choices: Vec<&str> = there.iter().filter_map(|at| series.get(*at).copied()).collect();
+        let spread = |choice: Option<&Choice>| choice.and_then(|choice| choice.spread(metric));
+        let spreads: Vec<Vec<_>> = line
+            .points
+            .iter()
+            .map(|point| there.iter().map(|at| spread(point.choices.get(*at).copied().flatten())).collect())
+            .collect();
+        let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
+        let better = metric.better(all().flat_map(|it| it.results()).map(|(_, outcome)| outcome));
+        let points: Vec<&str> = line.points.iter().map(|point| point.value.as_str()).collect();
+        let sentence = if line.is_sampled {
+            winner::sentence_of_samples(&spreads, better, &points, &choices)
+        } else {
+            winner::sentence(&winner::stretches(&spreads, better), &points, &choices)
+        };
+        // Of one seed each, whatever is first is so in all of its seeds.
+        let of_one = all().all(|choice| choice.results().count() < 2);
+        sentence
+            .map(|it| if of_one { format!("{it} (one seed each: another may say otherwise)") } else { it })
+    }
+
+    /// `IOPS over disk.2.seek`
+    pub fn title(&self, metric: &Metric) -> String {
+        format!("{} over {}", metric.name(), self.axis)
+    }
 }
 
 /// Cells over two axes, all else equal.

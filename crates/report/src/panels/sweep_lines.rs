@@ -9,7 +9,7 @@ use maud::html;
 use crate::chart::{Chart, Table, WIDTH, ink};
 use crate::panel::{Nothing, Panel, Piece, Section};
 use crate::source::Source;
-use crate::swept::{self, Line};
+use crate::swept::{self, Along, Line};
 use crate::text::slug;
 
 pub const PANEL: Panel = Panel {
@@ -35,60 +35,45 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     if axes.is_empty() {
         return Err(Nothing::Elsewhere(swept::NONE.to_owned()));
     }
-    let series_of = |axis: &str| swept::series(source, &[axis]);
-    let has_lines = |axis: &&str| !swept::lines(source, &cells, axis, &series_of(axis)).is_empty();
-    let (alone, sampled): (Vec<&str>, Vec<&str>) = axes.iter().map(String::as_str).partition(has_lines);
-    let mut sections = Vec::new();
-    let mut untold = 0;
-    let lines = alone.iter().flat_map(|axis| {
-        swept::lines(source, &cells, axis, &series_of(axis)).into_iter().map(move |line| (*axis, line))
-    });
-    let samples = sampled.iter().flat_map(|axis| {
-        swept::samples(source, &cells, axis, &sampled, &swept::series(source, &sampled))
-            .into_iter()
-            .map(move |line| (*axis, line))
-    });
-    for (axis, line) in lines.chain(samples) {
+    let (mut sections, mut untold, mut has_samples) = (Vec::new(), 0, false);
+    for along in swept::along(source, &cells) {
         if sections.len() < MOST {
-            let series = if line.is_sampled { swept::series(source, &sampled) } else { series_of(axis) };
-            sections.push(section(source, axis, &line, &series, sections.is_empty()));
+            has_samples |= along.line.is_sampled;
+            sections.push(section(source, &along, sections.is_empty()));
         } else {
             untold += 1;
         }
     }
     if sections.is_empty() {
-        return Err("No two cells differ in a number only.".into());
+        return Err("Along no range there is more than one cell.".into());
     }
     let words = html! {
         p.says { "A line is the medians of a choice over its seeds; the band around it reaches from the least to the greatest seed. Points \
                   stand in equal distances, whatever their values. A choice is first where its worst seed is better than the best seed of \
                   each other." }
-        @if !sampled.is_empty() { p.says { "Where numbers vary together, as samples of a hypercube do, there is a mark for each sample and no \
+        @if has_samples { p.says { "Where numbers vary together, as samples of a hypercube do, there is a mark for each sample and no \
                   line: neighbours differ in the other numbers, too." } }
         @if untold > 0 { p { "Not drawn: " (count(untold, "more line")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
     };
     Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
 }
 
-fn section(source: &Source, axis: &str, line: &Line, series: &[&str], open: bool) -> Section {
-    let told: Vec<(String, String)> = source
-        .metrics
-        .iter()
-        .filter_map(|metric| Some((metric.name().to_owned(), swept::winner(line, metric, series)?)))
-        .collect();
+fn section(source: &Source, along: &Along, open: bool) -> Section {
+    let Along { axis, line, .. } = along;
+    let told: Vec<(&Metric, String)> =
+        source.metrics.iter().filter_map(|metric| Some((metric, along.winner(metric)?))).collect();
     let words = html! {
-        @if !told.is_empty() { ul.winners { @for (metric, sentence) in &told { li { (metric) " over " (axis) ": " (sentence) "." } } } }
+        @if !told.is_empty() { ul.winners { @for (metric, sentence) in &told { li { (along.title(metric)) ": " (sentence) "." } } } }
     };
-    let charts = source
-        .metrics
-        .iter()
-        .filter_map(|metric| chart(source, axis, line, series, metric))
-        .map(Piece::Chart);
+    let charts = source.metrics.iter().filter_map(|metric| chart(source, along, metric)).map(Piece::Chart);
     let rest = swept::title(&line.rest);
     Section {
         name: slug(&format!("{axis} {rest}")),
         title: format!("{axis}: {rest}"),
-        summary: told.first().map(|(metric, sentence)| format!("{metric}: {sentence}")).unwrap_or_default(),
+        summary: told
+            .first()
+            .map(|(metric, sentence)| format!("{}: {sentence}", metric.name()))
+            .unwrap_or_default(),
         open,
         cell: line.rest.clone(),
         pieces: std::iter::once(Piece::Words(words)).chain(charts).collect(),
@@ -96,7 +81,8 @@ fn section(source: &Source, axis: &str, line: &Line, series: &[&str], open: bool
 }
 
 /// `None` where no point has a result.
-fn chart(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Metric) -> Option<Chart> {
+fn chart(source: &Source, along: &Along, metric: &Metric) -> Option<Chart> {
+    let Along { axis, line, series } = along;
     let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
     let unit = metric.unit(all().flat_map(|choice| choice.results()).map(|(_, outcome)| outcome));
     let spreads = || all().filter_map(|choice| choice.spread(metric));
@@ -135,9 +121,11 @@ fn chart(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Met
             .collect(),
     )
     .with_legend_position(LegendPosition::OutsideBottomColumns);
-    let (table, says) = (table(axis, line, series, metric, &unit), says(source, axis, line, series, metric));
-    let title = format!("{} over {axis}", metric.name());
-    Some(Chart::draw(&slug(metric.name()), title, says, plots, layout, table).with_edges(edges(values.len())))
+    let (table, says) = (table(along, metric, &unit), says(source, along, metric));
+    Some(
+        Chart::draw(&slug(metric.name()), along.title(metric), says, plots, layout, table)
+            .with_edges(edges(values.len())),
+    )
 }
 
 /// A series: its band and its line; marks, so that points without a result are seen to be missing.
@@ -177,9 +165,10 @@ fn edges(points: usize) -> Vec<f64> {
     std::iter::once(LEFT).chain(middles).chain([WIDTH - RIGHT]).collect()
 }
 
-fn table(axis: &str, line: &Line, series: &[&str], metric: &Metric, unit: &str) -> Table {
+fn table(along: &Along, metric: &Metric, unit: &str) -> Table {
+    let Along { axis, line, series } = along;
     let heads = series.iter().map(|name| if name.is_empty() { metric.name() } else { *name });
-    let mut table = Table::new(std::iter::once(axis).chain(heads));
+    let mut table = Table::new(std::iter::once(axis.as_str()).chain(heads));
     for point in &line.points {
         let field = |choice: Option<&crate::source::Choice>| {
             let Some(choice) = choice else { return "-".to_owned() };
@@ -195,13 +184,13 @@ fn table(axis: &str, line: &Line, series: &[&str], metric: &Metric, unit: &str) 
     table
 }
 
-fn says(source: &Source, axis: &str, line: &Line, series: &[&str], metric: &Metric) -> String {
+fn says(source: &Source, along: &Along, metric: &Metric) -> String {
+    let Along { line, series, .. } = along;
     let ends =
         [line.points.first(), line.points.last()].map(|point| point.map_or("", |point| point.value.as_str()));
     let drawn = if line.is_sampled { "kind of mark" } else { "line" };
     let what =
-        if series == [""] { String::new() } else { format!(", one {drawn} for each {}", source.compared) };
-    let winner =
-        swept::winner(line, metric, series).map(|sentence| format!(" {sentence}.")).unwrap_or_default();
-    format!("{} over {axis} from {} to {}{what}.{winner}", metric.name(), ends[0], ends[1])
+        if *series == [""] { String::new() } else { format!(", one {drawn} for each {}", source.compared) };
+    let winner = along.winner(metric).map(|sentence| format!(" {sentence}.")).unwrap_or_default();
+    format!("{} from {} to {}{what}.{winner}", along.title(metric), ends[0], ends[1])
 }
