@@ -137,7 +137,7 @@ impl From<StoreError> for Failure {
 impl From<ExportError> for Failure {
     fn from(error: ExportError) -> Self {
         match error {
-            ExportError::Read { .. } => Self::mistaken(error),
+            ExportError::Read { .. } | ExportError::Another { .. } => Self::mistaken(error),
             ExportError::Io { .. } | ExportError::Write { .. } => Self::cannot(error),
         }
     }

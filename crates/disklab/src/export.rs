@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use disklab_export::{Exported, Format, Wanted};
+use disklab_report::Tally;
 use disklab_store::Record;
 use serde_json::json;
 
@@ -15,8 +17,8 @@ use crate::{records, words};
 
 /// Write the numbers of records as tables, each number exactly as the record has it.
 ///
-/// DIR gets a folder for each table (trials, metrics, histograms) and in it suite=NAME/run=NAME for each record, as Hive
-/// partitions tables; docs/FORMAT.md has the columns. What is exported again replaces what was there of the same record.
+/// DIR gets a folder for each table and in it suite=NAME/run=NAME for each record, as Hive partitions tables; docs/FORMAT.md has the
+/// columns. What is exported again replaces what was there of the same record.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.
@@ -30,9 +32,15 @@ pub struct Args {
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
 
-    /// Also a table of every request of every disk.
-    #[arg(long)]
-    traces: bool,
+    /// Only these tables. Traces are every request of every disk.
+    #[arg(
+        long = "table",
+        value_name = "NAME,...",
+        value_delimiter = ',',
+        value_parser = PossibleValuesParser::new(disklab_export::names()),
+        default_values = ["trials", "metrics", "histograms"]
+    )]
+    tables: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -59,20 +67,29 @@ pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Err(Failure::mistaken(what));
     }
     let folders: Vec<PathBuf> = args.runs.iter().map(|run| records::find(run)).collect::<Result<_, _>>()?;
-    let wanted = Wanted { format: args.format.into(), traces: args.traces };
-    let mut places: BTreeMap<PathBuf, PathBuf> = BTreeMap::new();
-    let mut done: Vec<Exported> = Vec::new();
-    for folder in folders {
-        let record = Record::open(&folder)?;
-        let place = disklab_export::folder_of(&record, &args.output, "trials");
-        if let Some(other) = places.insert(place, folder.clone()).filter(|other| !is_one(other, &folder)) {
+    let records: Vec<Record> = folders.iter().map(|folder| Record::open(folder)).collect::<Result<_, _>>()?;
+    let mut places: BTreeMap<PathBuf, &Path> = BTreeMap::new();
+    for record in &records {
+        let other = places.insert(disklab_export::own_folder(record), record.folder());
+        if let Some(other) = other.filter(|other| !is_one(other, record.folder())) {
             return Err(Failure::mistaken(format!(
                 "{} and {} have one suite and one name, and would be one part of the tables; rename one of the folders",
                 other.display(),
-                folder.display()
+                record.folder().display()
             )));
         }
-        done.extend(disklab_export::export(&record, &args.output, wanted)?);
+    }
+    let is_wanted = |name: &&str| args.tables.iter().any(|it| it == name);
+    let tables: Vec<&str> = disklab_export::names().into_iter().filter(is_wanted).collect();
+    let wanted = Wanted { format: args.format.into(), tables: &tables };
+    let mut done: Vec<Exported> = Vec::new();
+    for record in &records {
+        let (tally, torn) = (Tally::of(record), record.torn_bytes() > 0);
+        if tally.missing() > 0 || torn {
+            let torn = if torn { "; its last line is cut short" } else { "" };
+            screen.remark(&format!("{}: {tally}{torn}", from_here(record.folder()).display()));
+        }
+        done.extend(disklab_export::export(record, &args.output, wanted)?);
     }
     tell(&done, args, screen)
 }

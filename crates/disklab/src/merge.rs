@@ -16,7 +16,7 @@ use crate::{records, words};
 /// Put records of parts of a suite together, as if one run had made them all.
 ///
 /// The parts are what `disklab run --shard` and `--trial` leave, on any machines. Refused are records of other kernels, other
-/// builds of disklab, other tools, other files of the lab or another suite. A trial that several records have is kept once
+/// builds of disklab, other tools, other files of the lab, another suite, or other settings of it (--set, --seeds). A trial that several records have is kept once
 /// where its results are the same, byte for byte; where they are not, that is an error, which names trial and file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -56,8 +56,14 @@ fn new_folder(records: &[Record]) -> PathBuf {
 }
 
 fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<Exit, Failure> {
-    let Merged { trials, of, duplicates, superseded } = merged;
+    let Merged { trials, of, duplicates, superseded, damaged } = merged;
     let tally = Tally::of(&Record::open(folder)?);
+    for file in &damaged {
+        screen.complain(&format!(
+            "{} is not what was recorded of it; another record's was taken",
+            from_here(file).display()
+        ));
+    }
     if screen.json {
         screen.json(&json!({
             "record": folder,
@@ -66,6 +72,7 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
             "records": count,
             "duplicates": duplicates,
             "superseded": superseded,
+            "damaged": damaged,
         }))?;
         return Ok(Exit::Ok);
     }
@@ -78,7 +85,11 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
         words::count(count, "record")
     )?;
     if duplicates > 0 {
-        writeln!(out, "{} that others had too, byte for byte", words::count(duplicates, "result"))?;
+        writeln!(
+            out,
+            "{} that others had too, byte for byte as recorded",
+            words::count(duplicates, "result")
+        )?;
     }
     if superseded > 0 {
         writeln!(out, "{} without a result, which another record has", words::count(superseded, "trial"))?;

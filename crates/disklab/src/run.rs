@@ -65,8 +65,14 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Continue a record, by its name in ./records or by its path, with the suite and the settings it was begun with.
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["suite", "set", "kernel", "seeds", "trials", "shard", "out"])]
+    /// Continue a record, by its name in ./records or by its path, with the suite, the settings and the disks it was begun with.
+    #[arg(
+        long,
+        value_name = "RUN",
+        conflicts_with_all = [
+            "suite", "set", "kernel", "seeds", "trials", "shard", "out", "on", "devices", "at", "array", "order", "warm_up", "no_pairs",
+        ]
+    )]
     resume: Option<String>,
 
     /// Draw the matrix of trials above the progress, as `disklab watch` does.

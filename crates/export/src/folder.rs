@@ -7,16 +7,16 @@ use std::path::{Path, PathBuf};
 use disklab_store::Record;
 
 use crate::error::ExportError;
-use crate::rows;
 use crate::sink::{Format, Sink};
-use crate::table::{HISTOGRAMS, METRICS, TRACES, TRIALS, Table};
+use crate::table::Table;
+use crate::{owner, rows};
 
 /// What is wanted of records.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted {
+pub struct Wanted<'a> {
     pub format: Format,
-    /// Whether also every request of every disk.
-    pub traces: bool,
+    /// By their names.
+    pub tables: &'a [&'static str],
 }
 
 /// What was written of a table.
@@ -27,30 +27,22 @@ pub struct Exported {
     pub rows: u64,
 }
 
-/// Writes the tables of a record below `to`. Those of an earlier export of the same record are replaced, each when it is whole.
+/// Writes the tables of a record below `to`. Those of an earlier export of the same record are replaced, each when it is whole;
+/// where there are those of another record by the same name, that is an error.
 pub fn export(record: &Record, to: &Path, wanted: Wanted) -> Result<Vec<Exported>, ExportError> {
-    let mut done = vec![
-        write(record, to, TRIALS, wanted.format, rows::trials::write)?,
-        write(record, to, METRICS, wanted.format, rows::metrics::write)?,
-        write(record, to, HISTOGRAMS, wanted.format, rows::histograms::write)?,
-    ];
-    if wanted.traces {
-        done.push(write(record, to, TRACES, wanted.format, rows::traces::write)?);
-    }
-    Ok(done)
+    owner::claim(record, to, &own_folder(record))?;
+    let tables = rows::ALL.into_iter().filter(|(table, _)| wanted.tables.contains(&table.name));
+    tables.map(|(table, fill)| write(record, to, table, wanted.format, fill)).collect()
 }
-
-/// What fills a table.
-type Fill = fn(&Record, &mut Sink) -> Result<(), ExportError>;
 
 fn write(
     record: &Record,
     to: &Path,
     table: Table,
     format: Format,
-    fill: Fill,
+    fill: rows::Fill,
 ) -> Result<Exported, ExportError> {
-    let folder = folder_of(record, to, table.name);
+    let folder = to.join(table.name).join(own_folder(record));
     let error = |doing, path: &Path| {
         let path = path.to_owned();
         move |source: io::Error| ExportError::Io { doing, path, source }
@@ -65,8 +57,11 @@ fn write(
         Ok(rows)
     });
     if written.is_err() {
-        // What failed is told.
+        // What failed is told. Folders go that have nothing else in them.
         let _ = fs::remove_file(&part);
+        for folder in folder.ancestors().take(own_folder(record).iter().count() + 1) {
+            let _ = fs::remove_dir(folder);
+        }
     }
     Ok(Exported { table: table.name, path, rows: written? })
 }
@@ -76,7 +71,7 @@ fn filled(
     record: &Record,
     table: Table,
     format: Format,
-    fill: Fill,
+    fill: rows::Fill,
     [part, path]: [&Path; 2],
 ) -> Result<u64, ExportError> {
     let error = |doing| move |source| ExportError::Io { doing, path: part.to_owned(), source };
@@ -88,13 +83,13 @@ fn filled(
     Ok(rows)
 }
 
-/// The folder of a record's part of a table.
-pub fn folder_of(record: &Record, to: &Path, table: &str) -> PathBuf {
+/// The folder of a record's part, in that of each table.
+pub fn own_folder(record: &Record) -> PathBuf {
     let own = record.folder().canonicalize().unwrap_or_else(|_| record.folder().to_owned());
     let run = own.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let suite = &record.manifest().suite.name;
     let suite = if suite.is_empty() { "none" } else { suite };
-    to.join(table).join(format!("suite={}", escaped(suite))).join(format!("run={}", escaped(&run)))
+    Path::new(&format!("suite={}", escaped(suite))).join(format!("run={}", escaped(&run)))
 }
 
 /// As Hive escapes values in names of folders: what could end a name or a value there.

@@ -12,10 +12,16 @@
 
 mod error;
 mod folder;
+mod owner;
 mod rows;
 mod sink;
 pub mod table;
 
 pub use error::ExportError;
-pub use folder::{Exported, Wanted, export, folder_of};
+pub use folder::{Exported, Wanted, export, own_folder};
 pub use sink::Format;
+
+/// Of all tables.
+pub fn names() -> [&'static str; 4] {
+    rows::ALL.map(|(table, _)| table.name)
+}

@@ -106,7 +106,8 @@ fn trace(requests: u64) -> Vec<u8> {
 }
 
 fn exported(record: &Record, here: &Path, format: Format) -> BTreeMap<&'static str, Exported> {
-    let done = export(record, &here.join("out"), Wanted { format, traces: true }).expect("tables");
+    let done = export(record, &here.join("out"), Wanted { format, tables: &disklab_export::names() })
+        .expect("tables");
     done.into_iter().map(|it| (it.table, it)).collect()
 }
 
@@ -238,11 +239,36 @@ fn what_cannot_be_read_is_named_and_leaves_nothing() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = record(folder.path(), 3);
     fs::write(record.folder().join("raw/a+s1/fio.json"), "{").expect("room");
-    let wanted = Wanted { format: Format::Parquet, traces: false };
-    let error = export(&record, &folder.path().join("out"), wanted).expect_err("no JSON").to_string();
-    assert!(error.contains("raw/a+s1/fio.json"), "{error}");
-    let left = folder.path().join("out/histograms/suite=a%20suite/run=run-1");
-    assert_eq!(fs::read_dir(left).expect("a folder").count(), 0);
+    let out = folder.path().join("out");
+    let wanted = |tables| Wanted { format: Format::Parquet, tables };
+    let error = export(&record, &out, wanted(&["metrics", "histograms"])).expect_err("no JSON").to_string();
+    assert!(error.contains("raw/a+s1/fio.json") && error.ends_with("without it: --table"), "{error}");
+    assert!(!out.join("histograms").exists() && out.join("metrics/suite=a%20suite/run=run-1").is_dir());
+    let done = export(&record, &out, wanted(&["metrics", "trials"])).expect("these need none of it");
+    assert_eq!(done.iter().map(|it| it.table).collect::<Vec<_>>(), ["trials", "metrics"]);
+}
+
+#[test]
+fn tables_of_another_record_of_the_same_name_stay() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = record(folder.path(), 3);
+    let out = folder.path().join("out");
+    let wanted = Wanted { format: Format::Csv, tables: &["trials"] };
+    let tables = export(&first, &out, wanted).expect("tables");
+    let written = fs::read(&tables[0].path).expect("a table");
+    let second = folder.path().join("second");
+    fs::create_dir(&second).expect("a folder");
+    let second = record(&second, 3);
+    let manifest = second.folder().join("manifest.toml");
+    let text = fs::read_to_string(&manifest).expect("a manifest");
+    fs::write(&manifest, text.replace(&first.manifest().created, "2026-01-02T03:04:05Z")).expect("room");
+    let second = Record::open(second.folder()).expect("a record");
+    let error = export(&second, &out, wanted).expect_err("another record").to_string();
+    assert!(error.contains("another record") && error.contains(&first.manifest().created), "{error}");
+    assert_eq!(fs::read(&tables[0].path).expect("a table"), written);
+    fs::write(out.join(".records.json"), "?").expect("room");
+    let error = export(&first, &out, wanted).expect_err("no JSON").to_string();
+    assert!(error.contains(".records.json") && error.contains("remove it"), "{error}");
 }
 
 /// The largest that this process has been, in KiB.

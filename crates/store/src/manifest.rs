@@ -335,7 +335,7 @@ impl Manifest {
         };
         differ("disklab", &self.disklab, &now.disklab);
         differ("suite", &self.suite.name, &now.suite.name);
-        differ("settings of the suite", &quoted(&self.suite.set), &quoted(&now.suite.set));
+        differ(SETTINGS, &quoted(&self.suite.set), &quoted(&now.suite.set));
         differ("until decided", &until(self.until_decided.as_ref()), &until(now.until_decided.as_ref()));
         differ("executor and disks", &place(self.on_host.as_ref()), &place(now.on_host.as_ref()));
         differ("text of the suite", &named(&self.suite.sha256), &named(&now.suite.sha256));
@@ -355,6 +355,9 @@ impl Manifest {
         Some(Mismatch { what, recorded: recorded.clone(), now: now.clone() })
     }
 }
+
+/// What `--set` and `--seeds` changed, in messages.
+pub(crate) const SETTINGS: &str = "settings of the suite";
 
 /// The value of a tool that some trials need, and were left out for.
 pub const NOT_THERE: &str = "not there";

@@ -36,7 +36,7 @@ pub struct Origin {
 }
 
 /// What came of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Merged {
     /// Trials of the new record.
     pub trials: usize,
@@ -46,6 +46,8 @@ pub struct Merged {
     pub duplicates: usize,
     /// Trials that failed or were not run in one record, and have a result in another.
     pub superseded: usize,
+    /// Raw files that are not what was recorded of them: another record's were taken.
+    pub damaged: Vec<PathBuf>,
 }
 
 /// Why there is no record of all.
@@ -63,8 +65,8 @@ pub enum MergeError {
     #[error("{} is being written; merge it when its run has ended", folder.display())]
     Written { folder: PathBuf },
     #[error(
-        "{} and {} cannot be one record, for their trials could not be compared:{}",
-        first.display(), second.display(), agree::listed(differences)
+        "{} and {} cannot be one record, for their trials could not be compared:{}{}",
+        first.display(), second.display(), agree::listed(differences), agree::advice(differences)
     )]
     Differ { first: PathBuf, second: PathBuf, differences: Vec<Disagreement> },
     #[error(
@@ -119,6 +121,7 @@ pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, Merge
         of: manifest.part.as_ref().map_or(manifest.trials.len(), |part| part.of as usize),
         duplicates: chosen.duplicates,
         superseded: chosen.superseded,
+        damaged: chosen.damaged,
     })
 }
 

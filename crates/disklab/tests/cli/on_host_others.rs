@@ -10,7 +10,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use disklab_collect::Remark;
-use disklab_store::Status;
+use disklab_store::{Outcome, Status};
 
 use crate::loops::loops;
 use crate::on_host::{
@@ -161,6 +161,20 @@ fn what_others_set_meanwhile_fails_the_trial_and_stays() {
     assert_eq!(journals(here), 0);
 }
 
+/// What the kernel counted of a trial's own processes while it was measured, and what fio says that it read; in bytes.
+fn own_read(record: &Path, outcome: &Outcome) -> (u64, u64) {
+    let raw = record.join(outcome.raw.as_ref().expect("raw output"));
+    let marks = fs::read_to_string(raw.join("marks.jsonl")).expect("marks");
+    let marks: Vec<serde_json::Value> =
+        marks.lines().map(|line| serde_json::from_str(line).expect("a mark")).collect();
+    let at = |text: &str| {
+        let mark = marks.iter().rfind(|mark| mark["text"].as_str().is_some_and(|it| it.starts_with(text)));
+        mark.expect(text)["own_read"].as_u64().expect("the kernel counts")
+    };
+    let sample = outcome.sample.as_ref().expect("a result");
+    (at("end") - at("begun"), sample.bw_bytes)
+}
+
 #[test]
 fn others_that_read_are_seen_and_told_in_the_end() {
     let here = tempfile::tempdir().expect("a folder");
@@ -181,6 +195,9 @@ fn others_that_read_are_seen_and_told_in_the_end() {
     let outcome = outcomes(&here.join("quiet")).remove(0);
     assert!(!outcome.remarks.iter().any(is_told), "{:?}{}", outcome.remarks, quiet.err);
     assert!(!quiet.out.contains("In doubt"), "{}", quiet.out);
+    let (own, fio) = own_read(&here.join("quiet"), &outcome);
+    // fio's own files, and what a filesystem reads for it: no byte is counted twice.
+    assert!(fio - fio / 20 <= own && own < fio + fio / 10 + (8 << 20), "{own} for {fio} of fio");
     let stop = AtomicBool::new(false);
     let done = std::thread::scope(|scope| {
         scope.spawn(|| {

@@ -8,6 +8,7 @@ use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
 use disklab_host::cgroups;
 use disklab_spec::phases::Phases;
 use disklab_spec::suite::Axis;
+use disklab_spec::suite::sweep::Parameter;
 use disklab_spec::{Filesystem, SchedulerChoice, Trial};
 use disklab_units::{Nanos, Seed};
 use rustix::process::geteuid;
@@ -18,6 +19,12 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
     if trial.power_cut.is_some() {
         return Some(
             "a power cut is for modelled disks: nobody takes the power from real ones here".to_owned(),
+        );
+    }
+    let varies = |parameter: &Parameter| trial.cell.iter().any(|(axis, _)| *axis == parameter.to_string());
+    if varies(&Parameter::Memory) {
+        return Some(
+            "`memory` is a guest's: here there is as much as the machine has; leave the axis out".to_owned(),
         );
     }
     if trial.array.cache.is_some() {

@@ -5,9 +5,22 @@ pub mod metrics;
 pub mod traces;
 pub mod trials;
 
-use disklab_store::Outcome;
+use disklab_store::{Outcome, Record};
 
-use crate::table::{AXES, Field};
+use crate::error::ExportError;
+use crate::sink::Sink;
+use crate::table::{self, AXES, Field, Table};
+
+/// What fills a table.
+pub type Fill = fn(&Record, &mut Sink) -> Result<(), ExportError>;
+
+/// All tables, in the order in which they are written.
+pub const ALL: [(Table, Fill); 4] = [
+    (table::TRIALS, trials::write),
+    (table::METRICS, metrics::write),
+    (table::HISTOGRAMS, histograms::write),
+    (table::TRACES, traces::write),
+];
 
 /// A text, or nothing.
 fn text(text: Option<&str>) -> Field<'_> {

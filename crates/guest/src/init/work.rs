@@ -4,7 +4,7 @@ use super::direct::{self, BLOCK, Buffer};
 use super::gate::Closed;
 use super::ground::mark;
 use super::priority::Place;
-use super::program::{Program, run};
+use super::program::{Program, Words, prepare, run};
 use super::snapshots::tool::Tool;
 use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
@@ -75,8 +75,8 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     if let Some(first) = plan.first_snapshot {
         snapshots::lay_out(first, Tool::of(plan))?;
     }
-    if plan.host.is_some() && plan.measure.is_some() {
-        cold(steps);
+    if let (Some(_), Some(measure)) = (&plan.host, &plan.measure) {
+        cold(&measure.what, steps);
     }
     for t in &plan.touch {
         let blocks = touch(t)?;
@@ -141,10 +141,19 @@ fn burn_pid() -> Result<i32, Failure> {
     thread.join().map_err(|_| "a thread that does nothing failed".to_owned())
 }
 
-/// On a real machine more is in memory than what was mounted just now. A user may not drop it, which is told.
-fn cold(steps: &mut Steps) {
+/// On a real machine more is in memory than what was mounted just now. A user may not drop it, which is told. The program that
+/// measures is read again, so that this is not among what is measured.
+fn cold(measured: &Measured, steps: &mut Steps) {
     rustix::fs::sync();
     let failed = startup::forget().err();
+    if let Measured::Program { command, .. } = measured
+        && let Some(program) = command.first().filter(|it| Path::new(it).file_name() == Some("fio".as_ref()))
+    {
+        // Whatever comes of it, the load itself tells.
+        let version = [program.clone(), "--version".to_owned()];
+        let _ = Words::of("load")
+            .and_then(|words| prepare(&version, "load", &words)?.status().map_err(|error| error.to_string()));
+    }
     steps.say(&json!({"step": "caches", "dropped": failed.is_none(), "error": failed}));
 }
 

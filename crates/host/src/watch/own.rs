@@ -3,10 +3,8 @@
 
 use std::fs;
 
-use nix::sys::resource::{UsageWho, getrusage};
-
-/// Bytes, of all processes of this namespace, those that have ended among them. What kernel threads read for them is not in it.
-/// None where the kernel does not count.
+/// Bytes, of all processes of this namespace. Those that have ended are in the count of who waited for them (`wait_task_zombie` in
+/// kernel/exit.c), at last the first process. What kernel threads read for them is not in it. None where the kernel does not count.
 pub fn read_bytes() -> Option<u64> {
     let mut all = 0u64;
     let mut counted = false;
@@ -21,7 +19,5 @@ pub fn read_bytes() -> Option<u64> {
         counted |= read.is_some();
         all = all.saturating_add(read.unwrap_or(0));
     }
-    // In blocks of 512 bytes, whatever the disk has.
-    let ended = getrusage(UsageWho::RUSAGE_CHILDREN).ok()?.block_reads().try_into().unwrap_or(0u64);
-    counted.then(|| all.saturating_add(ended.saturating_mul(512)))
+    counted.then_some(all)
 }

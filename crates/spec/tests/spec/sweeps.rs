@@ -95,6 +95,10 @@ fn any_key_of_a_file_can_be_an_axis() {
     assert_eq!((seeks(last)[0][1], seeks(last)[1][1]), (Nanos::from_millis(12), Nanos::from_millis(12)));
     assert_eq!((last.workload.jobs[0].iodepth, last.memory), (8, Bytes::mib(512)));
     assert_eq!(all[0].devices[1].model.queue_depth(), 1);
+    // A zero needs no unit.
+    let all = trials(&format!("{PID}\"device.command_overhead\" = {{ linear = [0, \"1 ms\"], steps = 3 }}"));
+    let values: Vec<&str> = all.iter().map(|it| it.cell.last().expect("the axis").1.as_str()).collect();
+    assert_eq!(values, ["0ns", "500us", "1ms"]);
     // The order of the file is that of the axes.
     let first = trials("\"workload.iodepth\" = [4, 8]\npolicy = [\"pid\"]");
     assert_eq!(first[1].id, "disks+random+8+pid+s1");
@@ -263,6 +267,8 @@ fn mistakes_are_told_with_their_places() {
         ("runtime = [\"48 h\"]", "is not sensible"),
         ("\"background.iodepth\" = [1]", "no background of the suite is a workload"),
         ("jobs = { linear = [1, 400], steps = 3 }", "400 is not sensible: from 1 to 256 is"),
+        ("jobs = [1, 2]\n\"workload.numjobs\" = [1, 2]", "are the same number: leave one of them out"),
+        ("runtime = { log = [0, \"2 s\"], steps = 3 }", "no factor leads away from 0"),
         ("\"disk.1.seek\" = [\"2 ms\"]", "`seek` is a factor to the seek times"),
         ("[hypercube]\nsamples = 4\ndisks = [2, 4]", "is over two parameters at least"),
         ("disks = [2]\n[hypercube]\nsamples = 4\ndisks = [2, 4]\nmemory = [\"1 GiB\"]", "is in [axes] too"),

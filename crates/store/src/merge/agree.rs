@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::{self, Write as _};
 
 use super::{All, MergeError};
-use crate::manifest::{Fact, Kernel, Manifest, NOT_THERE};
+use crate::manifest::{Fact, Kernel, Manifest, NOT_THERE, SETTINGS};
 use crate::outcome::again;
 use crate::part::Part;
 use crate::record::Record;
@@ -29,6 +29,16 @@ pub(super) fn listed(differences: &[Disagreement]) -> String {
         let _ = write!(listed, "\n  {difference}");
         listed
     })
+}
+
+/// What somebody may have wanted who asked the same of another part of the suite.
+pub(super) fn advice(differences: &[Disagreement]) -> &'static str {
+    if differences.iter().any(|it| it.what == SETTINGS) {
+        "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: run all seeds as one suite; what is known \
+         of some of them already, `disklab report` and `compare` take as several records"
+    } else {
+        ""
+    }
 }
 
 /// Each fact that any of the records has, with the record that it is from.

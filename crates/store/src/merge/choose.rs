@@ -56,6 +56,8 @@ pub(super) struct Chosen<'a> {
     pub again: Outcomes<'a>,
     pub duplicates: usize,
     pub superseded: usize,
+    /// Raw files that are not what was recorded of them.
+    pub damaged: Vec<PathBuf>,
 }
 
 pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>, MergeError> {
@@ -65,8 +67,13 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
             found.entry(*place).or_default().extend(outcome.map(|outcome| (at, outcome)));
         }
     }
-    let mut chosen =
-        Chosen { outcomes: Vec::with_capacity(found.len()), again: Vec::new(), duplicates: 0, superseded: 0 };
+    let mut chosen = Chosen {
+        outcomes: Vec::with_capacity(found.len()),
+        again: Vec::new(),
+        duplicates: 0,
+        superseded: 0,
+        damaged: Vec::new(),
+    };
     let mut conflicts = Vec::new();
     for outcomes in found.values() {
         let ok: Vec<(usize, &Outcome)> =
@@ -83,7 +90,7 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
         chosen.outcomes.push(if ok.is_empty() {
             best_of_none(outcomes)
         } else if conflicts.is_empty() {
-            Some(unchanged(records, &ok)?)
+            Some(unchanged(records, &ok, &mut chosen.damaged)?)
         } else {
             // Nothing is written any more.
             None
@@ -117,27 +124,34 @@ fn second<'a>(
 ) -> Result<Option<(usize, &'a Outcome)>, MergeError> {
     let second = records.get(at).and_then(|record| record.outcome(&again(&first.trial)));
     second
-        .map(|it| if it.status == Status::Ok { unchanged(records, &[(at, it)]) } else { Ok((at, it)) })
+        .map(|it| {
+            if it.status == Status::Ok {
+                unchanged(records, &[(at, it)], &mut Vec::new())
+            } else {
+                Ok((at, it))
+            }
+        })
         .transpose()
 }
 
-/// The first whose raw output is what was recorded.
+/// The first whose raw output is what was recorded; what of any of them is not, is damaged.
 fn unchanged<'a>(
     records: &[Record],
     ok: &[(usize, &'a Outcome)],
+    damaged: &mut Vec<PathBuf>,
 ) -> Result<(usize, &'a Outcome), MergeError> {
-    let mut first_changed = None;
+    let (mut whole, mut first_changed) = (None, None);
     for (at, outcome) in ok {
         let Some(record) = records.get(*at) else { continue };
-        match fingerprint::changed(record, outcome)?.into_iter().next() {
-            None => return Ok((*at, *outcome)),
-            Some(file) => {
-                let raw = record.raw(outcome).unwrap_or_default();
-                first_changed.get_or_insert(MergeError::Changed { raw, file });
-            }
+        let changed = fingerprint::changed(record, outcome)?;
+        let raw = record.raw(outcome).unwrap_or_default();
+        damaged.extend(changed.iter().map(|file| raw.join(file)));
+        match changed.into_iter().next() {
+            None => _ = whole.get_or_insert((*at, *outcome)),
+            Some(file) => _ = first_changed.get_or_insert(MergeError::Changed { raw, file }),
         }
     }
-    Err(first_changed.unwrap_or(MergeError::Nothing))
+    whole.ok_or_else(|| first_changed.unwrap_or(MergeError::Nothing))
 }
 
 /// The first thing in which two results of one trial differ, but for how long they took.

@@ -67,7 +67,7 @@ fn parts_become_what_a_run_of_all_leaves() {
     let parts = [record(here, "x", &[1, 4]), record(here, "y", &[0, 3]), record(here, "z", &[2])];
     let to = here.join("merged");
     let done = merged(&parts, &to).expect("one record");
-    assert_eq!(done, Merged { trials: 5, of: 5, duplicates: 0, superseded: 0 });
+    assert_eq!(done, Merged { trials: 5, of: 5, duplicates: 0, superseded: 0, damaged: Vec::new() });
 
     assert_eq!(compare(whole.folder(), &to).expect("two records"), []);
     assert_eq!(fingerprint(whole.folder()).expect("a record"), fingerprint(&to).expect("a record"));
@@ -157,7 +157,7 @@ fn of_equal_results_one_is_kept_and_a_result_goes_before_none() {
     assert!(refused(&records, &to).contains("is being written"));
     drop((x, y));
     let done = merged(&records, &to).expect("one record");
-    assert_eq!(done, Merged { trials: 3, of: 5, duplicates: 1, superseded: 1 });
+    assert_eq!(done, Merged { trials: 3, of: 5, duplicates: 1, superseded: 1, damaged: Vec::new() });
     let record = Record::open(&to).expect("a record");
     let status = |trial: &str| record.outcome(trial).map(|outcome| outcome.status);
     assert_eq!(["a", "b", "c"].map(status), [Status::Ok, Status::Ok, Status::Interrupted].map(Some));

@@ -53,6 +53,13 @@ impl Resolved<'_> {
     /// The number of jobs is that of one definition.
     pub(super) fn check_jobs(&self, axes: &[Values], mistakes: &mut Vec<Mistake>) {
         let Some(jobs) = axes.iter().find(|values| values.axis == Axis::Jobs) else { return };
+        let numjobs = Which::Parameter(Parameter::Workload("numjobs".to_owned()));
+        if let (Some(_), Some(place)) =
+            (axes.iter().find(|values| values.axis == numjobs), jobs.values.first().map(|it| &it.place))
+        {
+            let message = "`jobs` and `workload.numjobs` are the same number: leave one of them out";
+            mistakes.push(place.mistake(message.to_owned()));
+        }
         let several = self.workloads.iter().filter(|it| it.thing.definitions() > 1);
         for (workload, jobs) in several.zip(jobs.values.first()) {
             let what = if workload.thing.is_fio() {

@@ -90,9 +90,14 @@ impl Number {
         self.atoms == 0
     }
 
-    /// Whether both are, for example, times. A zero is of any kind.
+    /// Whether both are, for example, times.
     pub(super) fn is_like(self, other: Self) -> bool {
         self.kind == other.kind
+    }
+
+    /// A zero without a unit is of any kind: of this one's.
+    pub(super) fn zero_like(self, other: Self) -> Self {
+        if self.is_zero() && self.kind == Kind::Plain { Self { kind: other.kind, atoms: 0 } } else { self }
     }
 
     /// As a number to draw by: seconds, bytes, bytes a second, or what it is.

@@ -77,10 +77,12 @@ impl FromStr for Parameter {
             (_, Some(("workload", key))) => Self::Workload(key.to_owned()),
             (_, Some(("background", key))) => Self::Background(key.to_owned()),
             (_, Some(("disk", rest))) => {
-                let parsed = rest.split_once('.').and_then(|(number, key)| Some((number.parse().ok()?, key)));
+                let parsed: Option<(u32, &str)> =
+                    rest.split_once('.').and_then(|(number, key)| Some((number.parse().ok()?, key)));
                 let Some((disk @ 1.., key)) = parsed else {
+                    let key = parsed.map_or(rest, |(_, key)| key);
                     return Err(format!(
-                        "`{}` has no number of a disk: disk.2.{rest} is of the array's second",
+                        "`{}` has no number of a disk, from 1: disk.2.{key} is of the array's second",
                         text.escape_debug()
                     ));
                 };
@@ -119,7 +121,7 @@ mod tests {
         let wrong = |text: &str| text.parse::<Parameter>().expect_err(text);
         assert!(wrong("polciy.margin").contains("did you mean `policy`?"));
         assert!(wrong("disk.seek").contains("disk.2.seek is of the array's second"));
-        assert!(wrong("disk.0.seek").contains("no number of a disk"));
+        assert!(wrong("disk.0.seek").contains("no number of a disk, from 1: disk.2.seek is"));
         assert!(wrong("margin").contains("is no parameter"));
         assert!(wrong("device.").contains("is no parameter"));
         assert!(!"disk.2.seek".parse::<Parameter>().expect("a parameter").is_whole());

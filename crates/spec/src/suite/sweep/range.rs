@@ -54,7 +54,8 @@ impl Range {
             }
         };
         let (from, to) = (number(first), number(last));
-        let (from, to) = (from?, to?);
+        let to = to?;
+        let from = from?.zero_like(to);
         if !from.is_like(to) {
             table.wrong_at(&last.place, format!("{to} is not of the same kind as {from}"));
         } else if from >= to {
