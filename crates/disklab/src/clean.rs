@@ -5,6 +5,7 @@ mod contents;
 use std::io::Write;
 use std::path::Path;
 
+use disklab_host::journal;
 use disklab_kernels::Cache;
 use disklab_units::Bytes;
 use serde_json::json;
@@ -13,7 +14,7 @@ use crate::exit::{Exit, Failure};
 use crate::records;
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table};
-use crate::undo;
+use crate::{undo, words};
 use contents::{Contents, Item, Kind};
 
 /// Undo what killed runs changed on this machine, remove what they left in the cache, and more if you say so.
@@ -56,6 +57,13 @@ impl Args {
 
 pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let found = undo::left_by_killed_runs(args.dry_run, screen)?;
+    match journal::of_root() {
+        0 => {}
+        some => screen.remark(&format!(
+            "root's runs, which may go on, have {} of what is to be undone; only root looks at these",
+            words::count(some, "note")
+        )),
+    }
     let cache = Cache::open()?;
     let contents = Contents::of(&cache)?;
     if contents.in_use && (args.covers(Kind::Kernel) || args.covers(Kind::Disks)) && !args.dry_run {

@@ -10,7 +10,7 @@ use disklab_exec::run::Event;
 use disklab_report::measures::Measured;
 use disklab_report::merge::{CellRow, Numbers, Report};
 use disklab_spec::{Array, Lab};
-use disklab_store::{Record, Retry, Status};
+use disklab_store::{Outcome, Record, Retry, Status, StoreError};
 use disklab_units::prose::digits;
 use serde::Serialize;
 
@@ -57,7 +57,7 @@ pub struct Args {
 }
 
 /// A metric, its spreads in both records, and how a value of it is printed.
-type Told<'a> = (&'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
+type Both<'a> = (&'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
 
 /// A number of a cell, in both.
 #[derive(Debug, Serialize)]
@@ -89,11 +89,19 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let name = format!("{}-predicted", records::name_of(&folder));
     let out = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
     let writer = if out.exists() {
-        Record::resume(&out, &manifest, Retry::Nothing)?.0
+        match Record::resume(&out, &manifest, Retry::Nothing) {
+            Err(StoreError::Mismatch { .. }) => {
+                return Err(Failure::mistaken(format!(
+                    "predict: {} has another prediction, of other devices, another kernel or another lab; name another folder: --out",
+                    out.display()
+                )));
+            }
+            continued => continued?.0,
+        }
     } else {
         Record::create_at(&out, &manifest)?
     };
-    let progress = Progress::new(screen, &question.trials, &writer.remaining(), run.jobs(), None);
+    let progress = Progress::new(screen, &question.trials, &writer.remaining(), run, None);
     let events = &|event: Event| progress.event(&event);
     let done = run.carry_out(&question.trials, &writer, events);
     progress.end();
@@ -106,7 +114,8 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let predicted = Record::open(&out)?;
     let (rows, lacking) = held_against(&measured, &predicted);
-    tell(&rows, &lacking, &kernels(&measured, &predicted), &out, screen)?;
+    let told = Told { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
+    tell(told, &kernels(&measured, &predicted), &out, screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
@@ -121,6 +130,26 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
         ));
     }
     Ok(question.only(&at))
+}
+
+/// Cells with measurements that no verdict rests on: others used the disks, say. With how many of how many, and the first reason.
+fn in_doubt(measured: &Record) -> Vec<String> {
+    let mut cells: Vec<(String, Vec<&Outcome>)> = Vec::new();
+    for outcome in measured.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
+        let values: Vec<&str> = outcome.cell.0.iter().map(|(_, value)| value.as_str()).collect();
+        let name = values.join(", ");
+        match cells.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, own)) => own.push(outcome),
+            None => cells.push((name, vec![outcome])),
+        }
+    }
+    let told = cells.into_iter().filter_map(|(name, own)| {
+        let ok = own.iter().filter(|it| it.status == Status::Ok);
+        let doubtful: Vec<&&Outcome> = ok.clone().filter(|it| !it.is_sound()).collect();
+        let why = doubtful.first()?.remarks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        Some(format!("{name}: {} of {}: {why}", doubtful.len(), words::count(ok.count(), "trial")))
+    });
+    told.collect()
 }
 
 /// What was measured on which kernel, and predicted with which: another one may well do something else.
@@ -252,13 +281,13 @@ fn of_fio<'a>(
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
-    let told: [Told; 4] = [
+    let told: [Both; 4] = [
         ("IOPS", Some((measured.iops, predicted.iops)), &count),
         ("mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
         ("p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
         ("p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
     ];
-    let row = |(metric, pair, show): Told| {
+    let row = |(metric, pair, show): Both| {
         let (one, other) = pair.map(|(one, other)| (one.median, other.median))?;
         let shown = [show(one), show(other)];
         (one > 0.0).then(|| Row {
@@ -273,9 +302,15 @@ fn of_fio<'a>(
     told.into_iter().filter_map(row).collect::<Vec<_>>().into_iter()
 }
 
+struct Told<'a> {
+    rows: &'a [Row],
+    /// Without numbers on one side.
+    lacking: &'a [String],
+    doubtful: &'a [String],
+}
+
 fn tell(
-    rows: &[Row],
-    lacking: &[String],
+    Told { rows, lacking, doubtful }: Told,
     [here, there]: &[String; 2],
     out: &Path,
     screen: &Screen,
@@ -287,7 +322,7 @@ fn tell(
     let middle = errors.get(errors.len() / 2).copied();
     if screen.json {
         return screen.json(&serde_json::json!({
-            "record": out, "kernels": { "measured": here, "predicted": there }, "cells": rows, "without_numbers": lacking, "worst_error": worst, "median_error_of_iops": middle,
+            "record": out, "kernels": { "measured": here, "predicted": there }, "cells": rows, "without_numbers": lacking, "in_doubt": doubtful, "worst_error": worst, "median_error_of_iops": middle,
         }));
     }
     let heads = [
@@ -315,6 +350,9 @@ fn tell(
     table.print(screen, "", &mut to)?;
     for cell in lacking {
         writeln!(to, "without numbers on one side: {cell}")?;
+    }
+    for cell in doubtful {
+        writeln!(to, "in doubt as measured, and so how far off the prediction is: {cell}")?;
     }
     if let Some(worst) = worst {
         let middle = middle.map_or_else(String::new, |middle| {

@@ -121,7 +121,10 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if let By::Host(host) = &by
         && args.host.dry_run
     {
-        on_host::dry_run(host, &trials, manifest.until_decided.as_ref(), &mut screen.out())?;
+        let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
+        let of = |id: &str| recorded.as_ref().and_then(|record| record.outcome(id)).map(|it| it.status);
+        let left: Vec<Trial> = trials.into_iter().filter(|trial| retry.wants(of(&trial.id))).collect();
+        on_host::dry_run(host, &left, manifest.until_decided.as_ref(), &mut screen.out())?;
         return Ok(Exit::Ok);
     }
     by.end_by(args.budget);
@@ -146,7 +149,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         screen,
         &trials,
         &writer.remaining(),
-        run.jobs(),
+        run,
         args.watch.then(|| writer.folder()),
     );
     let events = &|event: Event| progress.event(&event);

@@ -49,9 +49,16 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure>
                 found.unread.extend(left.unreadable().map(|error| error.to_string()));
             }
             Ok(left) => {
+                let noted = left.path().display().to_string();
                 let told = &mut |news: News| match news {
                     News::Waits(what) => screen.remark(&format!("waiting: {what}")),
-                    News::Undone(undone) => found.undone.push(undone.clone()),
+                    News::Undone(undone) => {
+                        let forget =
+                            |why| format!("{why}; if it never can be, remove {noted}, where it is noted");
+                        found
+                            .undone
+                            .push(Undone { failed: undone.failed.clone().map(forget), ..undone.clone() });
+                    }
                 };
                 match left.undo(told) {
                     Err(error @ journal::Error::Unreadable { .. }) => found.unread.push(error.to_string()),

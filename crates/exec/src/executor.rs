@@ -5,7 +5,7 @@ use crate::run::{Event, Summary};
 use disklab_spec::Trial;
 use disklab_store::Writer;
 use std::sync::atomic::AtomicBool;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 
@@ -25,4 +25,10 @@ pub trait Executor {
 
     /// Trials at a time.
     fn jobs(&self) -> usize;
+
+    /// How long a trial takes, roughly.
+    fn wall(&self, trial: &Trial) -> Duration;
+
+    /// How long it takes to make what it begins on.
+    fn preparing(&self, trial: &Trial) -> Duration;
 }

@@ -5,7 +5,7 @@ use crate::executor::{Events, Executor};
 use crate::facts::{self, Makers};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
-use crate::{cpus, fault, scratch, trial};
+use crate::{cpus, estimate, fault, scratch, trial};
 use disklab_guest::heartbeat::Beat;
 use disklab_host::change::News;
 use disklab_kernels::{Cache, Kernel};
@@ -19,7 +19,7 @@ use std::fs::File;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// In the cache: a file that every run locks, together with the others.
 pub const IN_USE: &str = "in-use";
@@ -154,6 +154,14 @@ impl Executor for Run {
 
     fn jobs(&self) -> usize {
         self.jobs
+    }
+
+    fn wall(&self, trial: &Trial) -> Duration {
+        estimate::wall(trial)
+    }
+
+    fn preparing(&self, trial: &Trial) -> Duration {
+        estimate::preparing(trial)
     }
 }
 

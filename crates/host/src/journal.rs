@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
@@ -30,6 +30,8 @@ const MOMENT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(20);
 /// A longer one was not written by disklab.
 const LONGEST: u64 = 16 << 20;
+/// Of journals' names.
+const ENDING: &str = "journal";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
@@ -87,6 +89,8 @@ pub struct Journal {
 #[derive(Debug)]
 pub struct Left {
     file: File,
+    /// Bytes of whole lines. A last one without its end was cut off before the change that it speaks of was made.
+    whole: u64,
     path: PathBuf,
     /// Of which run.
     pub run: PathBuf,
@@ -97,13 +101,25 @@ pub struct Left {
     changes: Vec<(usize, Change)>,
 }
 
+/// Where root's journals are.
+const OF_ROOT: &str = "/var/lib/disklab";
+
+/// Of whoever is not root: how many runs of root's left notes, which only root undoes.
+pub fn of_root() -> usize {
+    if rustix::process::geteuid().is_root() || std::env::var_os("DISKLAB_STATE").is_some() {
+        return 0;
+    }
+    let entries = fs::read_dir(OF_ROOT).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().extension().is_some_and(|it| it == ENDING)).count()
+}
+
 /// Where journals are: of the machine for root, else of the user.
 pub fn folder() -> Result<PathBuf> {
     if let Some(place) = std::env::var_os("DISKLAB_STATE") {
         return Ok(PathBuf::from(place));
     }
     if rustix::process::geteuid().is_root() {
-        return Ok(PathBuf::from("/var/lib/disklab"));
+        return Ok(PathBuf::from(OF_ROOT));
     }
     let home = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let state = home("XDG_STATE_HOME").or_else(|| Some(home("HOME")?.join(".local/state")));
@@ -115,7 +131,7 @@ impl Journal {
     pub fn create(folder: &Path, run: &Path) -> Result<Self> {
         fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
         trusted(folder)?;
-        let mut names = (0..).map(|number| folder.join(format!("{}-{number}.journal", std::process::id())));
+        let mut names = (0..).map(|number| folder.join(format!("{}-{number}.{ENDING}", std::process::id())));
         let (file, path) = loop {
             let path = names.next().unwrap_or_default();
             let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
@@ -200,7 +216,7 @@ impl Left {
         };
         trusted(folder)?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|it| it == "journal"));
+        paths.retain(|path| path.extension().is_some_and(|it| it == ENDING));
         // What was changed last is put back first: another run may have changed it again.
         paths.sort_by_cached_key(|path| Reverse(path.metadata().and_then(|it| it.modified()).ok()));
         let taken = paths.iter().filter_map(|path| match Self::take_once_free(path) {
@@ -228,8 +244,13 @@ impl Left {
 
     /// `None`: somebody holds it.
     fn take(path: &Path) -> Result<Option<Self>> {
-        let open = OpenOptions::new().read(true).append(true).open(path);
+        // What is no file of ours may keep whoever opens it, or be a link to somebody's.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let open = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path);
         let file = open.map_err(Error::io("open", path))?;
+        if !file.metadata().map_err(Error::io("open", path))?.is_file() {
+            return Err(Error::Unreadable { path: path.to_owned(), error: "it is no file".to_owned() });
+        }
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
             locked => locked.map_err(|e| Error::io("lock", path)(e.into()))?,
@@ -245,11 +266,7 @@ impl Left {
         }
         let (mut begun, mut changes) = (None, Vec::new());
         let mut undone = Vec::new();
-        // A last line without its end was cut off before the change it speaks of was made.
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        if whole < bytes.len() {
-            file.set_len(whole as u64).map_err(Error::io("mend", path))?;
-        }
         let mut unreadable = Vec::new();
         for (number, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate() {
             match serde_json::from_slice(line) {
@@ -271,7 +288,12 @@ impl Left {
         let (of, run) = begun.unwrap_or_default();
         let changes =
             changes.into_iter().enumerate().filter(|(number, _)| !undone.contains(number)).collect();
-        Ok(Some(Self { file, path: path.to_owned(), run, same_boot: of == boot(), unreadable, changes }))
+        let (path, whole) = (path.to_owned(), whole as u64);
+        Ok(Some(Self { file, whole, path, run, same_boot: of == boot(), unreadable, changes }))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// What it would undo, the last change first.
@@ -287,6 +309,7 @@ impl Left {
 
     /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left, and the journal is gone.
     pub fn undo(mut self, also: &mut dyn FnMut(News)) -> Result<bool> {
+        self.file.set_len(self.whole).map_err(Error::io("mend", &self.path))?;
         let mut whole = true;
         for (number, change) in std::mem::take(&mut self.changes).into_iter().rev() {
             let undone = change.undo(self.same_boot, &mut |what| also(News::Waits(what)));

@@ -37,6 +37,18 @@ pub enum Retry {
     Failed,
 }
 
+impl Retry {
+    /// Whether a trial of which this is recorded, or nothing, is to be run.
+    pub fn wants(self, recorded: Option<Status>) -> bool {
+        match recorded {
+            None | Some(Status::Interrupted) => true,
+            Some(Status::Ok) => false,
+            // What failed may be needed with others that were not, once it has a result.
+            Some(Status::Failed | Status::Skipped | Status::Spared) => self == Self::Failed,
+        }
+    }
+}
+
 #[derive(Debug)]
 struct Log {
     file: File,
@@ -136,13 +148,11 @@ impl Writer {
         let last = record::last_outcomes(outcomes);
         let recorded: BTreeMap<String, Status> =
             last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
-        let runs = |status: Option<&Status>| match status {
-            None | Some(Status::Interrupted) => true,
-            Some(Status::Ok) => false,
-            // What failed may be needed with others that were not, once it has a result.
-            Some(Status::Failed | Status::Skipped | Status::Spared) => retry == Retry::Failed,
-        };
-        let remaining = manifest.all_trials().filter(|trial| runs(recorded.get(*trial))).cloned().collect();
+        let remaining = manifest
+            .all_trials()
+            .filter(|trial| retry.wants(recorded.get(*trial).copied()))
+            .cloned()
+            .collect();
         let log = Mutex::new(Log { file, path, whole, recorded, remaining });
         let keys = manifest.trials.iter().cloned().zip(manifest.keys.iter().cloned()).collect();
         Ok(Self { folder: folder.to_owned(), manifest, keys, log, _lock: lock })

@@ -93,7 +93,7 @@ impl Bench<'_> {
         trials: &[Trial],
         writer: &disklab_store::Writer,
     ) -> Result<(), Failure> {
-        let progress = Progress::new(self.screen, trials, &writer.remaining(), run.jobs(), None);
+        let progress = Progress::new(self.screen, trials, &writer.remaining(), run, None);
         let events = &|event: Event| progress.event(&event);
         let done = run.carry_out(trials, writer, events);
         progress.end();

@@ -190,6 +190,8 @@ impl Machine {
             .map_err(Failure::from)?;
         guard::apart(&disks).map_err(Failure::mistaken)?;
         let allow = Allow::load(self.allow.as_deref())?;
+        // What another disklab has in use is not to be taken for somebody's.
+        drop(disklab_host::claim(&disks).map_err(Failure::cannot)?);
         for disk in &disks {
             guard::may_write(disk, &allow, &self.overwrite).map_err(Failure::mistaken)?;
         }
@@ -206,7 +208,7 @@ impl Machine {
         };
         let fitting = match arrays {
             Some(arrays) => arrays,
-            None => fitting(lab, suite.unwrap_or_default(), &overrides, disks.len())?,
+            None => fitting(lab, suite.unwrap_or_default(), &overrides, disks.len(), self.array.is_some())?,
         };
         let overrides = overrides.with("array", &fitting.join(","))?;
         let lab = on_disks(lab, &fitting, &disks);
@@ -262,7 +264,13 @@ pub fn arrays(set: &[String]) -> Option<Vec<String>> {
 }
 
 /// The arrays of a suite that have so many disks.
-fn fitting(lab: &Lab, suite: &str, overrides: &Overrides, disks: usize) -> Result<Vec<String>, Failure> {
+fn fitting(
+    lab: &Lab,
+    suite: &str,
+    overrides: &Overrides,
+    disks: usize,
+    is_named: bool,
+) -> Result<Vec<String>, Failure> {
     let trials = Question::ask(lab, suite, overrides)?.trials;
     let mut all: Vec<(&str, usize)> = Vec::new();
     for Trial { array, devices, .. } in &trials {
@@ -277,8 +285,9 @@ fn fitting(lab: &Lab, suite: &str, overrides: &Overrides, disks: usize) -> Resul
             all.iter().map(|(name, count)| format!("{name} ({})", words::count(*count, "disk"))).collect();
         let known: Vec<String> = known.into_iter().collect();
         return Err(Failure::mistaken(format!(
-            "--devices: {} named, and no array of the suite has so many: {}; --array takes another of the lab",
+            "--devices: {} named, and no array {} has so many: {}; --array takes another of the lab",
             words::count(disks, "disk"),
+            if is_named { "of --array" } else { "of the suite" },
             known.join(", ")
         )));
     }
@@ -399,6 +408,8 @@ pub fn dry_run(
     for line in disklab_exec::host::script(host, &sure) {
         writeln!(out, "{line}")?;
     }
+    let time = words::wall(disklab_exec::host::time(host, &sure));
+    writeln!(out, "# {} that would take about {time}", words::count(sure.len(), "trial"))?;
     if let (Some(last), true) = (looks.last(), sure.len() < trials.len()) {
         writeln!(
             out,

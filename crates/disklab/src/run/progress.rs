@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use disklab_exec::estimate;
+use disklab_exec::Executor;
 use disklab_exec::run::Event;
 use disklab_host::change::{News, Undone};
 use disklab_spec::Trial;
@@ -117,7 +117,7 @@ impl<'a> Progress<'a> {
         screen: &'a Screen,
         trials: &[Trial],
         remaining: &[String],
-        jobs: usize,
+        run: &dyn Executor,
         watched: Option<&'a Path>,
     ) -> Self {
         let trials: Vec<Trial> =
@@ -125,10 +125,11 @@ impl<'a> Progress<'a> {
         let work = |trial: &Trial| Work {
             virtual_time: plan::virtual_time(trial),
             ramp: trial.ramp,
-            wall: estimate::wall(trial),
+            wall: run.wall(trial),
         };
         let waiting: BTreeMap<_, _> = trials.iter().map(|trial| (trial.id.clone(), work(trial))).collect();
-        let preparing: Vec<_> = plan::prepared_once(&trials).into_iter().map(estimate::preparing).collect();
+        let preparing: Vec<_> =
+            plan::prepared_once(&trials).into_iter().map(|trial| run.preparing(trial)).collect();
         let total: Nanos = waiting.values().map(|work| work.virtual_time).sum();
         let bar = (screen.progress && !trials.is_empty()).then(|| {
             let bar = ProgressBar::new(total.0.max(1));
@@ -155,7 +156,7 @@ impl<'a> Progress<'a> {
             bar,
             watched,
             start: Instant::now(),
-            jobs: jobs.clamp(1, trials.len().max(1)),
+            jobs: run.jobs().clamp(1, trials.len().max(1)),
             trials: trials.len(),
             total: total.0.max(1),
             state: Mutex::new(state),

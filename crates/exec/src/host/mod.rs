@@ -7,6 +7,7 @@
 pub mod account;
 mod counted;
 pub mod disturbance;
+mod duration;
 mod first;
 mod noted;
 mod order;
@@ -18,7 +19,7 @@ mod trial;
 
 pub use plan::obstacle;
 pub use prepared::{name, room_at};
-pub use script::script;
+pub use script::{script, time};
 
 use crate::error::{Error, Result};
 use crate::executor::{Events, Executor};
@@ -33,7 +34,7 @@ use prepared::Prepared;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// What a run on this machine needs besides its trials.
 #[derive(Debug)]
@@ -141,6 +142,14 @@ impl Executor for Host {
 
     fn jobs(&self) -> usize {
         1
+    }
+
+    fn wall(&self, trial: &Trial) -> Duration {
+        duration::wall(self, trial)
+    }
+
+    fn preparing(&self, trial: &Trial) -> Duration {
+        duration::preparing(self, trial)
     }
 }
 

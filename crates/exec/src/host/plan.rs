@@ -230,7 +230,7 @@ const LONGEST: u64 = 5;
 const SAMPLES: u64 = 10;
 const SHORTEST: Nanos = Nanos::from_millis(10);
 
-fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
+pub fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
     let limit = limit.unwrap_or(Nanos(trial.runtime.0.saturating_mul(LONGEST)));
     // fio is ended before that.
     let command = describe::warming(trial, Nanos(limit.0.saturating_mul(2)) + Nanos::from_secs(60));

@@ -1,6 +1,6 @@
 //! What a run would do on this machine: every command and every write, in order. From the same plans that are carried out.
 
-use super::{Host, Place, order, plan, prepared};
+use super::{Host, Place, duration, order, plan, prepared};
 use crate::facts;
 use disklab_guest::init::setting;
 use disklab_guest::init::tool::{Side, Tool};
@@ -12,6 +12,7 @@ use disklab_host::environment::ASKS_HEALTH;
 use disklab_spec::Trial;
 use disklab_units::Nanos;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Stands for one that is drawn when it is needed.
 const UUID: &str = "00000000-0000-4000-8000-000000000000";
@@ -23,18 +24,15 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     let mut lines = vec![
         "# in a mount and a process namespace of its own: mounts and programs end with the trial, and the machine's files are read-only there"
             .to_owned(),
+        format!("# {UUID} stands for what is drawn when it is needed"),
         format!("# programs are those of {}, whatever your PATH says", disklab_host::PATH),
         format!("# what is changed is noted in {} first, and is undone behind each trial", host.state.display()),
         format!("# before each trial nothing of ours runs for {}, and the disks are looked at", host.rest),
         format!("# before and behind each trial, if it is installed, and for each disk: {} DISK", ASKS_HEALTH.join(" ")),
     ];
-    let obstacle = |trial: &&Trial| {
-        let known = facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
-        known.or_else(|| plan::policy_not_had(trial, &host.place))
-    };
-    let (out, possible): (Vec<_>, Vec<_>) = trials.iter().partition(|trial| obstacle(trial).is_some());
+    let (out, possible): (Vec<_>, Vec<_>) = trials.iter().partition(|trial| obstacle(trial, host).is_some());
     for trial in out {
-        lines.push(format!("# {}: left out: {}", trial.id, obstacle(&trial).unwrap_or_default()));
+        lines.push(format!("# {}: left out: {}", trial.id, obstacle(trial, host).unwrap_or_default()));
     }
     lines.push(format!("# the order of trials is drawn; `--order {}` draws this one again", host.order));
     // What is on the disks, and what undoes it.
@@ -68,6 +66,26 @@ pub fn script(host: &Host, trials: &[Trial]) -> Vec<String> {
     lines
 }
 
+/// How long that takes, roughly.
+pub fn time(host: &Host, trials: &[Trial]) -> Duration {
+    let possible = trials.iter().filter(|trial| obstacle(trial, host).is_none());
+    let (mut all, mut there) = (Duration::ZERO, None);
+    for trial in order::of(possible.collect(), host.order) {
+        let key = order::key(trial);
+        if there.as_ref() != Some(&key) || !prepared::only_reads(trial) {
+            all += duration::preparing(host, trial);
+        }
+        all += duration::wall(host, trial);
+        there = Some(key);
+    }
+    all
+}
+
+fn obstacle(trial: &Trial, host: &Host) -> Option<String> {
+    let known = facts::obstacle(trial).or_else(|| plan::obstacle(trial, &host.place));
+    known.or_else(|| plan::policy_not_had(trial, &host.place))
+}
+
 /// Disks that were named again, as they were named first.
 fn again(place: &Place) -> Vec<PathBuf> {
     let Place::Disks { disks, permission } = place else { return Vec::new() };
@@ -82,7 +100,7 @@ fn names(host: &Host) -> String {
 /// Folders are made by the run itself.
 fn made_at_once(change: &Change) -> Option<String> {
     let Change::Folder { path, .. } = change else { return None };
-    Some(format!("mkdir {}", path.display()))
+    Some(format!("mkdir {}", quoted(&path.display().to_string())))
 }
 
 /// How a change is undone, if it was made.
@@ -94,7 +112,7 @@ fn undoing(change: &Change, md: &str) -> String {
             format!("wipefs --all --quiet /dev/{}  # if it still holds what was made there", disk.name)
         }
         Change::Pool { name, .. } => format!("zpool destroy -f {name}  # if it is there, and of these disks"),
-        Change::Folder { path, .. } => format!("rm -r {}", path.display()),
+        Change::Folder { path, .. } => format!("rm -r {}", quoted(&path.display().to_string())),
         Change::Cgroup { path } => format!("rmdir {}", path.display()),
         Change::Tracing { instance } => format!("rmdir {TRACING}/{instance}"),
     }
@@ -123,7 +141,7 @@ fn of_plan(plan: &Plan) -> Vec<String> {
     lines.extend(plan.mount.iter().map(|it| mount(it, POOL)));
     if let Some(at) = &host.at {
         let to = if at.is_file() { format!("{POOL}/test") } else { POOL.to_owned() };
-        lines.push(format!("mount --bind {} {to}", at.display()));
+        lines.push(format!("mount --bind {} {to}", quoted(&at.display().to_string())));
     }
     lines.extend(settings(&plan.mount_settings));
     undo.extend(changed(&plan.mount_settings));

@@ -107,6 +107,38 @@ fn one_that_is_far_too_long_is_told_and_kept() {
     assert!(why.contains("far too long") && path.exists(), "{why}");
 }
 
+#[test]
+fn what_is_no_file_is_told_and_waited_for_by_nobody() {
+    let place = tempfile::tempdir().unwrap();
+    let fifo = place.path().join("1-0.journal");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let told =
+        |left: Vec<Result<Left>>| left.into_iter().map(|it| it.unwrap_err().to_string()).collect::<Vec<_>>();
+    let why = told(Left::all(place.path()).unwrap());
+    assert!(why.len() == 1 && why[0].contains("it is no file"), "{why:?}");
+    fs::remove_file(&fifo).unwrap();
+    let theirs = place.path().join("theirs");
+    fs::write(&theirs, "not ours").unwrap();
+    std::os::unix::fs::symlink(&theirs, &fifo).unwrap();
+    let why = told(Left::all(place.path()).unwrap());
+    assert!(why.len() == 1 && why[0].contains("symbolic"), "{why:?}");
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), "not ours");
+}
+
+/// Who only looks changes nothing.
+#[test]
+fn a_line_that_is_cut_off_is_mended_by_who_undoes() {
+    let place = tempfile::tempdir().unwrap();
+    let journal = Journal::create(place.path(), Path::new("r")).unwrap();
+    let path = journal.path().to_owned();
+    drop(journal);
+    let whole = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{whole}{{\"change\":{{\"md\"")).unwrap();
+    let left = Left::take(&path).unwrap().unwrap();
+    assert_eq!(fs::metadata(&path).unwrap().len(), whole.len() as u64 + 15);
+    assert!(left.undo(&mut |_| ()).unwrap() && !path.exists());
+}
+
 /// Who undoes must not begin while a program of the trial still writes.
 #[test]
 fn what_the_first_process_starts_holds_it_too() {

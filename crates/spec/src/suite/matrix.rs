@@ -49,7 +49,6 @@ impl Suite {
     pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Mistakes> {
         let mut mistakes = Vec::new();
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut mistakes);
-        resolved.check_sizes(&mut mistakes);
         resolved.check_times(self, &mut mistakes);
         resolved.check_raw(&mut mistakes);
         resolved.check_files(&mut mistakes);
@@ -74,6 +73,10 @@ impl Suite {
         }
         let resolved = &resolved;
         let cells = self.applied(resolved, cells, lab)?;
+        let mistakes = resolved.check_sizes(&cells);
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes));
+        }
         let with_seed =
             |seed| cells.iter().map(move |(cell, applied)| self.trial(resolved, cell, applied, seed));
         let mut trials = Vec::with_capacity(cells.len() * self.seeds.count() as usize);

@@ -1,5 +1,7 @@
 //! What does not go together in a suite, whatever its cells.
 
+use std::collections::BTreeSet;
+
 use disklab_units::Nanos;
 
 use super::{Named, Resolved};
@@ -11,7 +13,8 @@ use crate::lab::Lab;
 use crate::phases::JOBS_WORD;
 use crate::power_cut;
 use crate::read::{Located, Mistake};
-use crate::suite::sweep::Parameter;
+use crate::suite::cell::Cell;
+use crate::suite::sweep::{Applied, Parameter};
 use crate::suite::{Axis, SET, Suite, Values, Which, cell, fit, metric};
 use crate::workload::Workload;
 
@@ -82,16 +85,19 @@ impl Resolved<'_> {
         }
     }
 
-    /// A workload's files must fit into an array: its trials on others are told of, and not run.
-    pub(super) fn check_sizes(&self, mistakes: &mut Vec<Mistake>) {
+    /// A workload's files must fit into an array, as the numbers of some cell make both: its trials on others are told of, and not run.
+    pub(super) fn check_sizes(&self, cells: &[(Cell<'_>, Applied)]) -> Vec<Mistake> {
+        let mut mistakes = Vec::new();
         for Named { name, thing: workload } in &self.workloads {
-            let reason =
-                |it: &Named<'_, (&Array, Vec<Device>)>| fit::of_workload(workload, it.thing.0, &it.thing.1);
-            let reasons: Vec<String> = self.arrays.iter().filter_map(reason).collect();
-            if reasons.len() == self.arrays.len() {
-                mistakes.extend(reasons.into_iter().map(|reason| name.place.mistake(reason)));
-            }
+            let own =
+                cells.iter().filter(|(cell, _)| cell.value(Axis::Workload) == Some(name.value.as_str()));
+            let reasons: Option<BTreeSet<String>> =
+                own.map(|(_, it)| fit::of_workload(&it.workload, &it.array, &it.devices)).collect();
+            let advice = if workload.is_fio() { "; smaller: --set workload.filesize=SIZE" } else { "" };
+            let told = |reason| name.place.mistake(format!("{reason}{advice}"));
+            mistakes.extend(reasons.into_iter().flatten().map(told));
         }
+        mistakes
     }
 
     /// What is compared must be what something of the suite measures.
