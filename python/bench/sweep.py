@@ -70,7 +70,7 @@ def overhead(folder: Path, seeds: int) -> dict[str, float]:
 def parquet(folder: Path) -> dict[str, float]:
     """Every request of the trials that Ray's nodes carried out."""
     tables = folder / "tables"
-    program.ask(["export", folder / "there", "-o", tables, "--traces"])
+    program.ask(["export", folder / "there", "-o", tables, "--table", "traces"])
     rows = 0
 
     def read() -> None:

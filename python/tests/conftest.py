@@ -189,6 +189,13 @@ def lines(record: Path) -> int:
     return path.read_text().count("\n") if path.exists() else 0
 
 
+def wait_for(record: Path, count: int) -> None:
+    begun = time.monotonic()
+    while lines(record) < count:
+        assert time.monotonic() - begun < 120, f"{lines(record)} trials in two minutes"
+        time.sleep(0.02)
+
+
 def driver(address: str, suite: Path, out: Path) -> subprocess.Popen[str]:
     """A sweep in a process of its own, which can be killed."""
     text = f"import disklab; disklab.sweep({str(suite)!r}, {address!r}, out={str(out)!r})"

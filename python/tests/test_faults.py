@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import numpy
 import pytest
-from conftest import SUITE, Nodes, lines, mounted, raw_outputs
+from conftest import SUITE, Nodes, lines, mounted, raw_outputs, wait_for
 
 import disklab
+from disklab.connection import _why
 from disklab.gatherer import Gatherer
+from disklab.outcomes import Outcomes
 from disklab.progress import Progress
 from disklab.question import Question, Settings
 
@@ -54,17 +63,134 @@ def test_a_disk_that_fills_up_in_a_trial_is_no_result(
     assert len(raw_outputs(record)) == 4 * SEEDS
 
 
-def test_what_failed_is_told_in_the_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    outcomes = [("a", "failed"), ("b", "failed"), ("a", "ok"), ("c", "ok"), ("d", "failed")]
-    text = [json.dumps({"trial": name, "status": status, "reason": f"{name}'s own"}) for name, status in outcomes]
-    (tmp_path / "trials.jsonl").write_text("\n".join(text) + '\n{"trial": "e", "sta')
-    gatherer = Gatherer.__new__(Gatherer)
-    gatherer.record = tmp_path
-    Progress(5, 1, 1000).end(gatherer.failed(), tmp_path)
-    assert capsys.readouterr().err == (
+def recorded(record: Path, outcomes: list[tuple[str, str, str | None]]) -> None:
+    """Trials, each with its status and its fault; and a line that is not whole."""
+    told = [{"trial": it, "status": status, "reason": f"{it}'s own", "fault": fault} for it, status, fault in outcomes]
+    record.mkdir(exist_ok=True)
+    (record / "trials.jsonl").write_text("".join(json.dumps(it) + "\n" for it in told) + '{"trial": "e", "sta')
+
+
+OWN: list[tuple[str, str, str | None]] = [
+    *[("a", "failed", "machine"), ("b", "failed", "trial"), ("a", "ok", None), ("c", "ok", None)],
+    *[("d", "failed", "trial"), ("e", "interrupted", None)],
+]
+
+
+def test_what_failed_is_told_in_the_end(tmp_path: Path) -> None:
+    recorded(tmp_path, OWN)
+    outcomes = Outcomes.of(tmp_path)
+    outcomes.complain()
+    assert outcomes.line(5) == (
         "4 of 5 trials, 2 of them failed (b first: b's own); "
-        f"sweep(..., out='{tmp_path}', retry_failed=True) runs those again\n"
+        f"sweep(..., out='{tmp_path}', retry_failed=True) runs those again"
     )
+
+
+def test_what_may_be_the_machines_fault_is_an_error(tmp_path: Path) -> None:
+    recorded(tmp_path, [*OWN, ("c", "failed", "machine")])
+    outcomes = Outcomes.of(tmp_path)
+    assert outcomes.line(5).startswith("3 of 5 trials, 2 of them failed (b first")
+    with pytest.raises(disklab.Error) as raised:
+        outcomes.complain()
+    said = str(raised.value)
+    assert "1 trial has no result" in said and "\nc: c's own" in said, said
+    assert f"sweep(..., out='{tmp_path}', retry_failed=True) runs them again" in said, said
+
+
+def test_a_full_disk_below_a_record_made_here_is_an_error(
+    suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with mounted(tmp_path / "full", "3m") as folder:
+        with pytest.raises(disklab.Error, match=r"12 trials have no result.*\n.*needs about \d+ MiB") as raised:
+            disklab.sweep(suite, settings={"policy": "pid"}, out=folder / "record")
+        assert f"sweep(..., out='{folder}/record', retry_failed=True) runs them again" in str(raised.value)
+    assert capsys.readouterr().err == "0 of 12 trials\n"
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Stands for the real one: plans five trials, and runs them by the text of a shell script."""
+
+    def make(script: str) -> None:
+        path = tmp_path / "disklab"
+        path.write_text(
+            '#!/bin/sh\ncase "$*" in *plan*) echo \'{"kernels": [], "trials": [1, 2, 3, 4, 5]}\'; exit;; esac\n'
+            + script
+        )
+        path.chmod(0o755)
+        monkeypatch.setenv("DISKLAB_PROGRAM", str(path))
+
+    return make
+
+
+def test_what_failed_here_by_itself_is_told(program: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    record = tmp_path / "record"
+    recorded(record, OWN)
+    program(f"""echo '{{"record": "{record}"}}'; exit 1""")
+    assert disklab.sweep("suite") == record
+    assert capsys.readouterr().err.startswith("4 of 5 trials, 2 of them failed (b first: b's own); sweep(")
+
+
+def test_a_program_that_could_not_go_on_is_an_error(program: Any, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    recorded(record, OWN)
+    program(f"""echo '{{"record": "{record}"}}'; exit 5""")
+    with pytest.raises(disklab.Error, match=r"ended with 5; .*is kept, and sweep\(\.\.\., out='.*/record'\) goes on"):
+        disklab.sweep("suite")
+    program("kill -9 $$")
+    with pytest.raises(disklab.Error, match="ended with -9 and said nothing"):
+        disklab.sweep("suite")
+
+
+def test_ctrl_c_here_says_what_is_kept(suite: Path, tmp_path: Path) -> None:
+    record = tmp_path / "record"
+    text = f"import disklab; disklab.sweep({str(suite)!r}, out={str(record)!r}, jobs=1)"
+    here = subprocess.Popen([sys.executable, "-c", text], stderr=subprocess.PIPE, text=True, start_new_session=True)
+    wait_for(record, 1)
+    here.send_signal(signal.SIGINT)
+    _, said = here.communicate(timeout=60)
+    assert here.returncode != 0
+    assert f"disklab: interrupted; what ended is kept, and sweep(..., out='{record}') goes on\n" in said, said
+    assert f"\n{Outcomes.of(record).ended} of 24 trials\n" in said, said
+
+
+def test_a_gatherer_that_is_killed_says_what_is_kept(suite: Path, tmp_path: Path) -> None:
+    gatherer = Gatherer(Question(str(suite), {}, None), tmp_path / "record", False)
+    os.kill(gatherer.process, signal.SIGKILL)
+    try:
+        with pytest.raises(disklab.Error, match=r"ended with -9 and .* kept, and sweep\(.*/record'\) goes on"):
+            while True:
+                gatherer.check()
+    finally:
+        gatherer.close()
+
+
+@pytest.mark.parametrize("half", ["", '{"part": "'], ids=["between", "within a line"])
+def test_an_answer_that_never_comes_is_not_waited_for(program: Any, tmp_path: Path, half: str) -> None:
+    (tmp_path / "part").write_bytes(b"")
+    packed = subprocess.run(["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True).stdout
+    program(f"""echo '{{"record": "{tmp_path}/record"}}'; read part; printf '%s' '{half}'; kill -9 $$""")
+    gatherer = Gatherer(Question("suite", {}, None), None, False)
+    try:
+        with pytest.raises(disklab.Error, match="ended with -9"):
+            gatherer.add(packed)
+    finally:
+        gatherer.close()
+
+
+def test_the_answer_to_an_earlier_part_is_not_taken_for_a_later_ones(program: Any, tmp_path: Path) -> None:
+    """Where Ctrl-C came between."""
+    (tmp_path / "part").write_bytes(b"")
+    packed = subprocess.run(["tar", "-C", tmp_path, "-c", "part"], capture_output=True, check=True).stdout
+    program(
+        f"""echo '{{"record": "{tmp_path}/record"}}'; echo '{{"part": "earlier", "added": ["a"]}}'; read part
+part=${{part%/part*}}; echo '{{"part": "'"${{part#*: \\"}}"'/part", "added": ["b"]}}'; read part"""
+    )
+    gatherer = Gatherer(Question("suite", {}, None), None, False)
+    try:
+        assert gatherer.add(packed)["added"] == ["b"]
+    finally:
+        gatherer.close()
 
 
 def test_a_full_disk_below_the_record_is_said(nodes: Nodes, suite: Path, tmp_path: Path) -> None:
@@ -95,6 +221,9 @@ def test_settings_may_be_numbers() -> None:
         "policy.small": 1e-07,
         "array": "a,b",
         "x": [True],
+        "y": numpy.array([1, 4]),
+        "z": (numpy.float32(0.1), numpy.int64(4), numpy.bool_(False), Decimal("1e3")),
+        "disks": numpy.int64(4),
     }
     assert Question("suite", settings, 3).options() == [
         *("--set", "workload.iodepth=1,4"),
@@ -102,5 +231,53 @@ def test_settings_may_be_numbers() -> None:
         *("--set", "policy.small=0.0000001"),
         *("--set", "array=a,b"),
         *("--set", "x=true"),
+        *("--set", "y=1,4"),
+        *("--set", "z=0.1,4,false,1000"),
+        *("--set", "disks=4"),
         *("--seeds", "3"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ({"linear": [1, 4], "steps": 3}, r"settings: workload\.iodepth: ranges stand in a suite's file, in \[axes\]"),
+        ([None], r"settings: workload\.iodepth: None is neither a number nor a text"),
+        ([[1, 4]], r"settings: workload\.iodepth: \[1, 4\] is neither"),
+    ],
+)
+def test_settings_that_are_no_values_are_said(value: Any, said: str) -> None:
+    with pytest.raises(disklab.Error, match=said):
+        disklab.sweep("smoke", settings={"workload.iodepth": value})
+
+
+def test_a_name_that_begins_with_a_dash_is_a_name(nodes: Nodes, tmp_path: Path) -> None:
+    for address in (None, nodes.address):
+        with pytest.raises(disklab.Error, match="there is no suite `--help`"):
+            disklab.sweep("--help", address, out=tmp_path / "record")
+    with pytest.raises(disklab.Error, match="--help"):
+        disklab.load("--help")
+
+
+def joined(cause: str) -> Exception:
+    """As Ray says that it cannot."""
+    try:
+        try:
+            raise RuntimeError(cause)
+        except RuntimeError as error:
+            raise ConnectionError("Failed to connect") from error
+    except ConnectionError as error:
+        return error
+
+
+def test_a_cluster_that_wants_a_token_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    # In some of its versions a text is all that is left of the cause.
+    trace = "cannot: Traceback:\n  File x\nray.exceptions.AuthenticationError: the token is missing\n"
+    monkeypatch.delenv("RAY_AUTH_MODE", raising=False)
+    said = "Failed to connect: ray.exceptions.AuthenticationError: the token is missing"
+    assert _why(joined(trace)) == f"{said}; the cluster wants a token: set RAY_AUTH_MODE=token"
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    assert _why(joined(trace)) == said
+    assert _why(joined("nobody is there")).startswith(
+        "Failed to connect: RuntimeError: nobody is there; `ray start --head`"
+    )

@@ -18,7 +18,7 @@ from conftest import TRIALS
 
 import disklab
 from disklab import program
-from disklab.frames import Frame
+from disklab.frames import Frame, Table
 
 
 def rows(frame: object) -> list[dict[str, object]]:
@@ -74,6 +74,71 @@ def test_several_records_are_one_table(here: Path, tmp_path: Path) -> None:
 def test_what_is_no_record_is_said(tmp_path: Path) -> None:
     with pytest.raises(disklab.Error, match="is not a record"):
         disklab.load(tmp_path)
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+@pytest.mark.parametrize("table", ["results", "trials", "metrics", "histograms", "traces"])
+def test_a_record_without_trials_is_an_empty_frame(here: Path, tmp_path: Path, table: Table, frame: Frame) -> None:
+    shutil.copytree(here, tmp_path / "empty", ignore=shutil.ignore_patterns("raw"))
+    (tmp_path / "empty" / "trials.jsonl").write_text("")
+    (tmp_path / "empty" / "raw").mkdir()
+    found = disklab.load(tmp_path / "empty", table, frame)
+    assert len(found) == 0
+    assert {"trial", "suite", "run"} <= set(found.columns)
+
+
+def test_what_there_is_none_of_is_said(here: Path) -> None:
+    for table in ("no", "../../etc"):
+        with pytest.raises(disklab.Error, match=f"table: there is no '{table}'; there are results, trials, metrics"):
+            disklab.load(here, table)  # type: ignore[arg-type]
+    with pytest.raises(disklab.Error, match="frame: there is no 'spark'; there are pandas, polars"):
+        disklab.load(here, frame="spark")  # type: ignore[arg-type]
+
+
+AXES: dict[str, tuple[list[str | None], list[object]]] = {
+    "ramp": (["0", "9ms", "1.5us", "60s"], [0, 9_000_000, 1_500, 60_000_000_000]),
+    "memory": (["900MiB", "1GiB", "1.5GB", "1000000000"], [900 << 20, 1 << 30, 1_500_000_000, 1_000_000_000]),
+    "device.rate_outer": (["210MB/s", "190MiB/s", "0", "4kB/s"], [210_000_000, 190 << 20, 0, 4000]),
+    "disk.2.seek": (["1", "1.414", "2", None], [1.0, 1.414, 2.0, None]),
+    "disks": (["2", None, "4", "8"], [2, None, 4, 8]),
+    "scheduler.mixed": (["1", "9ms", "2", "4"], ["1", "9ms", "2", "4"]),
+    "policy.both": (["9ms", "4KiB", "0", "0"], ["9ms", "4KiB", "0", "0"]),
+    "workload.rw": (["randread", "1", None, "8"], ["randread", "1", None, "8"]),
+}
+
+
+@pytest.mark.parametrize("frame", ["pandas", "polars"])
+def test_axes_over_numbers_have_numbers(tmp_path: Path, frame: Frame, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [{axis: values[at] for axis, (values, _) in AXES.items() if values[at] is not None} for at in range(4)]
+    trials = {
+        "trial": list("abcd"),
+        "jobs": ["1", "16", None, "4"],
+        "parameters": [json.dumps(cell) for cell in cells],
+    }
+    metrics = {"trial": list("abcd"), "disk": [None] * 4, "metric": ["iops"] * 4, "value": [1.0, 2.0, 3.0, 4.0]}
+    text, number = pyarrow.string(), pyarrow.float64()
+    schemas = {
+        "trials": (trials, pyarrow.schema([(name, text) for name in trials])),
+        "metrics": (metrics, pyarrow.schema([(name, number if name == "value" else text) for name in metrics])),
+    }
+
+    def export(words: list[str]) -> None:
+        for table, (columns, schema) in schemas.items():
+            folder = Path(words[words.index("--output") + 1]) / table / "suite=s" / "run=r"
+            folder.mkdir(parents=True)
+            pyarrow.parquet.write_table(pyarrow.table(columns, schema=schema), folder / "0.parquet")
+
+    monkeypatch.setattr(program, "ask", export)
+    found = disklab.load(tmp_path, frame=frame)
+    told = rows(found)
+    for axis, (_, expected) in AXES.items():
+        assert [row[axis] for row in told] == expected, axis
+    assert [row["jobs"] for row in told] == [1, 16, None, 4]
+    kinds = {name: str(kind).lower() for name, kind in zip(found.columns, found.dtypes)}
+    assert {name for name, kind in kinds.items() if kind == "int64"} == {
+        *("jobs", "ramp", "memory", "device.rate_outer", "disks")
+    }
+    assert {name for name, kind in kinds.items() if kind == "float64"} == {"disk.2.seek", "iops"}
 
 
 @pytest.mark.parametrize("frame", ["pandas", "polars"])

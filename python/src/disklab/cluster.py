@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -41,6 +42,8 @@ class Cluster:
         self._nodes = nodes()
         self._excluded: dict[str, str] = {}
         self._strikes: dict[str, int] = {}
+        # There is no node at all.
+        self.waiting = False
 
     def add(self, batches: Iterable[Batch]) -> None:
         self._pending.extend(batches)
@@ -67,10 +70,23 @@ class Cluster:
             raise self._none_left()
         self._submit()
         if not self._running:
+            # The first disks are being prepared.
+            time.sleep(timeout)
             return
         done, _ = ray.wait(list(self._running), num_returns=1, timeout=timeout, fetch_local=False)
+        if not done:
+            self._look()
         for ref in done:
             yield from self._answer(ref)
+
+    def _look(self) -> None:
+        """To wait for a node looks like a trial that takes long, and is told. It is no error: clusters grow."""
+        there = nodes()
+        if there and self.waiting:
+            self._remark(f"{next(iter(there.values()))} is there; it goes on")
+        elif not there and not self.waiting:
+            self._remark("no node is there; waiting for one; Ctrl-C keeps what ended")
+        self.waiting = not there
 
     def stop(self) -> Iterable[tuple[Batch, dict[str, Any]]]:
         """Ends what runs, and tells what had ended."""
@@ -158,9 +174,10 @@ class Cluster:
             self._remark(f"a node at {address}: {reason}")
 
     def _lost(self, batch: Batch, error: RayError) -> None:
-        gone = set(self._nodes) - set(nodes())
+        there = nodes()
+        gone = set(self._nodes) - set(there)
         for node_id in gone:
-            self._remark(f"{self._nodes.pop(node_id)} was lost; its trials go to the others")
+            self._remark(f"{self._nodes.pop(node_id)} was lost{'; its trials go to the others' if there else ''}")
         if not gone:
             self._remark(f"a worker was lost with {batch.trials[0].name}: {error}".splitlines()[0])
         self._again(batch, str(error))

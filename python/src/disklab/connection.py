@@ -20,6 +20,7 @@ def connected(address: str) -> Iterator[None]:
     """This process is of that cluster meanwhile; afterwards it is what it was before."""
     try:
         import ray
+        from ray.exceptions import RayError
     except ImportError as error:
         raise program.Error("an address is Ray's, which is not here: pip install 'disklab[ray]'") from error
     if ray.is_initialized():
@@ -29,12 +30,26 @@ def connected(address: str) -> Iterator[None]:
     _check_there(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level=logging.WARNING)
-    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-        raise program.Error(f"no Ray cluster can be joined by the address {address!r}: {error}; {START}") from error
+    except (OSError, RuntimeError, ValueError, RayError) as error:
+        raise program.Error(f"no Ray cluster can be joined by the address {address!r}: {_why(error)}") from error
     try:
         yield
     finally:
         ray.shutdown()
+
+
+def _why(error: BaseException) -> str:
+    """With the innermost cause, which Ray's own words leave out, and what to do."""
+    cause = error
+    while below := cause.__cause__ or (None if cause.__suppress_context__ else cause.__context__):
+        cause = below
+    # It may quote a trace, whose last line says what happened.
+    reason = f"{type(cause).__name__}: {cause}".strip().splitlines()[-1]
+    said = str(error) if cause is error else f"{error}: {reason}"
+    if "AuthenticationError" not in reason:
+        return f"{said}; {START}"
+    is_set = os.environ.get("RAY_AUTH_MODE") == "token"
+    return f"{said}{'' if is_set else '; the cluster wants a token: set RAY_AUTH_MODE=token'}"
 
 
 def _check_there(address: str) -> None:

@@ -7,9 +7,10 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 from disklab import program
+from disklab.quantities import Numbers, numbers
 
 if TYPE_CHECKING:
     import pandas
@@ -27,12 +28,16 @@ def load(
     """A table of one record or several.
 
     `results` has a row for each trial: the axes and the parameters of its cell, and each number of the whole trial in a
-    column of its own. The others are as `disklab export` writes them (docs/FORMAT.md, Tables).
+    column of its own. An axis whose values are all numbers of one kind has numbers: of times the ns, of sizes the
+    bytes, of rates the bytes a second. The other tables are as `disklab export` writes them (docs/FORMAT.md, Tables).
     """
+    _check("table", table, get_args(Table))
+    _check("frame", frame, get_args(Frame))
     listed = [runs] if isinstance(runs, (str, os.PathLike)) else list(runs)
     with tempfile.TemporaryDirectory(prefix="disklab-") as folder:
-        traces = ["--traces"] if table == "traces" else []
-        program.ask(["export", *listed, "--format", "parquet", "--output", folder, *traces])
+        # Of a damaged record, no more than is needed has to be whole.
+        wanted = "trials,metrics" if table == "results" else table
+        program.ask(["export", "--format", "parquet", "--output", folder, "--table", wanted, "--", *listed])
         tables = Path(folder)
         if frame == "polars":
             if table != "results":
@@ -41,6 +46,11 @@ def load(
         if table != "results":
             return _pandas(tables, table)
         return _join_pandas(_pandas(tables, "trials"), _pandas(tables, "metrics"))
+
+
+def _check(what: str, given: str, known: tuple[str, ...]) -> None:
+    if given not in known:
+        raise program.Error(f"{what}: there is no {given!r}; there are {', '.join(known)}")
 
 
 def _pandas(folder: Path, table: str) -> pandas.DataFrame:
@@ -75,28 +85,35 @@ def _join_pandas(trials: pandas.DataFrame, metrics: pandas.DataFrame) -> pandas.
     import pandas
 
     whole = metrics[metrics["disk"].isna()].pivot(index=NAME, columns="metric", values="value")
-    parameters = pandas.DataFrame([_numbers(text) for text in trials.pop("parameters")], index=trials.index)
-    return trials.join(parameters).merge(whole, how="left", left_on=NAME, right_index=True)
+    for axis, values in _axes(trials["jobs"], trials.pop("parameters")).items():
+        found = numbers(values)
+        kind = None if found is None else "Int64" if _are_whole(found) else "float64"
+        trials[axis] = pandas.Series(values if found is None else found, index=trials.index, dtype=kind)
+    # pandas cannot join by text that there is none of.
+    return trials if whole.empty else trials.merge(whole, how="left", left_on=NAME, right_index=True)
 
 
 def _join_polars(trials: polars.DataFrame, metrics: polars.DataFrame) -> polars.DataFrame:
     import polars
 
     whole = metrics.filter(polars.col("disk").is_null()).pivot("metric", index=NAME, values="value")
-    numbers = [_numbers(text) for text in trials["parameters"]]
-    names = list(dict.fromkeys(name for row in numbers for name in row))
-    columns = [polars.Series(name, [row.get(name) for row in numbers], strict=False) for name in names]
+    columns = []
+    for axis, values in _axes(trials["jobs"], trials["parameters"]).items():
+        found = numbers(values)
+        kind = polars.String if found is None else polars.Int64 if _are_whole(found) else polars.Float64
+        columns.append(polars.Series(axis, values if found is None else found, dtype=kind))
     return trials.drop("parameters").with_columns(columns).join(whole, on=NAME, how="left", maintain_order="left")
 
 
-def _numbers(parameters: object) -> dict[str, Any]:
-    """Of a cell, by axis; text where a value has a unit. What is missing is None to polars and NaN to pandas."""
-    told = json.loads(parameters) if isinstance(parameters, str) else {}
-    return {name: _number(value) for name, value in told.items()}
+def _axes(jobs: Iterable[object], parameters: Iterable[object]) -> dict[str, list[str | None]]:
+    """The values of axes over numbers, of each trial."""
+    rows = [json.loads(told) if isinstance(told, str) else {} for told in parameters]
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {
+        "jobs": [it if isinstance(it, str) else None for it in jobs],
+        **{name: [row.get(name) for row in rows] for name in names},
+    }
 
 
-def _number(value: str) -> float | str:
-    try:
-        return float(value)
-    except ValueError:
-        return value
+def _are_whole(found: Numbers) -> bool:
+    return not any(isinstance(it, float) for it in found)

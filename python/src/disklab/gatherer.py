@@ -24,10 +24,12 @@ class Gatherer:
 
     def __init__(self, question: Question, out: Path | None, retry_failed: bool) -> None:
         self._stderr = tempfile.TemporaryFile("w+")  # noqa: SIM115 (open as long as the child may write)
-        folder = [] if out is None else ["--out", str(out)]
+        # How a sweep goes on whose record is there.
+        self._kept = ""
+        folder = [] if out is None else [f"--out={out}"]
         retry = ["--retry-failed"] if retry_failed else []
         self._child = subprocess.Popen(
-            [program.find(), "gather", *question.words(), *folder, *retry],
+            [program.find(), "gather", *folder, *retry, *question.words()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._stderr,
@@ -45,6 +47,7 @@ class Gatherer:
             raise self._gone()
         self.begun: dict[str, Any] = json.loads(line)
         self.record = Path(self.begun["record"])
+        self._kept = f"; what is in the record is kept, and sweep(..., out={str(self.record)!r}) goes on"
         self.process = self._child.pid
         # The record's lock is ours: what is there was left by a driver that was killed.
         self._incoming = self.record.parent / f".{self.record.name}.incoming"
@@ -58,6 +61,9 @@ class Gatherer:
 
     def _listen(self) -> None:
         for line in self._output:
+            # It was killed.
+            if not line.endswith("\n"):
+                break
             said = json.loads(line)
             (self._answers if "part" in said else self._ready).put(said)
         self._answers.put(None)
@@ -88,25 +94,10 @@ class Gatherer:
             if folder is not None:
                 shutil.rmtree(folder, ignore_errors=True)
             raise self._no_place(error) from error
-        try:
-            return self.add_folder(folder / "part", without)
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-    def failed(self) -> dict[str, str]:
-        """Trials of the record that failed, with the reason."""
-        reasons: dict[str, str] = {}
-        with open(self.record / "trials.jsonl") as lines:
-            for line in lines:
-                # One that is being written is not whole.
-                if not line.endswith("\n"):
-                    break
-                said = json.loads(line)
-                # A later attempt is the one that counts.
-                reasons.pop(said["trial"], None)
-                if said["status"] == "failed":
-                    reasons[said["trial"]] = said["reason"]
-        return reasons
+        answer = self._add(folder / "part", without)
+        # Without an answer, after Ctrl-C, it may be read still.
+        shutil.rmtree(folder, ignore_errors=True)
+        return answer
 
     def _no_place(self, error: Exception) -> program.Error:
         why = getattr(error, "strerror", None) or error
@@ -115,17 +106,20 @@ class Gatherer:
             f"room there, and sweep(..., out={str(self.record)!r}) goes on"
         )
 
-    def add_folder(self, part: Path, without: Sequence[str]) -> dict[str, Any]:
+    def _add(self, part: Path, without: Sequence[str]) -> dict[str, Any]:
         try:
             print(json.dumps({"part": str(part), "without": list(without)}), file=self._input, flush=True)
         except BrokenPipeError:
             raise self._gone() from None
-        answer = self._answers.get()
-        if answer is None:
-            raise self._gone()
-        if "conflict" in answer:
-            raise program.Error(answer["conflict"])
-        return answer
+        while True:
+            answer = self._answers.get()
+            if answer is None:
+                raise self._gone()
+            if "conflict" in answer:
+                raise program.Error(answer["conflict"])
+            # Ctrl-C may have come before the answer to an earlier one.
+            if answer["part"] == str(part):
+                return answer
 
     def close(self) -> None:
         # Of one that is gone, what is not sent yet is of no use.
@@ -138,7 +132,7 @@ class Gatherer:
         code = self._child.wait()
         self._stderr.seek(0)
         said = program.complaint(self._stderr.read())
-        return program.Error(said or f"disklab gather ended with {code} and said nothing")
+        return program.Error(said or f"disklab gather ended with {code} and said nothing{self._kept}")
 
 
 def _unpack(part: bytes, folder: Path) -> None:

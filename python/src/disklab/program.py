@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-INTERRUPTED = 130
-
 
 class Error(Exception):
     """What was tried, on what, what went wrong, and what to do."""
@@ -38,7 +36,7 @@ def find() -> Path:
 
 def ask(arguments: Sequence[str | os.PathLike[str]]) -> Any:
     """What the program answers as JSON."""
-    command = [find(), *arguments, "--json"]
+    command = [find(), "--json", *arguments]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise Error(complaint(done.stderr) or f"{_shown(command)} ended with {done.returncode} and said nothing")

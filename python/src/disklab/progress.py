@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
-from pathlib import Path
 
 from disklab.batches import Batch
 
@@ -50,15 +48,9 @@ class Progress:
     def remark(self, text: str) -> None:
         print(f"{self._line_back()}disklab: {text}", file=sys.stderr, flush=True)
 
-    def end(self, failed: Mapping[str, str], record: Path) -> None:
-        line = f"{self._done} of {self._trials} trials"
-        if failed:
-            name, reason = next(iter(failed.items()))
-            line += (
-                f", {len(failed)} of them failed ({name} first: {reason}); "
-                f"sweep(..., out={str(record)!r}, retry_failed=True) runs those again"
-            )
-        print(f"{self._line_back()}{line}", file=sys.stderr, flush=True)
+    def end(self) -> None:
+        """The line is another's."""
+        print(self._line_back(), end="", file=sys.stderr, flush=True)
 
     def _line_back(self) -> str:
         return "\r\033[K" if self._terminal else ""

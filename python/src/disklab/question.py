@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from numbers import Number
 from pathlib import Path
-from typing import Any, Union
+from typing import Any, Protocol, Union
 
 from disklab import program
 
-Value = Union[str, int, float]
+
+class Scalar(Protocol):
+    """A number as numpy has them."""
+
+    def item(self) -> Any: ...
+
+
+Value = Union[str, int, float, Decimal, Scalar]
 Settings = Mapping[str, Union[Value, Iterable[Value]]]
 
 
@@ -26,14 +34,14 @@ class Question:
         """What is changed, as the command line wants it."""
         words = []
         for axis, values in self.settings.items():
-            listed = [values] if isinstance(values, (str, int, float)) else values
-            words += ["--set", f"{axis}={','.join(map(_spelled, listed))}"]
+            words += ["--set", f"{axis}={','.join(_spelled(axis, it) for it in _listed(axis, values))}"]
         if self.seeds is not None:
             words += ["--seeds", str(self.seeds)]
         return words
 
     def words(self) -> list[str]:
-        return [self.suite, *self.options()]
+        """The last of a command line: whatever the suite is called, its name is no option."""
+        return [*self.options(), "--", self.suite]
 
     def text(self) -> str | None:
         """Of the suite's file, where it is one of the user's own."""
@@ -55,8 +63,26 @@ class Question:
         return plan
 
 
-def _spelled(value: Value) -> str:
+def _listed(axis: str, values: object) -> Iterable[object]:
+    if isinstance(values, Mapping):
+        raise program.Error(
+            f"settings: {axis}: ranges stand in a suite's file, in [axes] (docs/FORMAT.md); give the values, as a list"
+        )
+    # An array without a dimension is a number.
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes)) and getattr(values, "ndim", None) != 0:
+        return values
+    return [values]
+
+
+def _spelled(axis: str, value: object) -> str:
     """As a suite's file has it: numbers without exponents, truth in small letters."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    return format(Decimal(str(value)), "f") if isinstance(value, float) else str(value)
+    if isinstance(value, str):
+        return value
+    # A number of numpy has the fewest digits as it is: of single precision, the item has more.
+    item = value if isinstance(value, Number) or not hasattr(value, "item") else value.item()
+    if isinstance(item, bool):
+        return str(item).lower()
+    try:
+        return format(Decimal(str(item)), "f")
+    except ArithmeticError:
+        raise program.Error(f"settings: {axis}: {value!r} is neither a number nor a text") from None

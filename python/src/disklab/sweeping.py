@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from disklab.batches import Batch, Trial, cut, length
 from disklab.connection import connected
 from disklab.gatherer import Gatherer
 from disklab.node import ends_with_parent, library_of
+from disklab.outcomes import Outcomes, without_result
 from disklab.progress import Progress
 from disklab.question import Question, Settings
 
@@ -21,8 +23,6 @@ from disklab.question import Question, Settings
 LOOK = 0.2
 # On so many nodes a trial may fail for what may be the node's fault.
 MOST_NODES = 3
-# So many trials without a result are told one by one.
-MOST_TOLD = 5
 
 
 def sweep(
@@ -40,30 +40,41 @@ def sweep(
     The suite is one of the lab by its name, or a file; `settings` changes axes of it, as `--set` does. Without an
     `address`, trials run here, `jobs` at a time (one for each processor unless said); with one, on the Ray cluster
     there ("auto": the one that this machine is of). `out` is the record's folder, a new one in ./records unless said;
-    one that exists is continued. Whatever ends a sweep, trials that ended are kept.
+    one that exists is continued. Whatever ends a sweep, trials that ended are kept. The last line says how many
+    failed by themselves. That some failed by what may be a machine's fault is an error.
     """
     question = Question(os.fspath(suite), settings or {}, seeds)
     plan = question.plan()
     folder = None if out is None else Path(out)
     if address is None:
-        return _here(question, folder, jobs, retry_failed)
-    if jobs is not None:
+        outcomes = _here(question, plan, folder, jobs, retry_failed)
+    elif jobs is not None:
         raise program.Error("jobs: on a cluster, Ray knows how many trials each node can run")
+    else:
+        outcomes = _on_cluster(question, plan, folder, address, retry_failed)
+    outcomes.complain()
+    return outcomes.record
+
+
+def _on_cluster(
+    question: Question, plan: dict[str, Any], out: Path | None, address: str, retry_failed: bool
+) -> Outcomes:
     with connected(address):
-        gatherer = Gatherer(question, folder, retry_failed)
+        gatherer = Gatherer(question, out, retry_failed)
         try:
             Sweep(question, plan, gatherer).carry_out()
         finally:
             gatherer.close()
-    return gatherer.record
+            outcomes = _told(gatherer.record, plan)
+    return outcomes
 
 
-def _here(question: Question, out: Path | None, jobs: int | None, retry_failed: bool) -> Path:
+def _here(question: Question, plan: dict[str, Any], out: Path | None, jobs: int | None, retry_failed: bool) -> Outcomes:
     """By one process of the program, which knows how many guests this machine can have."""
-    words = [*question.words(), *([] if out is None else ["--out", str(out)])]
-    words += [*([] if jobs is None else ["--jobs", str(jobs)]), *(["--retry-failed"] if retry_failed else [])]
+    words = [*([] if out is None else [f"--out={out}"]), *([] if jobs is None else ["--jobs", str(jobs)])]
+    words += [*(["--retry-failed"] if retry_failed else []), *question.words()]
     child = subprocess.Popen(
-        [program.find(), "run", *words, "--json"],
+        [program.find(), "run", "--json", *words],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,
@@ -75,11 +86,32 @@ def _here(question: Question, out: Path | None, jobs: int | None, retry_failed: 
         said, _ = child.communicate()
     except KeyboardInterrupt:
         child.send_signal(signal.SIGINT)
-        child.communicate()
+        said, _ = child.communicate()
+        if said:
+            record = Path(program.answer(said)["record"])
+            print(f"disklab: {_interrupted(record)}", file=sys.stderr, flush=True)
+            _told(record, plan)
         raise
+    ended = f"disklab run ended with {child.returncode}"
     if not said:
-        raise program.Error(f"disklab run ended with {child.returncode}; it says above why")
-    return Path(program.answer(said)["record"])
+        raise program.Error(f"{ended} and said nothing" if child.returncode < 0 else f"{ended}; it says above why")
+    outcomes = _told(Path(program.answer(said)["record"]), plan)
+    # 1 is a trial that failed, which is a result.
+    if child.returncode not in (0, 1):
+        goes_on = f"sweep(..., out={str(outcomes.record)!r}) goes on"
+        raise program.Error(f"{ended}; what is in the record is kept, and {goes_on}")
+    return outcomes
+
+
+def _told(record: Path, plan: dict[str, Any]) -> Outcomes:
+    """The last line: nobody writes the record any more."""
+    outcomes = Outcomes.of(record)
+    print(outcomes.line(len(plan["trials"])), file=sys.stderr, flush=True)
+    return outcomes
+
+
+def _interrupted(record: Path) -> str:
+    return f"interrupted; what ended is kept, and sweep(..., out={str(record)!r}) goes on"
 
 
 class Sweep:
@@ -137,18 +169,17 @@ class Sweep:
                 self._take_ready()
                 for batch, answer in self._cluster.answers(LOOK):
                     self._take(batch, answer)
-                self._progress.draw(self._cluster.running)
+                if not self._cluster.waiting:
+                    self._progress.draw(self._cluster.running)
                 self._gatherer.check()
             self._complain()
         except KeyboardInterrupt:
             for batch, answer in self._cluster.stop():
                 self._take(batch, answer)
-            self._progress.remark(
-                f"interrupted; what ended is kept, and sweep(..., out={str(self._gatherer.record)!r}) goes on"
-            )
+            self._progress.remark(_interrupted(self._gatherer.record))
             raise
         finally:
-            self._progress.end(self._gatherer.failed(), self._gatherer.record)
+            self._progress.end()
 
     def _take_ready(self) -> None:
         for said in self._gatherer.ready():
@@ -188,7 +219,7 @@ class Sweep:
         elsewhere = {*batch.elsewhere, where}
         if len(elsewhere) >= MOST_NODES or not self._cluster.others(elsewhere):
             named = self._cluster.name(where)
-            self._open.update({name: f"{named}: {reason}" for name, reason in suspects.items()})
+            self._open.update({name: f"on {named}: {reason}" for name, reason in suspects.items()})
             self._progress.remark(f"{named}: {name} failed, and no other node is left for it: {reason}")
             return 0
         self._cluster.again(Batch(trials, batch.disks, elsewhere, batch.lost))
@@ -198,12 +229,6 @@ class Sweep:
 
     def _complain(self) -> None:
         """What may be nodes' fault is in no record: it is said, and tried again the next time."""
-        if not self._open:
-            return
-        listed = [f"{name} on {reason}" for name, reason in list(self._open.items())[:MOST_TOLD]]
-        more = len(self._open) - len(listed)
-        raise program.Error(
-            f"{len(self._open)} trials have no result, which may be the fault of the nodes that they ran on; see to "
-            f"these, and sweep(..., out={str(self._gatherer.record)!r}) runs them again:\n"
-            + "\n".join([*listed, *([f"and {more} more"] if more > 0 else [])])
-        )
+        if self._open:
+            again = f"sweep(..., out={str(self._gatherer.record)!r})"
+            raise without_result(self._open, "the nodes that they ran on; see to these", again)

@@ -1,0 +1,51 @@
+"""Values of an axis as numbers: of times the ns, of sizes the bytes, of rates the bytes a second."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Union
+
+Numbers = Union["list[int | None]", "list[float | None]"]
+
+TIMES = {"ns": 1, "us": 1_000, "ms": 1_000_000, "s": 1_000_000_000}
+SIZES = {
+    **{"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40},
+    **{"kB": 1_000, "MB": 1_000_000, "GB": 1_000_000_000, "TB": 1_000_000_000_000},
+}
+# What a unit is one of, and its factor.
+UNITS = {
+    "": ("plain", 1),
+    **{unit: ("time", factor) for unit, factor in TIMES.items()},
+    **{unit: ("size", factor) for unit, factor in SIZES.items()},
+    **{f"{unit}/s": ("rate", factor) for unit, factor in SIZES.items()},
+}
+NUMBER = re.compile(r"(-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?)([A-Za-z]*(?:/s)?)")
+# A column of whole numbers holds those below.
+MOST = 1 << 63
+
+
+def numbers(values: Iterable[str | None]) -> Numbers | None:
+    """All whole, or all floating; `None` where one is something else, or not of the others' kind."""
+    kinds = set()
+    amounts: list[Decimal | None] = []
+    for value in values:
+        if value is None:
+            amounts.append(None)
+            continue
+        found = NUMBER.fullmatch(value)
+        if found is None or found[2] not in UNITS:
+            return None
+        kind, factor = UNITS[found[2]]
+        amount = Decimal(found[1]) * factor
+        amounts.append(amount)
+        # "0" goes with all.
+        if kind != "plain" or amount:
+            kinds.add(kind)
+    # A size without a unit is of bytes.
+    if len(kinds) > 1 and kinds != {"plain", "size"}:
+        return None
+    if all(it is None or (abs(it) < MOST and it == it.to_integral_value()) for it in amounts):
+        return [None if it is None else int(it) for it in amounts]
+    return [None if it is None else float(it) for it in amounts]
