@@ -8,7 +8,7 @@ use clap::builder::PossibleValuesParser;
 use disklab_export::{Exported, Format, Wanted};
 use disklab_report::Tally;
 use disklab_store::Record;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
 use crate::home::from_here;
@@ -82,23 +82,24 @@ pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let is_wanted = |name: &&str| args.tables.iter().any(|it| it == name);
     let tables: Vec<&str> = disklab_export::names().into_iter().filter(is_wanted).collect();
     let wanted = Wanted { format: args.format.into(), tables: &tables };
-    let mut done: Vec<Exported> = Vec::new();
+    let (mut done, mut tallies): (Vec<Exported>, Vec<Value>) = (Vec::new(), Vec::new());
     for record in &records {
         let (tally, torn) = (Tally::of(record), record.torn_bytes() > 0);
-        if tally.missing() > 0 || torn {
+        tallies.push(json!({ "record": record.folder(), "trials": tally, "torn": torn }));
+        if !screen.json && (tally.missing() > 0 || torn) {
             let torn = if torn { "; its last line is cut short" } else { "" };
             screen.remark(&format!("{}: {tally}{torn}", from_here(record.folder()).display()));
         }
         done.extend(disklab_export::export(record, &args.output, wanted)?);
     }
-    tell(&done, args, screen)
+    tell(&done, &tallies, args, screen)
 }
 
 fn is_one(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-fn tell(done: &[Exported], args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+fn tell(done: &[Exported], tallies: &[Value], args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut rows: BTreeMap<&str, (u64, usize)> = BTreeMap::new();
     for Exported { table, rows: own, .. } in done {
         let (rows, files) = rows.entry(table).or_default();
@@ -108,7 +109,7 @@ fn tell(done: &[Exported], args: &Args, screen: &Screen) -> Result<Exit, Failure
     if screen.json {
         let files: Vec<_> =
             done.iter().map(|it| json!({ "table": it.table, "path": it.path, "rows": it.rows })).collect();
-        screen.json(&json!({ "folder": args.output, "files": files }))?;
+        screen.json(&json!({ "folder": args.output, "files": files, "records": tallies }))?;
         return Ok(Exit::Ok);
     }
     let mut out = screen.out();
