@@ -64,6 +64,7 @@ impl FromStr for Which {
             Err(_) if text.contains('.') || Parameter::PLAIN.contains(&text) => {
                 text.parse().map(Self::Parameter)
             }
+            Err(message) if message.contains("did you mean") => Err(message),
             Err(message) => Err(format!(
                 "{message}; over numbers: {}, device.KEY, disk.2.KEY, policy.KEY, ...",
                 Parameter::PLAIN.join(", ")

@@ -429,7 +429,8 @@ fn a_file_larger_than_the_array() {
     let suite = lab.suite("\"pair\", \"turning-pair\"", "\"pair\"").unwrap();
     assert_eq!(
         lab.trials(&suite).unwrap_err(),
-        "suites/question.toml:10:13: axes.workload: its file of 10 GiB is larger than array `pair` holds: 9 GiB at most"
+        "suites/question.toml:10:13: axes.workload: its file of 10 GiB is larger than array `pair` holds: 9 GiB at most; smaller: \
+         --set workload.filesize=SIZE"
     );
 }
 
@@ -439,6 +440,11 @@ fn command_line() {
     let mut suite = lab.suite("Which?", "Which?").unwrap();
     let mut set = |axis: &str, values: &str| suite.set(axis, values).unwrap_err().to_string();
     assert_eq!(set("polcy", "pid"), "--set: polcy: there is no axis `polcy`; did you mean `policy`?");
+    let known = set("zzz", "1");
+    assert!(
+        known.ends_with("memory, disks, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY, ..."),
+        "{known}"
+    );
     assert_eq!(
         set("policy", "pid,"),
         "--set: policy: a value is empty; write values with commas between them"
