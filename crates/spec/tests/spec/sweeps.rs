@@ -299,7 +299,7 @@ fn a_file_may_be_made_to_fit() {
     let fits = |size: &str| format!("{PID}\"workload.filesize\" = [\"{size}\"]");
     assert_eq!(trials(&fits("64 MiB")).len(), 1);
     assert_eq!(trials(&format!("{PID}\"workload.filesize\" = [\"64 MiB\", \"9 TiB\"]")).len(), 2);
-    let said = suite(&fits("9 TiB")).expect_err("too large").to_string();
+    let said = suite(&fits("9 TiB")).expect_err("too large");
     assert!(
         said.contains("larger than array `disks` holds") && said.contains("--set workload.filesize="),
         "{said}"
