@@ -279,7 +279,9 @@ fn raw_output_that_was_changed_is_not_taken() {
             .contains("raw/b/fio.json was changed or removed")
     );
     // Another record has it as it was.
-    merged(&[x, y], &here.join("merged")).expect("one record");
+    let file = x.folder().join("raw/b/fio.json");
+    let done = merged(&[x, y], &here.join("merged")).expect("one record");
+    assert_eq!(done.damaged, [file]);
     assert_eq!(fs::read_to_string(here.join("merged/raw/b/fio.json")).expect("a file"), "report of b");
 }
 
