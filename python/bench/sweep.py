@@ -44,7 +44,8 @@ def main() -> None:
     arguments.add_argument("--seeds", type=int, default=20)
     asked = arguments.parse_args()
     ray.init(num_cpus=os.cpu_count(), include_dashboard=False, log_to_driver=False)
-    with tempfile.TemporaryDirectory(dir=".") as folder:
+    # Beside the environment: what a killed one leaves is in nobody's work tree.
+    with tempfile.TemporaryDirectory(dir=Path(sys.prefix).parent) as folder:
         measured = {**empty.sweep(Path(folder)), **overhead(Path(folder), asked.seeds), **parquet(Path(folder))}
     print(json.dumps(measured))
 
