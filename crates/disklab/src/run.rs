@@ -118,10 +118,10 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let what = "--budget is for a run that goes on until verdicts are given: add --until-decided";
         return Err(Failure::mistaken(what));
     }
+    let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     if let By::Host(host) = &by
         && args.host.dry_run
     {
-        let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
         let of = |id: &str| recorded.as_ref().and_then(|record| record.outcome(id)).map(|it| it.status);
         let left: Vec<Trial> = trials.into_iter().filter(|trial| retry.wants(of(&trial.id))).collect();
         on_host::dry_run(host, &left, manifest.until_decided.as_ref(), &mut screen.out())?;
@@ -129,7 +129,6 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     by.end_by(args.budget);
     let run = by.as_executor();
-    let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     question.remarks(|trial| by.obstacle(trial)).iter().for_each(|remark| screen.remark(remark));
     // To the end of the run.
     let _claim = match &by {
