@@ -204,6 +204,7 @@ baseline = { scheduler = "none" }
 [axes]
 array = ["constant-raid1"]
 workload = ["smoke-randread"]
+jobs = [1, 4]
 scheduler = ["none", "bfq"]
 "#;
 

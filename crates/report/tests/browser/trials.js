@@ -30,18 +30,22 @@ module.exports = {
       const [before, beside] = [await pictures(page, side), await pictures(page, other)];
       const first = await select.inputValue();
       const values = await select.locator("option").evaluateAll((options) => options.map((option) => option.value));
-      const wanted = values.find((value) => value !== first);
       await select.focus();
-      await select.selectOption(wanted);
-      await page.waitForFunction(
-        ([panel, side, wanted]) => document.querySelector(`${panel} figure.chart[id*="-pair-${side}-"] figcaption`).textContent.includes(wanted),
-        [PANEL, side, wanted],
-      );
-      const after = await pictures(page, side);
-      assert.equal(after.length, before.length, "as many pictures as before");
-      const changed = after.some((it, at) => it.drawn !== before[at].drawn);
-      // Its disks take the same time for everything: all trials are drawn alike.
-      assert.ok(changed || page.url().includes("on-host"), "what is drawn is of the trial");
+      // On disks that take the same time for everything, trials of one load are drawn alike.
+      let [wanted, after, changed] = [first, before, false];
+      for (const value of values.filter((it) => it !== first).reverse()) {
+        wanted = value;
+        await select.selectOption(wanted);
+        await page.waitForFunction(
+          ([panel, side, wanted]) => document.querySelector(`${panel} figure.chart[id*="-pair-${side}-"] figcaption`).textContent.includes(wanted),
+          [PANEL, side, wanted],
+        );
+        after = await pictures(page, side);
+        assert.equal(after.length, before.length, "as many pictures as before");
+        changed = after.some((it, at) => it.drawn !== before[at].drawn);
+        if (changed) break;
+      }
+      assert.ok(changed, "what is drawn is of the trial");
       assert.ok(after.every((it) => it.tools === 1), "each can be saved");
       assert.ok(after.every((it) => it.caption.includes(wanted)), `of the trial that was chosen: ${after[0].caption}`);
       const scales = await page.locator(PANEL).evaluate((panel) =>
