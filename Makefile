@@ -4,6 +4,9 @@
 PREFIX  ?= /usr/local
 DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
 SHARE   := $(DESTDIR)$(PREFIX)/share/disklab
+# A part that fails is a failure whatever reads what it prints.
+SHELL      := bash
+.SHELLFLAGS := -o pipefail -c
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: build demo test test-rust test-python test-fuzz lint install wheel notebook
@@ -26,10 +29,18 @@ test:
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --mainline-btrfs
 	$(or $(CARGO_TARGET_DIR),target)/debug/disklab kernel build --kernel 7.2
-	@failed=; for what in test-rust test-python test-fuzz lint; do \
-		$(MAKE) --no-print-directory $$what PROFILE=dev || failed="$$failed $$what"; \
+	@mkdir -p $(TESTED); failed=; for what in test-rust test-python test-fuzz lint; do \
+		began=$$(date +%s); \
+		$(MAKE) --no-print-directory $$what PROFILE=dev 2>&1 | tee $(TESTED)/$$what || failed="$$failed $$what"; \
+		echo "make: $$what took $$(($$(date +%s) - began)) s" | tee -a $(TESTED)/$$what; \
 	done; \
+	echo; for what in $$failed; do $(FAILURES) $(TESTED)/$$what; done; \
+	cd $(TESTED) && grep -hE '^(test result:|make: .* took )|(passed|failed).* in [0-9.]+s' *; \
 	test -z "$$failed" || { echo "make: failed:$$failed" >&2; false; }
+
+# What each part printed, and what of it is worth reading again below pages of other lines: what tests said that failed.
+TESTED   := $(or $(CARGO_TARGET_DIR),target)/tested
+FAILURES := sed -nE -e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' -e '/^(error|warning)/,/^$$/p'
 
 # What `make test` is made of, whichever of them fails; it has seen to what they need.
 test-rust:
