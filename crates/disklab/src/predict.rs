@@ -6,10 +6,14 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use disklab_collect::Spread;
+use disklab_compare::noise::{self, Noise, Pair};
+use disklab_compare::{Metric, Trust};
 use disklab_exec::run::Event;
 use disklab_report::measures::Measured;
 use disklab_report::merge::{CellRow, Numbers, Report};
+use disklab_report::source::TERMS;
 use disklab_spec::{Array, Lab};
+use disklab_store::outcome::Cell;
 use disklab_store::{Outcome, Record, Retry, Status, StoreError};
 use disklab_units::prose::digits;
 use serde::Serialize;
@@ -56,8 +60,8 @@ pub struct Args {
     out: Option<PathBuf>,
 }
 
-/// A metric, its spreads in both records, and how a value of it is printed.
-type Both<'a> = (&'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
+/// A metric, how it is called, its spreads in both records, and how a value of it is printed.
+type Both<'a> = (Metric, &'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
 
 /// A number of a cell, in both.
 #[derive(Debug, Serialize)]
@@ -68,6 +72,8 @@ struct Row {
     predicted: f64,
     /// By which part of the measured one the predicted one is more, or less. None of nothing, nor where either was given up.
     error: Option<f64>,
+    /// By which part the same differs from itself on this machine; of cells that were measured twice.
+    noise: Option<f64>,
     #[serde(skip)]
     shown: [String; 2],
 }
@@ -224,6 +230,7 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
 
 /// And the cells that have numbers on one side only.
 fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>) {
+    let twice = noise::pairs(measured, Trust::Sound);
     let (measured, predicted) = (Report::of(measured), Report::of(predicted));
     let (mut rows, mut lacking) = (Vec::new(), Vec::new());
     for group in &measured.groups {
@@ -235,8 +242,12 @@ fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>
             let before = rows.len();
             if let Some(other) = other {
                 let both = cell.measured.as_ref().zip(other.measured.as_ref());
-                rows.extend(both.into_iter().flat_map(|(one, other)| of_fio(&name, &one.all, &other.all)));
-                rows.extend(of_others(&name, &cell.measures, &other.measures));
+                let is_own = |known: &Cell| cell.outcomes.iter().any(|outcome| outcome.cell == *known);
+                let pairs = twice.iter().find(|(known, _)| is_own(known)).map_or(&[][..], |(_, pairs)| pairs);
+                let fio =
+                    both.into_iter().flat_map(|(one, other)| of_fio(&name, &one.all, &other.all, pairs));
+                rows.extend(fio);
+                rows.extend(of_others(&name, &cell.measures, &other.measures, pairs));
             }
             if rows.len() == before {
                 lacking.push(name);
@@ -244,6 +255,11 @@ fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>
         }
     }
     (rows, lacking)
+}
+
+/// Of a cell's trials that were measured twice, as a share.
+fn noise_of(pairs: &[Pair], metric: &Metric) -> Option<f64> {
+    Noise::of(pairs, metric, TERMS).map(|noise| noise.percent / 100.0)
 }
 
 fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
@@ -256,6 +272,7 @@ fn of_others<'a>(
     cell: &'a str,
     measured: &'a [Measured],
     predicted: &'a [Measured],
+    pairs: &'a [Pair],
 ) -> impl Iterator<Item = Row> + 'a {
     measured.iter().filter_map(move |one| {
         let other = predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
@@ -268,6 +285,7 @@ fn of_others<'a>(
             measured,
             predicted,
             error: Some(predicted / measured - 1.0).filter(|error| known && error.is_finite()),
+            noise: noise_of(pairs, &Metric::Other(one.name.clone())),
             shown: [one.median(), other.median()],
         })
     })
@@ -277,25 +295,27 @@ fn of_fio<'a>(
     cell: &'a str,
     measured: &'a Numbers,
     predicted: &'a Numbers,
+    pairs: &'a [Pair],
 ) -> impl Iterator<Item = Row> + 'a {
     let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
     let count = |value: f64| digits(value);
     let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
     let told: [Both; 4] = [
-        ("IOPS", Some((measured.iops, predicted.iops)), &count),
-        ("mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
-        ("p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
-        ("p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
+        (Metric::Iops, "IOPS", Some((measured.iops, predicted.iops)), &count),
+        (Metric::Mean, "mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
+        (Metric::P50, "p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
+        (Metric::P99, "p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
     ];
-    let row = |(metric, pair, show): Both| {
+    let row = |(metric, called, pair, show): Both| {
         let (one, other) = pair.map(|(one, other)| (one.median, other.median))?;
         let shown = [show(one), show(other)];
         (one > 0.0).then(|| Row {
             cell: cell.to_owned(),
-            metric: metric.to_owned(),
+            metric: called.to_owned(),
             measured: one,
             predicted: other,
             error: Some(other / one - 1.0),
+            noise: noise_of(pairs, &metric),
             shown,
         })
     };
@@ -331,23 +351,29 @@ fn tell(
         ("measured", Side::Right),
         ("predicted", Side::Right),
         ("error", Side::Right),
+        ("noise", Side::Right),
     ];
-    let mut table = Table::new(&heads, screen.color);
+    let is_twice = rows.iter().any(|row| row.noise.is_some());
+    let heads = &heads[..if is_twice { 6 } else { 5 }];
+    let mut table = Table::new(heads, screen.color);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };
         let [measured, predicted] = row.shown.clone();
-        table.row([
-            cell.to_owned(),
-            row.metric.clone(),
-            measured,
-            predicted,
-            row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0)),
-        ]);
+        let error = row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
+        let noise = row.noise.map_or_else(String::new, |noise| format!("{:.1} %", noise * 100.0));
+        let values = [cell.to_owned(), row.metric.clone(), measured, predicted, error, noise];
+        table.row(values.into_iter().take(heads.len()));
         last = &row.cell;
     }
     let mut to = screen.out();
     table.print(screen, "", &mut to)?;
+    if is_twice {
+        writeln!(
+            to,
+            "noise: what the same may differ by from itself on this machine, by what was measured twice"
+        )?;
+    }
     for cell in lacking {
         writeln!(to, "without numbers on one side: {cell}")?;
     }
@@ -371,7 +397,61 @@ fn tell(
 
 #[cfg(test)]
 mod tests {
+    use disklab_store::manifest::{Manifest, Suite};
+    use disklab_store::outcome::again;
+    use serde_json::{Value, json};
+
     use super::*;
+
+    /// A trial of one of two cells, and what it had of operations.
+    fn outcome(trial: &str, cell: &str, ops: f64, remarks: &Value) -> Outcome {
+        let line = json!({
+            "trial": trial, "cell": { "policy": cell }, "seed_index": 1, "seed": 1, "status": "ok", "reason": null,
+            "virtual_ns": null, "wall_ms": 0, "sample": null, "remarks": remarks, "raw": null,
+            "measures": { "ops": { "value": ops, "unit": "1/s", "better": "higher" } }
+        });
+        serde_json::from_value(line).expect("an outcome")
+    }
+
+    fn record(folder: &Path, outcomes: Vec<Outcome>) -> Record {
+        let (seconds, ids): (Vec<String>, Vec<String>) =
+            outcomes.iter().map(|it| it.trial.clone()).partition(|id| *id == again("pid+s1"));
+        let mut manifest = Manifest::new("", "", Suite::new("mine", "", Vec::new()), ids);
+        manifest.again = seconds;
+        let writer = Record::create_at(folder, &manifest).expect("a record");
+        outcomes.into_iter().for_each(|outcome| writer.note(outcome).expect("room"));
+        Record::open(folder).expect("a record")
+    }
+
+    /// The error is beside what the same differs by from itself where that is known; what is in doubt is named.
+    #[test]
+    fn errors_are_told_beside_the_noise_of_what_was_measured() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sound = json!([]);
+        let disturbed = json!([{ "kind": "disturbed", "device": "sdb", "requests": 90, "bytes": 4096, "within": 1_000_000_000 }]);
+        let measured = record(
+            &folder.path().join("measured"),
+            vec![
+                outcome("pid+s1", "pid", 100.0, &sound),
+                outcome(&again("pid+s1"), "pid", 104.0, &sound),
+                outcome("queue+s1", "queue", 200.0, &disturbed),
+            ],
+        );
+        let predicted = record(
+            &folder.path().join("predicted"),
+            vec![outcome("pid+s1", "pid", 110.0, &sound), outcome("queue+s1", "queue", 100.0, &sound)],
+        );
+        let (rows, lacking) = held_against(&measured, &predicted);
+        assert!(lacking.is_empty(), "{lacking:?}");
+        let near = |one: Option<f64>, other: f64| one.is_some_and(|one| (one - other).abs() < 1e-9);
+        let row =
+            |cell: &str| rows.iter().find(|row| row.cell == cell).unwrap_or_else(|| panic!("no {cell}"));
+        assert!(near(row("pid").noise, 0.04), "{:?}", row("pid"));
+        assert!(near(row("queue").error, -0.5) && row("queue").noise.is_none(), "{:?}", row("queue"));
+        let doubtful = in_doubt(&measured);
+        assert_eq!(doubtful.len(), 1, "{doubtful:?}");
+        assert!(doubtful[0].starts_with("queue: 1 of 1 trial: disturbed by others: sdb"), "{doubtful:?}");
+    }
 
     fn measured(name: &str, value: f64, censored: usize) -> Measured {
         let spread = Spread::of([value]).expect("a value");
@@ -387,7 +467,7 @@ mod tests {
             measured("own", 1.0, 0),
         ];
         let there = [measured("boot", 50.0, 0), measured("late", 1.0, 0), measured("start-up", 1.5, 0)];
-        let rows: Vec<Row> = of_others("cell", &here, &there).collect();
+        let rows: Vec<Row> = of_others("cell", &here, &there, &[]).collect();
         let told: Vec<(&str, Option<f64>)> =
             rows.iter().map(|row| (row.metric.as_str(), row.error)).collect();
         assert_eq!(told, [("start-up", Some(-0.25)), ("late", None), ("boot", None)]);

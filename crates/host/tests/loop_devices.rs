@@ -223,7 +223,7 @@ fn swap_and_disks_that_programs_write_are_refused() {
     let found = why(&lab, &disk);
     other.kill().unwrap();
     other.wait().unwrap();
-    assert_eq!(found.to_string(), format!("sleep (process {}) has it open; end that first", other.id()));
+    assert_eq!(found.to_string(), format!("it is open in sleep (process {}); end that first", other.id()));
     // Reading harms nobody.
     let _read = File::open(&device.path).unwrap();
     assert_eq!(may_write(&disk, &allow(&lab, &[&disk]), &[]), Ok(()));

@@ -27,7 +27,7 @@ const USUAL: [Metric; 5] = [Metric::Iops, Metric::Bandwidth, Metric::Mean, Metri
 /// Of imported results so many of their own numbers are taken.
 const MOST_OTHERS: usize = 5;
 /// As `compare` judges unless told.
-pub(crate) const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
+pub const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
 
 /// What somebody wants to see.
 #[derive(Debug, Default)]

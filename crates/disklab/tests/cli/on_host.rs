@@ -317,8 +317,17 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     let refused = resume(&[]);
     assert_eq!(refused.status, Some(2), "{}{}", refused.out, refused.err);
     assert!(refused.err.contains(&format!("--allow {allow}")), "{}", refused.err);
+    // Its disks are those that it has: others are not taken for them.
+    let others = resume(&["--allow", &allow, "--devices", "/dev/null"]);
+    assert_eq!(others.status, Some(2), "{}{}", others.out, others.err);
+    assert!(others.err.contains("--devices"), "{}", others.err);
     let dry = resume(&["--allow", &allow, "--dry-run"]);
     assert!(dry.out.contains("before each trial nothing of ours runs for 0 ns"), "{}{}", dry.out, dry.err);
+    // Of what is left, and no more: each has 300 ms, and a second around it; 3 s go to the filesystem.
+    let left = outcomes(&here.path().join("a")).iter().filter(|it| it.status != Status::Ok).count()
+        + fs::read_to_string(&log).map_or(6, |text| 6 - text.lines().count());
+    let told = format!("# {left} trial{} that would take about", if left == 1 { "" } else { "s" });
+    assert!(dry.out.contains(&told), "`{told}` is not in\n{}", dry.out);
     let done = resume(&["--allow", &allow]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     assert_eq!(outcomes(&here.path().join("a")).iter().filter(|it| it.status == Status::Ok).count(), 6);

@@ -92,6 +92,32 @@ fn what_cannot_be_merged_is_refused() {
     assert!(!here.path().join("both").exists());
 }
 
+/// The other record's file is taken, and whose was not is said.
+#[test]
+fn a_damaged_file_is_named_where_another_record_has_it_whole() {
+    let here = tempfile::tempdir().expect("a folder");
+    let whole = fixture::small_record(here.path(), "whole", 100);
+    let damaged = fixture::small_record(here.path(), "damaged", 100);
+    let raw = |record: &Path| {
+        let trial =
+            fs::read_dir(record.join("raw")).expect("raw").next().expect("a trial").expect("a folder");
+        trial.path().join("requests.trace.gz")
+    };
+    fs::write(raw(&damaged), "not what was recorded").expect("a file");
+    for order in [["whole", "damaged"], ["damaged", "whole"]] {
+        let out = order.join("-");
+        let done = run(here.path(), &["merge", order[0], order[1], "--out", &out]);
+        assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
+        assert!(
+            done.err.contains("requests.trace.gz is not what was recorded of it; another record's was taken")
+                && done.err.contains("records/damaged/"),
+            "{}",
+            done.err
+        );
+        assert_eq!(fs::read(raw(&here.path().join(&out))).ok(), fs::read(raw(&whole)).ok());
+    }
+}
+
 fn files(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).expect("a folder");
     entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()

@@ -57,7 +57,7 @@ pub enum Why {
     Loop(String),
     #[error("/dev/{other} is made of the same file; losetup -d /dev/{other} takes it apart")]
     SameFile { other: String },
-    #[error("{} has it open; end that first", listed(.0))]
+    #[error("it is open in {}; end that first", listed(.0))]
     Open(Vec<String>),
     #[error(
         "it holds {what}; if that is not needed, wipefs --all {name} removes the mark, or zeroes over its first and last \
