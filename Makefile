@@ -34,8 +34,8 @@ test:
 		$(MAKE) --no-print-directory $$what PROFILE=dev 2>&1 | tee $(TESTED)/$$what || failed="$$failed $$what"; \
 		echo "make: $$what took $$(($$(date +%s) - began)) s" | tee -a $(TESTED)/$$what; \
 	done; \
-	echo; for what in $$failed; do $(FAILURES) $(TESTED)/$$what; done; \
-	cd $(TESTED) && grep -hE '^(test result:|make: .* took )|(passed|failed).* in [0-9.]+s' *; \
+	echo; cat $(TESTED)/* | grep -E '^(test result:|make: .* took )|(passed|failed).* in [0-9.]+s' | grep -v ' 0 passed; 0 failed'; \
+	for what in $$failed; do $(FAILURES) $(TESTED)/$$what; done; \
 	test -z "$$failed" || { echo "make: failed:$$failed" >&2; false; }
 
 # What each part printed, and what of it is worth reading again below pages of other lines: what tests said that failed.
