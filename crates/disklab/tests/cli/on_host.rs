@@ -167,6 +167,19 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     ];
     let dry = run(here.path(), &[&asked[..], &["--dry-run"]].concat());
     assert_eq!(dry.status, Some(0), "{}", dry.err);
+    // 3 s for a filesystem and what its small file takes, the background's lead, 300 ms that are measured, a second around them.
+    let expected = if loops[0].queue("rotational").trim() == "1" {
+        3.6 + 2.0 + 0.3 + 1.0
+    } else {
+        3.1 + 0.05 + 0.3 + 1.0
+    };
+    let told = dry.out.lines().find_map(|line| line.strip_prefix("# 1 trial that would take about "));
+    let seconds: Option<f64> = told.and_then(|it| it.strip_suffix(" s")).and_then(|it| it.parse().ok());
+    assert!(
+        seconds.is_some_and(|it| (it - expected).abs() < 1.0),
+        "{told:?} for {expected} s in\n{}",
+        dry.out
+    );
     is_as_before(here.path(), &loops, &before);
     assert!(!here.path().join("records").exists());
     let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
@@ -323,7 +336,7 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     assert!(others.err.contains("--devices"), "{}", others.err);
     let dry = resume(&["--allow", &allow, "--dry-run"]);
     assert!(dry.out.contains("before each trial nothing of ours runs for 0 ns"), "{}{}", dry.out, dry.err);
-    // Of what is left, and no more: each has 300 ms, and a second around it; 3 s go to the filesystem.
+    // Of what is left, and no more.
     let left = outcomes(&here.path().join("a")).iter().filter(|it| it.status != Status::Ok).count()
         + fs::read_to_string(&log).map_or(6, |text| 6 - text.lines().count());
     let told = format!("# {left} trial{} that would take about", if left == 1 { "" } else { "s" });

@@ -1,0 +1,231 @@
+//! Each number that was measured beside its prediction: how far off that is, how far off the same is from itself, and which
+//! measurements are in doubt.
+
+use disklab_collect::Spread;
+use disklab_compare::noise::{self, Noise, Pair};
+use disklab_compare::{Metric, Trust};
+use disklab_report::measures::Measured;
+use disklab_report::merge::{CellRow, Numbers, Report};
+use disklab_report::source::TERMS;
+use disklab_store::outcome::Cell;
+use disklab_store::{Outcome, Record, Status};
+use disklab_units::prose::digits;
+use serde::Serialize;
+
+use crate::words;
+
+/// A metric, how it is called, its spreads in both records, and how a value of it is printed.
+type Both<'a> = (Metric, &'static str, Option<(Spread, Spread)>, &'a dyn Fn(f64) -> String);
+
+/// A number of a cell, in both.
+#[derive(Debug, Serialize)]
+pub struct Row {
+    pub cell: String,
+    pub metric: String,
+    pub measured: f64,
+    pub predicted: f64,
+    /// By which part of the measured one the predicted one is more, or less. None of nothing, nor where either was given up.
+    pub error: Option<f64>,
+    /// By which part the same differs from itself on this machine; of cells that were measured twice.
+    pub noise: Option<f64>,
+    #[serde(skip)]
+    pub shown: [String; 2],
+}
+
+/// Each number that both records have, and the cells that have numbers on one side only.
+pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>) {
+    let twice = noise::pairs(measured, Trust::Sound);
+    let (measured, predicted) = (Report::of(measured), Report::of(predicted));
+    let (mut rows, mut lacking) = (Vec::new(), Vec::new());
+    for group in &measured.groups {
+        for cell in &group.cells {
+            let name = name_of(&group.head.0, cell);
+            let same = |other: &&CellRow| name_of(&group.head.0, other) == name;
+            let groups = predicted.groups.iter().filter(|other| other.head == group.head);
+            let other = groups.flat_map(|group| &group.cells).find(same);
+            let before = rows.len();
+            if let Some(other) = other {
+                let both = cell.measured.as_ref().zip(other.measured.as_ref());
+                let is_own = |known: &Cell| cell.outcomes.iter().any(|outcome| outcome.cell == *known);
+                let pairs = twice.iter().find(|(known, _)| is_own(known)).map_or(&[][..], |(_, pairs)| pairs);
+                let fio =
+                    both.into_iter().flat_map(|(one, other)| of_fio(&name, &one.all, &other.all, pairs));
+                rows.extend(fio);
+                rows.extend(of_others(&name, &cell.measures, &other.measures, pairs));
+            }
+            if rows.len() == before {
+                lacking.push(name);
+            }
+        }
+    }
+    (rows, lacking)
+}
+
+/// Of a cell's trials that were measured twice, as a share.
+fn noise_of(pairs: &[Pair], metric: &Metric) -> Option<f64> {
+    Noise::of(pairs, metric, TERMS).map(|noise| noise.percent / 100.0)
+}
+
+fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
+    let values = head.iter().map(|(_, value)| value.as_str()).chain(cell.values.iter().map(String::as_str));
+    values.collect::<Vec<_>>().join(", ")
+}
+
+/// What cells have that is not fio's, such as how long a program takes to start; by name.
+fn of_others<'a>(
+    cell: &'a str,
+    measured: &'a [Measured],
+    predicted: &'a [Measured],
+    pairs: &'a [Pair],
+) -> impl Iterator<Item = Row> + 'a {
+    measured.iter().filter_map(move |one| {
+        let other = predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
+        let value = |it: &Measured| it.sum.map_or(it.spread.median, |(sum, of)| sum / of);
+        let (measured, predicted) = (value(one), value(other));
+        let known = one.censored + other.censored == 0;
+        Some(Row {
+            cell: cell.to_owned(),
+            metric: one.name.clone(),
+            measured,
+            predicted,
+            error: Some(predicted / measured - 1.0).filter(|error| known && error.is_finite()),
+            noise: noise_of(pairs, &Metric::Other(one.name.clone())),
+            shown: [one.median(), other.median()],
+        })
+    })
+}
+
+fn of_fio<'a>(
+    cell: &'a str,
+    measured: &'a Numbers,
+    predicted: &'a Numbers,
+    pairs: &'a [Pair],
+) -> impl Iterator<Item = Row> + 'a {
+    let both = |one: &Option<Spread>, other: &Option<Spread>| Some(((*one)?, (*other)?));
+    let count = |value: f64| digits(value);
+    let time = |value: f64| disklab_units::Nanos(value as u64).to_string();
+    let told: [Both; 4] = [
+        (Metric::Iops, "IOPS", Some((measured.iops, predicted.iops)), &count),
+        (Metric::Mean, "mean", Some((measured.lat_mean_ns, predicted.lat_mean_ns)), &time),
+        (Metric::P50, "p50", both(&measured.p50_ns, &predicted.p50_ns), &time),
+        (Metric::P99, "p99", both(&measured.p99_ns, &predicted.p99_ns), &time),
+    ];
+    let row = |(metric, called, pair, show): Both| {
+        let (one, other) = pair.map(|(one, other)| (one.median, other.median))?;
+        let shown = [show(one), show(other)];
+        (one > 0.0).then(|| Row {
+            cell: cell.to_owned(),
+            metric: called.to_owned(),
+            measured: one,
+            predicted: other,
+            error: Some(other / one - 1.0),
+            noise: noise_of(pairs, &metric),
+            shown,
+        })
+    };
+    told.into_iter().filter_map(row).collect::<Vec<_>>().into_iter()
+}
+
+/// Cells with measurements that no verdict rests on: others used the disks, say. With how many of how many, and the first reason.
+pub fn in_doubt(measured: &Record) -> Vec<String> {
+    let mut cells: Vec<(String, Vec<&Outcome>)> = Vec::new();
+    for outcome in measured.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
+        let values: Vec<&str> = outcome.cell.0.iter().map(|(_, value)| value.as_str()).collect();
+        let name = values.join(", ");
+        match cells.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, own)) => own.push(outcome),
+            None => cells.push((name, vec![outcome])),
+        }
+    }
+    let told = cells.into_iter().filter_map(|(name, own)| {
+        let ok = own.iter().filter(|it| it.status == Status::Ok);
+        let doubtful: Vec<&&Outcome> = ok.clone().filter(|it| !it.is_sound()).collect();
+        let why = doubtful.first()?.remarks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        Some(format!("{name}: {} of {}: {why}", doubtful.len(), words::count(ok.count(), "trial")))
+    });
+    told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use disklab_store::manifest::{Manifest, Suite};
+    use disklab_store::outcome::again;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A trial of one of two cells, and what it had of operations.
+    fn outcome(trial: &str, cell: &str, ops: f64, remarks: &Value) -> Outcome {
+        let line = json!({
+            "trial": trial, "cell": { "policy": cell }, "seed_index": 1, "seed": 1, "status": "ok", "reason": null,
+            "virtual_ns": null, "wall_ms": 0, "sample": null, "remarks": remarks, "raw": null,
+            "measures": { "ops": { "value": ops, "unit": "1/s", "better": "higher" } }
+        });
+        serde_json::from_value(line).expect("an outcome")
+    }
+
+    fn record(folder: &Path, outcomes: Vec<Outcome>) -> Record {
+        let (seconds, ids): (Vec<String>, Vec<String>) =
+            outcomes.iter().map(|it| it.trial.clone()).partition(|id| *id == again("pid+s1"));
+        let mut manifest = Manifest::new("", "", Suite::new("mine", "", Vec::new()), ids);
+        manifest.again = seconds;
+        let writer = Record::create_at(folder, &manifest).expect("a record");
+        for outcome in outcomes {
+            writer.note(outcome).expect("room");
+        }
+        Record::open(folder).expect("a record")
+    }
+
+    /// The error is beside what the same differs by from itself where that is known; what is in doubt is named.
+    #[test]
+    fn errors_are_told_beside_the_noise_of_what_was_measured() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let sound = json!([]);
+        let disturbed = json!([{ "kind": "disturbed", "device": "sdb", "requests": 90, "bytes": 4096, "within": 1_000_000_000 }]);
+        let measured = record(
+            &folder.path().join("measured"),
+            vec![
+                outcome("pid+s1", "pid", 100.0, &sound),
+                outcome(&again("pid+s1"), "pid", 104.0, &sound),
+                outcome("queue+s1", "queue", 200.0, &disturbed),
+            ],
+        );
+        let predicted = record(
+            &folder.path().join("predicted"),
+            vec![outcome("pid+s1", "pid", 110.0, &sound), outcome("queue+s1", "queue", 100.0, &sound)],
+        );
+        let (rows, lacking) = held_against(&measured, &predicted);
+        assert!(lacking.is_empty(), "{lacking:?}");
+        let near = |one: Option<f64>, other: f64| one.is_some_and(|one| (one - other).abs() < 1e-9);
+        let row =
+            |cell: &str| rows.iter().find(|row| row.cell == cell).unwrap_or_else(|| panic!("no {cell}"));
+        assert!(near(row("pid").noise, 0.04), "{:?}", row("pid"));
+        assert!(near(row("queue").error, -0.5) && row("queue").noise.is_none(), "{:?}", row("queue"));
+        let doubtful = in_doubt(&measured);
+        assert_eq!(doubtful.len(), 1, "{doubtful:?}");
+        assert!(doubtful[0].starts_with("queue: 1 of 1 trial: disturbed by others: sdb"), "{doubtful:?}");
+    }
+
+    fn measured(name: &str, value: f64, censored: usize) -> Measured {
+        let spread = Spread::of([value]).expect("a value");
+        Measured { name: name.to_owned(), unit: "s".to_owned(), spread, censored, sum: None }
+    }
+
+    #[test]
+    fn what_is_not_fios_has_an_error_where_both_sides_are_known() {
+        let here = [
+            measured("start-up", 2.0, 0),
+            measured("late", 0.0, 0),
+            measured("boot", 60.0, 1),
+            measured("own", 1.0, 0),
+        ];
+        let there = [measured("boot", 50.0, 0), measured("late", 1.0, 0), measured("start-up", 1.5, 0)];
+        let rows: Vec<Row> = of_others("cell", &here, &there, &[]).collect();
+        let told: Vec<(&str, Option<f64>)> =
+            rows.iter().map(|row| (row.metric.as_str(), row.error)).collect();
+        assert_eq!(told, [("start-up", Some(-0.25)), ("late", None), ("boot", None)]);
+        assert_eq!(rows[2].shown, ["> 60.0 s", "50.0 s"]);
+    }
+}
