@@ -21,7 +21,7 @@ use crate::source::{self, Material, Provenance, Series, Source};
 use crate::step::{Report, Step};
 
 /// Objects of 7.3 with this configuration; later builds go by the count of the one before.
-const USUAL_OBJECTS: u32 = 800;
+const USUAL_OBJECTS: u32 = 1030;
 
 /// Room for the objects of a build, besides its source.
 const OBJECTS: Bytes = Bytes::mib(300);

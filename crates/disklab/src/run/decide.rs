@@ -13,7 +13,7 @@ use disklab_spec::suite::Seeds;
 use disklab_spec::{Suite, Trial};
 use disklab_stats::{Looks, Verdict};
 use disklab_store::manifest::UntilDecided;
-use disklab_store::outcome::Cell;
+use disklab_store::outcome::{Cell, Outcome};
 use disklab_store::record::name_of;
 use disklab_store::{Record, Status, Writer};
 use disklab_units::Nanos;
@@ -103,12 +103,21 @@ pub fn carry_out(
     events: &(dyn Fn(Event<'_>) + Sync),
     screen: &Screen,
 ) -> Result<Vec<String>, Failure> {
+    // What is left out is so whatever the seed: then the other side's seeds would decide nothing.
+    let first = trials.iter().map(|trial| trial.seed_index).min();
+    let of_first: Vec<Trial> =
+        trials.iter().filter(|trial| Some(trial.seed_index) == first).cloned().collect();
+    run.carry_out(&of_first, writer, events)?;
+    let possible = possible(&Record::open(writer.folder())?)?;
     // Before the first look everything is open.
     let mut open: Option<Vec<Open>> = None;
     for &look in &until.looks {
         let is_needed = |trial: &&Trial| {
             trial.seed_index <= look
-                && open.as_ref().is_none_or(|open| open.iter().any(|contest| contest.concerns(trial)))
+                && match &open {
+                    Some(open) => open.iter().any(|contest| contest.sides.concern(trial)),
+                    None => possible.iter().any(|sides| sides.concern(trial)),
+                }
         };
         let now: Vec<Trial> = trials.iter().filter(is_needed).cloned().collect();
         run.carry_out(&now, writer, events)?;
@@ -132,8 +141,12 @@ pub fn carry_out(
     }
     let remaining = writer.remaining();
     for trial in trials.iter().filter(|trial| remaining.contains(&trial.id)) {
-        let reason = "every verdict that it could serve was given without it".to_owned();
-        writer.note(not_run(trial, Status::Spared, reason))?;
+        let reason = if possible.iter().any(|sides| sides.concern(trial)) {
+            "every verdict that it could serve was given without it"
+        } else {
+            "it could serve no verdict: it, or what it would be held against, is left out"
+        };
+        writer.note(not_run(trial, Status::Spared, reason.to_owned()))?;
     }
     Ok(Vec::new())
 }
@@ -156,13 +169,48 @@ fn verdicts_are(number: usize) -> String {
     format!("{} {}", count(number, "verdict"), if number == 1 { "is" } else { "are" })
 }
 
-/// A contest that has no verdict yet.
-struct Open {
-    /// What is equal on both sides.
+/// What is held against what.
+struct Sides {
+    /// What is equal on both.
     cell: Cell,
     /// What differs, with its two values.
     axis: String,
     values: [String; 2],
+}
+
+impl Sides {
+    /// Whether such a trial is of one of them.
+    fn concern(&self, trial: &Trial) -> bool {
+        let value = |axis: &str| trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value);
+        self.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
+            && value(&self.axis).is_some_and(|value| self.values.contains(value))
+    }
+
+    /// The same of a trial that has ended.
+    fn has(&self, side: &str, outcome: &Outcome) -> bool {
+        self.cell.0.iter().all(|(axis, wanted)| outcome.cell.value(axis) == Some(wanted))
+            && outcome.cell.value(&self.axis) == Some(side)
+    }
+}
+
+/// Those of which neither side was left out.
+fn possible(record: &Record) -> Result<Vec<Sides>, Failure> {
+    let (axis, contests) = against_baseline(record, None, Trust::Sound)?;
+    let sides = contests.iter().map(|contest| Sides {
+        cell: contest.cell.clone(),
+        axis: axis.clone(),
+        values: [contest.treatment.clone(), contest.baseline.clone()],
+    });
+    let is_left_out = |sides: &Sides, side: &str| {
+        let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
+        outcomes.filter(|it| it.status == Status::Skipped).any(|it| sides.has(side, it))
+    };
+    Ok(sides.filter(|it| !it.values.iter().any(|side| is_left_out(it, side))).collect())
+}
+
+/// A contest that has no verdict yet.
+struct Open {
+    sides: Sides,
     metric: String,
     /// Both sides have results.
     has_both: bool,
@@ -170,18 +218,10 @@ struct Open {
 
 impl std::fmt::Display for Open {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let [treatment, baseline] = &self.values;
-        let cell = answer::values(&self.cell);
+        let [treatment, baseline] = &self.sides.values;
+        let cell = answer::values(&self.sides.cell);
         let of = if cell.is_empty() { String::new() } else { format!("{cell}: ") };
         write!(out, "{of}{} of {treatment} against {baseline}", self.metric)
-    }
-}
-
-impl Open {
-    fn concerns(&self, trial: &Trial) -> bool {
-        let value = |axis: &str| trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value);
-        self.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
-            && value(&self.axis).is_some_and(|value| self.values.contains(value))
     }
 }
 
@@ -193,9 +233,7 @@ fn undecided(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Ope
         judge(&contests, &metrics, terms, Some(&Looked { until, upto: look })).map_err(Failure::mistaken)?;
     let open = |it: Judgement| Open {
         has_both: it.trials.0 > 0 && it.trials.1 > 0,
-        cell: it.cell,
-        axis: axis.clone(),
-        values: [it.treatment, it.baseline],
+        sides: Sides { cell: it.cell, axis: axis.clone(), values: [it.treatment, it.baseline] },
         metric: it.metric.name().to_owned(),
     };
     Ok(judgements.into_iter().filter(|it| it.verdict == Verdict::Undecided).map(open).collect())

@@ -166,6 +166,33 @@ fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
 }
 
 #[test]
+fn what_has_nothing_to_be_held_against_gets_no_more_seeds() {
+    let here = tempfile::tempdir().expect("a folder");
+    let Some((loops, allow)) = loops(here.path(), 2) else { return };
+    let suite = SUITE.replace("constant-ext4", "constant-raid1");
+    // No kernel has the baseline that was not patched with it.
+    let suite = suite.replace("scheduler = \"none\"", "policy = \"queue\"");
+    let suite = suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
+    fs::write(here.path().join("mine.toml"), suite).expect("a file");
+    let (names, allow) = (devices(&loops), allow.display().to_string());
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--until-decided", "--seeds", "8"];
+    let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
+    let outcomes = outcomes(&here.path().join("a"));
+    let of = |status: Status| {
+        let those = outcomes.iter().filter(|it| it.status == status);
+        those.map(|it| (it.cell.value("policy").unwrap_or_default(), it.seed_index)).collect::<Vec<_>>()
+    };
+    assert_eq!(of(Status::Ok), [("pid", 1)], "{}{}", done.out, done.err);
+    assert!(of(Status::Skipped).iter().all(|it| *it == ("queue", 1)), "{}{}", done.out, done.err);
+    let spared = of(Status::Spared);
+    assert!(spared.contains(&("pid", 2)) && spared.contains(&("queue", 8)), "{spared:?}");
+    let reasons =
+        outcomes.iter().filter(|it| it.status == Status::Spared).filter_map(|it| it.reason.as_deref());
+    assert!(reasons.into_iter().all(|it| it.contains("held against, is left out")));
+}
+
+#[test]
 fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
     let here = tempfile::tempdir().expect("a folder");
     let Some((loops, _)) = loops(here.path(), 1) else { return };

@@ -9,6 +9,7 @@ use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use disklab_spec::{Lab, Suite};
 use disklab_store::Record;
@@ -36,11 +37,12 @@ fn reports_hold_in_a_browser() {
     }
     let here = tempfile::tempdir().expect("a folder");
     let old = scripts().with_file_name("records/old");
+    // The longest first.
     let mut pages = vec![
+        page(here.path(), "large", &large(here.path()), &["p99.9 of 405 requests".to_owned()]),
         page(here.path(), "old", &old, &["no request ended for 60 s".to_owned()]),
         page(here.path(), "hostile", &hostile(here.path(), &old), &[format!("{MARKUP}{ESCAPE_SHOWN}")]),
         page(here.path(), "damaged", &damaged(here.path(), &old), &["line 4: not the outcome".to_owned()]),
-        page(here.path(), "large", &large(here.path()), &["p99.9 of 405 requests".to_owned()]),
         page(here.path(), "sweep", &sweep(here.path()), &["pid is first everywhere, from 1 to 4".to_owned()]),
         page(here.path(), "nine-disks", &nine_disks(here.path()), &["1 write at 256 GiB".to_owned()]),
     ];
@@ -48,16 +50,17 @@ fn reports_hold_in_a_browser() {
     let screenshots = place.join("screenshots");
     let _ = fs::remove_dir_all(&screenshots);
     let (place, screenshots, pages) = (&place, &screenshots, &pages);
-    let browse = &|pages: Vec<&PathBuf>| {
+    let browse = |page: &PathBuf| {
         let mut node = Command::new("node");
-        node.arg(scripts().join("report.test.js")).arg(screenshots).args(pages);
+        node.arg(scripts().join("report.test.js")).arg(screenshots).arg(page);
         node.env("NODE_PATH", place.join("node_modules")).stdin(Stdio::null()).output().expect("node starts")
     };
+    let next = AtomicUsize::new(0);
+    let next = || pages.get(next.fetch_add(1, Ordering::Relaxed));
     let done: Vec<Output> = std::thread::scope(|scope| {
-        let start =
-            |first: usize| scope.spawn(move || browse(pages.iter().skip(first).step_by(BROWSERS).collect()));
+        let start = |_| scope.spawn(|| std::iter::from_fn(next).map(browse).collect::<Vec<_>>());
         let all: Vec<_> = (0..BROWSERS).map(start).collect();
-        all.into_iter().map(|it| it.join().expect("its output")).collect()
+        all.into_iter().flat_map(|it| it.join().expect("its output")).collect()
     });
     for Output { status, stdout, stderr } in done {
         let said = String::from_utf8_lossy(&stdout) + String::from_utf8_lossy(&stderr);

@@ -47,6 +47,13 @@ const read = (page, text) =>
     };
   }, text);
 
+/** Without frames the browser takes itself for busy, and lets each `toBlob` wait for a second. */
+const withFrames = (page) =>
+  page.evaluate(() => {
+    const again = () => requestAnimationFrame(again);
+    again();
+  });
+
 module.exports = {
   "describes each picture and has its numbers": async ({ open }, context) => {
     const page = await open();
@@ -134,6 +141,7 @@ module.exports = {
   "saves pictures as SVG and as PNG, and shows them larger": async ({ open, picture }, context) => {
     for (const colorScheme of ["light", "dark"]) {
       const page = await open({ colorScheme });
+      await withFrames(page);
       const pictures = await kinds(page);
       if (!pictures.length) return context.skip("this report has no pictures");
       // In the dark one is enough: only colours differ.
