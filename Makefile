@@ -89,4 +89,6 @@ install:
 	install -D -m 644 $(dir $(DISKLAB))libdisklab_guest.so $(DESTDIR)$(PREFIX)/lib/disklab/libdisklab_guest.so
 	rm -rf $(SHARE)/lab $(SHARE)/guest-kernel $(SHARE)/read-policies
 	mkdir -p $(SHARE)
-	cp -r lab guest-kernel read-policies $(SHARE)/
+	cp -r lab guest-kernel $(SHARE)/
+	mkdir $(SHARE)/read-policies
+	cp read-policies/*.[ch] $(SHARE)/read-policies/

@@ -25,6 +25,7 @@ fn commit() -> Option<String> {
 }
 
 fn git(arguments: &[&str]) -> Option<String> {
-    let done = Command::new("git").args(arguments).output().ok().filter(|done| done.status.success())?;
+    let done =
+        Command::new("git").args(arguments).output().ok().filter(|done| done.status.success())?;
     Some(String::from_utf8(done.stdout).ok()?.trim().to_owned())
 }

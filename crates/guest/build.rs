@@ -5,7 +5,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-const CRATES: [&str; 6] = ["units", "spec", "des", "disks", "trace", "guest"];
+const CRATES: [&str; 6] = ["units", "protocol", "config", "disks", "trace", "guest"];
 
 fn main() -> std::io::Result<()> {
     let crates = Path::new("..");

@@ -17,7 +17,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut text = String::new();
     let mut names = Vec::new();
     for file in &files {
-        let name = file.file_stem().and_then(|stem| stem.to_str()).ok_or("a panel's name is not text")?;
+        let name =
+            file.file_stem().and_then(|stem| stem.to_str()).ok_or("a panel's name is not text")?;
         writeln!(text, "#[path = {:?}]\npub mod {name};", file.display().to_string())?;
         names.push(format!("{name}::PANEL"));
     }

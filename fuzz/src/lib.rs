@@ -1,8 +1,8 @@
 //! What the fuzz targets share: each is a parser of bytes that somebody else wrote, and must answer any with a value or an
 //! error. `cargo xtask fuzz` builds and runs them.
 
-use disklab_collect::foreign::{FORMATS, File};
-use disklab_collect::integrity;
+use disklab_results::foreign::{FORMATS, File};
+use disklab_results::integrity;
 
 /// Reads `data` as a format of others' results, and holds what comes of it against what can be true.
 pub fn foreign(name: &str, data: &[u8]) {

@@ -48,8 +48,10 @@ pub fn run(seconds: Option<&str>) -> anyhow::Result<()> {
 
 fn targets(folder: &Path) -> anyhow::Result<Vec<String>> {
     let entries = fs::read_dir(folder).with_context(|| folder.display().to_string())?;
-    let mut names: Vec<String> =
-        entries.flatten().filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned())).collect();
+    let mut names: Vec<String> = entries
+        .flatten()
+        .filter_map(|entry| Some(entry.path().file_stem()?.to_str()?.to_owned()))
+        .collect();
     names.sort_unstable();
     Ok(names)
 }
@@ -67,7 +69,7 @@ fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result
         root.join("fuzz/seeds"),
         root.join("crates/disklab/src/array/draft"),
     ];
-    samples.extend(folders(&root.join("crates/collect/tests/data")));
+    samples.extend(folders(&root.join("crates/results/tests/data")));
     let run = Command::new(built.join(TARGET).join("release").join(target))
         .arg(&corpus)
         .args(samples)

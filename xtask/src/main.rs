@@ -23,7 +23,9 @@ fn chore() -> anyhow::Result<()> {
     let records: Vec<_> = std::env::args_os().skip(3).map(std::path::PathBuf::from).collect();
     match std::env::args().nth(1).as_deref() {
         // A guest of a bench starts this program as its first process.
-        Some(disklab_guest::init::ARGUMENT) if std::process::id() == 1 => disklab_guest::init::main(),
+        Some(disklab_guest::init::ARGUMENT) if std::process::id() == 1 => {
+            disklab_guest::init::main()
+        }
         Some("bench") => bench::run(&std::env::args().skip(2).collect::<Vec<_>>()),
         Some("fuzz") => fuzz::run(std::env::args().nth(2).as_deref()),
         Some("results") => results::run(std::env::args().nth(2).as_deref(), &records),

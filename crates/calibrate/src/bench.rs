@@ -2,8 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use disklab_des::Random;
-use disklab_units::{Nanos, Seed};
+use disklab_units::{Nanos, Random, Seed};
 
 use crate::Error;
 use crate::target::{Probe, Target, Timed};

@@ -9,9 +9,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use disklab_des::Random;
 use disklab_disks::Op;
-use disklab_units::{Bytes, Nanos, Sectors, Seed};
+use disklab_units::{Bytes, Nanos, Random, Sectors, Seed};
 use rustix::fs::OFlags;
 
 use crate::Error;
@@ -51,7 +50,8 @@ impl<'a> Block<'a> {
         };
         let kind = path.metadata().map_err(|error| fail("look at it", error))?.file_type();
         if !kind.is_block_device() && !kind.is_file() {
-            let error = io::Error::new(ErrorKind::Unsupported, "it is neither a block device nor a file");
+            let error =
+                io::Error::new(ErrorKind::Unsupported, "it is neither a block device nor a file");
             return Err(fail("measure it", error));
         }
         let mut flags = OFlags::DIRECT;
@@ -90,7 +90,11 @@ impl<'a> Block<'a> {
         }
     }
 
-    fn carry_out(&self, Probe { op, sector, sectors }: Probe, buffer: &mut Buffer) -> Result<(), Error> {
+    fn carry_out(
+        &self,
+        Probe { op, sector, sectors }: Probe,
+        buffer: &mut Buffer,
+    ) -> Result<(), Error> {
         let at = Sectors(sector).bytes().0;
         let bytes = Sectors(u64::from(sectors)).bytes().0 as usize;
         let data = buffer.aligned(bytes);
@@ -144,7 +148,9 @@ impl Target for Block<'_> {
             thread::scope(|scope| {
                 let start = |buffer| scope.spawn(|| this.work(&next, probes, buffer));
                 let threads: Vec<_> = buffers.iter_mut().take(depth).map(start).collect();
-                let ends = threads.into_iter().map(|thread| thread.join().unwrap_or(Err(Error::Interrupted)));
+                let ends = threads
+                    .into_iter()
+                    .map(|thread| thread.join().unwrap_or(Err(Error::Interrupted)));
                 ends.collect::<Result<Vec<_>, Error>>()
             })
         };
@@ -172,8 +178,9 @@ impl Buffer {
     fn aligned(&mut self, bytes: usize) -> &mut [u8] {
         if self.memory.len() < bytes + ALIGNED {
             let random = &mut self.random;
-            self.memory =
-                (0..(bytes + ALIGNED).div_ceil(8)).flat_map(|_| random.next_u64().to_le_bytes()).collect();
+            self.memory = (0..(bytes + ALIGNED).div_ceil(8))
+                .flat_map(|_| random.next_u64().to_le_bytes())
+                .collect();
         }
         let skip = self.memory.as_ptr().align_offset(ALIGNED).min(ALIGNED);
         &mut self.memory[skip..skip + bytes]

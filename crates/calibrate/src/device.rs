@@ -2,9 +2,9 @@
 
 use std::sync::atomic::AtomicBool;
 
-use disklab_spec::Mistakes;
-use disklab_spec::device::Device;
-use disklab_spec::read::Reader;
+use disklab_config::Mistakes;
+use disklab_config::device::Device;
+use disklab_config::read::Reader;
 use disklab_units::{Bytes, Nanos};
 
 use crate::bench::{Bench, Watch};
@@ -107,7 +107,8 @@ pub(crate) fn calibrate(
     let ((sheet, remarks), family, summary) = match kind {
         Kind::Turns(rotation) => {
             let found = hdd::measure(&mut bench, &rotation, &plan.hints)?;
-            let rpm = found.0.lines.iter().find(|line| line.key == "rpm").map_or("", |line| &line.value);
+            let rpm =
+                found.0.lines.iter().find(|line| line.key == "rpm").map_or("", |line| &line.value);
             let summary = format!("{bytes}, {rpm} rpm, measured");
             (found, "hdd", summary)
         }
@@ -144,7 +145,8 @@ fn noise(before: &[f64], after: &[f64]) -> Vec<String> {
     )];
     if moved > QUIET {
         said.push(
-            "that is much: something else used the disk, and the numbers below are to be doubted".to_owned(),
+            "that is much: something else used the disk, and the numbers below are to be doubted"
+                .to_owned(),
         );
     }
     said

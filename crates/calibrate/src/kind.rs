@@ -20,8 +20,11 @@ const READS: usize = 60;
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Kind, Error> {
     bench.step("does it turn?");
-    let probes: Vec<Probe> =
-        bench.places(READS, u64::from(BLOCK)).iter().map(|&place| Probe::read(place, BLOCK)).collect();
+    let probes: Vec<Probe> = bench
+        .places(READS, u64::from(BLOCK))
+        .iter()
+        .map(|&place| Probe::read(place, BLOCK))
+        .collect();
     let timed = bench.serve(1, &probes)?;
     let usual = median(&timed.iter().map(|timed| timed.latency().0 as f64).collect::<Vec<_>>());
     if usual < ARM {

@@ -19,7 +19,8 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 
 /// Root of the mean square.
 pub(crate) fn rms(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0_u32), |(sum, count), x| (sum + x * x, count + 1));
+    let (sum, count) =
+        values.into_iter().fold((0.0, 0_u32), |(sum, count), x| (sum + x * x, count + 1));
     (sum / f64::from(count.max(1))).sqrt()
 }
 

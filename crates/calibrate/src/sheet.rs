@@ -36,7 +36,13 @@ pub struct Sheet {
 
 impl Sheet {
     /// Measured, to within a part `error`.
-    pub(crate) fn measured(&mut self, key: &'static str, value: String, error: f64, how: impl Into<String>) {
+    pub(crate) fn measured(
+        &mut self,
+        key: &'static str,
+        value: String,
+        error: f64,
+        how: impl Into<String>,
+    ) {
         let error = Some(error);
         self.lines.push(Line { key, value, mark: Mark::Measured { error, how: how.into() } });
     }
@@ -91,7 +97,8 @@ impl Sheet {
         }
         let _ = writeln!(out, "summary = {}", quoted(summary));
         let _ = writeln!(out, "size = \"{size}\" # [meas] as many as can be read\n\n[{family}]");
-        let width = self.lines.iter().map(|line| line.key.len() + line.value.len()).max().unwrap_or(0);
+        let width =
+            self.lines.iter().map(|line| line.key.len() + line.value.len()).max().unwrap_or(0);
         for Line { key, value, mark } in &self.lines {
             let space = " ".repeat(width - key.len() - value.len() + 2);
             let _ = writeln!(out, "{key} = {value}{space} # {}", visible(&mark.words()));
@@ -103,7 +110,9 @@ impl Sheet {
 impl Mark {
     pub fn words(&self) -> String {
         match self {
-            Self::Measured { error: Some(error), how } => format!("[meas] ±{} %: {how}", percent(*error)),
+            Self::Measured { error: Some(error), how } => {
+                format!("[meas] ±{} %: {how}", percent(*error))
+            }
             Self::Measured { error: None, how } => format!("[meas] {how}"),
             Self::Derived { how, if_true } => format!("[est] derived, if {if_true}: {how}"),
             Self::NotVisible { why } => format!("[est] not visible: {why}"),
@@ -135,7 +144,11 @@ fn digits(value: f64) -> String {
     }
     let places = (3.0 - value.log10().floor()).max(0.0) as usize;
     let text = format!("{value:.places$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
+    }
 }
 
 /// A number as people read it, without what TOML wants around it.
@@ -175,7 +188,10 @@ mod tests {
         assert_eq!(time(102_300.0), "\"102.3 us\"");
         assert_eq!(time(0.0), "\"0 us\"");
         assert_eq!(rate(175_040_000.0), "\"175 MB/s\"");
-        assert_eq!((size(16 << 20), size(3000)), ("\"16 MiB\"".to_owned(), "\"3000 B\"".to_owned()));
+        assert_eq!(
+            (size(16 << 20), size(3000)),
+            ("\"16 MiB\"".to_owned(), "\"3000 B\"".to_owned())
+        );
         assert_eq!(
             (percent(0.0123), percent(2e-5), percent(0.5)),
             ("1.2".into(), "0.0020".into(), "50".into())
@@ -188,7 +204,10 @@ mod tests {
         sheet.measured_if(None, "flush", time(1e6), 0.02, "a flush");
         sheet.measured_if(Some("a program takes 500 us"), "flush", time(1e6), 0.02, "a flush");
         let words: Vec<String> = sheet.lines.iter().map(|line| line.mark.words()).collect();
-        assert_eq!(words, ["[meas] ±2.0 %: a flush", "[est] derived, if a program takes 500 us: a flush"]);
+        assert_eq!(
+            words,
+            ["[meas] ±2.0 %: a flush", "[est] derived, if a program takes 500 us: a flush"]
+        );
     }
 
     #[test]

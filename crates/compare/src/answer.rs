@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use disklab_spec::suite::Which;
+use disklab_config::suite::Which;
+use disklab_record::outcome::Cell;
 use disklab_stats::Verdict;
-use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, digits, listed};
 
 use crate::judgement::{Change, Judgement};
@@ -57,11 +57,16 @@ fn sentence(cells: &[&Judgement]) -> String {
         }
     }
     let of = count(cells.len(), "cell");
-    let mut text =
-        format!("{}: {} is {} of {of}", first.metric.name(), name(&first.treatment), listed(&counts));
+    let mut text = format!(
+        "{}: {} is {} of {of}",
+        first.metric.name(),
+        name(&first.treatment),
+        listed(&counts)
+    );
     for (word, noun) in [(Verdict::Better, "gain"), (Verdict::Worse, "loss")] {
         if let Some((cell, change)) = largest(cells, word) {
-            let place = if cell.0.is_empty() { String::new() } else { format!(" ({})", values(cell)) };
+            let place =
+                if cell.0.is_empty() { String::new() } else { format!(" ({})", values(cell)) };
             let _ = write!(text, "; the largest {noun}: {}{place}", as_known(change));
         }
     }
@@ -71,7 +76,8 @@ fn sentence(cells: &[&Judgement]) -> String {
 /// How many seeds would decide what is undecided, as a sentence without its full stop; `None` where nothing is, or where
 /// nothing can be said.
 pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
-    let open = judgements.iter().filter(|it| it.verdict == Verdict::Undecided && it.change.is_some());
+    let open =
+        judgements.iter().filter(|it| it.verdict == Verdict::Undecided && it.change.is_some());
     let all: Vec<Option<usize>> = open.map(|it| it.seeds_to_decide).collect();
     let mut known: Vec<usize> = all.iter().copied().flatten().collect();
     known.sort_unstable();
@@ -83,8 +89,11 @@ pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
         _ => format!("{} would decide half of them, and of {} all", seeds(half), seeds(most)),
     };
     let unknown = all.len() - known.len();
-    let unknown =
-        if unknown > 0 { format!("; of {unknown} more nothing can be said") } else { String::new() };
+    let unknown = if unknown > 0 {
+        format!("; of {unknown} more nothing can be said")
+    } else {
+        String::new()
+    };
     let mut metrics: Vec<&str> = Vec::new();
     for name in judgements.iter().map(|it| it.metric.name()) {
         if !metrics.contains(&name) {
@@ -156,7 +165,11 @@ pub fn why_undecided(it: &Judgement, verdicts: usize, smallest: f64) -> Option<S
     let (one, other) = it.trials;
     let seeds = disklab_units::prose::count(one.min(other), "seed");
     let are = if one.min(other) == 1 { "is" } else { "are" };
-    let among = if verdicts > 1 { format!("among {verdicts} verdicts") } else { "to be certain".to_owned() };
+    let among = if verdicts > 1 {
+        format!("among {verdicts} verdicts")
+    } else {
+        "to be certain".to_owned()
+    };
     Some(format!("{seeds} {are} too few {among}"))
 }
 
@@ -167,7 +180,8 @@ pub fn values(cell: &Cell) -> String {
 
 /// A value, with its axis where it says nothing by itself.
 pub fn named(axis: &str, value: &str) -> String {
-    if value == "none" || value.chars().all(|letter| letter.is_ascii_digit()) || is_number_of(axis) {
+    if value == "none" || value.chars().all(|letter| letter.is_ascii_digit()) || is_number_of(axis)
+    {
         format!("{axis} {value}")
     } else {
         value.to_owned()
@@ -272,7 +286,8 @@ mod tests {
 
     #[test]
     fn the_seeds_that_would_decide_are_about_so_many() {
-        let open = |seeds| Judgement { seeds_to_decide: seeds, ..cell("one", 3.0, Verdict::Undecided) };
+        let open =
+            |seeds| Judgement { seeds_to_decide: seeds, ..cell("one", 3.0, Verdict::Undecided) };
         let said = |seeds: &[Option<usize>]| {
             let all: Vec<Judgement> = seeds.iter().map(|seeds| open(*seeds)).collect();
             let said = seeds_to_decide(&all)?;
@@ -281,7 +296,10 @@ mod tests {
         assert_eq!(said(&[]), None);
         assert_eq!(said(&[None]), None);
         assert_eq!(seeds_to_decide(&[cell("one", 3.0, Verdict::Better)]), None);
-        assert_eq!(said(&[Some(14)]).unwrap(), "about 14 seeds would decide it, each with a chance of 80 %");
+        assert_eq!(
+            said(&[Some(14)]).unwrap(),
+            "about 14 seeds would decide it, each with a chance of 80 %"
+        );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
             "about 140 seeds would decide half of them, and of more than 1000 seeds all, each with a chance of 80 %; \

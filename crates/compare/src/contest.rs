@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use disklab_store::outcome::{Cell, seed_of_id};
-use disklab_store::{Outcome, Record, Status};
+use disklab_record::outcome::{Cell, seed_of_id};
+use disklab_record::{Outcome, Record, Status};
 use disklab_units::prose::{count, listed};
 
 use crate::metric::Metric;
@@ -57,7 +57,8 @@ pub fn within<'a>(
             other.0.value(compared) == Some(baseline) && without(&other.0, compared) == rest
         };
         if let Some((_, others)) = cells.iter().find(is_baseline) {
-            let mut contest = contest(rest, (value, seeds), (baseline, others), !is_imported(record));
+            let mut contest =
+                contest(rest, (value, seeds), (baseline, others), !is_imported(record));
             contest.measured_twice(&again, Some(compared));
             contests.push(contest);
         }
@@ -89,17 +90,20 @@ pub fn between<'a>(
     let again = [baseline.1, treatment.1].map(|record| noise::pairs(record, trust)).concat();
     // In the order of the treatment, then what it lacks.
     let lacked = first.iter().filter(|one| !in_both(one)).map(|(cell, _)| (cell, &none));
-    let all = second.iter().map(|(cell, seeds)| (cell, seeds)).chain(lacked).map(|(cell, seeds)| {
-        let others = first.iter().find(|(other, _)| other == cell).map_or(&none, |(_, others)| others);
-        let mut contest = contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded);
-        contest.measured_twice(&again, apart);
-        for (name, seeds) in [(treatment.0, seeds), (baseline.0, others)] {
-            if seeds.is_empty() {
-                contest.left_out.push(format!("{name} has no such cell"));
+    let all =
+        second.iter().map(|(cell, seeds)| (cell, seeds)).chain(lacked).map(|(cell, seeds)| {
+            let others =
+                first.iter().find(|(other, _)| other == cell).map_or(&none, |(_, others)| others);
+            let mut contest =
+                contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded);
+            contest.measured_twice(&again, apart);
+            for (name, seeds) in [(treatment.0, seeds), (baseline.0, others)] {
+                if seeds.is_empty() {
+                    contest.left_out.push(format!("{name} has no such cell"));
+                }
             }
-        }
-        contest
-    });
+            contest
+        });
     all.collect()
 }
 
@@ -233,9 +237,13 @@ impl<'a> Contest<'a> {
 
     /// Of the same cell, but for the axis in which the two sides differ.
     fn measured_twice(&mut self, all: &[(Cell, Vec<Pair<'a>>)], but: Option<&str>) {
-        let is_its = |cell: &Cell| but.map_or_else(|| cell.clone(), |axis| without(cell, axis)) == self.cell;
-        self.again =
-            all.iter().filter(|(cell, _)| is_its(cell)).flat_map(|(_, pairs)| pairs.clone()).collect();
+        let is_its =
+            |cell: &Cell| but.map_or_else(|| cell.clone(), |axis| without(cell, axis)) == self.cell;
+        self.again = all
+            .iter()
+            .filter(|(cell, _)| is_its(cell))
+            .flat_map(|(_, pairs)| pairs.clone())
+            .collect();
     }
 
     fn pair(&mut self, ours: &Seeds<'a>, theirs: &Seeds<'a>) {
@@ -274,13 +282,15 @@ fn cells<'a>(record: &'a Record, axes: &[String], trust: Trust) -> Vec<(Cell, Se
     let mut cells: Vec<(Cell, Seeds)> = Vec::new();
     for (trial, outcome) in record.outcomes() {
         let cell = outcome.map_or_else(|| Cell::of_id(trial, axes), |outcome| outcome.cell.clone());
-        let Some(seed) = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial)) else {
+        let Some(seed) = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial))
+        else {
             continue;
         };
         if outcome.is_some_and(|outcome| outcome.status == Status::Spared) {
             continue;
         }
-        let counts = outcome.map_or_else(|| Err("has not run".to_owned()), |outcome| counts(outcome, trust));
+        let counts =
+            outcome.map_or_else(|| Err("has not run".to_owned()), |outcome| counts(outcome, trust));
         match cells.iter_mut().find(|(known, _)| *known == cell) {
             Some((_, seeds)) => drop(seeds.insert(seed, counts)),
             None => cells.push((cell, BTreeMap::from([(seed, counts)]))),

@@ -1,8 +1,8 @@
 //! Whether the level of a machine's results changed while a run went on: its disks filled, warmed up or wore, or others came and
 //! went.
 
+use disklab_record::{Outcome, Record, Status};
 use disklab_stats::{change_points, penalty, percent};
-use disklab_store::{Outcome, Record, Status};
 
 use crate::answer;
 use crate::metric::Metric;
@@ -40,8 +40,9 @@ pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<Change>, usize) {
 /// A record's trials that gave a result, in the order in which they ended.
 pub fn in_time(record: &Record) -> Vec<&Outcome> {
     // The last line of a trial is the one that counts.
-    let is_last =
-        |outcome: &&Outcome| record.outcome(&outcome.trial).is_some_and(|last| std::ptr::eq(last, *outcome));
+    let is_last = |outcome: &&Outcome| {
+        record.outcome(&outcome.trial).is_some_and(|last| std::ptr::eq(last, *outcome))
+    };
     record.lines().iter().filter(|it| it.status == Status::Ok).filter(is_last).collect()
 }
 
@@ -50,9 +51,12 @@ fn changes(series: &[Beside]) -> Vec<Change> {
     if series.len() < FEWEST {
         return Vec::new();
     }
-    let cuts = penalty(&standard).and_then(|penalty| change_points(&standard, penalty)).unwrap_or_default();
+    let cuts = penalty(&standard)
+        .and_then(|penalty| change_points(&standard, penalty))
+        .unwrap_or_default();
     let ends: Vec<usize> = std::iter::once(0).chain(cuts).chain([series.len()]).collect();
-    let level = |piece: &[usize]| median(series[piece[0]..piece[1]].iter().map(|it| it.off).collect());
+    let level =
+        |piece: &[usize]| median(series[piece[0]..piece[1]].iter().map(|it| it.off).collect());
     let levels: Vec<f64> = ends.windows(2).map(level).collect();
     let change = |(pair, &at): (&[f64], &usize)| Change {
         trial: series[at].outcome.trial.clone(),
@@ -65,10 +69,14 @@ fn changes(series: &[Beside]) -> Vec<Change> {
 
 fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
     let value = |it: &Outcome| metric.of(it).filter(|value| *value > 0.0).map(f64::ln);
-    let valued: Vec<(&Outcome, f64)> = in_time.iter().filter_map(|it| Some((*it, value(it)?))).collect();
+    let valued: Vec<(&Outcome, f64)> =
+        in_time.iter().filter_map(|it| Some((*it, value(it)?))).collect();
     let beside = |(outcome, value): &(&'a Outcome, f64)| {
-        let own: Vec<f64> =
-            valued.iter().filter(|(other, _)| other.cell == outcome.cell).map(|(_, value)| *value).collect();
+        let own: Vec<f64> = valued
+            .iter()
+            .filter(|(other, _)| other.cell == outcome.cell)
+            .map(|(_, value)| *value)
+            .collect();
         let mean = own.iter().sum::<f64>() / own.len() as f64;
         let squares: f64 = own.iter().map(|value| (value - mean).powi(2)).sum();
         let deviation = (squares / (own.len() as f64 - 1.0)).sqrt();
@@ -82,7 +90,11 @@ fn series<'a>(in_time: &[&'a Outcome], metric: &Metric) -> Vec<Beside<'a>> {
 fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
-    if values.len() % 2 == 1 { values[middle] } else { f64::midpoint(values[middle - 1], values[middle]) }
+    if values.len() % 2 == 1 {
+        values[middle]
+    } else {
+        f64::midpoint(values[middle - 1], values[middle])
+    }
 }
 
 /// A sentence without its full stop, where the level changed.
@@ -91,7 +103,12 @@ pub fn sentence(record: &Record, metric: &Metric) -> Option<String> {
     let told: Vec<String> = changes
         .iter()
         .map(|it| {
-            format!("by {} with trial {} of {trials} ({})", answer::change(it.percent), it.place, it.trial)
+            format!(
+                "by {} with trial {} of {trials} ({})",
+                answer::change(it.percent),
+                it.place,
+                it.trial
+            )
         })
         .collect();
     (!told.is_empty()).then(|| {

@@ -1,6 +1,6 @@
 //! Why records cannot be held against each other.
 
-use disklab_spec::Mistakes;
+use disklab_config::Mistakes;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -34,5 +34,9 @@ pub enum Error {
 }
 
 fn more(found: &[String]) -> String {
-    if found.is_empty() { String::new() } else { format!("; these records have {}", found.join(", ")) }
+    if found.is_empty() {
+        String::new()
+    } else {
+        format!("; these records have {}", found.join(", "))
+    }
 }

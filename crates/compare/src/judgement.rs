@@ -1,10 +1,10 @@
 //! Effects, intervals and verdicts of contests, with wrong verdicts limited over all of them together.
 
-use disklab_collect::Spread;
+use disklab_record::Outcome;
+use disklab_record::manifest::UntilDecided;
+use disklab_record::outcome::Cell;
+use disklab_results::Spread;
 use disklab_stats::{Better, Correction, Estimate, Rule, Verdict, percent};
-use disklab_store::Outcome;
-use disklab_store::manifest::UntilDecided;
-use disklab_store::outcome::Cell;
 use disklab_units::prose::count;
 use serde::{Serialize, Serializer};
 
@@ -57,8 +57,8 @@ impl Limit {
 impl Terms {
     /// Those that a run decided by.
     pub fn recorded(until: &UntilDecided) -> Result<Self, Error> {
-        let limit =
-            Limit::of_name(&until.limit).ok_or_else(|| Error::UnknownLimit { limit: until.limit.clone() })?;
+        let limit = Limit::of_name(&until.limit)
+            .ok_or_else(|| Error::UnknownLimit { limit: until.limit.clone() })?;
         Ok(Self { alpha: until.alpha, smallest_effect: until.smallest_effect, limit })
     }
 
@@ -74,10 +74,14 @@ impl Terms {
         let percent = short(self.alpha * 100.0);
         let limit = match self.limit {
             Limit::Share => {
-                format!("of all verdicts better and worse, {percent} % are wrong on average at most")
+                format!(
+                    "of all verdicts better and worse, {percent} % are wrong on average at most"
+                )
             }
             Limit::Any => {
-                format!("the chance that any verdict better or worse is wrong is {percent} % at most")
+                format!(
+                    "the chance that any verdict better or worse is wrong is {percent} % at most"
+                )
             }
         };
         format!(
@@ -163,13 +167,15 @@ pub fn judge(
         let has_it = |outcome: &Outcome| metric.of(outcome).is_some();
         contest.outcomes().next().is_none() || contest.outcomes().any(has_it)
     };
-    let all = contests.iter().flat_map(|contest| metrics.iter().map(move |metric| (contest, metric)));
+    let all =
+        contests.iter().flat_map(|contest| metrics.iter().map(move |metric| (contest, metric)));
     let all: Vec<_> = all.filter(|(contest, metric)| told(contest, metric)).collect();
     let mut judgements = Vec::new();
     // One family, whichever way is good: that only decides which word the sign of an effect is.
     let mut compared = Vec::new();
     for (contest, metric) in &all {
-        let rule = Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
+        let rule =
+            Rule::new(terms.alpha, terms.smallest_effect, metric.better(contest.outcomes()))?;
         let rule = rule.among(all.len());
         let (mut judgement, comparison) = one(contest, metric, rule, looked);
         judgement.noise = Noise::of(&contest.again, metric, terms);
@@ -184,7 +190,9 @@ pub fn judge(
         let verdicts = rule.family(&comparisons, terms.limit.correction())?;
         let looks = looked.map_or(1, |looked| looked.until.looks.len());
         let seeds = rule.trials_to_decide(&comparisons, terms.limit.correction(), looks)?;
-        for ((index, own, _), (verdict, seeds)) in compared.iter().zip(verdicts.into_iter().zip(seeds)) {
+        for ((index, own, _), (verdict, seeds)) in
+            compared.iter().zip(verdicts.into_iter().zip(seeds))
+        {
             if *own == rule {
                 judgements[*index].verdict = verdict;
                 judgements[*index].seeds_to_decide = seeds;
@@ -202,9 +210,11 @@ fn one(
     rule: Rule,
     looked: Option<&Looked>,
 ) -> (Judgement, Option<disklab_stats::Comparison>) {
-    let Values { treatment, baseline, given_up, seeds, unknown, mut remarks } = contest.values(metric);
+    let Values { treatment, baseline, given_up, seeds, unknown, mut remarks } =
+        contest.values(metric);
     let least = metric.least(contest.outcomes()).unwrap_or(0.0);
-    let ratio = |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.max(least)).collect() };
+    let ratio =
+        |values: &[f64]| -> Vec<f64> { values.iter().map(|value| value.max(least)).collect() };
     let (ours, theirs) = (ratio(&treatment), ratio(&baseline));
     let nothing = (ours != treatment, theirs != baseline);
     if nothing.0 || nothing.1 {
@@ -217,7 +227,8 @@ fn one(
     let compared = match looked {
         Some(Looked { until, upto }) if contest.paired => {
             let taken = until.looks.iter().filter(|look| *look <= upto);
-            let pairs: Vec<usize> = taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
+            let pairs: Vec<usize> =
+                taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
             rule.after_looks(&ours, &theirs, &pairs, until.looks.len())
         }
         _ if contest.paired => rule.paired(&ours, &theirs),
@@ -258,7 +269,8 @@ fn one(
         treatment_median: median(&contest.treatments),
         baseline_median: median(&contest.baselines),
         limits: (limit(&contest.treatments), limit(&contest.baselines)),
-        change: comparison.map(|comparison| Change::of(comparison.log_ratio).heeding_nothing(nothing)),
+        change: comparison
+            .map(|comparison| Change::of(comparison.log_ratio).heeding_nothing(nothing)),
         given_up,
         noise: None,
         verdict: Verdict::Undecided,

@@ -27,11 +27,11 @@ pub use metric::Metric;
 pub use noise::Noise;
 
 use contest::{between, within};
-use disklab_spec::Suite;
-use disklab_spec::suite::metric::{OPS, TIME};
-use disklab_store::Record;
-use disklab_store::manifest::UntilDecided;
-use disklab_store::record::name_of;
+use disklab_config::Suite;
+use disklab_config::suite::metric::{OPS, TIME};
+use disklab_record::Record;
+use disklab_record::manifest::UntilDecided;
+use disklab_record::record::name_of;
 use std::collections::BTreeSet;
 
 /// Whose seeds depended on what was seen has to be judged by how it looked; of several records by the one that looked most.
@@ -53,9 +53,11 @@ fn axes(record: &Record) -> Result<Axes, Error> {
         return Ok(Axes { names: imported.axes.clone(), baseline: None });
     }
     let recorded = &record.manifest().suite;
-    let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set).map_err(Error::Suite)?;
+    let suite =
+        Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set).map_err(Error::Suite)?;
     let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
-    let baseline = suite.baseline().map(|baseline| (baseline.axis.to_string(), baseline.value.clone()));
+    let baseline =
+        suite.baseline().map(|baseline| (baseline.axis.to_string(), baseline.value.clone()));
     Ok(Axes { names: crossed.map(|axis| axis.axis.to_string()).collect(), baseline })
 }
 
@@ -63,7 +65,9 @@ fn axes(record: &Record) -> Result<Axes, Error> {
 pub fn asked(record: &Record) -> Vec<Metric> {
     let recorded = &record.manifest().suite;
     let suite = Suite::of_text(&recorded.name, "", recorded.text(), &recorded.set);
-    suite.map(|suite| suite.metrics.iter().map(|name| Metric::of_name(name)).collect()).unwrap_or_default()
+    suite
+        .map(|suite| suite.metrics.iter().map(|name| Metric::of_name(name)).collect())
+        .unwrap_or_default()
 }
 
 /// What there is to say of the machine that a record was made on, and of how the run went on it: sentences without their full
@@ -86,9 +90,11 @@ pub fn usual(record: &Record) -> Vec<Metric> {
     if !wanted.is_empty() || lines.iter().any(|it| it.sample.is_some()) {
         return if wanted.is_empty() { vec![Metric::Iops] } else { wanted };
     }
-    let names: BTreeSet<&str> = lines.iter().flat_map(|it| it.measures.keys()).map(String::as_str).collect();
-    let is_own =
-        |name: &str| name == OPS || name.strip_suffix(TIME).is_some_and(|phase| phase.ends_with(' '));
+    let names: BTreeSet<&str> =
+        lines.iter().flat_map(|it| it.measures.keys()).map(String::as_str).collect();
+    let is_own = |name: &str| {
+        name == OPS || name.strip_suffix(TIME).is_some_and(|phase| phase.ends_with(' '))
+    };
     let own: Vec<_> = names.into_iter().filter(|name| is_own(name)).map(Metric::of_name).collect();
     if own.is_empty() { vec![Metric::Iops] } else { own }
 }
@@ -148,12 +154,18 @@ pub fn across<'a>(
 pub fn measured(contests: &[Contest], metrics: &[Metric]) -> Result<(), Error> {
     let outcomes = || contests.iter().flat_map(Contest::outcomes);
     for metric in metrics {
-        let has_any = outcomes().next().is_none() || outcomes().any(|outcome| metric.of(outcome).is_some());
+        let has_any =
+            outcomes().next().is_none() || outcomes().any(|outcome| metric.of(outcome).is_some());
         if !has_any {
-            let mut found: Vec<String> = outcomes().flat_map(|it| it.measures.keys().cloned()).collect();
+            let mut found: Vec<String> =
+                outcomes().flat_map(|it| it.measures.keys().cloned()).collect();
             found.sort_unstable();
             found.dedup();
-            return Err(Error::NoMetric { metric: metric.name().to_owned(), known: Metric::known(), found });
+            return Err(Error::NoMetric {
+                metric: metric.name().to_owned(),
+                known: Metric::known(),
+                found,
+            });
         }
     }
     Ok(())

@@ -1,10 +1,10 @@
 //! What of a trial is compared.
 
-use disklab_collect::Sample;
-use disklab_collect::found::{self, Measure};
-use disklab_collect::sample::DirectionSample;
+use disklab_record::Outcome;
+use disklab_results::Sample;
+use disklab_results::found::{self, Measure};
+use disklab_results::sample::DirectionSample;
 use disklab_stats::Better;
-use disklab_store::Outcome;
 use serde::Serialize;
 
 /// A number of fio's, or one that a record has by that name.
@@ -64,7 +64,9 @@ impl Metric {
     fn typed(&self) -> &str {
         match self {
             Self::Other(name) => name,
-            known => NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(name, ..)| name),
+            known => {
+                NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(name, ..)| name)
+            }
         }
     }
 
@@ -83,7 +85,8 @@ impl Metric {
             Self::P999 => nanos(sample.p99_9_ns),
             Self::Other(name) => match outcome.measures.get(name) {
                 Some(measure) => Some(measure.value),
-                None => Self::of_direction(name).and_then(|(part, metric)| metric.of_part(part(sample)?)),
+                None => Self::of_direction(name)
+                    .and_then(|(part, metric)| metric.of_part(part(sample)?)),
             },
         }
     }
@@ -136,7 +139,9 @@ impl Metric {
             Self::Other(name) => match measure(name, outcomes).map(|measure| measure.better) {
                 Some(found::Better::Lower) => Better::Lower,
                 Some(found::Better::Higher) => Better::Higher,
-                None => Self::of_direction(name).map_or(Better::Higher, |(_, metric)| metric.better([])),
+                None => {
+                    Self::of_direction(name).map_or(Better::Higher, |(_, metric)| metric.better([]))
+                }
             },
         }
     }
@@ -149,7 +154,9 @@ impl Metric {
             Self::Mean | Self::P50 | Self::P99 | Self::P999 => "ns".to_owned(),
             Self::Other(name) => match measure(name, outcomes) {
                 Some(measure) => measure.unit.clone(),
-                None => Self::of_direction(name).map_or_else(String::new, |(_, metric)| metric.unit([])),
+                None => {
+                    Self::of_direction(name).map_or_else(String::new, |(_, metric)| metric.unit([]))
+                }
             },
         }
     }
@@ -157,7 +164,9 @@ impl Metric {
     pub fn name(&self) -> &str {
         match self {
             Self::Other(name) => name,
-            known => NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(_, told, _)| told),
+            known => {
+                NAMES.iter().find(|(.., metric)| metric == known).map_or("", |(_, told, _)| told)
+            }
         }
     }
 }

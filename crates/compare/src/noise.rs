@@ -1,8 +1,8 @@
 //! How far two measurements of the same are apart on this machine: trials that were measured twice in one run.
 
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record};
 use disklab_stats::{Better, Rule, log_ratios, percent};
-use disklab_store::outcome::Cell;
-use disklab_store::{Outcome, Record};
 use disklab_units::prose::count;
 use serde::Serialize;
 
@@ -32,10 +32,12 @@ impl Noise {
         let value = |outcome| metric.of(outcome).filter(|value| *value > 0.0);
         let both = pairs.iter().filter_map(|(first, second)| Some((value(first)?, value(second)?)));
         let (first, second): (Vec<f64>, Vec<f64>) = both.unzip();
-        let greatest = log_ratios(&second, &first).ok()?.into_iter().map(f64::abs).reduce(f64::max)?;
+        let greatest =
+            log_ratios(&second, &first).ok()?.into_iter().map(f64::abs).reduce(f64::max)?;
         let rule = Rule::new(terms.alpha, terms.smallest_effect, Better::Higher).ok()?;
         let interval = (first.len() >= FEWEST).then(|| rule.paired(&second, &first).ok()).flatten();
-        let farthest = interval.map(|it| it.log_ratio.interval).map(|it| it.low.abs().max(it.high.abs()));
+        let farthest =
+            interval.map(|it| it.log_ratio.interval).map(|it| it.low.abs().max(it.high.abs()));
         let size = farthest.filter(|size| size.is_finite()).unwrap_or(greatest);
         Some(Self { percent: percent(size), pairs: first.len() })
     }
@@ -73,13 +75,15 @@ pub fn sentences(record: &Record, metrics: &[Metric], terms: Terms) -> Vec<Strin
 }
 
 fn sentence(cells: &[(Cell, Vec<Pair>)], metric: &Metric, terms: Terms) -> Option<String> {
-    let noise =
-        |(cell, pairs): &(Cell, Vec<Pair>)| Some((answer::values(cell), Noise::of(pairs, metric, terms)?));
+    let noise = |(cell, pairs): &(Cell, Vec<Pair>)| {
+        Some((answer::values(cell), Noise::of(pairs, metric, terms)?))
+    };
     let mut all: Vec<(String, Noise)> = cells.iter().filter_map(noise).collect();
     all.sort_by(|(_, one), (_, other)| one.percent.total_cmp(&other.percent));
     let (cell, most) = all.last()?;
     let least = all.first().filter(|_| all.len() > 1);
-    let from = least.map_or_else(String::new, |(cell, least)| format!("{:.2} % ({cell}) to ", least.percent));
+    let from = least
+        .map_or_else(String::new, |(cell, least)| format!("{:.2} % ({cell}) to ", least.percent));
     Some(format!(
         "{}: the same, measured twice, may differ by {from}{:.2} % ({cell}): what differs by less is this machine's noise ({})",
         metric.name(),

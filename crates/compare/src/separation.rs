@@ -6,8 +6,8 @@
 
 mod time;
 
-use disklab_collect::sample::DeviceSample;
-use disklab_collect::{Sample, Spread};
+use disklab_results::sample::DeviceSample;
+use disklab_results::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
 
@@ -70,10 +70,13 @@ type Measure = fn(&Sample) -> Option<f64>;
 
 const LATENCY: (&str, Unit, Measure) = ("mean latency", Unit::Nanos, |it| positive(it.lat_mean_ns));
 const SERVICE: (&str, Unit, Measure) = ("mean service by the disks", Unit::Nanos, service);
-const WAITING: (&str, Unit, Measure) = ("mean waiting: latency without service", Unit::Nanos, waiting);
+const WAITING: (&str, Unit, Measure) =
+    ("mean waiting: latency without service", Unit::Nanos, waiting);
 const QUEUED: &str = "mean queueing at a disk, before its service";
 const BUSIEST_SHARE: (&str, Unit, Measure) =
-    ("reads of the disk with most of them", Unit::Share, |it| greatest(several(it)?, |d| d.read_share));
+    ("reads of the disk with most of them", Unit::Share, |it| {
+        greatest(several(it)?, |d| d.read_share)
+    });
 const UTILISATION_GAP: (&str, Unit, Measure) =
     ("utilisation, most used disk less least used", Unit::Share, |it| {
         let it = several(it)?;
@@ -96,8 +99,13 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
     let deepest = fact(DEEPEST);
     let (latency, service, waiting) = (fact(LATENCY), fact(SERVICE), fact(WAITING));
     let distance = fact(DISTANCE);
-    let queued =
-        Fact::of_values(QUEUED, Unit::Nanos, treatment.queued.to_vec(), baseline.queued.to_vec(), smallest);
+    let queued = Fact::of_values(
+        QUEUED,
+        Unit::Nanos,
+        treatment.queued.to_vec(),
+        baseline.queued.to_vec(),
+        smallest,
+    );
     let times = Times { latency: &latency, service: &service, waiting: &waiting, queued: &queued };
     let sentences = if treatment.samples.len().min(baseline.samples.len()) < FEWEST {
         vec![
@@ -133,7 +141,10 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
         let said: Vec<String> = said.into_iter().flatten().collect();
         if said.is_empty() { vec![nothing(treatment, baseline)] } else { said }
     };
-    Separation { sentences, facts: vec![shares, gap, deepest, latency, service, waiting, queued, distance] }
+    Separation {
+        sentences,
+        facts: vec![shares, gap, deepest, latency, service, waiting, queued, distance],
+    }
 }
 
 impl Fact {
@@ -145,7 +156,8 @@ impl Fact {
         baseline: Side,
         smallest: f64,
     ) -> Self {
-        let values = |side: Side| side.samples.iter().filter_map(|sample| measure(sample)).collect();
+        let values =
+            |side: Side| side.samples.iter().filter_map(|sample| measure(sample)).collect();
         Self::of_values(name, unit, values(treatment), values(baseline), smallest)
     }
 
@@ -178,7 +190,13 @@ fn near(one: f64, other: f64, smallest: f64) -> bool {
     (one - other).abs() <= smallest * one.abs().max(other.abs())
 }
 
-fn in_words(fact: &Fact, before: &str, after: &str, treatment: Side, baseline: Side) -> Option<String> {
+fn in_words(
+    fact: &Fact,
+    before: &str,
+    after: &str,
+    treatment: Side,
+    baseline: Side,
+) -> Option<String> {
     let (one, other) = fact.medians().filter(|_| fact.apart)?;
     Some(format!("{before} {one} {after} with {}, {other} with {}", treatment.name, baseline.name))
 }
@@ -204,8 +222,9 @@ fn spread_of_reads(fact: &Fact, treatment: Side, baseline: Side) -> Option<Strin
 /// In whole per cent: `12/12/13`; and whether by rank.
 fn shares(side: Side) -> (String, bool) {
     let (shares, ranked) = read_shares(side.samples);
-    let told =
-        |share: &Option<f64>| share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}", share * 100.0));
+    let told = |share: &Option<f64>| {
+        share.map_or_else(|| "-".to_owned(), |share| format!("{:.0}", share * 100.0))
+    };
     (shares.iter().map(told).collect::<Vec<_>>().join("/"), ranked)
 }
 
@@ -243,7 +262,8 @@ fn medians(trials: &[Vec<Option<f64>>]) -> Vec<Option<f64>> {
 /// The disk with most reads, if it is the same in all trials.
 fn busiest(side: Side<'_>) -> Option<&str> {
     let of = |sample: &&'_ Sample| -> Option<usize> {
-        let shares = sample.devices.iter().enumerate().filter_map(|(at, disk)| Some((at, disk.read_share?)));
+        let shares =
+            sample.devices.iter().enumerate().filter_map(|(at, disk)| Some((at, disk.read_share?)));
         shares.max_by(|(_, one), (_, other)| one.total_cmp(other)).map(|(at, _)| at)
     };
     let first = of(side.samples.first()?)?;
@@ -322,7 +342,8 @@ mod tests {
     }
 
     fn separated(treatment: &[Sample], baseline: &[Sample]) -> Separation {
-        let (one, other): (Vec<_>, Vec<_>) = (treatment.iter().collect(), baseline.iter().collect());
+        let (one, other): (Vec<_>, Vec<_>) =
+            (treatment.iter().collect(), baseline.iter().collect());
         let side = |name, samples| Side { name, samples, queued: &[] };
         separation(side("queue", &one), side("pid", &other), 0.02)
     }
@@ -330,12 +351,17 @@ mod tests {
     #[test]
     fn without_fio_the_disks_tell_and_one_disk_has_no_share() {
         let of = |service, queued| {
-            ([sample(&[1.0], 0.0, service), sample(&[1.0], 0.0, service + 1000)], [queued, queued + 1e3])
+            (
+                [sample(&[1.0], 0.0, service), sample(&[1.0], 0.0, service + 1000)],
+                [queued, queued + 1e3],
+            )
         };
-        let ((bfq, bfq_queued), (none, none_queued)) = (of(7_000_000, 154e6), of(22_000_000, 708e6));
+        let ((bfq, bfq_queued), (none, none_queued)) =
+            (of(7_000_000, 154e6), of(22_000_000, 708e6));
         let side = |name, samples, queued| Side { name, samples, queued };
         let (bfq, none): (Vec<_>, Vec<_>) = (bfq.iter().collect(), none.iter().collect());
-        let told = separation(side("bfq", &bfq, &bfq_queued), side("none", &none, &none_queued), 0.02);
+        let told =
+            separation(side("bfq", &bfq, &bfq_queued), side("none", &none, &none_queued), 0.02);
         assert_eq!(
             told.sentences,
             [
@@ -343,7 +369,9 @@ mod tests {
               with none"
             ]
         );
-        assert!(told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none()));
+        assert!(
+            told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none())
+        );
     }
 
     #[test]
@@ -368,7 +396,8 @@ mod tests {
     /// The disks serve two requests for each of fio's: latency less service would be of nobody's requests.
     #[test]
     fn queueing_is_told_from_closing_records_where_requests_are_not_fios() {
-        let twice = |latency: f64| Sample { requests: 500, ..sample(&[0.5, 0.5], latency, 8_000_000) };
+        let twice =
+            |latency: f64| Sample { requests: 500, ..sample(&[0.5, 0.5], latency, 8_000_000) };
         let (queue, pid) = ([twice(31e6), twice(32e6)], [twice(52e6), twice(53e6)]);
         let told = |queued: &[f64], of_pid: &[f64]| {
             let (one, other): (Vec<_>, Vec<_>) = (queue.iter().collect(), pid.iter().collect());
@@ -406,15 +435,20 @@ mod tests {
         // 98 % go to one disk in each trial: their medians by disk would be half each, and as even as can be.
         let pid = [sample(&[0.98, 0.02], 5e6, 1), sample(&[0.02, 0.98], 5e6, 1)];
         let devid = [sample(&[1.0, 0.0], 5e6, 1), sample(&[1.0, 0.0], 5e6, 1)];
-        assert_eq!(read_shares(&pid.iter().collect::<Vec<_>>()), (vec![Some(0.98), Some(0.02)], true));
-        assert_eq!(read_shares(&devid.iter().collect::<Vec<_>>()), (vec![Some(1.0), Some(0.0)], false));
+        assert_eq!(
+            read_shares(&pid.iter().collect::<Vec<_>>()),
+            (vec![Some(0.98), Some(0.02)], true)
+        );
+        assert_eq!(
+            read_shares(&devid.iter().collect::<Vec<_>>()),
+            (vec![Some(1.0), Some(0.0)], false)
+        );
         let told = separation(
             Side { name: "pid", samples: &pid.iter().collect::<Vec<_>>(), queued: &[] },
             Side { name: "devid", samples: &devid.iter().collect::<Vec<_>>(), queued: &[] },
             0.01,
         );
-        let expected =
-            "pid spreads reads 98/2 % over its disks, whichever has most first, where devid has 100 % on vda";
+        let expected = "pid spreads reads 98/2 % over its disks, whichever has most first, where devid has 100 % on vda";
         assert_eq!(told.sentences[0], expected);
     }
 
@@ -443,8 +477,10 @@ mod tests {
 
     #[test]
     fn samples_without_disks_say_nothing() {
-        let told =
-            separated(&[Sample::default(), Sample::default()], &[Sample::default(), Sample::default()]);
+        let told = separated(
+            &[Sample::default(), Sample::default()],
+            &[Sample::default(), Sample::default()],
+        );
         assert!(told.sentences[0].starts_with("nothing that was recorded"));
     }
 }

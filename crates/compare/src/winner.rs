@@ -1,6 +1,6 @@
 //! Which of several choices is best along a range of numbers, and where that changes.
 
-use disklab_collect::Spread;
+use disklab_results::Spread;
 use disklab_stats::Better;
 
 /// Which of several choices is best at a point.
@@ -45,7 +45,8 @@ fn best(choices: &[Option<Spread>], better: Better) -> Best {
         Better::Lower => -spread.median,
     };
     let all = || spreads.iter().enumerate();
-    let Some((at, own)) = all().max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other))) else {
+    let Some((at, own)) = all().max_by(|(_, one), (_, other)| value(one).total_cmp(&value(other)))
+    else {
         return Best::Unknown;
     };
     let is_first = all().all(|(other, spread)| other == at || !own.overlaps(spread));
@@ -82,10 +83,12 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
             _ => format!("{choice} {}", range(it)),
         })
         .collect();
-    let rest = [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)].into_iter().filter_map(|(best, words)| {
-        let own: Vec<String> = stretches.iter().filter(|it| it.best == best).map(range).collect();
-        (!own.is_empty()).then(|| format!("{} {words}", own.join(" and ")))
-    });
+    let rest =
+        [(Best::Open, OPEN), (Best::Unknown, UNKNOWN)].into_iter().filter_map(|(best, words)| {
+            let own: Vec<String> =
+                stretches.iter().filter(|it| it.best == best).map(range).collect();
+            (!own.is_empty()).then(|| format!("{} {words}", own.join(" and ")))
+        });
     let parts = std::iter::once(told.join(", ")).filter(|told| !told.is_empty()).chain(rest);
     Some(parts.collect::<Vec<_>>().join("; "))
 }
@@ -102,7 +105,8 @@ pub fn sentence_of_samples(
         return None;
     }
     let found: Vec<Best> = samples.iter().map(|spreads| best(spreads, better)).collect();
-    let places = |best: Best| found.iter().enumerate().filter(move |(_, it)| **it == best).map(|(at, _)| at);
+    let places =
+        |best: Best| found.iter().enumerate().filter(move |(_, it)| **it == best).map(|(at, _)| at);
     let range = |own: &[usize]| {
         let [first, last] = [own.first(), own.last()]
             .map(|at| at.and_then(|at| points.get(*at)).copied().unwrap_or_default());
@@ -115,7 +119,12 @@ pub fn sentence_of_samples(
     let mut parts: Vec<String> = won
         .enumerate()
         .map(|(at, (choice, own))| match at {
-            0 => format!("{choice} is first in {} of {} samples, {}", own.len(), samples.len(), range(&own)),
+            0 => format!(
+                "{choice} is first in {} of {} samples, {}",
+                own.len(),
+                samples.len(),
+                range(&own)
+            ),
             _ => format!("{choice} in {}, {}", own.len(), range(&own)),
         })
         .collect();
@@ -151,8 +160,12 @@ mod tests {
             [vec![None], spreads([(9.0, 9.5)])].concat(),
         ];
         let found = stretches(&points, Better::Higher);
-        let expected =
-            [(0, 1, Best::Choice(0)), (2, 2, Best::Open), (3, 3, Best::Choice(1)), (4, 4, Best::Unknown)];
+        let expected = [
+            (0, 1, Best::Choice(0)),
+            (2, 2, Best::Open),
+            (3, 3, Best::Choice(1)),
+            (4, 4, Best::Unknown),
+        ];
         assert_eq!(found, expected.map(|(from, to, best)| Stretch { from, to, best }));
         let points = ["1", "1.4", "2", "2.8", "4"];
         assert_eq!(

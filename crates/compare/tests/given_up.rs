@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use disklab_collect::found::Measure;
 use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge};
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Status};
+use disklab_results::found::Measure;
 use disklab_stats::Verdict;
-use disklab_store::outcome::Cell;
-use disklab_store::{Outcome, Status};
 use disklab_units::Seed;
 
 const LIMIT: f64 = 60.0;
@@ -35,7 +35,8 @@ fn outcome(seed_index: u32, measure: Measure) -> Outcome {
 
 /// Times of one seed each; from the limit on they were given up.
 fn times(values: &[f64]) -> Vec<Outcome> {
-    let measure = |&value: &f64| Measure { censored: value >= LIMIT, ..Measure::time(value.min(LIMIT)) };
+    let measure =
+        |&value: &f64| Measure { censored: value >= LIMIT, ..Measure::time(value.min(LIMIT)) };
     (1..).zip(values.iter().map(measure)).map(|(seed, measure)| outcome(seed, measure)).collect()
 }
 
@@ -75,11 +76,13 @@ fn of_two_that_were_given_up_nobody_knows_which_is_longer() {
     assert_eq!((judgement.verdict, judgement.change), (Verdict::Undecided, None));
     assert!(judgement.remarks.iter().any(|it| it.contains("of 5 pairs both sides were given up")));
     // Medians are of all: those of the two pairs that are left would be the survivors'.
-    let judgement = judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
+    let judgement =
+        judged(&times(&[60.0, 60.0, 60.0, 2.0, 2.0]), &times(&[60.0, 60.0, 60.0, 30.0, 31.0]));
     assert_eq!((judgement.trials, judgement.treatment_median), ((2, 2), Some(60.0)));
     assert_eq!(judgement.medians_in_words(), ("> 60 ns".to_owned(), "> 60 ns".to_owned()));
     // What is left decides, if it is enough.
-    let judgement = judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
+    let judgement =
+        judged(&times(&[60.0, 60.0, 2.0, 2.1, 2.0]), &times(&[60.0, 60.0, 30.0, 31.0, 60.0]));
     assert_eq!((judgement.verdict, judgement.trials), (Verdict::Better, (3, 3)));
 }
 
@@ -97,9 +100,15 @@ fn what_was_given_up_is_not_called_the_same_or_less() {
 #[test]
 fn nothing_counts_as_the_least_there_can_be() {
     let of = |values: &[f64]| -> Vec<Outcome> {
-        let measure =
-            |&value: &f64| Measure { least: Some(0.1), unit: "%".to_owned(), ..Measure::time(value) };
-        (1..).zip(values.iter().map(measure)).map(|(seed, measure)| outcome(seed, measure)).collect()
+        let measure = |&value: &f64| Measure {
+            least: Some(0.1),
+            unit: "%".to_owned(),
+            ..Measure::time(value)
+        };
+        (1..)
+            .zip(values.iter().map(measure))
+            .map(|(seed, measure)| outcome(seed, measure))
+            .collect()
     };
     let (none, some) = (of(&[0.0; 5]), of(&[10.0, 11.0, 9.0, 10.0, 10.0]));
     let better = judged(&none, &some);

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use disklab_collect::found::Measure;
 use disklab_compare::drift::{drift, in_time};
 use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge, of_machine};
-use disklab_des::Random;
+use disklab_record::manifest::{OnHost, Suite};
+use disklab_record::outcome::{Cell, again};
+use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_results::found::Measure;
 use disklab_stats::Verdict;
-use disklab_store::manifest::{OnHost, Suite};
-use disklab_store::outcome::{Cell, again};
-use disklab_store::{Manifest, Outcome, Record, Status};
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 
 const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
 
@@ -67,7 +66,11 @@ fn a_difference_within_what_the_same_differs_by_is_not_called_better() {
     assert_eq!(judged(&[]).verdict, Verdict::Better);
     let quiet = judged(&[1.001, 0.999, 1.0, 1.002, 0.998]);
     assert_eq!(quiet.verdict, Verdict::Better);
-    assert!(quiet.noise.is_some_and(|noise| noise.percent < 0.5 && noise.pairs == 5), "{:?}", quiet.noise);
+    assert!(
+        quiet.noise.is_some_and(|noise| noise.percent < 0.5 && noise.pairs == 5),
+        "{:?}",
+        quiet.noise
+    );
     let loud = judged(&[1.06, 0.95, 1.04, 0.97, 1.05]);
     assert_eq!(loud.verdict, Verdict::Undecided);
     assert!(
@@ -97,8 +100,14 @@ fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
     }
     let mut manifest = Manifest::new("", "", Suite::new("mine", "", Vec::new()), ids);
     manifest.again = seconds;
-    manifest.on_host =
-        Some(OnHost { at: None, allow: None, order: 1, rest: None, warm_up: None, disks: Vec::new() });
+    manifest.on_host = Some(OnHost {
+        at: None,
+        allow: None,
+        order: 1,
+        rest: None,
+        warm_up: None,
+        disks: Vec::new(),
+    });
     let folder = folder.join("record");
     let writer = Record::create_at(&folder, &manifest).unwrap();
     for outcome in outcomes {
@@ -110,27 +119,40 @@ fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
 #[test]
 fn second_measurements_are_in_no_cell_and_tell_the_noise() {
     let folder = tempfile::tempdir().unwrap();
-    let trials =
-        [("pid", 1, 100.0), ("queue", 1, 120.0), ("pid", 1, 103.0), ("pid", 2, 100.0), ("pid", 2, 99.0)];
+    let trials = [
+        ("pid", 1, 100.0),
+        ("queue", 1, 120.0),
+        ("pid", 1, 103.0),
+        ("pid", 2, 100.0),
+        ("pid", 2, 99.0),
+    ];
     let record = record(folder.path(), &trials);
     assert_eq!(record.outcomes().len(), 3);
     assert_eq!(record.pairs().len(), 2);
     let told = of_machine(&record, &[metric()], TERMS);
     assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].starts_with("ops: the same, measured twice, may differ by 3.00 % (pid)"), "{told:?}");
+    assert!(
+        told[0].starts_with("ops: the same, measured twice, may differ by 3.00 % (pid)"),
+        "{told:?}"
+    );
     assert!(told[0].ends_with("(2 pairs)"), "{told:?}");
 }
 
 /// Six cells, of which half are ten times as noisy as the others, in blocks; from a trial on by so much slower.
 fn run(seed: u64, blocks: u32, slower: (usize, f64)) -> Vec<(&'static str, u32, f64)> {
     let mut random = Random::new(Seed(seed));
-    let mut normal = || (0..12).map(|_| random.next_u64() as f64 / u64::MAX as f64).sum::<f64>() - 6.0;
+    let mut normal =
+        || (0..12).map(|_| random.next_u64() as f64 / u64::MAX as f64).sum::<f64>() - 6.0;
     let mut trials = Vec::new();
     for block in 1..=blocks {
         for (number, cell) in ["a", "b", "c", "d", "e", "f"].into_iter().enumerate() {
             let noise = if number % 2 == 0 { 0.003 } else { 0.03 };
             let drift = if trials.len() >= slower.0 { slower.1 } else { 1.0 };
-            trials.push((cell, block, (number + 1) as f64 * 1000.0 * (1.0 + noise * normal()) * drift));
+            trials.push((
+                cell,
+                block,
+                (number + 1) as f64 * 1000.0 * (1.0 + noise * normal()) * drift,
+            ));
         }
     }
     trials

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use clap::Subcommand;
-use disklab_spec::Lab;
-use disklab_spec::array::Array;
-use disklab_spec::machine::groups::{self, Group};
-use disklab_spec::machine::lsblk;
-use disklab_spec::read::Reader;
+use disklab_config::Lab;
+use disklab_config::array::Array;
+use disklab_config::machine::groups::{self, Group};
+use disklab_config::machine::lsblk;
+use disklab_config::read::Reader;
 
 use self::draft::Draft;
 use crate::exit::{Exit, Failure};
@@ -80,13 +80,17 @@ pub fn array(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 fn look(lab: &Lab) -> Result<Draft, Failure> {
     let columns = "PATH,TYPE,SIZE,ROTA,MODEL";
     let listed = ask("lsblk", &["--json", "--bytes", "--output", columns]);
-    let listed = listed
-        .map_err(|why| Failure::cannot(format!("lsblk, which lists disks, {why}; it is in util-linux")))?;
-    let mut disks = lsblk::read(&listed)
-        .map_err(|error| Failure::cannot(format!("what lsblk --json said cannot be read: {error}")))?;
+    let listed = listed.map_err(|why| {
+        Failure::cannot(format!("lsblk, which lists disks, {why}; it is in util-linux"))
+    })?;
+    let mut disks = lsblk::read(&listed).map_err(|error| {
+        Failure::cannot(format!("what lsblk --json said cannot be read: {error}"))
+    })?;
     let mut unasked = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
-    let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<Group>| match ask(tool, arguments) {
+    let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<Group>| match ask(
+        tool, arguments,
+    ) {
         Ok(said) => groups.extend(parse(&said)),
         Err(why) => unasked.push(format!("{tool} {why}")),
     };
@@ -95,7 +99,8 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
     add("zpool", &["status", "-P"], groups::zfs);
     // Names below /dev/disk and /dev/mapper are links.
     let real = |path: &str| {
-        fs::canonicalize(path).map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
+        fs::canonicalize(path)
+            .map_or_else(|_| path.to_owned(), |path| path.to_string_lossy().into_owned())
     };
     let lists = groups.iter_mut().map(|group| &mut group.paths);
     for paths in lists.chain(disks.iter_mut().map(|disk| &mut disk.paths)) {
@@ -109,8 +114,11 @@ fn look(lab: &Lab) -> Result<Draft, Failure> {
 /// What a program says, or why it says nothing.
 fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
     // In English, and with nothing to read.
-    let output =
-        Command::new(tool).args(arguments).env("LC_ALL", "C").stdin(std::process::Stdio::null()).output();
+    let output = Command::new(tool)
+        .args(arguments)
+        .env("LC_ALL", "C")
+        .stdin(std::process::Stdio::null())
+        .output();
     let output = output.map_err(|error| match error.kind() {
         std::io::ErrorKind::NotFound => "is not here".to_owned(),
         _ => format!("cannot be run: {error}"),
@@ -125,7 +133,8 @@ fn ask(tool: &str, arguments: &[&str]) -> Result<String, String> {
 
 /// That the lab takes the file.
 fn check(lab: &Lab, file: &str) -> Result<(), Failure> {
-    let devices = lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
+    let devices =
+        lab.devices.iter().map(|(name, device)| (name.clone(), Some(device.clone()))).collect();
     Reader::new("draft", file).read(|table| Array::read("draft", table, &devices))?;
     Ok(())
 }

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use disklab_collect::Remark;
-use disklab_store::{Record, Status};
+use disklab_record::{Record, Status};
+use disklab_results::Remark;
 use disklab_units::prose::count;
 use serde::Serialize;
 
@@ -90,8 +90,11 @@ pub fn audit(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         };
         return Err(Failure::mistaken(format!("no results to audit{unknown}")));
     }
-    if let Some(axis) = args.by.as_ref().filter(|axis| rows.iter().all(|row| !row.cell.contains_key(*axis))) {
-        let mut axes: Vec<&str> = rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();
+    if let Some(axis) =
+        args.by.as_ref().filter(|axis| rows.iter().all(|row| !row.cell.contains_key(*axis)))
+    {
+        let mut axes: Vec<&str> =
+            rows.iter().flat_map(|row| row.cell.keys().map(String::as_str)).collect();
         axes.sort_unstable();
         axes.dedup();
         return Err(Failure::mistaken(format!(
@@ -132,7 +135,7 @@ fn record_at(path: &Path) -> Option<PathBuf> {
 
 fn of_record(record: &Record) -> Vec<Audited> {
     let folder = record.folder().display().to_string();
-    let row = |(_, outcome): (&str, Option<&disklab_store::Outcome>)| {
+    let row = |(_, outcome): (&str, Option<&disklab_record::Outcome>)| {
         let outcome = outcome?;
         let (file, place) = match &outcome.found {
             Some(found) => (format!("{folder}/{}", found.file), found.place.clone()),
@@ -160,7 +163,9 @@ fn audited(
         cell: cell.iter().cloned().collect(),
         values: cell,
         without_result: reason.or(void),
-        doubts: doubts.map(|remark| Doubt { remark: remark.clone(), said: remark.to_string() }).collect(),
+        doubts: doubts
+            .map(|remark| Doubt { remark: remark.clone(), said: remark.to_string() })
+            .collect(),
     }
 }
 

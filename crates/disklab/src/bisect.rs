@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use disklab_compare::Metric;
+use disklab_config::suite::Seeds;
 use disklab_kernels::{Answer, Bisection, Next, Revision};
-use disklab_spec::suite::Seeds;
 use serde::Serialize;
 
 use crate::compare::{axis_value, chance, share};
@@ -89,10 +89,14 @@ pub fn bisect(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let stop = signals::watch()?;
     let (folder, asked) = begin(args, &home)?;
-    let bench = Bench { home: &home, asked: &asked, folder: &folder, jobs: args.jobs.get(), stop, screen };
+    let bench =
+        Bench { home: &home, asked: &asked, folder: &folder, jobs: args.jobs.get(), stop, screen };
     let told = walk(&bench);
     if told.is_err() && stop.load(Ordering::Relaxed) {
-        screen.remark(&format!("to continue: disklab bisect --resume {}", from_here(&folder).display()));
+        screen.remark(&format!(
+            "to continue: disklab bisect --resume {}",
+            from_here(&folder).display()
+        ));
     }
     told?.tell(&bench, screen)
 }
@@ -201,13 +205,13 @@ fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
     });
     let ((_, good, kernel), (_, bad, other)) = (good?, bad?);
     if kernel.sha256 == other.sha256 {
-        let what =
-            "both ends build the same program: nothing that the guest is built from was changed between them";
+        let what = "both ends build the same program: nothing that the guest is built from was changed between them";
         return Ok(Err(Found::Nothing(what.to_owned())));
     }
     let (looks, alpha) = asked.looks()?;
     for &upto in &looks {
-        let (first, second) = (bench.measure(&good, &kernel, upto)?, bench.measure(&bad, &other, upto)?);
+        let (first, second) =
+            (bench.measure(&good, &kernel, upto)?, bench.measure(&bad, &other, upto)?);
         match Ends::of(&first, &second, asked, &asked.metric(bench.home)?, alpha)? {
             ends::Seen::Apart(ends) => return Ok(Ok(ends)),
             ends::Seen::Alike(what) => return Ok(Err(Found::Nothing(what))),
@@ -220,9 +224,15 @@ fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
     Ok(Err(Found::Undecided("no seed was looked at".to_owned())))
 }
 
-fn judge(bench: &Bench, ends: &Ends, known: &[Judged], revision: &Revision) -> Result<Judged, Failure> {
-    let judged =
-        |answer: Answer, why: String, program: &str| Judged::new(&revision.commit, answer, why, program);
+fn judge(
+    bench: &Bench,
+    ends: &Ends,
+    known: &[Judged],
+    revision: &Revision,
+) -> Result<Judged, Failure> {
+    let judged = |answer: Answer, why: String, program: &str| {
+        Judged::new(&revision.commit, answer, why, program)
+    };
     let kernel = match bench.build(revision)? {
         Built::Kernel(kernel) => kernel,
         Built::Not(why) => {
@@ -253,7 +263,11 @@ fn judge(bench: &Bench, ends: &Ends, known: &[Judged], revision: &Revision) -> R
             Side::Open(why) => open = why,
         }
     }
-    Ok(judged(Answer::Skip, format!("still open after {} seeds: {open}", asked.seeds), &kernel.sha256))
+    Ok(judged(
+        Answer::Skip,
+        format!("still open after {} seeds: {open}", asked.seeds),
+        &kernel.sha256,
+    ))
 }
 
 impl Found {
@@ -292,7 +306,10 @@ impl Found {
             }
             Self::Nothing(what) => {
                 writeln!(out, "the ends do not differ: {what}")?;
-                writeln!(out, "what to do: another cell or metric, or ends that are farther apart")?;
+                writeln!(
+                    out,
+                    "what to do: another cell or metric, or ends that are farther apart"
+                )?;
             }
             Self::Undecided(what) => {
                 writeln!(out, "whether the ends differ is undecided: {what}")?;

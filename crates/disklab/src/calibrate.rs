@@ -5,10 +5,10 @@ mod known;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use disklab_block_devices::Disk;
 use disklab_calibrate::block::Block;
 use disklab_calibrate::sheet::{Line, Mark};
 use disklab_calibrate::{Calibration, Error, Plan, read_back};
-use disklab_host::Disk;
 use disklab_units::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Zoned;
@@ -57,7 +57,11 @@ fn time(text: &str) -> Result<Nanos, String> {
         _ => text.parse::<Nanos>().map_err(|_| "write `90s` or `5min`".to_owned())?,
     };
     let sensible = Nanos::from_secs(10)..=Nanos::from_secs(24 * 3600);
-    if sensible.contains(&time) { Ok(time) } else { Err("from 10s to 1440min is sensible".to_owned()) }
+    if sensible.contains(&time) {
+        Ok(time)
+    } else {
+        Err("from 10s to 1440min is sensible".to_owned())
+    }
 }
 
 pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
@@ -69,7 +73,7 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     let known = known::of(&args.device);
     if let Some(again) = &args.write {
-        disklab_host::guard::named_twice(&args.device, again)?;
+        disklab_block_devices::guard::named_twice(&args.device, again)?;
         screen.remark(&format!(
             "everything on {} ({}) is being destroyed: it was named twice",
             args.device.display(),
@@ -78,7 +82,7 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     // What is no disk, such as a file, is nobody's to claim.
     let _claim = match Disk::find(&args.device) {
-        Ok(disk) => Some(disklab_host::claim(&[disk]).map_err(Failure::cannot)?),
+        Ok(disk) => Some(disklab_block_devices::claim(&[disk]).map_err(Failure::cannot)?),
         Err(_) => None,
     };
     let stop = signals::watch()?;
@@ -102,9 +106,10 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 fn failure(device: &Path, error: Error) -> Failure {
     match error {
-        Error::Interrupted => {
-            Failure::Said { exit: Exit::Interrupted, message: "interrupted; no file was written".to_owned() }
-        }
+        Error::Interrupted => Failure::Said {
+            exit: Exit::Interrupted,
+            message: "interrupted; no file was written".to_owned(),
+        },
         Error::TooSmall { .. } => Failure::mistaken(format!(
             "{}: {error}; name the whole disk, or a larger file on it",
             device.display()
@@ -133,7 +138,12 @@ fn contradictions(known: &Known, found: &Calibration) -> Option<String> {
     Some(format!("the kernel says that it {}; by its latencies it {}", word(said), word(turns)))
 }
 
-fn write(args: &Args, screen: &Screen, known: &Known, found: &Calibration) -> Result<Exit, Failure> {
+fn write(
+    args: &Args,
+    screen: &Screen,
+    known: &Known,
+    found: &Calibration,
+) -> Result<Exit, Failure> {
     let file = found.file(&head(args, known));
     // What the lab would refuse helps nobody: this is a mistake of measuring, and its numbers are told.
     if let Err(mistakes) = read_back("measured", &file) {
@@ -176,7 +186,8 @@ fn head(args: &Args, known: &Known) -> Vec<String> {
     ];
     if known.part {
         head.push(
-            "a part of a disk or a file on it: the full seek and the zones are those of this part".to_owned(),
+            "a part of a disk or a file on it: the full seek and the zones are those of this part"
+                .to_owned(),
         );
     }
     if args.write.is_none() {

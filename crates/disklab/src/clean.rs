@@ -5,7 +5,7 @@ mod contents;
 use std::io::Write;
 use std::path::Path;
 
-use disklab_host::journal;
+use disklab_block_devices::journal;
 use disklab_kernels::Cache;
 use disklab_units::Bytes;
 use serde_json::json;
@@ -94,7 +94,13 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(if found.is_open() { Exit::Cannot } else { Exit::Ok })
 }
 
-fn print(args: &Args, cache: &Cache, remove: &[Item], keep: &[Item], screen: &Screen) -> Result<(), Failure> {
+fn print(
+    args: &Args,
+    cache: &Cache,
+    remove: &[Item],
+    keep: &[Item],
+    screen: &Screen,
+) -> Result<(), Failure> {
     let mut out = screen.out();
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     if remove.is_empty() {
@@ -107,7 +113,10 @@ fn print(args: &Args, cache: &Cache, remove: &[Item], keep: &[Item], screen: &Sc
         writeln!(
             out,
             "\n{}",
-            screen.paint(&format!("kept in {}: {}", cache.root().display(), total(keep)), Paint::Strong)
+            screen.paint(
+                &format!("kept in {}: {}", cache.root().display(), total(keep)),
+                Paint::Strong
+            )
         )?;
         table(keep, screen).print(screen, "  ", &mut out)?;
         writeln!(
@@ -127,10 +136,16 @@ fn total(items: &[Item]) -> Bytes {
 }
 
 fn table(items: &[Item], screen: &Screen) -> Table {
-    let mut table =
-        Table::new(&[("what", Side::Left), ("size", Side::Right), ("where", Side::Left)], screen.color);
+    let mut table = Table::new(
+        &[("what", Side::Left), ("size", Side::Right), ("where", Side::Left)],
+        screen.color,
+    );
     for item in items {
-        table.row([item.kind.name().to_owned(), item.bytes.to_string(), item.path.display().to_string()]);
+        table.row([
+            item.kind.name().to_owned(),
+            item.bytes.to_string(),
+            item.path.display().to_string(),
+        ]);
     }
     table
 }

@@ -7,9 +7,9 @@ use clap::{Parser, Subcommand};
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
 use crate::{
-    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, export, gate, gather,
-    import, kernel, list, man, merge, plan, predict, record_startup, report, run, same, show, trace,
-    validate, watch,
+    array, audit, bisect, calibrate, clean, compare, completions, devices, doctor, export, gate,
+    gather, import, kernel, list, man, merge, plan, predict, record_startup, report, run, same,
+    show, trace, validate, watch,
 };
 
 /// The real Linux kernel, on disks you describe, in virtual time.

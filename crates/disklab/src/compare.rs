@@ -8,7 +8,7 @@ use disklab_compare::{
     Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, judge,
     looked_at, measured, usual,
 };
-use disklab_store::Record;
+use disklab_record::Record;
 
 use crate::exit::{Exit, Failure};
 use crate::records;
@@ -106,10 +106,16 @@ enum Format {
 }
 
 pub fn chance(text: &str) -> Result<f64, String> {
-    let (number, scale) = text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
-    let value: f64 = number.parse().map_err(|_| "expected a number such as 0.05 or 5%".to_owned())?;
+    let (number, scale) =
+        text.strip_suffix('%').map_or((text, 1.0), |percent| (percent.trim(), 0.01));
+    let value: f64 =
+        number.parse().map_err(|_| "expected a number such as 0.05 or 5%".to_owned())?;
     let value = value * scale;
-    if value > 0.0 && value < 1.0 { Ok(value) } else { Err("expected a number between 0 and 1".to_owned()) }
+    if value > 0.0 && value < 1.0 {
+        Ok(value)
+    } else {
+        Err("expected a number between 0 and 1".to_owned())
+    }
 }
 
 pub fn share(text: &str) -> Result<f64, String> {
@@ -137,11 +143,15 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     let metrics = args.of.metrics(&first);
     measured(&contests, &metrics)?;
-    let terms =
-        Terms { alpha: args.of.alpha, smallest_effect: args.smallest_effect, limit: args.limit.into() };
+    let terms = Terms {
+        alpha: args.of.alpha,
+        smallest_effect: args.smallest_effect,
+        limit: args.limit.into(),
+    };
     let until = looked_at(std::iter::once(&first).chain(&others));
     let looked = until.map(|until| Looked { until, upto: u32::MAX });
-    let judgements = judge(&contests, &metrics, terms, looked.as_ref()).map_err(Failure::mistaken)?;
+    let judgements =
+        judge(&contests, &metrics, terms, looked.as_ref()).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
     let machine: Vec<String> = std::iter::once(&first)
         .chain(&others)
@@ -151,7 +161,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut out = screen.out();
     match format {
         Format::Json => {
-            let mut told = serde_json::json!({ "terms": terms, "answer": sentences, "cells": judgements });
+            let mut told =
+                serde_json::json!({ "terms": terms, "answer": sentences, "cells": judgements });
             if !machine.is_empty() {
                 told["machine"] = machine.into();
             }
@@ -166,19 +177,29 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
         Format::Markdown => {
             let rule = HEAD.map(|(_, side)| if side == Side::Right { "---:" } else { "---" });
-            writeln!(out, "| {} |\n| {} |", HEAD.map(|(name, _)| name).join(" | "), rule.join(" | "))?;
+            writeln!(
+                out,
+                "| {} |\n| {} |",
+                HEAD.map(|(name, _)| name).join(" | "),
+                rule.join(" | ")
+            )?;
             for row in judgements.iter().map(row) {
                 writeln!(out, "| {} |", row.map(|field| field.replace('|', "\\|")).join(" | "))?;
             }
         }
         Format::Table => print(&judgements, screen, &mut out)?,
-        Format::Mmtests => mmtests::print(&judgements, first.manifest().imported.is_none(), &mut out)?,
+        Format::Mmtests => {
+            mmtests::print(&judgements, first.manifest().imported.is_none(), &mut out)?
+        }
     }
     if format != Format::Csv {
         writeln!(out)?;
         let seeds = answer::seeds_to_decide(&judgements);
-        for sentence in
-            sentences.into_iter().chain(seeds).chain(machine).chain([terms.in_words(&contests, until)])
+        for sentence in sentences
+            .into_iter()
+            .chain(seeds)
+            .chain(machine)
+            .chain([terms.in_words(&contests, until)])
         {
             let text = format!("{sentence}.");
             // What is pasted elsewhere is not broken here.
@@ -212,7 +233,8 @@ const HEAD: [(&str, Side); 10] = [
 
 /// Medians are IOPS, bytes a second or ns.
 fn row(judgement: &Judgement) -> [String; 10] {
-    let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.6}"));
+    let number =
+        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.6}"));
     let change = judgement.change;
     [
         answer::values(&judgement.cell),
@@ -223,15 +245,20 @@ fn row(judgement: &Judgement) -> [String; 10] {
         number(judgement.treatment_median),
         number(judgement.baseline_median),
         number(change.map(|change| change.percent)),
-        change.map_or_else(|| "-".to_owned(), |change| format!("{:.6} to {:.6}", change.low, change.high)),
+        change.map_or_else(
+            || "-".to_owned(),
+            |change| format!("{:.6} to {:.6}", change.low, change.high),
+        ),
         judgement.verdict.to_string(),
     ]
 }
 
 /// `undecided (about 14 seeds)`: so many would decide.
 fn verdict(it: &Judgement) -> String {
-    it.seeds_to_decide
-        .map_or_else(|| it.verdict.to_string(), |seeds| format!("{} ({})", it.verdict, answer::seeds(seeds)))
+    it.seeds_to_decide.map_or_else(
+        || it.verdict.to_string(),
+        |seeds| format!("{} ({})", it.verdict, answer::seeds(seeds)),
+    )
 }
 
 fn csv(field: &str) -> String {
@@ -246,7 +273,8 @@ fn print(judgements: &[Judgement], screen: &Screen, out: &mut dyn Write) -> Resu
     let mut heads: Vec<(String, &Judgement)> = Vec::new();
     for judgement in judgements {
         let parts = [answer::values(&judgement.cell), judgement.metric.name().to_owned()];
-        let head = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ");
+        let head =
+            parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ");
         if heads.iter().all(|(known, _)| *known != head) {
             heads.push((head, judgement));
         }

@@ -3,8 +3,8 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use disklab_host::guard::{is_free, used_by};
-use disklab_host::{Allow, Disk, Why, allow};
+use disklab_block_devices::guard::{is_free, used_by};
+use disklab_block_devices::{Allow, Disk, Why, allow};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -38,7 +38,8 @@ impl Seen {
         let free = is_free(&disk, &[]).map_err(|refusal| refusal.why);
         let listed = allow.permits(&disk);
         let could_be = matches!(free, Ok(()) | Err(Why::Signature { .. }));
-        let lines = (could_be && matches!(listed, Err(Why::NotAllowed { .. }))).then(|| allow::lines(&disk));
+        let lines = (could_be && matches!(listed, Err(Why::NotAllowed { .. })))
+            .then(|| allow::lines(&disk));
         Self { why: free.and(listed).err(), disk, used_by, lines }
     }
 
@@ -98,8 +99,10 @@ fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
     }
     table.print(screen, "", &mut out)?;
     // That one is not listed is said by its lines.
-    let told = |seen: &&Seen| !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })));
-    let reason = |seen: &Seen| Some(format!("{}: {}", seen.disk.named.display(), seen.why.as_ref()?));
+    let told =
+        |seen: &&Seen| !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })));
+    let reason =
+        |seen: &Seen| Some(format!("{}: {}", seen.disk.named.display(), seen.why.as_ref()?));
     let reasons: Vec<String> = seen.iter().filter(told).filter_map(reason).collect();
     if !reasons.is_empty() {
         writeln!(out, "\n{}\n{}", screen.paint("Not written", Paint::Strong), reasons.join("\n"))?;

@@ -4,9 +4,9 @@ mod self_test;
 
 use std::io::Write;
 
-use disklab_exec::Installation;
 use disklab_kernels::doctor::{Check, State, examine};
 use disklab_kernels::{Cache, Share};
+use disklab_runner::Installation;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
@@ -30,7 +30,9 @@ pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if let (true, Ok(cache), Ok(installation)) = (complete, cache, installation) {
         checks.push(match self_test::boot(cache, installation) {
             Ok(detail) => good("a guest", detail),
-            Err(reason) => missing("a guest", reason, "disklab run smoke    # its record tells more"),
+            Err(reason) => {
+                missing("a guest", reason, "disklab run smoke    # its record tells more")
+            }
         });
     }
     if screen.json {
@@ -52,8 +54,10 @@ fn missing(name: &str, detail: String, remedy: &str) -> Check {
 
 fn print(checks: &[Check], screen: &Screen) -> Result<(), Failure> {
     let mut out = screen.out();
-    let mut table =
-        Table::new(&[("check", Side::Left), ("state", Side::Left), ("found", Side::Left)], screen.color);
+    let mut table = Table::new(
+        &[("check", Side::Left), ("state", Side::Left), ("found", Side::Left)],
+        screen.color,
+    );
     for Check { name, state, detail, .. } in checks {
         let state = match state {
             State::Good => "ok",

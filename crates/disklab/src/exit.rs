@@ -4,11 +4,11 @@ use std::fmt::Display;
 use std::io;
 use std::process::ExitCode;
 
+use disklab_config::Mistakes;
 use disklab_export::ExportError;
 use disklab_kernels::Error as KernelError;
-use disklab_spec::Mistakes;
-use disklab_store::StoreError;
-use disklab_store::merge::MergeError;
+use disklab_record::StoreError;
+use disklab_record::merge::MergeError;
 
 use crate::screen::Screen;
 
@@ -127,7 +127,9 @@ impl From<KernelError> for Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {
         let exit = match &error {
-            StoreError::Io { .. } | StoreError::Busy { .. } | StoreError::NotRecorded { .. } => Exit::Cannot,
+            StoreError::Io { .. } | StoreError::Busy { .. } | StoreError::NotRecorded { .. } => {
+                Exit::Cannot
+            }
             _ => Exit::Mistaken,
         };
         Self::Said { exit, message: error.to_string() }
@@ -154,27 +156,27 @@ impl From<MergeError> for Failure {
     }
 }
 
-impl From<disklab_host::Error> for Failure {
-    fn from(error: disklab_host::Error) -> Self {
+impl From<disklab_block_devices::Error> for Failure {
+    fn from(error: disklab_block_devices::Error) -> Self {
         match error {
-            disklab_host::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
+            disklab_block_devices::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
             error => Self::mistaken(error),
         }
     }
 }
 
-impl From<disklab_exec::key::Collision> for Failure {
-    fn from(error: disklab_exec::key::Collision) -> Self {
+impl From<disklab_runner::key::Collision> for Failure {
+    fn from(error: disklab_runner::key::Collision) -> Self {
         Self::mistaken(error)
     }
 }
 
-impl From<disklab_exec::Error> for Failure {
-    fn from(error: disklab_exec::Error) -> Self {
+impl From<disklab_runner::Error> for Failure {
+    fn from(error: disklab_runner::Error) -> Self {
         match error {
-            disklab_exec::Error::Cache(error) => error.into(),
-            disklab_exec::Error::Store(error) => error.into(),
-            disklab_exec::Error::Interrupted => {
+            disklab_runner::Error::Cache(error) => error.into(),
+            disklab_runner::Error::Store(error) => error.into(),
+            disklab_runner::Error::Interrupted => {
                 Self::Said { exit: Exit::Interrupted, message: error.to_string() }
             }
             error => Self::cannot(error),

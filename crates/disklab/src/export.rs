@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
 use disklab_export::{Exported, Format, Wanted};
+use disklab_record::Record;
 use disklab_report::Tally;
-use disklab_store::Record;
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -63,11 +63,14 @@ impl From<Form> for Format {
 
 pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if args.output.exists() && !args.output.is_dir() {
-        let what = format!("-o: {} is there and is no folder; name a new one", args.output.display());
+        let what =
+            format!("-o: {} is there and is no folder; name a new one", args.output.display());
         return Err(Failure::mistaken(what));
     }
-    let folders: Vec<PathBuf> = args.runs.iter().map(|run| records::find(run)).collect::<Result<_, _>>()?;
-    let records: Vec<Record> = folders.iter().map(|folder| Record::open(folder)).collect::<Result<_, _>>()?;
+    let folders: Vec<PathBuf> =
+        args.runs.iter().map(|run| records::find(run)).collect::<Result<_, _>>()?;
+    let records: Vec<Record> =
+        folders.iter().map(|folder| Record::open(folder)).collect::<Result<_, _>>()?;
     let mut places: BTreeMap<PathBuf, &Path> = BTreeMap::new();
     for record in &records {
         let other = places.insert(disklab_export::own_folder(record), record.folder());
@@ -99,7 +102,12 @@ fn is_one(one: &Path, other: &Path) -> bool {
     one.canonicalize().ok().is_some_and(|one| other.canonicalize().is_ok_and(|other| one == other))
 }
 
-fn tell(done: &[Exported], tallies: &[Value], args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+fn tell(
+    done: &[Exported],
+    tallies: &[Value],
+    args: &Args,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     let mut rows: BTreeMap<&str, (u64, usize)> = BTreeMap::new();
     for Exported { table, rows: own, .. } in done {
         let (rows, files) = rows.entry(table).or_default();
@@ -107,8 +115,10 @@ fn tell(done: &[Exported], tallies: &[Value], args: &Args, screen: &Screen) -> R
         *files += 1;
     }
     if screen.json {
-        let files: Vec<_> =
-            done.iter().map(|it| json!({ "table": it.table, "path": it.path, "rows": it.rows })).collect();
+        let files: Vec<_> = done
+            .iter()
+            .map(|it| json!({ "table": it.table, "path": it.path, "rows": it.rows }))
+            .collect();
         screen.json(&json!({ "folder": args.output, "files": files, "records": tallies }))?;
         return Ok(Exit::Ok);
     }

@@ -6,8 +6,8 @@ use disklab_compare::contest::{Contest, Values};
 use disklab_compare::judgement::trials_in_words;
 use disklab_compare::noise::Noise;
 use disklab_compare::{Change, Limit, Metric, Terms, against_first, answer, looked_at, measured};
+use disklab_record::outcome::Cell;
 use disklab_stats::{Crossing, Error, Finding, Gate, Passage};
-use disklab_store::outcome::Cell;
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
@@ -91,8 +91,8 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     measured(&contests, &metrics)?;
     // Seeds that were added by what was seen: each look has its part of alpha.
     let looks = looked_at(runs.iter().chain([&against])).map_or(1, |until| until.looks.len());
-    let crossed =
-        cross(&contests, &metrics, args, args.of.alpha / looks as f64).map_err(Failure::mistaken)?;
+    let crossed = cross(&contests, &metrics, args, args.of.alpha / looks as f64)
+        .map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|it| it.passage == Passage::Regressed) {
         Exit::Regression
     } else if crossed.iter().any(|it| it.passage == Passage::Undecided) {
@@ -117,7 +117,12 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-fn cross(contests: &[Contest], metrics: &[Metric], args: &Args, alpha: f64) -> Result<Vec<Crossed>, Error> {
+fn cross(
+    contests: &[Contest],
+    metrics: &[Metric],
+    args: &Args,
+    alpha: f64,
+) -> Result<Vec<Crossed>, Error> {
     let cells = contests.len() * metrics.len();
     let terms = Terms { alpha, smallest_effect: args.max_regression, limit: Limit::Any };
     let mut crossed = Vec::new();
@@ -127,8 +132,8 @@ fn cross(contests: &[Contest], metrics: &[Metric], args: &Args, alpha: f64) -> R
             let gate = Gate::new(alpha, args.max_regression, metric.better(contest.outcomes()))?;
             let Values { treatment, baseline, mut remarks, .. } = contest.values(metric);
             let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
-            let crossing =
-                finding(&treatment, &baseline, gate.least_alpha(cells)).and_then(|it| gate.cross(&it));
+            let crossing = finding(&treatment, &baseline, gate.least_alpha(cells))
+                .and_then(|it| gate.cross(&it));
             let change = crossing.as_ref().ok().map(|crossing| Change::of(crossing.log_ratio));
             match crossing {
                 Ok(crossing) => found.push((crossed.len(), gate, crossing)),
@@ -223,8 +228,8 @@ fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
 
 #[cfg(test)]
 mod tests {
-    use disklab_collect::found::Measure;
-    use disklab_store::Outcome;
+    use disklab_record::Outcome;
+    use disklab_results::found::Measure;
 
     use super::*;
 
@@ -268,6 +273,10 @@ mod tests {
         assert_eq!((quiet.passage, quiet.remarks.len()), (Passage::Passed, 0));
         let loud = crossed(&[1.06, 0.95, 1.04, 0.97, 1.05, 0.96]);
         assert_eq!(loud.passage, Passage::Undecided);
-        assert!(loud.remarks[0].starts_with("passed, but within this machine's noise"), "{:?}", loud.remarks);
+        assert!(
+            loud.remarks[0].starts_with("passed, but within this machine's noise"),
+            "{:?}",
+            loud.remarks
+        );
     }
 }

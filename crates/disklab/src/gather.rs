@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::thread;
 
-use disklab_exec::ahead::Ready;
-use disklab_exec::run::Run;
-use disklab_spec::Trial;
-use disklab_store::gather::NotTaken;
-use disklab_store::{Record, Retry, Writer};
+use disklab_config::Trial;
+use disklab_record::gather::NotTaken;
+use disklab_record::{Record, Retry, Writer};
+use disklab_runner::ahead::Ready;
+use disklab_runner::run::Run;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -80,7 +80,8 @@ pub fn gather(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         "remaining": remaining,
     }))?;
     let lacking: BTreeSet<&String> = remaining.iter().collect();
-    let trials: Vec<&Trial> = question.trials.iter().filter(|trial| lacking.contains(&trial.id)).collect();
+    let trials: Vec<&Trial> =
+        question.trials.iter().filter(|trial| lacking.contains(&trial.id)).collect();
     thread::scope(|scope| {
         let preparing = scope.spawn(|| prepare(&guests, &trials));
         let taken = take(&writer);
@@ -110,7 +111,8 @@ fn prepare(guests: &Run, trials: &[&Trial]) -> Result<(), Failure> {
 
 fn take(writer: &Writer) -> Result<(), Failure> {
     for line in io::stdin().lock().lines() {
-        let line = line.map_err(|error| Failure::cannot(format!("cannot read standard input: {error}")))?;
+        let line =
+            line.map_err(|error| Failure::cannot(format!("cannot read standard input: {error}")))?;
         let HandedIn { part, without } = serde_json::from_str(&line).map_err(|error| {
             Failure::mistaken(format!("standard input: `{}`: {error}", line.escape_debug()))
         })?;
@@ -128,7 +130,9 @@ fn answer(writer: &Writer, part: &Path, without: &BTreeSet<String>) -> Result<Va
     Ok(match writer.take(&record, without) {
         Ok(taken) => json!({ "part": part, "added": taken.added, "known": taken.known }),
         Err(NotTaken::Store(error)) => return Err(error.into()),
-        Err(error @ NotTaken::Conflict { .. }) => json!({ "part": part, "conflict": error.to_string() }),
+        Err(error @ NotTaken::Conflict { .. }) => {
+            json!({ "part": part, "conflict": error.to_string() })
+        }
         Err(error) => json!({ "part": part, "refused": error.to_string() }),
     })
 }

@@ -3,8 +3,8 @@
 use std::env;
 use std::path::{Path, PathBuf};
 
+use disklab_config::Lab;
 use disklab_kernels::{Series, Share};
-use disklab_spec::Lab;
 
 use crate::exit::Failure;
 
@@ -24,7 +24,7 @@ impl Home {
 
     /// The kernels that are supported, the most preferred first.
     pub fn series(&self) -> Vec<Series> {
-        let series = |kernel: &disklab_spec::Kernel| Series {
+        let series = |kernel: &disklab_config::Kernel| Series {
             series: kernel.series.clone(),
             package: kernel.package.clone(),
         };
@@ -34,6 +34,7 @@ impl Home {
 
 /// `path` relative to the current folder where it is below it.
 pub fn from_here(path: &Path) -> PathBuf {
-    let below = env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
+    let below =
+        env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     below.filter(|below| !below.as_os_str().is_empty()).unwrap_or_else(|| path.to_owned())
 }

@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use disklab_collect::foreign::FORMATS;
-use disklab_collect::found::Row;
-use disklab_store::import::{Source, source_name};
-use disklab_store::manifest::{Fact, Imported, Suite};
-use disklab_store::outcome::{Cell, Found};
-use disklab_store::{Manifest, Outcome, Record, Status};
+use disklab_record::import::{Source, source_name};
+use disklab_record::manifest::{Fact, Imported, Suite};
+use disklab_record::outcome::{Cell, Found};
+use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_results::foreign::FORMATS;
+use disklab_results::found::Row;
 use disklab_units::Seed;
 use disklab_units::prose::{count, listed};
 
@@ -79,11 +79,16 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         .read
         .iter()
         .enumerate()
-        .map(|(index, read)| Source { name: source_name(index, &read.path), path: read.path.clone() })
+        .map(|(index, read)| Source {
+            name: source_name(index, &read.path),
+            path: read.path.clone(),
+        })
         .collect();
     Record::import(&folder, &manifest(&looked, &outcomes), &outcomes, &sources)?;
-    let doubtful =
-        outcomes.iter().filter(|outcome| outcome.status == Status::Ok && !outcome.is_sound()).count();
+    let doubtful = outcomes
+        .iter()
+        .filter(|outcome| outcome.status == Status::Ok && !outcome.is_sound())
+        .count();
     let failed = outcomes.iter().filter(|outcome| outcome.status != Status::Ok).count();
     if screen.json {
         screen.json(&serde_json::json!({
@@ -150,7 +155,8 @@ fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
     }
     let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
     let first = Path::new(records::FOLDER).join(format!("{NAME}-{now}"));
-    let others = (2..=u32::MAX).map(|n| Path::new(records::FOLDER).join(format!("{NAME}-{now}-{n}")));
+    let others =
+        (2..=u32::MAX).map(|n| Path::new(records::FOLDER).join(format!("{NAME}-{now}-{n}")));
     Ok(std::iter::once(first).chain(others).find(|folder| !folder.exists()).unwrap_or_default())
 }
 
@@ -184,7 +190,8 @@ fn axes(outcomes: &[Outcome]) -> Vec<&str> {
 }
 
 fn numbers(outcomes: &[Outcome]) -> Vec<&str> {
-    let of_fio = outcomes.iter().any(|outcome| outcome.sample.is_some()).then_some("all that fio says");
+    let of_fio =
+        outcomes.iter().any(|outcome| outcome.sample.is_some()).then_some("all that fio says");
     let names: BTreeSet<&str> =
         outcomes.iter().flat_map(|outcome| outcome.measures.keys().map(String::as_str)).collect();
     of_fio.into_iter().chain(names).collect()
@@ -193,9 +200,11 @@ fn numbers(outcomes: &[Outcome]) -> Vec<&str> {
 /// Axes whose values look like measurements, as they are broken numbers and few are equal, and how many values they have.
 fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
     let measured = |axis: &&str| {
-        let values: Vec<&str> = outcomes.iter().filter_map(|outcome| outcome.cell.value(axis)).collect();
+        let values: Vec<&str> =
+            outcomes.iter().filter_map(|outcome| outcome.cell.value(axis)).collect();
         let distinct = values.iter().collect::<BTreeSet<_>>().len();
-        let are_broken = values.iter().all(|value| value.parse::<f64>().is_ok_and(|it| it.fract() != 0.0));
+        let are_broken =
+            values.iter().all(|value| value.parse::<f64>().is_ok_and(|it| it.fract() != 0.0));
         (are_broken && distinct > values.len() / 2).then_some(distinct)
     };
     axes(outcomes).into_iter().filter_map(|axis| Some((axis, measured(&axis)?))).collect()
@@ -213,7 +222,10 @@ fn outcomes(read: &[Read], pattern: Option<&Pattern>) -> Result<(Vec<Outcome>, u
         for row in &file.rows {
             let mut cell = axes.clone();
             cell.extend(
-                row.cell.iter().filter(|(axis, _)| axes.iter().all(|(known, _)| known != axis)).cloned(),
+                row.cell
+                    .iter()
+                    .filter(|(axis, _)| axes.iter().all(|(known, _)| known != axis))
+                    .cloned(),
             );
             let wanted = seed.or(row.repeat);
             let repeat = repeats.entry(cell.clone()).or_default().next(wanted);
@@ -239,7 +251,9 @@ impl Repeats {
     /// The one that is wanted, if it is not taken; else the first that is free.
     fn next(&mut self, wanted: Option<u32>) -> u32 {
         let repeat = wanted.filter(|repeat| !self.taken.contains(repeat)).unwrap_or_else(|| {
-            self.free = (self.free.max(1)..=u32::MAX).find(|it| !self.taken.contains(it)).unwrap_or(u32::MAX);
+            self.free = (self.free.max(1)..=u32::MAX)
+                .find(|it| !self.taken.contains(it))
+                .unwrap_or(u32::MAX);
             self.free
         });
         self.taken.insert(repeat);
@@ -254,7 +268,11 @@ fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
     let Some(pattern) = pattern else {
         let stem = file.short.rsplit_once('.').map_or(file.short.as_str(), |(stem, _)| stem);
         return Ok((
-            if file.format.tells_cells { Vec::new() } else { vec![("file".to_owned(), stem.to_owned())] },
+            if file.format.tells_cells {
+                Vec::new()
+            } else {
+                vec![("file".to_owned(), stem.to_owned())]
+            },
             None,
         ));
     };
@@ -270,7 +288,10 @@ fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
         if REPEATS.contains(&name.as_str()) {
             let digits = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
             repeat = Some(digits.parse().map_err(|_| {
-                Failure::mistaken(format!("{}: `{value}` is to be the number of a repeat", file.short))
+                Failure::mistaken(format!(
+                    "{}: `{value}` is to be the number of a repeat",
+                    file.short
+                ))
             })?);
         } else {
             axes.push((name, value));
@@ -281,16 +302,25 @@ fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
 
 /// Values and repeat as a name that a folder could have, and that no other row has.
 fn id(cell: &Cell, repeat: u32, taken: &BTreeSet<String>) -> String {
-    let fit = |letter: char| if disklab_store::is_fit_letter(letter) && letter != '+' { letter } else { '_' };
+    let fit = |letter: char| {
+        if disklab_record::is_fit_letter(letter) && letter != '+' { letter } else { '_' }
+    };
     let value = |(_, value): &(String, String)| value.chars().map(fit).take(60).collect::<String>();
-    let values: String = cell.0.iter().map(value).collect::<Vec<_>>().join("+").chars().take(150).collect();
+    let values: String =
+        cell.0.iter().map(value).collect::<Vec<_>>().join("+").chars().take(150).collect();
     let values = values.trim_start_matches('.');
     let first = format!("{values}+s{repeat}");
     let others = (2..=u32::MAX).map(|n| format!("{values}.{n}+s{repeat}"));
     std::iter::once(first).chain(others).find(|id| !taken.contains(id)).unwrap_or_default()
 }
 
-fn outcome(trial: String, cell: Cell, repeat: u32, row: &Row, (file, index): (&Read, usize)) -> Outcome {
+fn outcome(
+    trial: String,
+    cell: Cell,
+    repeat: u32,
+    row: &Row,
+    (file, index): (&Read, usize),
+) -> Outcome {
     let void = row.remarks.iter().find(|remark| remark.voids());
     let kept = format!("found/{}", source_name(index, &file.path));
     Outcome {

@@ -8,9 +8,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Subcommand;
+use disklab_config::kernel::NEWEST;
+use disklab_config::read::unknown;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Share, Source, find, list};
-use disklab_spec::kernel::NEWEST;
-use disklab_spec::read::unknown;
 use serde_json::{Value, json};
 
 use crate::exit::{Exit, Failure};
@@ -102,7 +102,9 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let built = match source {
         Some(source) => maker.from(&source, report),
         None if args.kernel == NEWEST => maker.newest(&series, report),
-        None => Source::of_series(&args.kernel, &series).and_then(|source| maker.from(&source, report)),
+        None => {
+            Source::of_series(&args.kernel, &series).and_then(|source| maker.from(&source, report))
+        }
     };
     progress.end();
     let built = built?;
@@ -112,11 +114,12 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
         return Ok(Exit::Ok);
     }
     let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
-    let how = if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
+    let how =
+        if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
     let mut out = screen.out();
     writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
-    let newest =
-        find(cache, share, Btrfs::Policies, NEWEST).is_ok_and(|newest| newest.folder == kernel.folder);
+    let newest = find(cache, share, Btrfs::Policies, NEWEST)
+        .is_ok_and(|newest| newest.folder == kernel.folder);
     if !newest {
         writeln!(out, "to use it: disklab run SUITE {}", selection(cache, share, kernel))?;
     }
@@ -135,9 +138,10 @@ fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Fail
             let sha256 = digest.map(|digest| digest.to_lowercase());
             Ok(Source::Tarball { path, sha256 })
         }
-        (_, Some(_)) => {
-            Err(Failure::mistaken(format!("--sha256 is for a tarball, and {} is none", path.display())))
-        }
+        (_, Some(_)) => Err(Failure::mistaken(format!(
+            "--sha256 is for a tarball, and {} is none",
+            path.display()
+        ))),
         (tree, None) => Ok(tree),
     }
 }
@@ -146,8 +150,11 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     let (cache, share) = (Cache::open()?, Share::find()?);
     let listing = list(&cache)?;
     if screen.json {
-        let kernels: Vec<_> =
-            listing.kernels.iter().map(|kernel| as_json(kernel, &share)).collect::<Result<_, _>>()?;
+        let kernels: Vec<_> = listing
+            .kernels
+            .iter()
+            .map(|kernel| as_json(kernel, &share))
+            .collect::<Result<_, _>>()?;
         let damaged: Vec<_> = listing.damaged.iter().map(ToString::to_string).collect();
         screen.json(&json!({ "kernels": kernels, "damaged": damaged }))?;
         return Ok(Exit::Ok);
@@ -170,7 +177,12 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
                 None => "of another disklab",
             };
             let set = selection(&cache, &share, kernel);
-            table.row([kernel.version.to_string(), state.to_owned(), kernel.source.to_string(), set]);
+            table.row([
+                kernel.version.to_string(),
+                state.to_owned(),
+                kernel.source.to_string(),
+                set,
+            ]);
         }
         table.print(screen, "", &mut out)?;
     }
@@ -183,14 +195,15 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
 /// one of the user's own beside a packaged one of the same version.
 fn selection(cache: &Cache, share: &Share, kernel: &Kernel) -> String {
     let version = kernel.version.to_string();
-    let found =
-        find(cache, share, Btrfs::Policies, &version).is_ok_and(|found| found.folder == kernel.folder);
+    let found = find(cache, share, Btrfs::Policies, &version)
+        .is_ok_and(|found| found.folder == kernel.folder);
     format!("--set kernel={}", if found { version } else { kernel.folder.display().to_string() })
 }
 
 fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
-    let kernel = match find(&Cache::open()?, &home.share, btrfs(args.mainline_btrfs), &args.kernel) {
+    let kernel = match find(&Cache::open()?, &home.share, btrfs(args.mainline_btrfs), &args.kernel)
+    {
         Ok(kernel) => kernel,
         Err(Error::NoKernel { .. }) if !could_be(&home, &args.kernel) => {
             return Err(unknown_kernel(&home, &args.kernel));

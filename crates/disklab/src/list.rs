@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use clap::ValueEnum;
+use disklab_config::Lab;
 use disklab_kernels::Cache;
-use disklab_spec::Lab;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -63,8 +63,10 @@ pub fn list(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     // Records can be listed where there is no lab.
     let home = if wanted == [What::Runs] { None } else { Some(Home::open()?) };
     if screen.json {
-        let lists: Map<String, Value> =
-            wanted.iter().map(|&what| (what.name().to_owned(), as_json(what, home.as_ref()))).collect();
+        let lists: Map<String, Value> = wanted
+            .iter()
+            .map(|&what| (what.name().to_owned(), as_json(what, home.as_ref())))
+            .collect();
         screen.json(&lists)?;
         return Ok(Exit::Ok);
     }
@@ -86,7 +88,13 @@ pub fn list(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-fn print(what: What, home: &Home, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(
+    what: What,
+    home: &Home,
+    screen: &Screen,
+    indent: &str,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     use Side::{Left, Right};
     let facts: &[(&str, Side)] = match what {
         What::Suites => &[("trials", Right)],
@@ -111,7 +119,7 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
     match what {
         What::Suites => suites(lab).into_iter().map(Thing::from).collect(),
         What::Arrays => {
-            let array = |array: &disklab_spec::Array| {
+            let array = |array: &disklab_config::Array| {
                 let facts = vec![
                     array.join.to_string(),
                     array.devices.len().to_string(),
@@ -122,20 +130,22 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
             lab.arrays.values().map(array).collect()
         }
         What::Devices => {
-            let device = |device: &disklab_spec::Device| {
+            let device = |device: &disklab_config::Device| {
                 let facts = vec![device.model.family().to_owned(), device.bytes.to_string()];
                 Thing { name: device.name.clone(), facts, summary: device.summary.clone() }
             };
             lab.devices.values().map(device).collect()
         }
         What::Workloads => {
-            let workload = |it: &disklab_spec::Workload| {
-                let each = |of: fn(&disklab_spec::workload::Job) -> String| {
+            let workload = |it: &disklab_config::Workload| {
+                let each = |of: fn(&disklab_config::workload::Job) -> String| {
                     it.jobs.iter().map(of).collect::<Vec<_>>().join(", ")
                 };
                 let (does, bs, depth) = match (&it.startup, &it.player) {
                     _ if it.phases.is_some() => ("phases".to_owned(), String::new(), String::new()),
-                    _ if it.fsload.is_some() => ("files".to_owned(), String::new(), it.depth().to_string()),
+                    _ if it.fsload.is_some() => {
+                        ("files".to_owned(), String::new(), it.depth().to_string())
+                    }
                     (Some(_), _) => ("start".to_owned(), String::new(), String::new()),
                     (_, Some(player)) => ("play".to_owned(), player.bs.to_string(), String::new()),
                     _ => (
@@ -144,7 +154,8 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
                         each(|job| job.iodepth.to_string()),
                     ),
                 };
-                let file = if it.is_fio() || it.player.is_some() { it.file_size } else { it.bytes() };
+                let file =
+                    if it.is_fio() || it.player.is_some() { it.file_size } else { it.bytes() };
                 let facts = vec![does, bs, depth, file.to_string()];
                 Thing { name: it.name.clone(), facts, summary: it.summary.clone() }
             };
@@ -152,10 +163,14 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
         }
         What::Backgrounds => lab.backgrounds.values().map(background).collect(),
         What::Policies => {
-            let policy = |policy: &disklab_spec::Policy| {
+            let policy = |policy: &disklab_config::Policy| {
                 let keys: Vec<_> = policy.parameters.iter().map(|it| it.key.as_str()).collect();
                 let keys = if keys.is_empty() { "none".to_owned() } else { keys.join(", ") };
-                Thing { name: policy.name.clone(), facts: vec![keys], summary: policy.summary.clone() }
+                Thing {
+                    name: policy.name.clone(),
+                    facts: vec![keys],
+                    summary: policy.summary.clone(),
+                }
             };
             lab.policies.values().map(policy).collect()
         }
@@ -163,11 +178,17 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
             let cache = Cache::open().ok();
             let built = |series: &str| {
                 let found = cache.as_ref().and_then(|cache| {
-                    disklab_kernels::find(cache, &home.share, disklab_kernels::Btrfs::Policies, series).ok()
+                    disklab_kernels::find(
+                        cache,
+                        &home.share,
+                        disklab_kernels::Btrfs::Policies,
+                        series,
+                    )
+                    .ok()
                 });
                 found.map_or_else(|| "no".to_owned(), |kernel| kernel.version.to_string())
             };
-            let kernel = |kernel: &disklab_spec::Kernel| Thing {
+            let kernel = |kernel: &disklab_config::Kernel| Thing {
                 name: kernel.series.clone(),
                 facts: vec![kernel.preference.to_string(), built(&kernel.series)],
                 summary: kernel.summary.clone(),
@@ -178,7 +199,7 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
     }
 }
 
-fn background(background: &disklab_spec::Background) -> Thing {
+fn background(background: &disklab_config::Background) -> Thing {
     let mut programs: Vec<&str> = background
         .processes
         .iter()
@@ -187,7 +208,8 @@ fn background(background: &disklab_spec::Background) -> Thing {
         .collect();
     programs.extend(background.workload.as_ref().map(|workload| workload.name.as_str()));
     programs.dedup();
-    let trees = background.trees.map_or_else(|| "none".to_owned(), |trees| trees.bytes().to_string());
+    let trees =
+        background.trees.map_or_else(|| "none".to_owned(), |trees| trees.bytes().to_string());
     let facts = vec![programs.join(", "), trees];
     Thing { name: background.name.clone(), facts, summary: background.summary.clone() }
 }
@@ -236,12 +258,21 @@ fn runs(screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failur
     if runs.is_empty() {
         return Ok(writeln!(out, "{indent}none in ./{}", records::FOLDER)?);
     }
-    let columns =
-        [("name", Side::Left), ("suite", Side::Left), ("begun", Side::Left), ("trials", Side::Left)];
+    let columns = [
+        ("name", Side::Left),
+        ("suite", Side::Left),
+        ("begun", Side::Left),
+        ("trials", Side::Left),
+    ];
     let mut table = Table::new(&columns, screen.color);
     for run in runs {
         let trials = run.trials.map(|tally| tally.to_string()).or(run.error).unwrap_or_default();
-        table.row([run.name, run.suite.unwrap_or_default(), run.created.unwrap_or_default(), trials]);
+        table.row([
+            run.name,
+            run.suite.unwrap_or_default(),
+            run.created.unwrap_or_default(),
+            trials,
+        ]);
     }
     table.print(screen, indent, out)
 }

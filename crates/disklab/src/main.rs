@@ -52,7 +52,8 @@ fn main() -> ExitCode {
     {
         disklab_guest::init::main();
     }
-    if std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::host::ARGUMENT) {
+    if std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::host::ARGUMENT)
+    {
         disklab_guest::init::host::main();
     }
     cli::main()

@@ -30,6 +30,8 @@ pub fn man(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     fs::create_dir_all(folder)
         .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-        .map_err(|error| Failure::cannot(format!("cannot write to {}: {error}", folder.display())))?;
+        .map_err(|error| {
+            Failure::cannot(format!("cannot write to {}: {error}", folder.display()))
+        })?;
     Ok(Exit::Ok)
 }

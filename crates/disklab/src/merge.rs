@@ -3,9 +3,9 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use disklab_record::Record;
+use disklab_record::merge::{self, Conflict, Made, MergeError, Merged};
 use disklab_report::Tally;
-use disklab_store::Record;
-use disklab_store::merge::{self, Conflict, Made, MergeError, Merged};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -33,12 +33,14 @@ pub fn merge(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let open = |run: &String| Ok(Record::open(&records::find(run)?)?);
     let records: Vec<Record> = args.runs.iter().map(open).collect::<Result<_, Failure>>()?;
     let folder = args.out.clone().unwrap_or_else(|| new_folder(&records));
-    let made =
-        Made { command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect() };
+    let made = Made {
+        command: std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect(),
+    };
     match merge::merge(&records, &folder, &made) {
         Ok(merged) => tell(&folder, merged, records.len(), screen),
         Err(MergeError::Conflicts(conflicts)) if screen.json => {
-            screen.json(&json!({ "conflicts": conflicts.iter().map(as_json).collect::<Vec<_>>() }))?;
+            screen
+                .json(&json!({ "conflicts": conflicts.iter().map(as_json).collect::<Vec<_>>() }))?;
             Ok(Exit::Failed)
         }
         Err(error) => Err(error.into()),
@@ -50,8 +52,9 @@ fn new_folder(records: &[Record]) -> PathBuf {
     let suite = records.first().map_or("merged", |record| record.manifest().suite.name.as_str());
     let name = format!("{suite}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"));
     let numbered = (2_u32..).map(|number| format!("{name}-{number}"));
-    let mut names =
-        std::iter::once(name.clone()).chain(numbered).map(|name| Path::new(records::FOLDER).join(name));
+    let mut names = std::iter::once(name.clone())
+        .chain(numbered)
+        .map(|name| Path::new(records::FOLDER).join(name));
     names.find(|folder| !folder.exists()).unwrap_or_default()
 }
 
@@ -92,10 +95,18 @@ fn tell(folder: &Path, merged: Merged, count: usize, screen: &Screen) -> Result<
         )?;
     }
     if superseded > 0 {
-        writeln!(out, "{} without a result, which another record has", words::count(superseded, "trial"))?;
+        writeln!(
+            out,
+            "{} without a result, which another record has",
+            words::count(superseded, "trial")
+        )?;
     }
     if trials < of {
-        writeln!(out, "{} of the suite's {of} are in none of them", words::count(of - trials, "trial"))?;
+        writeln!(
+            out,
+            "{} of the suite's {of} are in none of them",
+            words::count(of - trials, "trial")
+        )?;
     }
     writeln!(out, "record: {}", from_here(folder).display())?;
     if tally.missing() > 0 {

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::time::Duration;
 
-use disklab_exec::{estimate, key};
+use disklab_config::Trial;
+use disklab_config::read::nearest;
 use disklab_kernels::{Btrfs, Build, Cache, Found};
-use disklab_spec::Trial;
-use disklab_spec::read::nearest;
+use disklab_runner::{estimate, key};
 
 use crate::exit::Failure;
 use crate::home::Home;
@@ -50,8 +50,12 @@ impl FromStr for Shard {
             Self { of: 0 | MOST_SHARDS.., .. } => {
                 Err(format!("a suite is cut into 1 to {} shares", MOST_SHARDS - 1))
             }
-            Self { number: 0, of } => Err(format!("shares are counted from 1: 1/{of} is the first")),
-            Self { number, of } if number > of => Err(format!("there is no share {number} of {of}")),
+            Self { number: 0, of } => {
+                Err(format!("shares are counted from 1: 1/{of} is the first"))
+            }
+            Self { number, of } if number > of => {
+                Err(format!("there is no share {number} of {of}"))
+            }
             shard => Ok(shard),
         }
     }
@@ -87,8 +91,9 @@ impl Wanted {
 impl Shard {
     /// Where its trials are among all. The longest trial goes first, each to the share that has least to do so far.
     fn places(self, trials: &[Trial]) -> Vec<usize> {
-        let weight =
-            |trial: &Trial| if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) };
+        let weight = |trial: &Trial| {
+            if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) }
+        };
         self.share_of(&trials.iter().map(weight).collect::<Vec<_>>())
     }
 
@@ -128,7 +133,8 @@ fn named(
             None => others.extend(wanted.split(',').map(str::trim)),
         }
     }
-    let (by_name, others): (Vec<&str>, Vec<&str>) = others.into_iter().partition(|it| names.contains_key(it));
+    let (by_name, others): (Vec<&str>, Vec<&str>) =
+        others.into_iter().partition(|it| names.contains_key(it));
     at.extend(by_name.iter().filter_map(|name| names.get(name)));
     if others.is_empty() {
         return Ok(at.into_iter().collect());
@@ -160,13 +166,23 @@ fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
         "`disklab plan SUITE --json` has the keys and names of all; another kernel or another lab gives other keys".to_owned()
     } else {
         let kernels: Vec<&str> = without_key.into_iter().collect();
-        format!("it may be one of kernel {}, which is not here: `disklab kernel build`", kernels.join(", "))
+        format!(
+            "it may be one of kernel {}, which is not here: `disklab kernel build`",
+            kernels.join(", ")
+        )
     };
-    Failure::mistaken(format!("--trial: the suite has no trial `{}`; {hint}", wanted.escape_debug()))
+    Failure::mistaken(format!(
+        "--trial: the suite has no trial `{}`; {hint}",
+        wanted.escape_debug()
+    ))
 }
 
 /// The keys of those kernels that are there or could be built, by the trials' names for them. Nothing is built.
-pub fn kernels_here(home: &Home, trials: &[Trial], jobs: usize) -> Result<BTreeMap<String, String>, Failure> {
+pub fn kernels_here(
+    home: &Home,
+    trials: &[Trial],
+    jobs: usize,
+) -> Result<BTreeMap<String, String>, Failure> {
     let cache = Cache::open()?;
     let stop = signals::watch()?;
     let maker = Build { cache: &cache, share: &home.share, btrfs: Btrfs::Policies, jobs, stop };

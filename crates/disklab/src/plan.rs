@@ -5,11 +5,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use disklab_exec::run::without_zfs;
-use disklab_exec::{content_of_disks, estimate, facts, key};
+use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Cache, Found, Kernel};
-use disklab_spec::Trial;
-use disklab_store::outcome::Cell;
+use disklab_record::outcome::Cell;
+use disklab_runner::run::without_zfs;
+use disklab_runner::{content_of_disks, estimate, facts, key};
 use disklab_units::{Bytes, Nanos};
 use serde::{Serialize, Serializer};
 
@@ -168,8 +168,10 @@ impl Plan {
             let without_zfs = || without_zfs(trial, there.get(&trial.kernel)?);
             facts::obstacle(trial).or_else(without_zfs)
         };
-        let keys =
-            kernels.iter().filter_map(|kernel| Some((kernel.name.clone(), kernel.key.clone()?))).collect();
+        let keys = kernels
+            .iter()
+            .filter_map(|kernel| Some((kernel.name.clone(), kernel.key.clone()?)))
+            .collect();
         let keys = key::of_all(trials, &keys)?;
         let mut seen = BTreeSet::new();
         let planned = |(trial, key): (&Trial, Option<String>)| {
@@ -188,7 +190,8 @@ impl Plan {
             }
         };
         let planned: Vec<_> = trials.iter().zip(keys).map(planned).collect();
-        let possible: Vec<Trial> = trials.iter().filter(|trial| obstacle(trial).is_none()).cloned().collect();
+        let possible: Vec<Trial> =
+            trials.iter().filter(|trial| obstacle(trial).is_none()).cloned().collect();
         let prepared = prepared_once(&possible);
         let preparing: Duration = prepared.iter().copied().map(estimate::preparing).sum();
         let parallel = u32::try_from(jobs.min(trials.len()).max(1)).unwrap_or(u32::MAX);
@@ -250,14 +253,20 @@ impl Plan {
     fn table(&self, color: bool) -> Table {
         let axes = self.cells.iter().take(1).flat_map(|cell| &cell.cell.0);
         let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Side::Left)).collect();
-        columns.extend([("trials", Side::Right), ("virtual", Side::Right), ("wall, about", Side::Right)]);
+        columns.extend([
+            ("trials", Side::Right),
+            ("virtual", Side::Right),
+            ("wall, about", Side::Right),
+        ]);
         let mut table = Table::new(&columns, color);
         let mut above: &[(String, String)] = &[];
         for PlannedCell { cell: Cell(cell), trials, virtual_ns, wall } in &self.cells {
             let same = above.iter().zip(cell).take_while(|(above, here)| above == here).count();
             let values = cell.iter().map(|(_, value)| value.clone());
-            let values = values.enumerate().map(|(i, value)| if i < same { String::new() } else { value });
-            let numbers = [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(*wall)];
+            let values =
+                values.enumerate().map(|(i, value)| if i < same { String::new() } else { value });
+            let numbers =
+                [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(*wall)];
             table.row(values.chain(numbers));
             above = cell;
         }
@@ -275,7 +284,12 @@ fn cells(planned: &[Planned]) -> Vec<PlannedCell> {
             cell.virtual_ns += *virtual_ns;
             cell.wall += *wall;
         } else {
-            cells.push(PlannedCell { cell: cell.clone(), trials: 1, virtual_ns: *virtual_ns, wall: *wall });
+            cells.push(PlannedCell {
+                cell: cell.clone(),
+                trials: 1,
+                virtual_ns: *virtual_ns,
+                wall: *wall,
+            });
         }
     }
     cells
@@ -321,10 +335,16 @@ fn kernels(
         match maker.look(name, &mut |_| {}) {
             Ok(Found::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
-                let (version, path) = (kernel.version.to_string(), kernel.path.display().to_string());
+                let (version, path) =
+                    (kernel.version.to_string(), kernel.path.display().to_string());
                 let key = kernel.key.clone();
                 there.insert(name.to_owned(), *kernel);
-                Ok(PlannedKernel { key: Some(key), version: Some(version), path: Some(path), ..planned })
+                Ok(PlannedKernel {
+                    key: Some(key),
+                    version: Some(version),
+                    path: Some(path),
+                    ..planned
+                })
             }
             Ok(Found::ToBuild { from, key, took }) => {
                 let build = PlannedBuild { from: from.to_string(), wall: took };

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use disklab_exec::run::Event;
-use disklab_spec::{Array, Lab};
-use disklab_store::{Record, Retry, Status, StoreError};
+use disklab_config::{Array, Lab};
+use disklab_record::{Record, Retry, Status, StoreError};
+use disklab_runner::run::Event;
 
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
@@ -59,7 +59,8 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let measured = Record::open(&folder)?;
     let home = Home::open()?;
     let lab = on_models(&home.lab, &measured, args)?;
-    let mut question = with_numbers(Question::recorded(&lab, &folder, measured.manifest())?, &measured)?;
+    let mut question =
+        with_numbers(Question::recorded(&lab, &folder, measured.manifest())?, &measured)?;
     if let Some(kernel) = &args.kernel {
         question.trials.iter_mut().for_each(|trial| trial.kernel.clone_from(kernel));
         question.set.push(format!("kernel={kernel}"));
@@ -90,8 +91,11 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     drop(writer);
     done?;
     if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
-        let message =
-            format!("interrupted; to continue: disklab predict {} --out {}", args.run, out.display());
+        let message = format!(
+            "interrupted; to continue: disklab predict {} --out {}",
+            args.run,
+            out.display()
+        );
         return Err(Failure::Said { exit: Exit::Interrupted, message });
     }
     let predicted = Record::open(&out)?;
@@ -103,9 +107,15 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 /// Without cells that the machine could not do, of which there is nothing to be right or wrong about.
 fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failure> {
-    let is_known = |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
-    let at: Vec<usize> =
-        question.trials.iter().enumerate().filter(|(_, it)| is_known(&it.id)).map(|(at, _)| at).collect();
+    let is_known =
+        |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
+    let at: Vec<usize> = question
+        .trials
+        .iter()
+        .enumerate()
+        .filter(|(_, it)| is_known(&it.id))
+        .map(|(at, _)| at)
+        .collect();
     if at.is_empty() {
         return Err(Failure::mistaken(
             "predict: the record has no trial with a result: there is nothing to predict",
@@ -199,7 +209,8 @@ fn tell(
 ) -> Result<(), Failure> {
     let size = |row: &Row| row.error.map(f64::abs);
     let worst = rows.iter().filter_map(size).reduce(f64::max);
-    let mut errors: Vec<f64> = rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
+    let mut errors: Vec<f64> =
+        rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
     errors.sort_by(f64::total_cmp);
     let middle = errors.get(errors.len() / 2).copied();
     if screen.json {
@@ -222,7 +233,8 @@ fn tell(
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };
         let [measured, predicted] = row.shown.clone();
-        let error = row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
+        let error =
+            row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
         let noise = row.noise.map_or_else(String::new, |noise| format!("{:.1} %", noise * 100.0));
         let values = [cell.to_owned(), row.metric.clone(), measured, predicted, error, noise];
         table.row(values.into_iter().take(heads.len()));
@@ -246,7 +258,8 @@ fn tell(
         let middle = middle.map_or_else(String::new, |middle| {
             format!("IOPS are predicted to {:.1} % in the middle of the cells. ", middle * 100.0)
         });
-        let sentence = format!("{middle}The worst number of all is predicted to {:.1} %.", worst * 100.0);
+        let sentence =
+            format!("{middle}The worst number of all is predicted to {:.1} %.", worst * 100.0);
         writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
     }
     writeln!(

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use disklab_compare::Metric;
-use disklab_spec::read::unknown;
-use disklab_spec::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
-use disklab_spec::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
-use disklab_spec::{Lab, Suite, Trial};
-use disklab_store::{Manifest, Part};
+use disklab_config::read::unknown;
+use disklab_config::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
+use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
+use disklab_config::{Lab, Suite, Trial};
+use disklab_record::{Manifest, Part};
 
 use crate::exit::Failure;
 use crate::{limits, words};
@@ -79,7 +79,9 @@ impl Overrides {
     fn listed(&self) -> Vec<String> {
         let set = self.set.iter().map(|Setting { axis, values }| format!("{axis}={values}"));
         let kernel = self.kernel.as_ref().map(|kernels| format!("kernel={kernels}"));
-        set.chain(kernel).chain(self.seeds.map(|seeds| format!("{SEEDS_SETTING}={seeds}"))).collect()
+        set.chain(kernel)
+            .chain(self.seeds.map(|seeds| format!("{SEEDS_SETTING}={seeds}")))
+            .collect()
     }
 }
 
@@ -102,9 +104,11 @@ impl Question {
     pub fn ask(lab: &Lab, name_or_path: &str, overrides: &Overrides) -> Result<Self, Failure> {
         // It is read twice because only the lab knows where suites are and what to say of one that is not there.
         let name = lab.suite(name_or_path)?.name;
-        let path = lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
-        let text = fs::read_to_string(&path)
-            .map_err(|error| Failure::mistaken(format!("{}: cannot be read: {error}", path.display())))?;
+        let path =
+            lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
+        let text = fs::read_to_string(&path).map_err(|error| {
+            Failure::mistaken(format!("{}: cannot be read: {error}", path.display()))
+        })?;
         Self::of_text(lab, &name, &path.display().to_string(), text, overrides.listed())
     }
 
@@ -112,7 +116,8 @@ impl Question {
     pub fn recorded(lab: &Lab, folder: &Path, manifest: &Manifest) -> Result<Self, Failure> {
         let file = format!("{} (its copy of the suite)", folder.join("manifest.toml").display());
         let suite = &manifest.suite;
-        let all = Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())?;
+        let all =
+            Self::of_text(lab, &suite.name, &file, suite.text().to_owned(), suite.set.clone())?;
         Ok(match &manifest.part {
             Some(part) => all.only(&part.at.iter().map(|&at| at as usize).collect::<Vec<_>>()),
             None => all,
@@ -131,10 +136,19 @@ impl Question {
         Self { trials, part, ..self }
     }
 
-    fn of_text(lab: &Lab, name: &str, file: &str, text: String, set: Vec<String>) -> Result<Self, Failure> {
+    fn of_text(
+        lab: &Lab,
+        name: &str,
+        file: &str,
+        text: String,
+        set: Vec<String>,
+    ) -> Result<Self, Failure> {
         let suite = Suite::of_text(name, file, &text, &set)?;
         let trials = suite.trials(lab)?;
-        limits::check_memory(file, trials.iter().map(|trial| trial.memory).max().unwrap_or_default())?;
+        limits::check_memory(
+            file,
+            trials.iter().map(|trial| trial.memory).max().unwrap_or_default(),
+        )?;
         let left_out = suite.left_out(lab);
         Ok(Self { suite, text, set, trials, part: None, left_out })
     }
@@ -157,7 +171,8 @@ impl Question {
             return Err(Failure::mistaken(format!("--metric: {what}")));
         }
         let first = self.suite.metrics.iter().find(|name| known.contains(*name)).cloned();
-        let own = || workloads.clone().find_map(|workload| workload.phases.as_ref()?.metrics().next());
+        let own =
+            || workloads.clone().find_map(|workload| workload.phases.as_ref()?.metrics().next());
         let usual = || [OPS, STARTUP, FIRST_FRAME].into_iter().find(|name| known.contains(*name));
         let name = first.or_else(own).or_else(|| usual().map(str::to_owned));
         Ok(name.map_or(Metric::Iops, |name| Metric::of_name(&name)))
@@ -166,8 +181,9 @@ impl Question {
     /// What the suite says and some of its trials cannot do: they run without it, are skipped for what `obstacle` says, or there are
     /// none of them.
     pub fn remarks(&self, obstacle: impl Fn(&Trial) -> Option<String>) -> Vec<String> {
-        let bare =
-            |trial: &&Trial| trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none();
+        let bare = |trial: &&Trial| {
+            trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none()
+        };
         let bare: BTreeSet<&str> =
             self.trials.iter().filter(bare).map(|trial| trial.array.name.as_str()).collect();
         let remark = |array| {

@@ -8,9 +8,9 @@ mod program;
 use std::io::Write;
 
 use clap::builder::NonEmptyStringValueParser;
-use disklab_collect::strace;
+use disklab_config::startup::{EntryKind, MOST_THREADS, Startup, Threads, Way};
 use disklab_guest::startup::ENVIRONMENT;
-use disklab_spec::startup::{EntryKind, MOST_THREADS, Startup, Threads, Way};
+use disklab_results::strace;
 use disklab_units::Nanos;
 
 use crate::exit::{Exit, Failure};
@@ -81,7 +81,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let what = format!("{} is there; take another name, or remove it", path.display());
         return Err(Failure::mistaken(what));
     }
-    let cwd = std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
+    let cwd =
+        std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
     let server = Server::start(args)?;
     let traced = traced(args, screen)?;
     let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
@@ -125,7 +126,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let text = written(args, &startup);
     whole_file::write(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
     let read: u64 = startup.threads.uses().map(|(_, act)| order::bytes(act)).sum();
-    let files = startup.files.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
+    let files =
+        startup.files.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();
     let lanes = startup.threads.0.len();
     let mut out = screen.out();
     writeln!(
@@ -145,7 +147,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     };
     writeln!(out, "without computing, on a disk that does nothing else:")?;
     writeln!(out, "  on one that takes 50 us for each request ready after {ready}")?;
-    for (((disk, _), program), replay) in program::COMPARED.into_iter().zip(compared).zip(replayed) {
+    for (((disk, _), program), replay) in program::COMPARED.into_iter().zip(compared).zip(replayed)
+    {
         writeln!(out, "  on {disk} ready after {program}, the replay after {replay}")?;
         let off = (replay.0 as f64 - program.0 as f64) / program.0.max(1) as f64;
         if off.abs() > AGREES {

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use disklab_config::read::nearest;
+use disklab_record::Record;
+pub use disklab_record::record::{FOLDER, name_of};
 use disklab_report::Tally;
-use disklab_spec::read::nearest;
-use disklab_store::Record;
-pub use disklab_store::record::{FOLDER, name_of};
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -100,9 +100,13 @@ pub fn list() -> Vec<Listed> {
             trials: Some(Tally::of(&record)),
             error: None,
         },
-        Err(error) => {
-            Listed { name, suite: None, created: None, trials: None, error: Some(error.to_string()) }
-        }
+        Err(error) => Listed {
+            name,
+            suite: None,
+            created: None,
+            trials: None,
+            error: Some(error.to_string()),
+        },
     };
     names().into_iter().map(listed).collect()
 }

@@ -94,8 +94,13 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         links: folders.iter().map(|folder| link(folder, &output)).collect(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
     };
-    if let Some(id) = wanted.trials.iter().find(|id| records.all.iter().all(|it| it.outcome(id).is_none())) {
-        return Err(Failure::mistaken(format!("--trial: no trial `{}` has run", id.escape_debug())));
+    if let Some(id) =
+        wanted.trials.iter().find(|id| records.all.iter().all(|it| it.outcome(id).is_none()))
+    {
+        return Err(Failure::mistaken(format!(
+            "--trial: no trial `{}` has run",
+            id.escape_debug()
+        )));
     }
     if let [_, _, third, ..] = wanted.trials.as_slice() {
         return Err(Failure::mistaken(format!(
@@ -120,7 +125,9 @@ pub fn report(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         screen.remark(sentence);
     }
     if screen.json {
-        screen.json(&serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost }))?;
+        screen.json(
+            &serde_json::json!({ "file": output, "bytes": text.len(), "lost": source.lost }),
+        )?;
     } else {
         let mut out = screen.out();
         writeln!(out, "{}", output.display())?;
@@ -145,11 +152,13 @@ fn check_distinct(folders: &[PathBuf]) -> Result<(), Failure> {
 /// The picture that is asked for; where it could have been of several cells, of which it is.
 fn picture(args: &Args, source: &Source, screen: &Screen) -> Result<String, Failure> {
     let panel = args.panel.as_deref().unwrap_or_default();
-    let (panel, kind) = panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));
+    let (panel, kind) =
+        panel.split_once('/').map_or((panel, None), |(panel, kind)| (panel, Some(kind)));
     let Found { chart, others } =
         pictures::find(source, panel, kind, &args.cell).map_err(Failure::mistaken)?;
     if !others.is_empty() {
-        let axes: Vec<String> = chart.cell.0.iter().map(|(axis, _)| format!("{axis}=...")).collect();
+        let axes: Vec<String> =
+            chart.cell.0.iter().map(|(axis, _)| format!("{axis}=...")).collect();
         screen.remark(&format!(
             "the picture is of {}, one of {} cells; --cell {} chooses another",
             answer::values(&chart.cell),
@@ -165,7 +174,8 @@ fn picture(args: &Args, source: &Source, screen: &Screen) -> Result<String, Fail
 }
 
 fn default_output(folder: &Path, format: Format) -> PathBuf {
-    let name = folder.canonicalize().ok().and_then(|folder| folder.file_name().map(ToOwned::to_owned));
+    let name =
+        folder.canonicalize().ok().and_then(|folder| folder.file_name().map(ToOwned::to_owned));
     let mut name = name.unwrap_or_else(|| "report".into());
     name.push(match format {
         Format::Html => ".html",
@@ -183,10 +193,12 @@ fn command() -> String {
 
 /// The way from a report's folder to a record's, where there is one; else the whole path.
 fn link(folder: &Path, output: &Path) -> String {
-    let from = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let from =
+        output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let way = from.canonicalize().and_then(|from| Ok((from, folder.canonicalize()?)));
     let Ok((from, to)) = way else { return folder.display().to_string() };
-    let shared = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
+    let shared =
+        from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     let up = from.components().skip(shared).map(|_| Path::new("..").to_owned());
     let down: PathBuf = to.components().skip(shared).collect();
     up.chain([down]).collect::<PathBuf>().display().to_string()

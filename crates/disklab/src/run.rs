@@ -12,9 +12,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use disklab_exec::run::{Event, Run};
-use disklab_spec::{Lab, Trial};
-use disklab_store::{Manifest, Record, Retry, Status, Tidied, Writer};
+use disklab_config::{Lab, Trial};
+use disklab_record::{Manifest, Record, Retry, Status, Tidied, Writer};
+use disklab_runner::run::{Event, Run};
 use disklab_units::Nanos;
 use serde_json::json;
 
@@ -115,15 +115,18 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         None => None,
     };
     if args.budget.is_some() && manifest.until_decided.is_none() {
-        let what = "--budget is for a run that goes on until verdicts are given: add --until-decided";
+        let what =
+            "--budget is for a run that goes on until verdicts are given: add --until-decided";
         return Err(Failure::mistaken(what));
     }
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     if let By::Host(host) = &by
         && args.host.dry_run
     {
-        let of = |id: &str| recorded.as_ref().and_then(|record| record.outcome(id)).map(|it| it.status);
-        let left: Vec<Trial> = trials.into_iter().filter(|trial| retry.wants(of(&trial.id))).collect();
+        let of =
+            |id: &str| recorded.as_ref().and_then(|record| record.outcome(id)).map(|it| it.status);
+        let left: Vec<Trial> =
+            trials.into_iter().filter(|trial| retry.wants(of(&trial.id))).collect();
         on_host::dry_run(host, &left, manifest.until_decided.as_ref(), &mut screen.out())?;
         return Ok(Exit::Ok);
     }
@@ -132,7 +135,9 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     question.remarks(|trial| by.obstacle(trial)).iter().for_each(|remark| screen.remark(remark));
     // To the end of the run.
     let _claim = match &by {
-        By::Host(host) => Some(disklab_host::claim(host.place.disks()).map_err(Failure::cannot)?),
+        By::Host(host) => {
+            Some(disklab_block_devices::claim(host.place.disks()).map_err(Failure::cannot)?)
+        }
         By::Guests(_) => None,
     };
     let (writer, tidied) = open(begun.or_else(|| args.out.clone()), &manifest, retry)?;
@@ -176,7 +181,12 @@ fn second_times(args: &Args, question: &Question, begun: Option<&Record>) -> Vec
 }
 
 /// What is asked, new or as a record has it, and what carries it out.
-fn ask(args: &Args, home: &Home, begun: Option<&Path>, screen: &Screen) -> Result<(Question, By), Failure> {
+fn ask(
+    args: &Args,
+    home: &Home,
+    begun: Option<&Path>,
+    screen: &Screen,
+) -> Result<(Question, By), Failure> {
     let recorded = begun.map(Record::open).transpose()?;
     let on_host = recorded.as_ref().and_then(|record| record.manifest().on_host.as_ref());
     let host = on_host.map(|on| args.host.recorded(on)).transpose()?;
@@ -207,7 +217,11 @@ fn ask(args: &Args, home: &Home, begun: Option<&Path>, screen: &Screen) -> Resul
 }
 
 /// The record in its folder, new or continued; without a folder, a new one named by suite and time.
-pub fn open(folder: Option<PathBuf>, manifest: &Manifest, retry: Retry) -> Result<(Writer, Tidied), Failure> {
+pub fn open(
+    folder: Option<PathBuf>,
+    manifest: &Manifest,
+    retry: Retry,
+) -> Result<(Writer, Tidied), Failure> {
     Ok(match folder {
         Some(folder) if folder.exists() => Record::resume(&folder, manifest, retry)?,
         Some(folder) => (Record::create_at(&folder, manifest)?, Tidied::default()),
@@ -223,7 +237,9 @@ pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     let again = tidied.unfinished.len() + tidied.unrecorded.len();
     if again > 0 {
         let trials = words::count(again, "trial");
-        screen.remark(&format!("run again, because it had not ended when this record was left: {trials}"));
+        screen.remark(&format!(
+            "run again, because it had not ended when this record was left: {trials}"
+        ));
     }
     if tidied.torn_bytes > 0 {
         screen.remark(
@@ -314,7 +330,11 @@ impl Ending {
             (true, true) => "; interrupted".to_owned(),
             (true, false) => "; there was nothing left to run".to_owned(),
             _ if record.manifest().on_host.is_some() => format!("; in {}", words::wall(self.took)),
-            _ => format!("; {} of virtual time in {}", words::virtual_time(time), words::wall(self.took)),
+            _ => format!(
+                "; {} of virtual time in {}",
+                words::virtual_time(time),
+                words::wall(self.took)
+            ),
         }
     }
 

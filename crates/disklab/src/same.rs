@@ -4,8 +4,8 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use disklab_spec::places::disk_name;
-use disklab_store::{Difference, Record, Status, compare, fingerprint};
+use disklab_config::places::disk_name;
+use disklab_record::{Difference, Record, Status, compare, fingerprint};
 use disklab_trace::{Entry, Error};
 use serde_json::json;
 
@@ -33,7 +33,8 @@ const NAMED: usize = 20;
 const AROUND: usize = 60;
 
 pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let records = [Record::open(&records::find(&args.first)?)?, Record::open(&records::find(&args.second)?)?];
+    let records =
+        [Record::open(&records::find(&args.first)?)?, Record::open(&records::find(&args.second)?)?];
     let [first, second] = &records;
     let differences = compare(first.folder(), second.folder())?;
     let fingerprint = fingerprint(first.folder())?;
@@ -65,14 +66,21 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut out = screen.out();
     if exit == Exit::Ok {
         let trials = words::count(first.manifest().trials.len(), "trial");
-        writeln!(out, "{}: {trials}, fingerprint {fingerprint}", screen.paint("the same", Paint::Good))?;
+        writeln!(
+            out,
+            "{}: {trials}, fingerprint {fingerprint}",
+            screen.paint("the same", Paint::Good)
+        )?;
     } else if differences.is_empty() {
         let what = "not what was recorded, though equal as they are now";
         writeln!(out, "{}", screen.paint(what, Paint::Bad))?;
     } else {
         let count = words::count(differences.len(), "difference");
         writeln!(out, "{}", screen.paint(&count, Paint::Bad))?;
-        differences.iter().take(NAMED).try_for_each(|difference| writeln!(out, "  {difference}"))?;
+        differences
+            .iter()
+            .take(NAMED)
+            .try_for_each(|difference| writeln!(out, "  {difference}"))?;
         if differences.len() > NAMED {
             writeln!(out, "  and {} more", differences.len() - NAMED)?;
         }
@@ -101,7 +109,7 @@ pub fn same(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 fn changed_in(which: &str, record: &Record) -> Result<Vec<String>, Failure> {
     let mut found = Vec::new();
     for (trial, outcome) in record.outcomes() {
-        let files = outcome.map(|outcome| disklab_store::changed(record, outcome)).transpose()?;
+        let files = outcome.map(|outcome| disklab_record::changed(record, outcome)).transpose()?;
         found.extend(files.into_iter().flatten().map(|file| format!("{which}: {trial}/{file}")));
     }
     Ok(found)
@@ -115,7 +123,8 @@ fn first_difference(
     offset: u64,
 ) -> Result<[String; 2], Failure> {
     let path = |record: &Record| -> Result<PathBuf, Failure> {
-        let outcome = record.outcome(trial).ok_or_else(|| Failure::mistaken(format!("{trial} is gone")))?;
+        let outcome =
+            record.outcome(trial).ok_or_else(|| Failure::mistaken(format!("{trial} is gone")))?;
         Ok(trace::raw(record, outcome)?.join(file))
     };
     let paths = [path(&records[0])?, path(&records[1])?];
@@ -129,7 +138,8 @@ fn first_difference(
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    fs::read(path).map_err(|error| Failure::mistaken(format!("cannot read {}: {error}", path.display())))
+    fs::read(path)
+        .map_err(|error| Failure::mistaken(format!("cannot read {}: {error}", path.display())))
 }
 
 fn first_request(
@@ -153,8 +163,12 @@ fn first_request(
 /// What is around a byte, up to the ends of its line.
 fn text_at(bytes: &[u8], at: usize) -> String {
     let at = at.min(bytes.len());
-    let begin = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
-    let end = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |length| at + length);
+    let begin =
+        bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |newline| newline + 1);
+    let end = bytes[at..]
+        .iter()
+        .position(|&byte| byte == b'\n')
+        .map_or(bytes.len(), |length| at + length);
     let line = bytes[..begin].split(|&byte| byte == b'\n').count();
     let shown = &bytes[begin.max(at.saturating_sub(AROUND))..end.min(at.saturating_add(AROUND))];
     format!("line {line}: {}", String::from_utf8_lossy(shown).trim().escape_debug())

@@ -63,7 +63,9 @@ impl Screen {
             When::Always => true,
             When::Never => false,
             When::Auto => {
-                terminal && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()) && can_paint()
+                terminal
+                    && env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+                    && can_paint()
             }
         };
         let size = tcgetwinsize(io::stdout()).map_or(0, |size| usize::from(size.ws_col));

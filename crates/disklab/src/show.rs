@@ -9,9 +9,9 @@ mod warm_up;
 
 use std::io::Write;
 
+use disklab_config::read::nearest;
+use disklab_record::{Outcome, Record};
 use disklab_report::merge;
-use disklab_spec::read::nearest;
-use disklab_store::{Outcome, Record};
 
 use crate::exit::{Exit, Failure};
 use crate::records;
@@ -62,7 +62,11 @@ pub fn outcome<'a>(record: &'a Record, id: &str) -> Result<&'a Outcome, Failure>
         ))),
         None => {
             let hint = nearest(id, trials.iter().map(String::as_str)).map_or_else(
-                || trials.first().map_or_else(String::new, |first| format!("; the first is {first}")),
+                || {
+                    trials
+                        .first()
+                        .map_or_else(String::new, |first| format!("; the first is {first}"))
+                },
                 |near| format!("; did you mean `{near}`?"),
             );
             let run = record.folder().display();

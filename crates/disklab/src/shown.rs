@@ -44,7 +44,8 @@ impl<W: Write> Shown<W> {
         };
         let paint_begun = whole.rfind('\x1b').filter(|at| {
             let rest = &whole[*at..];
-            self.color && PAINTS.iter().any(|paint| paint.len() > rest.len() && paint.starts_with(rest))
+            self.color
+                && PAINTS.iter().any(|paint| paint.len() > rest.len() && paint.starts_with(rest))
         });
         let sure = paint_begun.unwrap_or(whole.len());
         self.show(&whole[..sure])?;
@@ -53,7 +54,9 @@ impl<W: Write> Shown<W> {
 
     fn show(&mut self, text: &str) -> io::Result<()> {
         let mut rest = text;
-        while let Some(at) = rest.find(|letter| is_hidden(letter) && letter != '\n' && letter != '\t') {
+        while let Some(at) =
+            rest.find(|letter| is_hidden(letter) && letter != '\n' && letter != '\t')
+        {
             let (plain, from) = rest.split_at(at);
             self.inner.write_all(plain.as_bytes())?;
             let paint = PAINTS.iter().find(|paint| self.color && from.starts_with(**paint));
@@ -113,7 +116,10 @@ mod tests {
         let text = "\x1b[1;31mbad\x1b[0m \x1b]0;title\x07 \x1b[2J ü\u{202e}\u{9b}31m\tx\n";
         let spelled = "\\u{1b}]0;title\\u{7} \\u{1b}[2J ü\\u{202e}\\u{9b}31m\tx\n";
         assert_eq!(written(&[text.as_bytes()], true), format!("\x1b[1;31mbad\x1b[0m {spelled}"));
-        assert_eq!(written(&[text.as_bytes()], false), format!("\\u{{1b}}[1;31mbad\\u{{1b}}[0m {spelled}"));
+        assert_eq!(
+            written(&[text.as_bytes()], false),
+            format!("\\u{{1b}}[1;31mbad\\u{{1b}}[0m {spelled}")
+        );
         assert_eq!(written(&[b"a\xffb"], true), "a\u{fffd}b");
         for color in [true, false] {
             assert_eq!(super::shown(text, color), written(&[text.as_bytes()], color));

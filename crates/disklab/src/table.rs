@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use comfy_table::{
-    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle, Width,
+    Attribute, Cell, CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, TableStyle,
+    Width,
 };
 use console::measure_text_width;
 
@@ -45,7 +46,11 @@ impl Table {
         self.add(cells, Some(Attribute::Dim));
     }
 
-    fn add<T: ToString>(&mut self, cells: impl IntoIterator<Item = T>, attribute: Option<Attribute>) {
+    fn add<T: ToString>(
+        &mut self,
+        cells: impl IntoIterator<Item = T>,
+        attribute: Option<Attribute>,
+    ) {
         let mut cells: Vec<String> = cells.into_iter().map(|cell| cell.to_string()).collect();
         cells.truncate(self.columns.len());
         self.rows.push((cells, attribute));
@@ -90,7 +95,8 @@ impl Table {
     /// The columns of each of the tables that fit into so much room.
     fn parts(&self, room: usize) -> Vec<Vec<usize>> {
         let least = |part: &[usize]| {
-            part.iter().map(|index| self.least(*index) + usize::from(GAP)).sum::<usize>() - usize::from(GAP)
+            part.iter().map(|index| self.least(*index) + usize::from(GAP)).sum::<usize>()
+                - usize::from(GAP)
         };
         if self.width() <= room || self.columns.len() < 3 || least(&self.all()) <= room {
             return vec![self.all()];
@@ -98,7 +104,9 @@ impl Table {
         let mut parts: Vec<Vec<usize>> = Vec::new();
         for index in 1..self.columns.len() {
             match parts.last_mut() {
-                Some(part) if least(&[part.as_slice(), &[index]].concat()) <= room => part.push(index),
+                Some(part) if least(&[part.as_slice(), &[index]].concat()) <= room => {
+                    part.push(index)
+                }
                 _ => parts.push(vec![0, index]),
             }
         }
@@ -166,7 +174,12 @@ mod tests {
 
     fn printed(columns: usize) -> Vec<String> {
         let mut table = Table::new(
-            &[("", Side::Left), ("device", Side::Left), ("mean wait", Side::Right), ("verdict", Side::Left)],
+            &[
+                ("", Side::Left),
+                ("device", Side::Left),
+                ("mean wait", Side::Right),
+                ("verdict", Side::Left),
+            ],
             false,
         );
         table.row(["round-robin:4096", "enterprise-8tb", "13.4 ms", "undecided (about 14 seeds)"]);

@@ -6,8 +6,8 @@ pub mod csv;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use disklab_spec::places::disk_name;
-use disklab_store::{Outcome, Record};
+use disklab_config::places::disk_name;
+use disklab_record::{Outcome, Record};
 use disklab_trace::{Reader, delay};
 
 use crate::exit::{Exit, Failure};
@@ -51,13 +51,15 @@ enum Format {
 
 pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if screen.json {
-        return Err(Failure::mistaken("a trace is printed as --format csv or blkparse; leave out --json"));
+        return Err(Failure::mistaken(
+            "a trace is printed as --format csv or blkparse; leave out --json",
+        ));
     }
     let record = records::with_trial(&records::find(&args.run)?, &args.trial, screen)?;
     let outcome = show::outcome(&record, &args.trial)?;
     let path = find(&raw(&record, outcome)?)?;
     let name = path.file_name().unwrap_or_default();
-    if disklab_store::changed(&record, outcome)?.iter().any(|file| name == file.as_str()) {
+    if disklab_record::changed(&record, outcome)?.iter().any(|file| name == file.as_str()) {
         screen.remark(&format!("{} was changed since it was recorded", path.display()));
     }
     let name = |index| name_of(&record, index);
@@ -79,7 +81,8 @@ pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 /// The kernel's name of a disk of a trial: of this machine's as it was then, or a guest's.
 fn name_of(record: &Record, index: usize) -> String {
-    let disks = record.manifest().on_host.as_ref().map(|on| on.disks.as_slice()).unwrap_or_default();
+    let disks =
+        record.manifest().on_host.as_ref().map(|on| on.disks.as_slice()).unwrap_or_default();
     disks.get(index).map_or_else(|| disk_name(index), |disk| disk.name.clone())
 }
 
@@ -111,7 +114,8 @@ pub fn raw(record: &Record, outcome: &Outcome) -> Result<PathBuf, Failure> {
 /// The trace in a trial's raw output.
 fn find(raw: &Path) -> Result<PathBuf, Failure> {
     disklab_trace::find(raw).ok_or_else(|| {
-        let why = "it was switched off (run --no-trace), or the trial failed before its guest began";
+        let why =
+            "it was switched off (run --no-trace), or the trial failed before its guest began";
         Failure::mistaken(format!("there is no trace of requests in {}: {why}", raw.display()))
     })
 }

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use disklab_host::change::{Change, News, Undone};
-use disklab_host::journal::{self, Left};
+use disklab_block_devices::change::{Change, News, Undone};
+use disklab_block_devices::journal::{self, Left};
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -27,7 +27,8 @@ impl Found {
     /// A line each.
     pub fn lines(&self, dry: bool) -> Vec<String> {
         let line = |it: &Undone| {
-            let mut line = if dry { format!("would be undone: {}", it.what) } else { it.what.clone() };
+            let mut line =
+                if dry { format!("would be undone: {}", it.what) } else { it.what.clone() };
             if let Some(why) = &it.failed {
                 let _ = write!(line, ": not yet, since {why}");
             }
@@ -53,15 +54,19 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure>
                 let told = &mut |news: News| match news {
                     News::Waits(what) => screen.remark(&format!("waiting: {what}")),
                     News::Undone(undone) => {
-                        let forget =
-                            |why| format!("{why}; if it never can be, remove {noted}, where it is noted");
-                        found
-                            .undone
-                            .push(Undone { failed: undone.failed.clone().map(forget), ..undone.clone() });
+                        let forget = |why| {
+                            format!("{why}; if it never can be, remove {noted}, where it is noted")
+                        };
+                        found.undone.push(Undone {
+                            failed: undone.failed.clone().map(forget),
+                            ..undone.clone()
+                        });
                     }
                 };
                 match left.undo(told) {
-                    Err(error @ journal::Error::Unreadable { .. }) => found.unread.push(error.to_string()),
+                    Err(error @ journal::Error::Unreadable { .. }) => {
+                        found.unread.push(error.to_string())
+                    }
                     undone => drop(undone.map_err(Failure::cannot)?),
                 }
             }

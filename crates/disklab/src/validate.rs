@@ -90,14 +90,19 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(path);
             continue;
         }
-        let unreadable = |error| Failure::mistaken(format!("{}: cannot be read: {error}", path.display()));
+        let unreadable =
+            |error| Failure::mistaken(format!("{}: cannot be read: {error}", path.display()));
         let entries = fs::read_dir(&path).map_err(unreadable)?;
-        let entries: Result<Vec<_>, _> = entries.map(|entry| entry.map(|entry| entry.path())).collect();
+        let entries: Result<Vec<_>, _> =
+            entries.map(|entry| entry.map(|entry| entry.path())).collect();
         let mut found = entries.map_err(unreadable)?;
         found.retain(|file| file.extension().is_some_and(|extension| extension == "parv"));
         found.sort();
         if found.is_empty() {
-            return Err(Failure::mistaken(format!("{}: no .parv file in it. {SOURCE}", path.display())));
+            return Err(Failure::mistaken(format!(
+                "{}: no .parv file in it. {SOURCE}",
+                path.display()
+            )));
         }
         files.extend(found);
     }
@@ -109,7 +114,8 @@ fn row(file: PathBuf) -> Row {
         Ok((drive, validation)) => {
             let disksim = published::find(&drive.name);
             let met = disksim.map(|disksim| {
-                validation.estimated.rms <= disksim.rms && validation.tracked_deviation < disksim.deviation
+                validation.estimated.rms <= disksim.rms
+                    && validation.tracked_deviation < disksim.deviation
             });
             Row {
                 file,
@@ -148,8 +154,9 @@ fn read(file: &Path) -> Result<(Drive, Validation), String> {
     };
     let drive = Drive::read(&name, &mut files).map_err(|error| error.to_string())?;
     let requests = file.with_extension("trace");
-    let bytes = read_short(&requests)
-        .map_err(|error| format!("{}: measured requests are wanted there: {error}", requests.display()))?;
+    let bytes = read_short(&requests).map_err(|error| {
+        format!("{}: measured requests are wanted there: {error}", requests.display())
+    })?;
     let requests = trace::read(&requests.display().to_string(), &bytes, drive.summary.sectors);
     let requests = requests.map_err(|error| error.to_string())?;
     let validation = disklab_disksim::validate(&drive.model, &requests);

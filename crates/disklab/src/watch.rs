@@ -5,8 +5,8 @@ pub mod matrix;
 use std::thread::sleep;
 use std::time::Duration;
 
+use disklab_record::Record;
 use disklab_report::Tally;
-use disklab_store::Record;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::exit::{Exit, Failure};
@@ -37,7 +37,7 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut picture = Picture::new(screen);
     let record = loop {
         // In this order: what ends between the two is in the record.
-        let goes_on = disklab_store::is_written(&folder)?;
+        let goes_on = disklab_record::is_written(&folder)?;
         let record = Record::open(&folder)?;
         picture.draw(&record, screen);
         if !goes_on {
@@ -51,7 +51,8 @@ pub fn watch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let tally = Tally::of(&record);
     if tally.missing() > 0 {
         let name = records::name_of(&folder);
-        screen.remark(&format!("nobody runs it any more; to continue: disklab run --resume {name}"));
+        screen
+            .remark(&format!("nobody runs it any more; to continue: disklab run --resume {name}"));
     }
     Ok(if tally.is_whole() { Exit::Ok } else { Exit::Failed })
 }

@@ -15,10 +15,14 @@ pub fn write(
     fill: impl FnOnce(&mut Remembering) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let cannot = |error: &dyn Display| {
-        Failure::cannot(format!("cannot write {}: {error}; name another file with -o", output.display()))
+        Failure::cannot(format!(
+            "cannot write {}: {error}; name another file with -o",
+            output.display()
+        ))
     };
     // In its folder, so that a rename can put it in its place.
-    let folder = output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        output.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     if !folder.is_dir() {
         return Err(cannot(&format!("there is no folder {}", folder.display())));
     }

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use disklab_spec::controller::Controller;
+use disklab_config::controller::Controller;
 use disklab_units::{Bytes, Nanos, Rate, Sectors};
 
 use crate::{Completion, Counters, Disk, Op, Request};
@@ -109,7 +109,8 @@ impl Bank {
     pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
         self.pass(now);
         if let Some(shared) = &mut self.shared {
-            let due = shared.ended.iter().take_while(|(_, completion)| completion.at <= now).count();
+            let due =
+                shared.ended.iter().take_while(|(_, completion)| completion.at <= now).count();
             done.extend(shared.ended.drain(..due));
             return;
         }
@@ -128,7 +129,10 @@ impl Bank {
 
     /// What a disk did that it could not, by disk: see [`Disk::violation`].
     pub fn violations(&self) -> impl Iterator<Item = (usize, &str)> {
-        self.disks.iter().enumerate().filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
+        self.disks
+            .iter()
+            .enumerate()
+            .filter_map(|(index, slot)| Some((index, slot.disk.violation()?)))
     }
 
     /// With a controller: what happens up to `now`, in the order in which it does.
@@ -137,7 +141,9 @@ impl Bank {
         loop {
             let through = shared.waiting.front().map(|(through, ..)| *through);
             let event = disks.iter().filter_map(|slot| slot.next).min();
-            let Some(at) = through.into_iter().chain(event).min().filter(|at| *at <= now) else { return };
+            let Some(at) = through.into_iter().chain(event).min().filter(|at| *at <= now) else {
+                return;
+            };
             if through == Some(at)
                 && let Some((_, disk, request)) = shared.waiting.pop_front()
             {
@@ -162,7 +168,8 @@ impl Shared {
         if bytes > Bytes::ZERO {
             completion.at = self.from_disks.along(completion.started, completion.at, bytes);
         }
-        let later = self.ended.iter().rev().take_while(|(_, other)| other.at > completion.at).count();
+        let later =
+            self.ended.iter().rev().take_while(|(_, other)| other.at > completion.at).count();
         self.ended.insert(self.ended.len() - later, (disk, completion));
     }
 }
@@ -194,7 +201,7 @@ impl Slot {
 
 #[cfg(test)]
 mod tests {
-    use disklab_spec::device::{Constant, Model};
+    use disklab_config::device::{Constant, Model};
     use disklab_units::Seed;
 
     use super::*;
@@ -203,14 +210,19 @@ mod tests {
     const MIB: u32 = 2048;
 
     fn constant(micros: u64) -> Box<dyn Disk> {
-        let model =
-            Constant { latency: Nanos::from_micros(micros), servers: 32, rotational: false, queue_depth: 32 };
+        let model = Constant {
+            latency: Nanos::from_micros(micros),
+            servers: 32,
+            rotational: false,
+            queue_depth: 32,
+        };
         build(&Model::Constant(model), Bytes::gib(64), Seed(1))
     }
 
     fn bank(disks: usize, controller: Option<(u64, u64)>) -> Bank {
-        let controller = controller
-            .map(|(read, write)| (Controller { read: Rate(read << 20), write: Rate(write << 20) }, disks));
+        let controller = controller.map(|(read, write)| {
+            (Controller { read: Rate(read << 20), write: Rate(write << 20) }, disks)
+        });
         Bank::new((0..disks).map(|_| constant(1_000)).collect(), controller)
     }
 

@@ -8,7 +8,7 @@
 
 use std::ops::Range;
 
-use disklab_spec::device::Card;
+use disklab_config::device::Card;
 use disklab_units::{Bytes, Nanos, Rate, Sectors};
 
 #[cfg(test)]
@@ -144,7 +144,8 @@ impl CardDisk {
             self.open_unit(unit);
         }
         let Some(open) = self.open.last_mut() else { return time };
-        let skipped = if self.model.any_order { 0..0 } else { open.next.div_ceil(page)..pages.start };
+        let skipped =
+            if self.model.any_order { 0..0 } else { open.next.div_ceil(page)..pages.start };
         let copied = skipped.end.saturating_sub(skipped.start);
         skipped.chain(pages).for_each(|page| set(&mut open.written, page));
         open.used += copied + count;
@@ -177,7 +178,8 @@ impl CardDisk {
         let anew: u64 = written.iter().map(|word| u64::from(word.count_ones())).sum();
         self.spare.push(written);
         let start = unit * self.model.allocation_unit.0;
-        let pages = self.model.allocation_unit.0.min(self.bytes - start).div_ceil(self.model.page.0);
+        let pages =
+            self.model.allocation_unit.0.min(self.bytes - start).div_ceil(self.model.page.0);
         let time = self.copy(unit, pages.saturating_sub(anew));
         if let Some(word) = self.trimmed.get_mut((unit / 64) as usize) {
             *word &= !(1 << (unit % 64));

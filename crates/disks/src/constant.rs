@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use disklab_spec::device::Constant;
+use disklab_config::device::Constant;
 use disklab_units::Nanos;
 
 use crate::{Completion, Counters, Disk, Op, Request};
@@ -43,7 +43,11 @@ impl ConstantDisk {
 
 impl Disk for ConstantDisk {
     fn submit(&mut self, now: Nanos, request: Request) {
-        let free = if self.servers_free.len() < self.servers { None } else { self.servers_free.pop_front() };
+        let free = if self.servers_free.len() < self.servers {
+            None
+        } else {
+            self.servers_free.pop_front()
+        };
         let started = free.map_or(now, |free| free.max(now));
         let at = started.saturating_add(self.latency);
         self.servers_free.push_back(at);

@@ -6,7 +6,7 @@
 //!
 //! ```
 //! use disklab_disks::{Op, Request, build};
-//! use disklab_spec::device::{Constant, Model};
+//! use disklab_config::device::{Constant, Model};
 //! use disklab_units::{Bytes, Nanos, Seed};
 //!
 //! let model = Model::Constant(Constant {
@@ -33,15 +33,15 @@ mod plant;
 mod port;
 mod ssd;
 
-use disklab_spec::device::Model;
+use disklab_config::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 
 pub use bank::Bank;
 pub use counters::Counters;
 pub use diary::{DieWork, Happening};
 pub use hdd::{
-    After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd, ScatteredWrite,
-    SurfaceOrder, Travel, ZoneLayout,
+    After, CommandTimes, DetailedCache, DetailedHdd, Layout, LookAhead, LookAheadEnd,
+    ScatteredWrite, SurfaceOrder, Travel, ZoneLayout,
 };
 
 /// What a request asks for.

@@ -2,10 +2,9 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Card, Model};
 use disklab_disks::{Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Card, Model};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{Served, assert_near, closed_loop, device, iops, open, read, serve, throughput, write};
 
 fn card(name: &str) -> (Card, Bytes) {
@@ -58,7 +57,8 @@ fn random_reads_are_cheap_and_random_writes_are_not() {
 fn one_stream_more_than_open_units_is_a_cliff() {
     for open_units in [2, 5] {
         let rate = |count| {
-            let mut disk = microsd_with(|model| (model.open_units, model.any_order) = (open_units, true));
+            let mut disk =
+                microsd_with(|model| (model.open_units, model.any_order) = (open_units, true));
             streams(disk.as_mut(), count).0 as f64
         };
         let alone = rate(1);
@@ -106,7 +106,8 @@ fn what_is_not_written_anew_is_copied() {
     let mut disk = microsd_with(|model| (model.open_units, model.any_order) = (1, true));
     let mut now = Nanos(0);
     for unit in 0..20 {
-        now = serve(disk.as_mut(), now, write(unit * 8_192 + unit * 32, 32 * (unit as u32 % 3 + 1)));
+        now =
+            serve(disk.as_mut(), now, write(unit * 8_192 + unit * 32, 32 * (unit as u32 % 3 + 1)));
     }
     let counters = disk.counters();
     let closed = 19;

@@ -2,14 +2,20 @@
 
 mod drive;
 
+use disklab_config::device::{Model, Preconditioned, Slc};
 use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Model, Preconditioned, Slc};
 use disklab_units::{Bytes, Nanos, Seed};
 use drive::{device, flush};
 use proptest::prelude::*;
 
-const DEVICES: [&str; 6] =
-    ["nas-4tb", "laptop-1tb", "sata-ssd-1tb", "transcend-microsdhc", "sandisk-emmc", "constant-50us"];
+const DEVICES: [&str; 6] = [
+    "nas-4tb",
+    "laptop-1tb",
+    "sata-ssd-1tb",
+    "transcend-microsdhc",
+    "sandisk-emmc",
+    "constant-50us",
+];
 
 const SMALL: Bytes = Bytes::mib(1_000);
 
@@ -67,10 +73,12 @@ fn request() -> impl Strategy<Value = (u64, Request)> {
     ];
     let sectors = prop_oneof![8 => 1..300_u32, 1 => 0..4_000_u32];
     let pause = prop_oneof![4 => Just(0), 4 => 0..300_000_u64, 2 => 0..60_000_000_u64];
-    (pause, op, sector, sectors, prop::bool::weighted(0.1)).prop_map(|(pause, op, sector, sectors, fua)| {
-        let sectors = if op == Op::Flush { 0 } else { sectors };
-        (pause, Request { id: 0, op, sector, sectors, fua })
-    })
+    (pause, op, sector, sectors, prop::bool::weighted(0.1)).prop_map(
+        |(pause, op, sector, sectors, fua)| {
+            let sectors = if op == Op::Flush { 0 } else { sectors };
+            (pause, Request { id: 0, op, sector, sectors, fua })
+        },
+    )
 }
 
 /// Serves the requests as they come, calling the disk when it asks to be, and besides after each of `extra` (in turn)
@@ -98,7 +106,10 @@ fn run(
             prop_assert!(submitted[id as usize] <= started.0 && started <= at);
         }
         prop_assert!(all.is_sorted_by_key(|completion| completion.at));
-        prop_assert!(disk.next_event().is_none_or(|next| next.0 > now), "what was due has been done");
+        prop_assert!(
+            disk.next_event().is_none_or(|next| next.0 > now),
+            "what was due has been done"
+        );
         Ok(all.clone())
     };
     for (id, &(pause, request)) in requests.iter().enumerate() {
@@ -185,7 +196,7 @@ fn nothing_is_allocated_once_warm() {
     for name in DEVICES {
         let device = device(name);
         let mut disk = disklab_disks::build(&device.model, device.bytes, Seed(1));
-        let mut random = disklab_des::Random::new(Seed(2));
+        let mut random = disklab_units::Random::new(Seed(2));
         let mut done = Vec::with_capacity(64);
         let mut now = Nanos(0);
         let blocks = device.bytes.0 / 4096;

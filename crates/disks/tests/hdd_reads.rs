@@ -2,12 +2,12 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Hdd, Model, Retries};
 use disklab_disks::build_checked as build;
-use disklab_spec::device::{Hdd, Model, Retries};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
-    Served, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read, serve, throughput,
+    Served, assert_near, closed_loop, hdd, hdds, iops, mean_latency, open, open_loop, read, serve,
+    throughput,
 };
 
 /// Over the whole disk.
@@ -147,7 +147,8 @@ fn a_read_half_in_the_cache_waits_for_the_other_half() {
 fn a_sequential_stream_is_served_in_order() {
     for name in &hdds() {
         let (mut disk, _) = open(name, 1);
-        let served = closed_loop(disk.as_mut(), Nanos(0), 16, 1_000, |i| read(i as u64 * 2048, 2048));
+        let served =
+            closed_loop(disk.as_mut(), Nanos(0), 16, 1_000, |i| read(i as u64 * 2048, 2048));
         assert!(served.is_sorted_by_key(|served| served.request.sector), "{name}");
     }
 }
@@ -175,7 +176,8 @@ fn nobody_starves_beyond_the_age_limit() {
             if i == 40 { read(7_000_000_000, 8) } else { read(random.below(100_000) * 8, 8) }
         });
         let longest = served.iter().map(Served::latency).max().unwrap();
-        let far = served.iter().find(|served| served.request.sector == 7_000_000_000).unwrap().latency();
+        let far =
+            served.iter().find(|served| served.request.sector == 7_000_000_000).unwrap().latency();
         (far, longest)
     };
     let limit = Nanos::from_millis(300);
@@ -192,7 +194,8 @@ fn two_disks_of_a_kind_turn_differently() {
     let latencies = |seed| {
         let (mut disk, sectors) = open("nas-4tb", seed);
         let mut random = Random::new(Seed(3));
-        let served = closed_loop(disk.as_mut(), Nanos(0), 1, 500, |_| read(random.below(sectors), 8));
+        let served =
+            closed_loop(disk.as_mut(), Nanos(0), 1, 500, |_| read(random.below(sectors), 8));
         served.iter().map(Served::latency).collect::<Vec<_>>()
     };
     let (one, same, other) = (latencies(1), latencies(1), latencies(2));
@@ -227,12 +230,15 @@ fn retries_are_rare_and_take_whole_turns() {
         let sectors: Vec<u64> = (0..20_000).map(|_| random.below(bytes.0 / 4096) * 8).collect();
         // Far enough apart that the platters stand as they would without any retry.
         let at = |i: usize| Nanos::from_secs(i as u64);
-        let served =
-            open_loop(disk.as_mut(), sectors.iter().enumerate().map(|(i, &sector)| (at(i), read(sector, 8))));
+        let served = open_loop(
+            disk.as_mut(),
+            sectors.iter().enumerate().map(|(i, &sector)| (at(i), read(sector, 8))),
+        );
         served.iter().map(Served::latency).collect::<Vec<_>>()
     };
     let (plain, tried) = (latencies(None), latencies(Some(Retries { one_in: 100, turns: 4 })));
-    let more: Vec<Nanos> = plain.iter().zip(&tried).filter(|(a, b)| a != b).map(|(&a, &b)| b - a).collect();
+    let more: Vec<Nanos> =
+        plain.iter().zip(&tried).filter(|(a, b)| a != b).map(|(&a, &b)| b - a).collect();
     assert!((150..250).contains(&more.len()), "{} of 20000", more.len());
     let turn = *more.iter().min().unwrap();
     assert_near("a turn", turn.0 as f64, model.revolution().0 as f64, 0.001);

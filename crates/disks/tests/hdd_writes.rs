@@ -2,12 +2,12 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Hdd, Model};
 use disklab_disks::{Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Hdd, Model};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{
-    Served, assert_near, closed_loop, flush, hdd, iops, mean_latency, open, open_loop, read, serve, write,
+    Served, assert_near, closed_loop, flush, hdd, iops, mean_latency, open, open_loop, read, serve,
+    write,
 };
 
 fn model() -> Hdd {
@@ -47,7 +47,8 @@ fn sequential_writes_run_at_the_rate_of_their_zone() {
     for (depth, sectors) in [(1, 256), (1, 2048), (16, 2048)] {
         let mut disk = build_with(|_| ());
         let next = |i| write(i as u64 * u64::from(sectors), sectors);
-        let served = closed_loop(disk.as_mut(), Nanos(0), depth, 2_000_000 / sectors as usize, next);
+        let served =
+            closed_loop(disk.as_mut(), Nanos(0), depth, 2_000_000 / sectors as usize, next);
         let start = served.last().unwrap().at;
         let end = serve(disk.as_mut(), start, flush());
         let rate = Rate((2_000_000.0 * 512.0 / end.as_secs_f64()) as u64);
@@ -63,7 +64,10 @@ fn a_flush_waits_until_everything_is_on_the_medium() {
     assert!(disk.counters().destages < 5, "most of it is in the buffer");
     let done = serve(disk.as_mut(), now, flush());
     let counters = disk.counters();
-    assert_eq!((counters.destages, counters.media_written_sectors, counters.flushes), (100, 800, 1));
+    assert_eq!(
+        (counters.destages, counters.media_written_sectors, counters.flushes),
+        (100, 800, 1)
+    );
     // 100 scattered writes in a good order take some milliseconds each.
     assert!((200..900).contains(&((done - now).0 / 1_000_000)), "{}", done - now);
     let again = serve(disk.as_mut(), done, flush());
@@ -162,5 +166,8 @@ fn zeroes_and_discards() {
     // Beyond the end there is nothing to do.
     let now = done + Nanos::from_secs(1);
     assert_eq!(serve(disk.as_mut(), now, read(sectors, 8)) - now, model().command_overhead);
-    assert_eq!(serve(disk.as_mut(), now, write(u64::MAX, u32::MAX)) - now, model().command_overhead * 2);
+    assert_eq!(
+        serve(disk.as_mut(), now, write(u64::MAX, u32::MAX)) - now,
+        model().command_overhead * 2
+    );
 }

@@ -3,10 +3,11 @@
 
 mod drive;
 
-use disklab_des::Random;
 use disklab_disks::{Op, Request};
-use disklab_units::{Nanos, Seed};
-use drive::{Served, assert_near, closed_loop, flush, iops, mean, mean_latency, open, read, serve, write};
+use disklab_units::{Nanos, Random, Seed};
+use drive::{
+    Served, assert_near, closed_loop, flush, iops, mean, mean_latency, open, read, serve, write,
+};
 
 /// Random requests of 4 KiB over the whole disk.
 fn random(name: &str, op: Op, depth: usize, count: usize) -> Vec<Served> {
@@ -30,7 +31,12 @@ fn a_desktop_disk_at_depth_1_and_32() {
     assert_near("mean", mean_latency(&served), 17.5e6, 0.02);
     assert_near("median", percentile(&served, 50.0), 17.7e6, 0.02);
     assert_near("99th percentile", percentile(&served, 99.0), 28.4e6, 0.05);
-    assert_near("reads a second at depth 32", iops(&random("desktop-2tb", Op::Read, 32, 20_000)), 94.0, 0.13);
+    assert_near(
+        "reads a second at depth 32",
+        iops(&random("desktop-2tb", Op::Read, 32, 20_000)),
+        94.0,
+        0.13,
+    );
 }
 
 /// The same drive: a flush after so many scattered writes takes 28 ms and 9.4 ms for each.
@@ -46,7 +52,12 @@ fn a_flush_of_a_desktop_disk_takes_what_it_has_to_write() {
             times.push((serve(disk.as_mut(), written, flush()) - written).0 as f64);
         }
         let wanted = 28e6 + 9.4e6 * count as f64;
-        assert_near(&format!("a flush after {count} writes"), mean(times.iter().copied()), wanted, 0.05);
+        assert_near(
+            &format!("a flush after {count} writes"),
+            mean(times.iter().copied()),
+            wanted,
+            0.05,
+        );
     }
 }
 

@@ -5,10 +5,9 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Device, Model, Preconditioned, Slc};
 use disklab_disks::{Counters, Disk, Op, Request, build};
-use disklab_spec::device::{Device, Model, Preconditioned, Slc};
-use disklab_units::{Bytes, Nanos, Seed};
+use disklab_units::{Bytes, Nanos, Random, Seed};
 use drive::{Served, closed_loop, device, flush, read, write};
 
 /// Of each case the checksums of random writes, and of everything mixed that follows on the same disk.
@@ -56,9 +55,12 @@ fn case(case: &str) -> Device {
 
 /// FNV-1a by words.
 fn checksum(served: &[Served], counters: Counters) -> u64 {
-    let times = served.iter().flat_map(|served| [served.request.sector, served.started.0, served.at.0]);
+    let times =
+        served.iter().flat_map(|served| [served.request.sector, served.started.0, served.at.0]);
     let work = [counters.media_written_sectors, counters.moved_sectors, counters.erased_blocks];
-    times.chain(work).fold(0xcbf2_9ce4_8422_2325, |sum, word| (sum ^ word).wrapping_mul(0x0100_0000_01b3))
+    times
+        .chain(work)
+        .fold(0xcbf2_9ce4_8422_2325, |sum, word| (sum ^ word).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// Half of them in an eighth of the disk, where blocks are therefore collected again and again.
@@ -86,7 +88,8 @@ fn run(name: &str) -> [u64; 2] {
     let count = if matches!(device.model, Model::Ssd(_)) { 100_000 } else { 4_000 };
     let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
     let (mut random, units) = (Random::new(Seed(2)), device.bytes.0 / 4096);
-    let writes = closed_loop(disk.as_mut(), Nanos(0), 32, count, |_| write(place(&mut random, units), 8));
+    let writes =
+        closed_loop(disk.as_mut(), Nanos(0), 32, count, |_| write(place(&mut random, units), 8));
     let first = checksum(&writes, disk.counters());
     // After a rest, in which a drive does what it put off.
     let start = writes.last().expect("some were served").at + Nanos::from_secs(2);

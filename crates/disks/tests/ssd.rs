@@ -2,11 +2,12 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Model, Ssd};
 use disklab_disks::{Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Model, Ssd};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
-use drive::{Served, assert_near, closed_loop, flush, iops, open_loop, read, serve, ssd, throughput, write};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
+use drive::{
+    Served, assert_near, closed_loop, flush, iops, open_loop, read, serve, ssd, throughput, write,
+};
 
 fn model() -> Ssd {
     ssd("sata-ssd-1tb").0
@@ -33,7 +34,8 @@ fn overhead() -> Nanos {
 fn a_lone_read_takes_the_sum_of_its_steps() {
     let model = model();
     let four = Bytes::kib(4);
-    let steps = overhead() + model.read_page[0] + model.channel.time_for(four) + model.link.time_for(four);
+    let steps =
+        overhead() + model.read_page[0] + model.channel.time_for(four) + model.link.time_for(four);
     let served = random(1, 1_000, Op::Read);
     assert!(served.iter().all(|served| served.latency() == steps), "{steps}");
     // The data sheet of the 870 EVO: 13 000 reads and 36 000 writes a second at depth 1.
@@ -52,8 +54,12 @@ fn a_full_queue_is_bound_by_the_link() {
 fn sequential_reads_fill_the_link() {
     for (depth, sectors) in [(4, 256), (1, 8192), (2, 2048), (16, 2048)] {
         let next = |i| read(i as u64 * u64::from(sectors), sectors);
-        let rate = throughput(&closed_loop(build_with(|_| ()).as_mut(), Nanos(0), depth, 1_000, next));
-        assert!((Rate(540_000_000)..=Rate(560_000_000)).contains(&rate), "{depth} x {sectors}: {rate}");
+        let rate =
+            throughput(&closed_loop(build_with(|_| ()).as_mut(), Nanos(0), depth, 1_000, next));
+        assert!(
+            (Rate(540_000_000)..=Rate(560_000_000)).contains(&rate),
+            "{depth} x {sectors}: {rate}"
+        );
     }
 }
 
@@ -63,7 +69,10 @@ fn pages_of_one_request_are_read_in_parallel() {
     let one = serve(disk.as_mut(), Nanos(0), read(0, 32));
     let sixteen = serve(disk.as_mut(), one, read(0, 16 * 32)) - one;
     // Two dies share each channel.
-    assert!(sixteen < one + model().channel.time_for(Bytes::kib(16)) * 2, "{sixteen} against {one}");
+    assert!(
+        sixteen < one + model().channel.time_for(Bytes::kib(16)) * 2,
+        "{sixteen} against {one}"
+    );
 }
 
 #[test]
@@ -87,8 +96,9 @@ fn page_types_differ_in_time_and_stay_with_their_address() {
     };
     let first = latencies(disk.as_mut(), Nanos(0));
     for time in times {
-        let rest =
-            model().channel.time_for(Bytes::kib(4)) + model().link.time_for(Bytes::kib(4)) + overhead();
+        let rest = model().channel.time_for(Bytes::kib(4))
+            + model().link.time_for(Bytes::kib(4))
+            + overhead();
         let share = first.iter().filter(|&&latency| latency == time + rest).count();
         assert!((900..1_100).contains(&share), "{share} of 3000 take {time}");
     }
@@ -107,7 +117,12 @@ fn a_burst_is_taken_at_once_and_then_the_dies_set_the_pace() {
     let model = model();
     let page = Nanos::from_millis(2) + model.channel.time_for(model.page);
     let steady = throughput(&served[30_000..]);
-    assert_near("bytes a second", steady.0 as f64, 16.0 * model.page.0 as f64 / page.as_secs_f64(), 0.02);
+    assert_near(
+        "bytes a second",
+        steady.0 as f64,
+        16.0 * model.page.0 as f64 / page.as_secs_f64(),
+        0.02,
+    );
 }
 
 #[test]
@@ -171,8 +186,14 @@ fn discards_and_zeroes_are_quick() {
 #[test]
 fn a_write_larger_than_the_buffer_passes_through() {
     let mut disk = build_with(|model| model.write_buffer = Bytes::kib(64));
-    let requests =
-        [write(0, 7), write(8, 1_000), write(2_000, 120), write(3_000, 7), write(4_000, 100), flush()];
+    let requests = [
+        write(0, 7),
+        write(8, 1_000),
+        write(2_000, 120),
+        write(3_000, 7),
+        write(4_000, 100),
+        flush(),
+    ];
     let served = open_loop(disk.as_mut(), requests.map(|request| (Nanos(0), request)));
     assert_eq!(served.len(), requests.len());
 }
@@ -234,5 +255,8 @@ fn each_flush_pays_for_what_was_written_since_the_last() {
     let at = [0, 100, 200, 300].map(Nanos::from_micros);
     let served = open_loop(disk.as_mut(), at.into_iter().zip(requests));
     let flushes = served.iter().filter(|served| served.request.op == Op::Flush);
-    assert!(flushes.clone().count() == 2 && flushes.into_iter().all(|flush| flush.latency() > model().flush));
+    assert!(
+        flushes.clone().count() == 2
+            && flushes.into_iter().all(|flush| flush.latency() > model().flush)
+    );
 }

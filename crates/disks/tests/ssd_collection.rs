@@ -3,11 +3,10 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Device, Model, Preconditioned, Slc, Ssd};
+use disklab_config::read::Reader;
 use disklab_disks::{Counters, Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Device, Model, Preconditioned, Slc, Ssd};
-use disklab_spec::read::Reader;
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use drive::{Served, assert_near, closed_loop, flush, iops, read, serve, ssd, throughput, write};
 
 const SIZE: Bytes = Bytes::gib(1);
@@ -35,7 +34,10 @@ fn build_with(change: impl FnOnce(&mut Ssd)) -> Box<dyn Disk> {
 
 fn since(disk: &dyn Disk, before: Counters) -> (u64, u64) {
     let now = disk.counters();
-    (now.media_written_sectors - before.media_written_sectors, now.moved_sectors - before.moved_sectors)
+    (
+        now.media_written_sectors - before.media_written_sectors,
+        now.moved_sectors - before.moved_sectors,
+    )
 }
 
 /// Random writes of 4 KiB, so many times the disk's size.
@@ -172,8 +174,9 @@ fn the_slc_cache_is_fast_until_it_is_full_and_again_after_a_rest() {
     let row = Bytes::kib(16).0 as f64 * 8.0;
     let mut next_sector = 0;
     let mut burst = |disk: &mut dyn Disk, start: Nanos, mib: u64| {
-        let served =
-            closed_loop(disk, start, 8, (mib * 8) as usize, |i| write(next_sector + i as u64 * 256, 256));
+        let served = closed_loop(disk, start, 8, (mib * 8) as usize, |i| {
+            write(next_sector + i as u64 * 256, 256)
+        });
         next_sector += mib * 2048;
         served
     };
@@ -239,7 +242,8 @@ fn reads_do_not_hold_up_a_program_for_ever() {
 
 #[test]
 fn a_protected_buffer_has_nothing_to_flush() {
-    let mut disk = build_with(|model| (model.power_loss_protection, model.flush) = (true, Nanos(0)));
+    let mut disk =
+        build_with(|model| (model.power_loss_protection, model.flush) = (true, Nanos(0)));
     let now = serve(disk.as_mut(), Nanos(0), Request { fua: true, ..write(0, 8) });
     let done = serve(disk.as_mut(), now, flush());
     assert_eq!(disk.counters().destages, 0);

@@ -2,10 +2,9 @@
 
 mod drive;
 
-use disklab_des::Random;
+use disklab_config::device::{Constant, Model};
 use disklab_disks::{Disk, build_checked as build};
-use disklab_spec::device::{Constant, Model};
-use disklab_units::{Bytes, Nanos, Seed};
+use disklab_units::{Bytes, Nanos, Random, Seed};
 use drive::{Served, assert_near, closed_loop, mean, mean_latency, open_loop, read};
 
 const LATENCY: Nanos = Nanos::from_micros(50);
@@ -26,9 +25,14 @@ fn one_request_at_a_time_takes_one_latency_each() {
 #[test]
 fn throughput_is_that_of_the_servers_in_use() {
     for (servers, depth) in [(1, 8), (4, 1), (4, 2), (4, 4), (4, 32), (3, 7)] {
-        let served = closed_loop(constant(servers).as_mut(), Nanos(0), depth, 8_400, |_| read(0, 8));
+        let served =
+            closed_loop(constant(servers).as_mut(), Nanos(0), depth, 8_400, |_| read(0, 8));
         let in_use = u64::from(servers).min(depth as u64);
-        assert_eq!(served.last().unwrap().at, LATENCY * (8_400 / in_use), "{servers} servers, depth {depth}");
+        assert_eq!(
+            served.last().unwrap().at,
+            LATENCY * (8_400 / in_use),
+            "{servers} servers, depth {depth}"
+        );
         // Each of the servers has every place in line once in so many requests.
         let rounds = &served[depth..depth + depth * servers as usize];
         let throughput = in_use as f64 / LATENCY.0 as f64;
@@ -55,7 +59,12 @@ fn random_arrivals_wait_as_long_as_theory_says() {
         let span = served.last().unwrap().at.0 as f64;
         assert_near("utilisation", disk.counters().busy_ns as f64 / span, rho, 0.01);
         let rate = served.len() as f64 / span;
-        assert_near("Little's law", mean_in_system(&served, span), rate * mean_latency(&served), 0.01);
+        assert_near(
+            "Little's law",
+            mean_in_system(&served, span),
+            rate * mean_latency(&served),
+            0.01,
+        );
     }
 }
 

@@ -48,8 +48,10 @@ const BETTER: f64 = 0.9;
 pub fn calibrate(model: &DetailedHdd, first: &[Measured]) -> Calibrated {
     let measured: Vec<f64> = first.iter().map(|request| millis(request.response)).collect();
     let distance = |model: &DetailedHdd| {
-        let predicted: Vec<f64> =
-            served(model, first, Nanos::ZERO).iter().map(|&(response, _)| millis(response)).collect();
+        let predicted: Vec<f64> = served(model, first, Nanos::ZERO)
+            .iter()
+            .map(|&(response, _)| millis(response))
+            .collect();
         score::distance(&measured, &predicted)
     };
     let with = |look_ahead| {
@@ -98,7 +100,8 @@ fn shifted(model: &DetailedHdd, first: &[Measured]) -> (DetailedHdd, [f64; 3]) {
     let shift = [median(hits), sure_mean(&misses), writes];
     let mut model = model.clone();
     let times = &mut model.times;
-    for (time, shift) in [&mut times.read_hit, &mut times.read_miss, &mut times.write].into_iter().zip(shift)
+    for (time, shift) in
+        [&mut times.read_hit, &mut times.read_miss, &mut times.write].into_iter().zip(shift)
     {
         *time = After { read: longer(time.read, shift), write: longer(time.write, shift) };
     }

@@ -36,22 +36,30 @@ impl Drive {
         let blocks = syntax::parse(file, files)?;
         let disk = blocks.iter().find(|block| block.kind == "disksim_disk");
         let disk = Fields(disk.ok_or_else(|| Error::NoDisk { file: file.to_owned() })?);
-        let buses: Vec<&Block> = blocks.iter().filter(|block| block.kind == "disksim_bus").collect();
+        let buses: Vec<&Block> =
+            blocks.iter().filter(|block| block.kind == "disksim_bus").collect();
         let mut left_out = Vec::new();
         let medium = disk.block("Model")?;
         let mechanics = medium.block("Mechanical Model")?;
         let rpm = mechanics.real("Rotation speed (in rpms)", 600.0..=100_000.0)?;
         let cylinders = medium.integer("Number of cylinders", 1..=1_000_000)?;
         let layout = layout::read(medium, medium.block("Layout Model")?, &mut left_out)?;
-        let summary =
-            Summary { sectors: layout.sectors, rpm, surfaces: layout.surfaces, zones: layout.zones.len() };
+        let summary = Summary {
+            sectors: layout.sectors,
+            rpm,
+            surfaces: layout.surfaces,
+            zones: layout.zones.len(),
+        };
         let model = DetailedHdd {
             layout,
             turn: Nanos((60e9 / rpm).round() as u64),
             seeks: seek::read(mechanics, cylinders, files)?,
             head_switch: mechanics.millis("Head switch time")?,
-            write_settle: (mechanics.real_or("Add. write settling delay", -1_000.0..=1_000.0, 0.0)? * 1e6)
-                as i64,
+            write_settle: (mechanics.real_or(
+                "Add. write settling delay",
+                -1_000.0..=1_000.0,
+                0.0,
+            )? * 1e6) as i64,
             cache: cache(disk)?,
             times: times(disk, &buses)?,
         };
@@ -98,8 +106,9 @@ fn cache(disk: Fields<'_>) -> Result<DetailedCache, Error> {
 
 fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
     let scale = disk.real_or("Time scale for overheads", 0.0..=1_000.0, 1.0)?;
-    let scaled =
-        |key: &str| disk.millis_or_none(key).map(|time| Nanos((time.0 as f64 * scale).round() as u64));
+    let scaled = |key: &str| {
+        disk.millis_or_none(key).map(|time| Nanos((time.0 as f64 * scale).round() as u64))
+    };
     let each = scaled("Per-request overhead time")?;
     let after = |kind: &str| -> Result<After, Error> {
         let read = scaled(&format!("{kind} over. after read"))?;
@@ -108,12 +117,15 @@ fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
     let bulk = disk.millis_or_none("Bulk sector transfer time")?;
     // The slowest of those that the data passes through sets the pace.
     let cable = |key: &str| {
-        buses.iter().try_fold(bulk, |slowest, bus| Ok(slowest.max(Fields(bus).millis_or_none(key)?)))
+        buses
+            .iter()
+            .try_fold(bulk, |slowest, bus| Ok(slowest.max(Fields(bus).millis_or_none(key)?)))
     };
     let scattered_write = if disk.flag("Extra write disconnect")? {
         let command = scaled("Extradisc command overhead")? + each;
-        let away =
-            command + scaled("Extradisc disconnect overhead")? + scaled("Extradisc inter-disconnect delay")?;
+        let away = command
+            + scaled("Extradisc disconnect overhead")?
+            + scaled("Extradisc inter-disconnect delay")?;
         Some(ScatteredWrite {
             begins: command + scaled("Extradisc seek delta")?,
             takes: away + scaled("First reselect overhead")? + scaled("Data preparation overhead")?,
@@ -138,7 +150,11 @@ fn times(disk: Fields<'_>, buses: &[&Block]) -> Result<CommandTimes, Error> {
 }
 
 /// What the file asks for beyond the model, key by key, where it asks for it.
-fn tell_left_out(disk: Fields<'_>, mechanics: Fields<'_>, left_out: &mut Vec<String>) -> Result<(), Error> {
+fn tell_left_out(
+    disk: Fields<'_>,
+    mechanics: Fields<'_>,
+    left_out: &mut Vec<String>,
+) -> Result<(), Error> {
     let flags = [
         ("Immediate buffer write", "writing on arrival, whatever comes under the head first"),
         ("Read any free blocks", "caching what passes under the head before the data"),

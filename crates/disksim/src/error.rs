@@ -7,7 +7,9 @@ pub enum Error {
     #[error("{file}: {reason}")]
     Unreadable { file: String, reason: String },
 
-    #[error("{file}: no disksim_disk in it, or in what it takes from other files: nothing to replay on")]
+    #[error(
+        "{file}: no disksim_disk in it, or in what it takes from other files: nothing to replay on"
+    )]
     NoDisk { file: String },
 
     #[error("{block}: no `{key}`, which is needed to model the drive")]

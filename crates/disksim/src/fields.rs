@@ -31,12 +31,18 @@ impl<'a> Fields<'a> {
             Value::Real(value) if value.fract() == 0.0 && within.contains(&(*value as i64)) => {
                 Ok(*value as u64)
             }
-            _ => Err(self.wrong(key, format!("a whole number from {} to {}", within.start(), within.end()))),
+            _ => Err(self
+                .wrong(key, format!("a whole number from {} to {}", within.start(), within.end()))),
         }
     }
 
     /// Where the key is missing, `missing`.
-    pub fn integer_or(self, key: &str, within: RangeInclusive<i64>, missing: u64) -> Result<u64, Error> {
+    pub fn integer_or(
+        self,
+        key: &str,
+        within: RangeInclusive<i64>,
+        missing: u64,
+    ) -> Result<u64, Error> {
         if self.0.get(key).is_some() { self.integer(key, within) } else { Ok(missing) }
     }
 
@@ -46,11 +52,17 @@ impl<'a> Fields<'a> {
 
     pub fn real(self, key: &str, within: RangeInclusive<f64>) -> Result<f64, Error> {
         let value = as_real(self.value(key)?);
-        let wrong = || self.wrong(key, format!("a number from {} to {}", within.start(), within.end()));
+        let wrong =
+            || self.wrong(key, format!("a number from {} to {}", within.start(), within.end()));
         value.filter(|value| within.contains(value)).ok_or_else(wrong)
     }
 
-    pub fn real_or(self, key: &str, within: RangeInclusive<f64>, missing: f64) -> Result<f64, Error> {
+    pub fn real_or(
+        self,
+        key: &str,
+        within: RangeInclusive<f64>,
+        missing: f64,
+    ) -> Result<f64, Error> {
         if self.0.get(key).is_some() { self.real(key, within) } else { Ok(missing) }
     }
 
@@ -99,7 +111,8 @@ impl<'a> Fields<'a> {
             _ => None,
         };
         let counts: Option<Vec<u64>> = self.list(key)?.iter().map(count).collect();
-        let mut counts = counts.ok_or_else(|| self.wrong(key, "a list of whole numbers, none below 0"))?;
+        let mut counts =
+            counts.ok_or_else(|| self.wrong(key, "a list of whole numbers, none below 0"))?;
         counts.sort_unstable();
         counts.dedup();
         Ok(counts)

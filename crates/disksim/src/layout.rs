@@ -45,7 +45,9 @@ pub(crate) fn read(
         3 => Sparing::PerTrack,
         scheme @ (2 | 4..=6) => {
             if scheme > 4 {
-                left_out.push("spare sectors at the front of a cylinder (taken to be at its end)".into());
+                left_out.push(
+                    "spare sectors at the front of a cylinder (taken to be at its end)".into(),
+                );
             }
             Sparing::PerCylinder { at_end_of_disk: scheme == 4 || scheme == 6 }
         }
@@ -60,9 +62,14 @@ pub(crate) fn read(
     }
     let mut zones: Vec<ZoneLayout> = Vec::with_capacity(values.len());
     for value in values {
-        let Value::Block(block) = value else { return Err(layout.wrong("Zones", "a list of blocks")) };
+        let Value::Block(block) = value else {
+            return Err(layout.wrong("Zones", "a list of blocks"));
+        };
         let zone = zone(Fields(block), Medium { surfaces, sparing, range }, left_out)?;
-        if zones.last().is_some_and(|last| last.first_cylinder + last.cylinders > zone.first_cylinder) {
+        if zones
+            .last()
+            .is_some_and(|last| last.first_cylinder + last.cylinders > zone.first_cylinder)
+        {
             return Err(Fields(block).wrong("First cylinder number", "beyond the zone before"));
         }
         zones.push(zone);
@@ -70,7 +77,8 @@ pub(crate) fn read(
     let all: u64 = zones.iter().map(|zone| zone.sectors).sum();
     let sectors = disk.integer("Block count", 1..=1 << 40)?;
     if sectors > all {
-        left_out.push(format!("{} sectors that `Block count` has and no zone holds", sectors - all));
+        left_out
+            .push(format!("{} sectors that `Block count` has and no zone holds", sectors - all));
     }
     Ok(Layout { surfaces: surfaces as u32, sectors: sectors.min(all), order, zones })
 }
@@ -104,18 +112,23 @@ fn zone(zone: Fields<'_>, medium: Medium, left_out: &mut Vec<String>) -> Result<
         Sparing::None => (all, 0, 0, 1),
         Sparing::Tracks => (all, 0, spares.saturating_mul(spt), spt),
         Sparing::PerTrack => (spt, spares, spares.saturating_mul(cylinders * medium.surfaces), 1),
-        Sparing::PerCylinder { at_end_of_disk } => {
-            (on_cylinder, spares, spares.saturating_mul(cylinders).saturating_add(at_end(at_end_of_disk)), 1)
-        }
+        Sparing::PerCylinder { at_end_of_disk } => (
+            on_cylinder,
+            spares,
+            spares.saturating_mul(cylinders).saturating_add(at_end(at_end_of_disk)),
+            1,
+        ),
         Sparing::PerRange => {
             (on_cylinder * medium.range, spares, spares.saturating_mul(cylinders / medium.range), 1)
         }
         Sparing::PerZone { at_end_of_disk } => (all, 0, spares + at_end(at_end_of_disk), 1),
         Sparing::EndOfDisk => (all, 0, bad, 1),
     };
+    let sectors = all
+        .checked_sub(empty.saturating_add(lost))
+        .filter(|&sectors| sectors > 0 && spare < region);
     let sectors =
-        all.checked_sub(empty.saturating_add(lost)).filter(|&sectors| sectors > 0 && spare < region);
-    let sectors = sectors.ok_or_else(|| zone.wrong("Number of spares", "fewer than the zone's sectors"))?;
+        sectors.ok_or_else(|| zone.wrong("Number of spares", "fewer than the zone's sectors"))?;
     if bad > 0 && matches!(medium.sparing, Sparing::PerTrack | Sparing::PerCylinder { .. }) {
         push_once(
             left_out,

@@ -12,7 +12,11 @@ pub fn closed(model: &DetailedHdd, requests: &[Measured], since_angle_0: Nanos) 
 }
 
 /// As [`closed`], and whether the cache served it.
-pub(crate) fn served(model: &DetailedHdd, requests: &[Measured], since_angle_0: Nanos) -> Vec<(Nanos, bool)> {
+pub(crate) fn served(
+    model: &DetailedHdd,
+    requests: &[Measured],
+    since_angle_0: Nanos,
+) -> Vec<(Nanos, bool)> {
     let mut server = Server::new(model, since_angle_0);
     let mut now = Nanos::ZERO;
     let mut responses = Vec::with_capacity(requests.len());

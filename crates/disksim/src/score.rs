@@ -26,9 +26,11 @@ pub fn mean(values: &[f64]) -> f64 {
 
 /// The standard deviation of what is measured less what is predicted, pair by pair.
 pub fn deviation(measured: &[f64], predicted: &[f64]) -> f64 {
-    let differences: Vec<f64> = measured.iter().zip(predicted).map(|(one, other)| one - other).collect();
+    let differences: Vec<f64> =
+        measured.iter().zip(predicted).map(|(one, other)| one - other).collect();
     let middle = mean(&differences);
-    mean(&differences.iter().map(|difference| (difference - middle).powi(2)).collect::<Vec<_>>()).sqrt()
+    mean(&differences.iter().map(|difference| (difference - middle).powi(2)).collect::<Vec<_>>())
+        .sqrt()
 }
 
 #[cfg(test)]

@@ -13,14 +13,17 @@ pub(crate) fn read(
 ) -> Result<Vec<Nanos>, Error> {
     let millis = |key: &str| mechanics.real(key, 0.0..=1_000.0);
     let kind = mechanics.word("Seek type")?;
-    let all =
-        |time: &dyn Fn(f64) -> f64| -> Vec<Nanos> {
-            (0..=cylinders)
-                .map(|distance| {
-                    if distance == 0 { Nanos::ZERO } else { nanos(time(distance as f64).clamp(0.0, 1_000.0)) }
-                })
-                .collect()
-        };
+    let all = |time: &dyn Fn(f64) -> f64| -> Vec<Nanos> {
+        (0..=cylinders)
+            .map(|distance| {
+                if distance == 0 {
+                    Nanos::ZERO
+                } else {
+                    nanos(time(distance as f64).clamp(0.0, 1_000.0))
+                }
+            })
+            .collect()
+    };
     Ok(match kind {
         "extracted" => {
             let file = mechanics.word("Full seek curve")?;
@@ -39,8 +42,11 @@ pub(crate) fn read(
             let &[knee, a, b, c, e, one] = equation.as_slice() else {
                 return Err(mechanics.wrong("HPL seek equation values", "six numbers"));
             };
-            let first =
-                if kind == "hplplus10" { mechanics.reals("First ten seek times")? } else { Vec::new() };
+            let first = if kind == "hplplus10" {
+                mechanics.reals("First ten seek times")?
+            } else {
+                Vec::new()
+            };
             all(&|distance| match first.get(distance as usize - 1) {
                 Some(&time) => time,
                 None if distance < 1.5 && one >= 0.0 && kind == "hpl" => one,
@@ -66,11 +72,16 @@ pub(crate) fn read(
             let curved = kind == "curve" && root >= 0.0 && line >= 0.0;
             all(&|distance| {
                 let further = distance - 1.0;
-                if curved { root * further.sqrt() + line * further + one } else { between(&points, distance) }
+                if curved {
+                    root * further.sqrt() + line * further + one
+                } else {
+                    between(&points, distance)
+                }
             })
         }
         _ => {
-            return Err(mechanics.wrong("Seek type", "extracted, hpl, hplplus10, constant, linear or curve"));
+            return Err(mechanics
+                .wrong("Seek type", "extracted, hpl, hplplus10, constant, linear or curve"));
         }
     })
 }
@@ -81,7 +92,8 @@ fn points(bytes: &[u8]) -> Vec<(f64, f64)> {
     let point = |line: &str| {
         let mut numbers = line.split(',').map(|number| number.trim().parse::<f64>().ok());
         let (distance, time) = (numbers.next()??, numbers.next()??);
-        ((1.0..=1e9).contains(&distance) && (0.0..=1_000.0).contains(&time)).then_some((distance, time))
+        ((1.0..=1e9).contains(&distance) && (0.0..=1_000.0).contains(&time))
+            .then_some((distance, time))
     };
     let mut points: Vec<(f64, f64)> = text.lines().filter_map(point).collect();
     points.sort_by(|one, other| one.0.total_cmp(&other.0));
@@ -104,10 +116,13 @@ mod tests {
 
     #[test]
     fn a_table_is_read_and_lines_drawn_between() {
-        let points = points(b"Seek distances measured: 3\n1,\t1.0\n10, 2.8, 0.1\nnonsense\n4, 1.6\n");
+        let points =
+            points(b"Seek distances measured: 3\n1,\t1.0\n10, 2.8, 0.1\nnonsense\n4, 1.6\n");
         assert_eq!(points, [(1.0, 1.0), (4.0, 1.6), (10.0, 2.8)]);
         let near = |distance, wanted: f64| (between(&points, distance) - wanted).abs() < 1e-9;
-        assert!(near(1.0, 1.0) && near(2.0, 1.2) && near(4.0, 1.6) && near(7.0, 2.2) && near(15.0, 3.8));
+        assert!(
+            near(1.0, 1.0) && near(2.0, 1.2) && near(4.0, 1.6) && near(7.0, 2.2) && near(15.0, 3.8)
+        );
         assert!((between(&points[..1], 7.0) - 1.0).abs() < 1e-9, "one point is all there is");
     }
 }

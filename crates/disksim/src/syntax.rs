@@ -46,7 +46,12 @@ pub fn parse(file: &str, files: &mut Files<'_>) -> Result<Vec<Block>, Error> {
     parse_file(file, files, &mut left, 0)
 }
 
-fn parse_file(file: &str, files: &mut Files<'_>, left: &mut Left, depth: usize) -> Result<Vec<Block>, Error> {
+fn parse_file(
+    file: &str,
+    files: &mut Files<'_>,
+    left: &mut Left,
+    depth: usize,
+) -> Result<Vec<Block>, Error> {
     let unreadable = |reason: String| Error::Unreadable { file: file.to_owned(), reason };
     let fewer = left.files.checked_sub(1);
     left.files = fewer.ok_or_else(|| unreadable("too many files, one taking in another".into()))?;
@@ -124,7 +129,11 @@ impl<'a> Parser<'a, '_> {
 
     fn deeper(&mut self) -> Result<(), Error> {
         self.depth += 1;
-        if self.depth > DEEPEST { self.wrong("nested too deeply for a parameter file") } else { Ok(()) }
+        if self.depth > DEEPEST {
+            self.wrong("nested too deeply for a parameter file")
+        } else {
+            Ok(())
+        }
     }
 
     fn blocks(mut self) -> Result<Vec<Block>, Error> {
@@ -272,7 +281,9 @@ mod tests {
         assert_eq!(disk.get("W"), Some(&Value::Word("Asis".into())));
         let list = vec![Value::Integer(1), Value::List(vec![]), Value::Word("x".into())];
         assert_eq!(disk.get("L"), Some(&Value::List(list)));
-        assert!(matches!(disk.get("Model"), Some(Value::Block(block)) if block.kind == "inner_block"));
+        assert!(
+            matches!(disk.get("Model"), Some(Value::Block(block)) if block.kind == "inner_block")
+        );
     }
 
     #[test]
@@ -281,7 +292,10 @@ mod tests {
         assert_eq!(said("disk D {\n A 3 }"), "top:2: `A 3`: a `=` was expected behind it");
         assert_eq!(said("disk D {\n A = 3\n"), "top:2: the block `disk` has no end");
         assert_eq!(said("source nothing"), "nothing: is not there");
-        assert!(said("source round").contains("too many files") || said("source round").contains("nested"));
+        assert!(
+            said("source round").contains("too many files")
+                || said("source round").contains("nested")
+        );
         assert!(said(&"source long\n".repeat(3)).contains("longer than"));
         assert!(said(&"a { b = ".repeat(100)).contains("nested too deeply"));
     }

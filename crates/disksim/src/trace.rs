@@ -36,7 +36,10 @@ pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<Measured>, Err
             wrong("not `R|W word sector sectors response gap`, times in microseconds".to_owned())
         })?;
         if request.sector.saturating_add(u64::from(request.sectors)) > sectors {
-            return Err(wrong(format!("sector {} is beyond the drive's {sectors}", request.sector)));
+            return Err(wrong(format!(
+                "sector {} is beyond the drive's {sectors}",
+                request.sector
+            )));
         }
         if requests.len() == MOST {
             return Err(wrong(format!("more than {MOST} requests")));
@@ -44,7 +47,10 @@ pub fn read(file: &str, bytes: &[u8], sectors: u64) -> Result<Vec<Measured>, Err
         requests.push(request);
     }
     if requests.is_empty() {
-        return Err(Error::Unreadable { file: file.to_owned(), reason: "no request in it".to_owned() });
+        return Err(Error::Unreadable {
+            file: file.to_owned(),
+            reason: "no request in it".to_owned(),
+        });
     }
     Ok(requests)
 }
@@ -63,7 +69,13 @@ fn request(line: &str) -> Option<Measured> {
         (0.0..=LONGEST).contains(&micros).then(|| Nanos((micros * 1e3).round() as u64))
     };
     let (response, gap) = (micros()?, micros()?);
-    (sectors > 0 && sectors <= 1 << 24).then_some(Measured { write, sector, sectors, response, gap })
+    (sectors > 0 && sectors <= 1 << 24).then_some(Measured {
+        write,
+        sector,
+        sectors,
+        response,
+        gap,
+    })
 }
 
 #[cfg(test)]
@@ -72,7 +84,8 @@ mod tests {
 
     #[test]
     fn lines_are_requests() {
-        let found = read("t", b"R Hit   7 4   14368.5 28778.0\n\nW Doub 0 2 1 0.25 # so\n", 11).unwrap();
+        let found =
+            read("t", b"R Hit   7 4   14368.5 28778.0\n\nW Doub 0 2 1 0.25 # so\n", 11).unwrap();
         let first = Measured {
             write: false,
             sector: 7,
@@ -89,7 +102,9 @@ mod tests {
         let said = |text: &str| read("t", text.as_bytes(), 10).unwrap_err().to_string();
         assert_eq!(said(""), "t: no request in it");
         assert_eq!(said("R Hit 8 4 1 1"), "t:1: sector 8 is beyond the drive's 10");
-        for wrong in ["X Hit 1 1 1 1", "R Hit 1 0 1 1", "R Hit 1 1 -1 1", "R Hit 1 1 1", "R Hit 1 1 NaN 1"] {
+        for wrong in
+            ["X Hit 1 1 1 1", "R Hit 1 0 1 1", "R Hit 1 1 -1 1", "R Hit 1 1 1", "R Hit 1 1 NaN 1"]
+        {
             assert!(said(wrong).starts_with("t:1: not `R|W word"), "{wrong}");
         }
     }

@@ -58,7 +58,8 @@ const STRAY: [f64; 3] = [0.03, 0.15, 0.5];
 pub fn track(model: &DetailedHdd, requests: &[Measured], first: usize) -> Tracked {
     let first = first.min(requests.len());
     let mut drives = Drives::new(model);
-    let mut steps: Vec<Step> = requests[..first].iter().map(|request| drives.serve(request)).collect();
+    let mut steps: Vec<Step> =
+        requests[..first].iter().map(|request| drives.serve(request)).collect();
     let estimate = estimate(&steps, drives.turn);
     let mut belief = Belief::new(&estimate, drives.turn);
     for step in steps.drain(..) {
@@ -131,7 +132,12 @@ impl Drives {
         self.now = self.now + request.response + request.gap;
         let spread = responses.iter().copied().fold(0.0, f64::max)
             - responses.iter().copied().fold(f64::MAX, f64::min);
-        Step { responses, measured: request.response.0 as f64, since_last, informs: spread > self.turn / 4.0 }
+        Step {
+            responses,
+            measured: request.response.0 as f64,
+            since_last,
+            informs: spread > self.turn / 4.0,
+        }
     }
 }
 
@@ -170,7 +176,8 @@ impl Belief {
         let old = self.weights;
         for (at, weight) in self.weights.iter_mut().enumerate() {
             let side = |(distance, part): (usize, &f64)| {
-                part * (old[(at + distance + 1) % ANGLES] + old[(at + ANGLES - distance - 1) % ANGLES])
+                part * (old[(at + distance + 1) % ANGLES]
+                    + old[(at + ANGLES - distance - 1) % ANGLES])
             };
             *weight = middle * old[at] + sides.iter().enumerate().map(side).sum::<f64>();
         }
@@ -182,7 +189,8 @@ impl Belief {
     }
 
     fn mean(&self, step: &Step) -> Nanos {
-        let mean = (0..ANGLES).map(|angle| self.weights[angle] * self.response(step, angle)).sum::<f64>();
+        let mean =
+            (0..ANGLES).map(|angle| self.weights[angle] * self.response(step, angle)).sum::<f64>();
         Nanos(mean.round() as u64)
     }
 
@@ -194,9 +202,11 @@ impl Belief {
         let whole = self.offset.round() - self.offset;
         let mut all = 0.0;
         for angle in 0..ANGLES {
-            let late = (step.measured - self.response(step, angle)) / self.turn + whole / ANGLES as f64;
+            let late =
+                (step.measured - self.response(step, angle)) / self.turn + whole / ANGLES as f64;
             let off = (late - late.round()) / self.noise;
-            let near = (-0.5 * off * off).exp() / (self.noise * (2.0 * std::f64::consts::PI).sqrt());
+            let near =
+                (-0.5 * off * off).exp() / (self.noise * (2.0 * std::f64::consts::PI).sqrt());
             self.weights[angle] *= self.stray + (1.0 - self.stray) * near;
             all += self.weights[angle];
         }
@@ -230,9 +240,12 @@ fn estimate(steps: &[Step], turn: f64) -> Estimate {
         let judged = candidates.map(|candidate| (likelihood(&candidate), candidate));
         judged.max_by(|one, other| one.0.total_cmp(&other.0)).map(|(_, candidate)| candidate)
     };
-    let start = Estimate { requests: steps.len(), slower: 0.0, wander: 0.03, noise: 0.04, stray: 0.15 };
-    let speeds = |middle: f64, step: f64| (-12..=12).map(move |steps| middle + f64::from(steps) * step);
-    let coarse = best(&mut speeds(0.0, 1.5e-4).map(|slower| Estimate { slower, ..start })).unwrap_or(start);
+    let start =
+        Estimate { requests: steps.len(), slower: 0.0, wander: 0.03, noise: 0.04, stray: 0.15 };
+    let speeds =
+        |middle: f64, step: f64| (-12..=12).map(move |steps| middle + f64::from(steps) * step);
+    let coarse =
+        best(&mut speeds(0.0, 1.5e-4).map(|slower| Estimate { slower, ..start })).unwrap_or(start);
     let forms = WANDER.iter().flat_map(|&wander| {
         NOISE.iter().flat_map(move |&noise| {
             STRAY.iter().map(move |&stray| Estimate { wander, noise, stray, ..coarse })
@@ -242,5 +255,6 @@ fn estimate(steps: &[Step], turn: f64) -> Estimate {
     if !shaped.follows() {
         return Estimate { slower: 0.0, ..shaped };
     }
-    best(&mut speeds(coarse.slower, 2e-5).map(|slower| Estimate { slower, ..shaped })).unwrap_or(shaped)
+    best(&mut speeds(coarse.slower, 2e-5).map(|slower| Estimate { slower, ..shaped }))
+        .unwrap_or(shaped)
 }

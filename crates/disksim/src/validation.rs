@@ -44,7 +44,12 @@ pub fn validate(model: &DetailedHdd, requests: &[Measured]) -> Validation {
         let (measured, modelled) = (&measured[from..], &modelled[from..]);
         let rms = score::distance(measured, modelled);
         let demerit = 100.0 * rms / score::mean(measured);
-        Replay { mean: score::mean(modelled), rms, demerit, deviation: score::deviation(measured, modelled) }
+        Replay {
+            mean: score::mean(modelled),
+            rms,
+            demerit,
+            deviation: score::deviation(measured, modelled),
+        }
     };
     let calibrated = calibrate(model, &requests[..first]);
     let tracked = track(&calibrated.model, requests, first);

@@ -2,7 +2,7 @@
 
 use disklab_disks::DetailedHdd;
 use disklab_disksim::{Drive, Error, Measured, calibrate, replay, score, tracked};
-use disklab_skipped::skipped;
+use disklab_testkit::skipped;
 use disklab_units::Nanos;
 
 /// A turn of 10 ms, 100 sectors on a track, 2 tracks in a cylinder; any seek takes 2 ms.
@@ -31,7 +31,9 @@ disksim_disk SMALL {
 
 fn drive() -> Drive {
     Drive::read("small.parv", &mut |name: &str| match name {
-        "small.parv" => Ok(b"# all of it\nsource small.diskspecs\ninstantiate [ disk0 ] as SMALL\n".to_vec()),
+        "small.parv" => {
+            Ok(b"# all of it\nsource small.diskspecs\ninstantiate [ disk0 ] as SMALL\n".to_vec())
+        }
         "small.diskspecs" => Ok(SPECS.as_bytes().to_vec()),
         "small.model" => Ok(MODEL.as_bytes().to_vec()),
         "small.seek" => Ok(b"Seek distances measured: 2\n1, 2.0\n999, 2.0\n".to_vec()),
@@ -41,7 +43,13 @@ fn drive() -> Drive {
 }
 
 fn read(sector: u64, sectors: u32, gap_ms: u64) -> Measured {
-    Measured { write: false, sector, sectors, response: Nanos::ZERO, gap: Nanos::from_millis(gap_ms) }
+    Measured {
+        write: false,
+        sector,
+        sectors,
+        response: Nanos::ZERO,
+        gap: Nanos::from_millis(gap_ms),
+    }
 }
 
 /// In microseconds.
@@ -93,7 +101,10 @@ fn missing_things_are_named() {
         _ => Ok(specs.clone().into_bytes()),
     };
     let error = Drive::read("x", &mut files).unwrap_err();
-    assert_eq!(error.to_string(), "SMALL: no `Segment size (in blks)`, which is needed to model the drive");
+    assert_eq!(
+        error.to_string(),
+        "SMALL: no `Segment size (in blks)`, which is needed to model the drive"
+    );
     assert!(matches!(Drive::read("empty", &mut files), Err(Error::NoDisk { .. })));
 }
 
@@ -114,7 +125,8 @@ fn tracked_deviation(requests: &[Measured]) -> (f64, tracked::Estimate) {
     let first = calibrate::first_part(requests.len());
     let tracked = tracked::track(&drive().model, requests, first);
     let millis = |time: Nanos| time.0 as f64 / 1e6;
-    let measured: Vec<f64> = requests[first..].iter().map(|request| millis(request.response)).collect();
+    let measured: Vec<f64> =
+        requests[first..].iter().map(|request| millis(request.response)).collect();
     let predicted: Vec<f64> = tracked.predicted.into_iter().map(millis).collect();
     (score::deviation(&measured, &predicted), tracked.estimate)
 }
@@ -163,7 +175,8 @@ fn times_that_differ_from_the_files_are_found() {
 #[test]
 fn measured_drives_come_out_as_well_as_in_disksim() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/disksim");
-    let mut files = |name: &str| std::fs::read(format!("{folder}/{name}")).map_err(|error| error.to_string());
+    let mut files =
+        |name: &str| std::fs::read(format!("{folder}/{name}")).map_err(|error| error.to_string());
     for (name, rms) in [("barracuda", 0.348), ("atlas10k", 0.268), ("hp_c3323a", 0.306)] {
         let Ok(bytes) = files(&format!("{name}.trace")) else {
             skipped(format!("{folder}/{name}.trace is not there"));
@@ -174,9 +187,13 @@ fn measured_drives_come_out_as_well_as_in_disksim() {
         let first = calibrate::first_part(requests.len());
         let model = calibrate::calibrate(&drive.model, &requests[..first]).model;
         let millis = |time: Nanos| time.0 as f64 / 1e6;
-        let measured: Vec<f64> = requests[first..].iter().map(|request| millis(request.response)).collect();
-        let modelled: Vec<f64> =
-            replay::closed(&model, &requests, Nanos::ZERO)[first..].iter().copied().map(millis).collect();
+        let measured: Vec<f64> =
+            requests[first..].iter().map(|request| millis(request.response)).collect();
+        let modelled: Vec<f64> = replay::closed(&model, &requests, Nanos::ZERO)[first..]
+            .iter()
+            .copied()
+            .map(millis)
+            .collect();
         let distance = score::distance(&measured, &modelled);
         assert!(distance <= rms, "{name}: {distance}");
     }

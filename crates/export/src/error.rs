@@ -20,7 +20,9 @@ pub enum ExportError {
 
 fn advice(source: &io::Error) -> &'static str {
     match source.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "; free some space, and export again",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "; free some space, and export again"
+        }
         _ => "",
     }
 }

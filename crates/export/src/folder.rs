@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use disklab_store::Record;
+use disklab_record::Record;
 
 use crate::error::ExportError;
 use crate::sink::{Format, Sink};
@@ -51,11 +51,14 @@ fn write(
     let path = folder.join(format!("data.{}", format.ending()));
     // No reader of such a folder takes a hidden file for data.
     let part = folder.join(format!(".data.{}.{}.part", format.ending(), std::process::id()));
-    let written = filled(record, table, format, fill, [part.as_path(), path.as_path()]).and_then(|rows| {
-        fs::rename(&part, &path).map_err(error("rename", &part))?;
-        File::open(&folder).and_then(|folder| folder.sync_all()).map_err(error("sync", &folder))?;
-        Ok(rows)
-    });
+    let written =
+        filled(record, table, format, fill, [part.as_path(), path.as_path()]).and_then(|rows| {
+            fs::rename(&part, &path).map_err(error("rename", &part))?;
+            File::open(&folder)
+                .and_then(|folder| folder.sync_all())
+                .map_err(error("sync", &folder))?;
+            Ok(rows)
+        });
     if written.is_err() {
         // What failed is told. Folders go that have nothing else in them.
         let _ = fs::remove_file(&part);

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::Path;
 
-use disklab_store::Record;
+use disklab_record::Record;
 
 use crate::error::ExportError;
 
@@ -55,7 +55,8 @@ pub fn claim(record: &Record, to: &Path, part: &Path) -> Result<(), ExportError>
     })?;
     let beside = to.join(format!("{FILE}.{}.part", std::process::id()));
     let text = serde_json::to_vec_pretty(&owners).map_err(std::io::Error::from);
-    let written = text.and_then(|text| fs::write(&beside, text)).and_then(|()| fs::rename(&beside, &path));
+    let written =
+        text.and_then(|text| fs::write(&beside, text)).and_then(|()| fs::rename(&beside, &path));
     written.map_err(|error| {
         // What failed is told.
         let _ = fs::remove_file(&beside);

@@ -45,7 +45,8 @@ const fn real(name: &'static str) -> Column {
 }
 
 /// The axes that have a column of their own, in the order of the columns; those of a sweep are in `parameters`.
-pub const AXES: [&str; 7] = ["array", "workload", "jobs", "background", "policy", "scheduler", "kernel"];
+pub const AXES: [&str; 7] =
+    ["array", "workload", "jobs", "background", "policy", "scheduler", "kernel"];
 
 pub const TRIALS: Table = Table {
     name: "trials",

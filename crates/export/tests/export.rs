@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use disklab_collect::Sample;
-use disklab_collect::found::{Better, Measure};
-use disklab_collect::sample::DeviceSample;
 use disklab_export::{Exported, Format, Wanted, export, table};
-use disklab_store::manifest::Suite;
-use disklab_store::outcome::Cell;
-use disklab_store::{Manifest, Outcome, Record, Status};
+use disklab_record::manifest::Suite;
+use disklab_record::outcome::Cell;
+use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_results::Sample;
+use disklab_results::found::{Better, Measure};
+use disklab_results::sample::DeviceSample;
 use disklab_trace::Served;
 use disklab_units::{Nanos, Seed};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -23,8 +23,12 @@ const LARGE: f64 = 123_456_789_012.345_67;
 
 fn outcome(trial: &str, policy: &str, status: Status) -> Outcome {
     let cell = [("array", "hdd-raid1"), ("policy", policy), ("disk.2.seek", "1.414")];
-    let device =
-        DeviceSample { name: "vda".to_owned(), reads: 7, utilisation: THIRD, ..DeviceSample::default() };
+    let device = DeviceSample {
+        name: "vda".to_owned(),
+        reads: 7,
+        utilisation: THIRD,
+        ..DeviceSample::default()
+    };
     let sample = Sample {
         iops: LARGE,
         bw_bytes: 9_007_199_254_740_991,
@@ -106,8 +110,9 @@ fn trace(requests: u64) -> Vec<u8> {
 }
 
 fn exported(record: &Record, here: &Path, format: Format) -> BTreeMap<&'static str, Exported> {
-    let done = export(record, &here.join("out"), Wanted { format, tables: &disklab_export::names() })
-        .expect("tables");
+    let done =
+        export(record, &here.join("out"), Wanted { format, tables: &disklab_export::names() })
+            .expect("tables");
     done.into_iter().map(|it| (it.table, it)).collect()
 }
 
@@ -125,8 +130,10 @@ fn parquet(path: &Path) -> Vec<Row> {
         other => panic!("{other:?}"),
     };
     let rows = reader.get_row_iter(None).expect("rows").map(|row| row.expect("a row"));
-    rows.map(|row| row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect())
-        .collect()
+    rows.map(|row| {
+        row.get_column_iter().map(|(name, field)| (name.clone(), value(field))).collect()
+    })
+    .collect()
 }
 
 fn jsonl(path: &Path) -> Vec<Row> {
@@ -182,8 +189,10 @@ fn every_number_is_the_records() {
     assert_eq!((&trials[1]["status"], &trials[1]["sound"]), (&"failed".into(), &false.into()));
     assert_eq!(trials[1]["reason"], "a \"reason\", with\na comma");
     let histogram = parquet(&tables["histograms"].path);
-    let bins: Vec<_> =
-        histogram.iter().map(|row| (row["latency_ns"].as_u64(), row["requests"].as_u64())).collect();
+    let bins: Vec<_> = histogram
+        .iter()
+        .map(|row| (row["latency_ns"].as_u64(), row["requests"].as_u64()))
+        .collect();
     assert_eq!(bins, [(Some(1500), Some(2)), (Some(8_716_288), Some(3))]);
     assert_eq!(histogram[0]["direction"], "read");
     let traces = parquet(&tables["traces"].path);
@@ -205,7 +214,11 @@ fn csv_says_the_same() {
                     Value::String(same) => assert_eq!(text, same, "{name} {column}"),
                     Value::Number(number) if number.is_f64() => {
                         let bits = text.parse::<f64>().map(f64::to_bits).ok();
-                        assert_eq!(bits, number.as_f64().map(f64::to_bits), "{name} {column} {text}");
+                        assert_eq!(
+                            bits,
+                            number.as_f64().map(f64::to_bits),
+                            "{name} {column} {text}"
+                        );
                     }
                     other => assert_eq!(*text, other.to_string(), "{name} {column}"),
                 }
@@ -219,11 +232,13 @@ fn tables_lie_as_hive_has_them_and_always_have_all_columns() {
     let folder = tempfile::tempdir().expect("a folder");
     let record = record(folder.path(), 0);
     let tables = exported(&record, folder.path(), Format::Parquet);
-    let place = |name: &str| PathBuf::from(format!("{name}/suite=a%20suite/run=run-1/data.parquet"));
+    let place =
+        |name: &str| PathBuf::from(format!("{name}/suite=a%20suite/run=run-1/data.parquet"));
     for known in [table::TRIALS, table::METRICS, table::HISTOGRAMS, table::TRACES] {
         let path = &tables[known.name].path;
         assert_eq!(*path, folder.path().join("out").join(place(known.name)));
-        let reader = SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("Parquet");
+        let reader =
+            SerializedFileReader::new(fs::File::open(path).expect("a file")).expect("Parquet");
         let schema = reader.metadata().file_metadata().schema().get_fields().to_vec();
         let columns: Vec<&str> = schema.iter().map(|field| field.name()).collect();
         assert_eq!(columns, known.columns.iter().map(|column| column.name).collect::<Vec<_>>());
@@ -241,10 +256,17 @@ fn what_cannot_be_read_is_named_and_leaves_nothing() {
     fs::write(record.folder().join("raw/a+s1/fio.json"), "{").expect("room");
     let out = folder.path().join("out");
     let wanted = |tables| Wanted { format: Format::Parquet, tables };
-    let error = export(&record, &out, wanted(&["metrics", "histograms"])).expect_err("no JSON").to_string();
-    assert!(error.contains("raw/a+s1/fio.json") && error.ends_with("without it: --table"), "{error}");
-    assert!(!out.join("histograms").exists() && out.join("metrics/suite=a%20suite/run=run-1").is_dir());
-    let done = export(&record, &out, wanted(&["metrics", "trials"])).expect("these need none of it");
+    let error =
+        export(&record, &out, wanted(&["metrics", "histograms"])).expect_err("no JSON").to_string();
+    assert!(
+        error.contains("raw/a+s1/fio.json") && error.ends_with("without it: --table"),
+        "{error}"
+    );
+    assert!(
+        !out.join("histograms").exists() && out.join("metrics/suite=a%20suite/run=run-1").is_dir()
+    );
+    let done =
+        export(&record, &out, wanted(&["metrics", "trials"])).expect("these need none of it");
     assert_eq!(done.iter().map(|it| it.table).collect::<Vec<_>>(), ["trials", "metrics"]);
 }
 
@@ -261,10 +283,14 @@ fn tables_of_another_record_of_the_same_name_stay() {
     let second = record(&second, 3);
     let manifest = second.folder().join("manifest.toml");
     let text = fs::read_to_string(&manifest).expect("a manifest");
-    fs::write(&manifest, text.replace(&first.manifest().created, "2026-01-02T03:04:05Z")).expect("room");
+    fs::write(&manifest, text.replace(&first.manifest().created, "2026-01-02T03:04:05Z"))
+        .expect("room");
     let second = Record::open(second.folder()).expect("a record");
     let error = export(&second, &out, wanted).expect_err("another record").to_string();
-    assert!(error.contains("another record") && error.contains(&first.manifest().created), "{error}");
+    assert!(
+        error.contains("another record") && error.contains(&first.manifest().created),
+        "{error}"
+    );
     assert_eq!(fs::read(&tables[0].path).expect("a table"), written);
     fs::write(out.join(".records.json"), "?").expect("room");
     let error = export(&first, &out, wanted).expect_err("no JSON").to_string();

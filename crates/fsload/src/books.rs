@@ -4,9 +4,8 @@ use crate::choice::Chooser;
 use crate::content::Key;
 use crate::layout::{self, Tree};
 use crate::promises::{Held, Note};
-use disklab_des::Random;
-use disklab_spec::fsload::{FileSet, Fsload, Pick, Place};
-use disklab_units::Seed;
+use disklab_config::fsload::{FileSet, Fsload, Pick, Place};
+use disklab_units::{Random, Seed};
 use std::path::PathBuf;
 
 /// The account of all sets.
@@ -65,7 +64,7 @@ pub struct Taken {
 impl Books {
     /// As everything is laid out.
     pub fn new(load: &Fsload, seed: Seed, notes_promises: bool) -> Self {
-        let recent = |threads: &disklab_spec::fsload::Threads| match threads.pick {
+        let recent = |threads: &disklab_config::fsload::Threads| match threads.pick {
             Pick::Recent(among) => among as usize,
             _ => 0,
         };
@@ -80,10 +79,23 @@ impl Books {
                 ..Slot::default()
             };
             let slots = planned.iter().map(slot).collect();
-            Set { description: set.clone(), tree, slots, recent: Vec::new(), most_recent, next_free: 0 }
+            Set {
+                description: set.clone(),
+                tree,
+                slots,
+                recent: Vec::new(),
+                most_recent,
+                next_free: 0,
+            }
         };
         let notes = notes_promises.then(Vec::new);
-        Self { sets: load.files.iter().map(set).collect(), seed, folders: 0, made: Vec::new(), notes }
+        Self {
+            sets: load.files.iter().map(set).collect(),
+            seed,
+            folders: 0,
+            made: Vec::new(),
+            notes,
+        }
     }
 
     /// How many names a set has.
@@ -115,7 +127,13 @@ impl Books {
     }
 
     /// The file of a folder with this number, from 1, if nobody writes it; whether it is there is `wanted`.
-    pub fn take_in_folder(&mut self, set: usize, folder: u64, number: u32, wanted: Wanted) -> Option<Taken> {
+    pub fn take_in_folder(
+        &mut self,
+        set: usize,
+        folder: u64,
+        number: u32,
+        wanted: Wanted,
+    ) -> Option<Taken> {
         let Place::Folders { most } = self.sets[set].description.place else { return None };
         let slot = usize::try_from(folder * u64::from(most) + u64::from(number) - 1).ok()?;
         let found = self.sets[set].slots.get(slot).filter(|_| number <= most)?;
@@ -242,7 +260,8 @@ impl Books {
     pub fn totals(&self) -> Vec<(String, u64, u64)> {
         let total = |set: &Set| {
             let there = set.slots.iter().filter(|slot| slot.there);
-            let (count, bytes) = there.fold((0, 0), |(count, bytes), slot| (count + 1, bytes + slot.size));
+            let (count, bytes) =
+                there.fold((0, 0), |(count, bytes), slot| (count + 1, bytes + slot.size));
             (set.description.name.clone(), count, bytes)
         };
         self.sets.iter().map(total).collect()

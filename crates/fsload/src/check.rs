@@ -34,7 +34,8 @@ pub fn check(books: &Books, root: &Path) -> Result<Checked, Failure> {
             None => {}
         }
     }
-    let found = count(root).map_err(|(path, e)| format!("fsload: listing {}: {e}", path.display()))?;
+    let found =
+        count(root).map_err(|(path, e)| format!("fsload: listing {}: {e}", path.display()))?;
     if found > checked.files && wrong.is_empty() {
         let extra = format!("{found} files are there, and the account has {}", checked.files);
         wrong.push(format!("{}: {extra}", root.display()));

@@ -1,8 +1,8 @@
 //! Which file of a set a thread takes next.
 
 use crate::size::thousandths;
-use disklab_des::Random;
-use disklab_spec::fsload::Pick;
+use disklab_config::fsload::Pick;
+use disklab_units::Random;
 
 /// A thread's way through one set.
 #[derive(Debug, Clone)]
@@ -17,8 +17,11 @@ pub struct Chooser {
 impl Chooser {
     /// For a set of so many names.
     pub fn new(pick: Pick, count: usize) -> Self {
-        let ranks =
-            if let Pick::Zipf(exponent) = pick { zipf(count, thousandths(exponent)) } else { Vec::new() };
+        let ranks = if let Pick::Zipf(exponent) = pick {
+            zipf(count, thousandths(exponent))
+        } else {
+            Vec::new()
+        };
         Self { pick, next: 0, ranks }
     }
 
@@ -68,11 +71,12 @@ fn zipf(count: usize, exponent: f64) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disklab_units::Seed;
+    use disklab_units::{Random, Seed};
 
     /// How often each of so many was chosen in as many draws.
     fn counts(pick: &str, count: usize, draws: usize, recent: &[u32]) -> Vec<usize> {
-        let (mut chooser, mut random) = (Chooser::new(pick.parse().unwrap(), count), Random::new(Seed(5)));
+        let (mut chooser, mut random) =
+            (Chooser::new(pick.parse().unwrap(), count), Random::new(Seed(5)));
         let mut counts = vec![0; count];
         for _ in 0..draws {
             counts[chooser.choose(count, recent, &mut random, |_| true).unwrap()] += 1;
@@ -92,7 +96,9 @@ mod tests {
 
     #[test]
     fn random_favours_none() {
-        assert!(counts("random", 10, 100_000, &[]).iter().all(|count| (9_500..10_500).contains(count)));
+        assert!(
+            counts("random", 10, 100_000, &[]).iter().all(|count| (9_500..10_500).contains(count))
+        );
     }
 
     #[test]

@@ -26,7 +26,8 @@ impl Key {
     /// The bytes from this place on.
     pub fn fill(self, from: u64, buffer: &mut [u8]) {
         let begun = (from % WORD) as usize;
-        let (head, words) = buffer.split_at_mut(if begun == 0 { 0 } else { (8 - begun).min(buffer.len()) });
+        let (head, words) =
+            buffer.split_at_mut(if begun == 0 { 0 } else { (8 - begun).min(buffer.len()) });
         head.copy_from_slice(&self.word(from / WORD)[begun..begun + head.len()]);
         for (bytes, number) in words.chunks_mut(WORD as usize).zip(from.div_ceil(WORD)..) {
             bytes.copy_from_slice(&self.word(number)[..bytes.len()]);
@@ -41,7 +42,9 @@ impl Key {
             let length = (size - at).min(PIECE as u64) as usize;
             let read = read_full(&mut file, &mut found[..length])?;
             self.fill(at, &mut expected[..length]);
-            if let Some(other) = found[..read].iter().zip(&expected).position(|(one, other)| one != other) {
+            if let Some(other) =
+                found[..read].iter().zip(&expected).position(|(one, other)| one != other)
+            {
                 return Ok(Some(at + other as u64));
             }
             if read < length {

@@ -4,9 +4,8 @@
 use crate::Failure;
 use crate::content::Key;
 use crate::size::{draw, gamma};
-use disklab_des::Random;
-use disklab_spec::fsload::{FileSet, Fsload, Place};
-use disklab_units::Seed;
+use disklab_config::fsload::{FileSet, Fsload, Place};
+use disklab_units::{Random, Seed};
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -51,8 +50,10 @@ pub fn plan(load: &Fsload, set: &FileSet) -> (Vec<Planned>, Tree) {
         return (Vec::new(), Tree { leaves: 0, width: 1 });
     };
     let count = load.count(set);
-    let (mut random, mut widths) =
-        (Random::new(seed().derive(&set.name)), Random::new(seed().derive(&set.name).derive("widths")));
+    let (mut random, mut widths) = (
+        Random::new(seed().derive(&set.name)),
+        Random::new(seed().derive(&set.name).derive("widths")),
+    );
     let mut planned = Vec::with_capacity(count as usize);
     let (mut leaf, mut room) = (0, 0_u32);
     for number in 0..count {
@@ -91,7 +92,9 @@ impl Tree {
 /// The path of a file, from the folder of the load.
 pub fn path(set: &FileSet, tree: Tree, slot: u64, leaf: u32) -> PathBuf {
     match set.place {
-        Place::Tree { .. } => Path::new(&set.name).join(tree.folder(leaf)).join(format!("{slot:08}")),
+        Place::Tree { .. } => {
+            Path::new(&set.name).join(tree.folder(leaf)).join(format!("{slot:08}"))
+        }
         Place::Folders { most } => {
             let most = u64::from(most);
             made_folder(slot / most).join(format!("{}-{}", set.name, slot % most + 1))
@@ -117,7 +120,8 @@ pub fn lay_out(load: &Fsload, root: &Path) -> Result<(u64, u64), Failure> {
         }
         for (slot, file) in (0..).zip(&files).filter(|(_, file)| file.there) {
             let path = root.join(path(set, tree, slot, file.leaf));
-            write(&path, Key::new(seed(), number, slot, 0), file.size).map_err(|e| failed(&path, &e))?;
+            write(&path, Key::new(seed(), number, slot, 0), file.size)
+                .map_err(|e| failed(&path, &e))?;
             made = (made.0 + 1, made.1 + file.size);
         }
     }
@@ -173,9 +177,13 @@ mod tests {
         let (count, bytes) = lay_out(&load, folder.path()).unwrap();
         let (files, tree) = plan(&load, &load.files[0]);
         let there: Vec<_> = (0..).zip(&files).filter(|(_, file)| file.there).collect();
-        assert_eq!((count, bytes), (there.len() as u64, there.iter().map(|(_, file)| file.size).sum()));
+        assert_eq!(
+            (count, bytes),
+            (there.len() as u64, there.iter().map(|(_, file)| file.size).sum())
+        );
         for (slot, file) in there {
-            let held = fs::read(folder.path().join(path(&load.files[0], tree, slot, file.leaf))).unwrap();
+            let held =
+                fs::read(folder.path().join(path(&load.files[0], tree, slot, file.leaf))).unwrap();
             assert_eq!(held.len() as u64, file.size);
             assert_eq!(Key::new(seed(), 0, slot, 0).find_in(&held[..], file.size).unwrap(), None);
         }

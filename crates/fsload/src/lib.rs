@@ -1,5 +1,5 @@
 //! A small workload engine: threads that create, append to, read, list and delete many files, as a workload's `[fsload]`
-//! says ([`disklab_spec::fsload`]).
+//! says ([`disklab_config::fsload`]).
 //!
 //! Its threads are real, and so are their system calls. Each thread draws from a stream of its own, so that the same seed is
 //! the same load wherever time is the same. The engine knows what every file must hold without keeping it: contents are a

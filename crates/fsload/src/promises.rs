@@ -6,7 +6,7 @@
 
 use crate::content::Key;
 use crate::layout;
-use disklab_spec::fsload::Fsload;
+use disklab_config::fsload::Fsload;
 use disklab_units::Seed;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -58,9 +58,14 @@ pub fn promised(load: &Fsload, seed: Seed, notes: &[Note], number: u64) -> Vec<P
     let promise = |((set, slot), held): ((u32, u64), Held)| {
         let number = usize::try_from(set).ok()?;
         let (files, tree) = planned.get(number)?;
-        let leaf = usize::try_from(slot).ok().and_then(|slot| files.get(slot)).map_or(0, |file| file.leaf);
+        let leaf =
+            usize::try_from(slot).ok().and_then(|slot| files.get(slot)).map_or(0, |file| file.leaf);
         let path = layout::path(&load.files[number], *tree, slot, leaf);
-        Some(Promise { path, key: layout::key(seed, number, slot, held.generation).0, size: held.size })
+        Some(Promise {
+            path,
+            key: layout::key(seed, number, slot, held.generation).0,
+            size: held.size,
+        })
     };
     standing(notes, number).into_iter().filter_map(promise).collect()
 }
@@ -81,7 +86,9 @@ pub fn look(root: &Path, promises: &[Promise]) -> Result<(), crate::Failure> {
 fn lost(root: &Path, promise: &Promise) -> Option<String> {
     match find(root, promise) {
         Ok(None) => None,
-        Ok(Some(at)) => Some(format!("of {} bytes it has other ones, or none, from {at} on", promise.size)),
+        Ok(Some(at)) => {
+            Some(format!("of {} bytes it has other ones, or none, from {at} on", promise.size))
+        }
         Err(error) => Some(error.to_string()),
     }
 }
@@ -101,7 +108,8 @@ mod tests {
         let longer = Note { kept: Some(Held { generation: 1, size: 20 }), ..KEPT };
         let other = Note { slot: 2, ..KEPT };
         let notes = [KEPT, other, longer, Note { kept: None, ..KEPT }];
-        let sizes = |number| standing(&notes, number).values().map(|held| held.size).collect::<Vec<_>>();
+        let sizes =
+            |number| standing(&notes, number).values().map(|held| held.size).collect::<Vec<_>>();
         assert_eq!(
             [sizes(0), sizes(1), sizes(2), sizes(3), sizes(4)],
             [vec![], vec![10], vec![10, 10], vec![20, 10], vec![10]]
@@ -124,7 +132,10 @@ mod tests {
         let all = ["longer", "shorter", "other", "gone"].map(promise);
         let error = look(folder.path(), &all).unwrap_err();
         assert!(error.contains("of 4 files that were fsynced, 3 are lost"), "{error}");
-        assert!(error.contains("the first is shorter") && error.contains("from 4999 on"), "{error}");
+        assert!(
+            error.contains("the first is shorter") && error.contains("from 4999 on"),
+            "{error}"
+        );
         assert!(look(folder.path(), &[promise("gone")]).unwrap_err().contains("No such file"));
     }
 }

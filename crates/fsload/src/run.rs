@@ -7,7 +7,7 @@ use crate::choice::Chooser;
 use crate::place::Surroundings;
 use crate::report::{Files, Loops, Operations, Report};
 use crate::worker::{Tally, Worker};
-use disklab_spec::fsload::{Fsload, Operation};
+use disklab_config::fsload::{Fsload, Operation};
 use disklab_units::Seed;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -103,7 +103,8 @@ fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
         let mut running = Vec::new();
         for (kind, threads) in shared.run.load.threads.iter().enumerate() {
             // Drawing by rank takes a table of all of them: made once.
-            let choosers: Vec<_> = names.iter().map(|count| Chooser::new(threads.pick, *count)).collect();
+            let choosers: Vec<_> =
+                names.iter().map(|count| Chooser::new(threads.pick, *count)).collect();
             for number in 0..threads.count {
                 let seed = shared.run.seed.derive(&format!("{} {number}", threads.name));
                 let worker = Worker::new(shared, threads, choosers.clone(), seed);
@@ -114,7 +115,8 @@ fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
                     }
                     tally
                 };
-                let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
+                let thread =
+                    std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
                 match thread {
                     Ok(thread) => running.push((kind, thread)),
                     Err(e) => shared.fail(format!("fsload: a thread of {}: {e}", threads.name)),
@@ -123,7 +125,8 @@ fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
         }
         let mut tallies = vec![Tally::default(); shared.run.load.threads.len()];
         for (kind, thread) in running {
-            let tally = thread.join().map_err(|_| "fsload: a thread of its own failed".to_owned())?;
+            let tally =
+                thread.join().map_err(|_| "fsload: a thread of its own failed".to_owned())?;
             tallies[kind].merge(&tally);
         }
         Ok(tallies)
@@ -147,7 +150,7 @@ fn report(run: &Run, tallies: &[Tally], books: &Books) -> Report {
             max_ns: latency.max(),
         })
     });
-    let loops = |(threads, tally): (&disklab_spec::fsload::Threads, &Tally)| Loops {
+    let loops = |(threads, tally): (&disklab_config::fsload::Threads, &Tally)| Loops {
         name: threads.name.clone(),
         loops: tally.loops,
         idle: tally.idle,
@@ -156,7 +159,11 @@ fn report(run: &Run, tallies: &[Tally], books: &Books) -> Report {
         length_ns: run.length.as_nanos() as u64,
         operations: operations.collect(),
         threads: run.load.threads.iter().zip(tallies).map(loops).collect(),
-        files: books.totals().into_iter().map(|(set, count, bytes)| Files { set, count, bytes }).collect(),
+        files: books
+            .totals()
+            .into_iter()
+            .map(|(set, count, bytes)| Files { set, count, bytes })
+            .collect(),
         notes: Vec::new(),
     }
 }

@@ -1,8 +1,7 @@
 //! Sizes, drawn from a distribution.
 
-use disklab_des::Random;
-use disklab_spec::fsload::Size;
-use disklab_units::Bytes;
+use disklab_config::fsload::Size;
+use disklab_units::{Bytes, Random};
 
 /// One size, at most what a file of the distribution is taken to have.
 pub fn draw(size: Size, random: &mut Random) -> u64 {
@@ -63,7 +62,8 @@ mod tests {
         let (size, mut random) = (size.parse().unwrap(), Random::new(Seed(11)));
         let drawn: Vec<f64> = (0..200_000).map(|_| draw(size, &mut random) as f64).collect();
         let mean = drawn.iter().sum::<f64>() / drawn.len() as f64;
-        let variance = drawn.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
+        let variance =
+            drawn.iter().map(|one| (one - mean).powi(2)).sum::<f64>() / drawn.len() as f64;
         (mean, variance.sqrt() / mean)
     }
 
@@ -72,7 +72,11 @@ mod tests {
         let near = |size: &str, mean: f64, spread: f64| {
             let found = moments(size);
             assert!((found.0 / mean - 1.0).abs() < 0.01, "{size}: mean {}", found.0);
-            assert!((found.1 - spread).abs() < 0.02 * spread.max(0.1), "{size}: spread {}", found.1);
+            assert!(
+                (found.1 - spread).abs() < 0.02 * spread.max(0.1),
+                "{size}: spread {}",
+                found.1
+            );
         };
         near("16 KiB", 16384.0, 0.0);
         near("1 KiB to 3 KiB", 2048.0, 2048.0 / 12_f64.sqrt() / 2048.0);

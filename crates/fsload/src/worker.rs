@@ -7,9 +7,8 @@ use crate::latency::Latency;
 use crate::layout::made_folder;
 use crate::run::Shared;
 use crate::size::draw;
-use disklab_des::Random;
-use disklab_spec::fsload::{Act, Loop, Operation, Threads};
-use disklab_units::Seed;
+use disklab_config::fsload::{Act, Loop, Operation, Threads};
+use disklab_units::{Random, Seed};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileExt;
@@ -32,7 +31,9 @@ impl Default for Tally {
 
 impl Tally {
     pub fn merge(&mut self, other: &Self) {
-        for ((latency, bytes), (more, more_bytes)) in self.operations.iter_mut().zip(&other.operations) {
+        for ((latency, bytes), (more, more_bytes)) in
+            self.operations.iter_mut().zip(&other.operations)
+        {
             latency.merge(more);
             *bytes += more_bytes;
         }
@@ -67,7 +68,12 @@ enum Went {
 }
 
 impl<'a> Worker<'a> {
-    pub fn new(shared: &'a Shared<'a>, threads: &'a Threads, choosers: Vec<Chooser>, seed: Seed) -> Self {
+    pub fn new(
+        shared: &'a Shared<'a>,
+        threads: &'a Threads,
+        choosers: Vec<Chooser>,
+        seed: Seed,
+    ) -> Self {
         Self {
             shared,
             threads,
@@ -128,7 +134,9 @@ impl<'a> Worker<'a> {
 
     /// Not beyond the end.
     fn sleep(&self, time: Duration) {
-        std::thread::sleep(time.min(self.shared.window.1.saturating_duration_since(Instant::now())));
+        std::thread::sleep(
+            time.min(self.shared.window.1.saturating_duration_since(Instant::now())),
+        );
     }
 
     /// Whether what ends now is counted.
@@ -149,9 +157,12 @@ impl<'a> Worker<'a> {
             Act::Open { set, writes } => self.open(set, writes),
             Act::Create { set } => self.create(set),
             Act::Delete { set } => self.delete(set),
-            Act::Stat { set } | Act::List { set } => self.look(set, matches!(act, Act::List { .. })),
+            Act::Stat { set } | Act::List { set } => {
+                self.look(set, matches!(act, Act::List { .. }))
+            }
             Act::Replace { set } => {
-                let taken = self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
+                let taken =
+                    self.shared.books().take(set, true, &mut self.choosers[set], &mut self.random);
                 let Some(taken) = taken else { return Ok(Went::Nowhere) };
                 let size = taken.own;
                 self.replace(&taken, size)
@@ -161,7 +172,9 @@ impl<'a> Worker<'a> {
                 Ok(Went::On)
             }
             Act::MakeFolder | Act::EnterFolder => self.go(act == Act::MakeFolder),
-            Act::ReplaceAny { .. } | Act::ReplaceDown { .. } | Act::ReadAll { .. } => self.in_folder(act),
+            Act::ReplaceAny { .. } | Act::ReplaceDown { .. } | Act::ReadAll { .. } => {
+                self.in_folder(act)
+            }
             Act::ReadWhole
             | Act::ReadRandom(_)
             | Act::Append(_)
@@ -201,7 +214,8 @@ impl<'a> Worker<'a> {
     }
 
     fn open(&mut self, set: usize, writes: bool) -> Result<Went, Failure> {
-        let taken = self.shared.books().take(set, writes, &mut self.choosers[set], &mut self.random);
+        let taken =
+            self.shared.books().take(set, writes, &mut self.choosers[set], &mut self.random);
         let Some(taken) = taken else { return Ok(Went::Nowhere) };
         let file = self.timed(Operation::Open, &taken.path, |_, path| {
             Ok((File::options().read(true).write(writes).open(path)?, 0))
@@ -253,10 +267,14 @@ impl<'a> Worker<'a> {
         let path = &taken.path;
         match act {
             Act::ReadWhole => {
-                let size = self.timed(Operation::ReadWhole, path, |buffer, _| read_whole(file, buffer))?;
+                let size =
+                    self.timed(Operation::ReadWhole, path, |buffer, _| read_whole(file, buffer))?;
                 let expected = self.shared.books().size(taken);
                 if size != expected {
-                    return Err(format!("fsload: {} had {size} bytes instead of {expected}", path.display()));
+                    return Err(format!(
+                        "fsload: {} had {size} bytes instead of {expected}",
+                        path.display()
+                    ));
                 }
             }
             Act::ReadRandom(bytes) => {
@@ -300,7 +318,8 @@ impl<'a> Worker<'a> {
             }
             _ => {
                 // Its end is the file's, which nobody uses after this.
-                let own = file.try_clone().map_err(|e| format!("fsload: {}: {e}", path.display()))?;
+                let own =
+                    file.try_clone().map_err(|e| format!("fsload: {}: {e}", path.display()))?;
                 self.timed(Operation::Close, path, |_, _| Ok((drop(own), 0)))?;
                 self.shared.books().leave(taken);
             }
@@ -349,7 +368,8 @@ impl<'a> Worker<'a> {
             }
             Act::ReadAll { set } => {
                 for number in 1.. {
-                    let taken = self.shared.books().take_in_folder(set, folder, number, Wanted::ToRead);
+                    let taken =
+                        self.shared.books().take_in_folder(set, folder, number, Wanted::ToRead);
                     let Some(taken) = taken.filter(|_| !self.shared.is_over()) else { break };
                     self.timed(Operation::ReadWhole, &taken.path, |buffer, path| {
                         read_whole(&mut File::open(path)?, buffer)

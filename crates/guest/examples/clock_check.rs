@@ -1,4 +1,4 @@
-//! Holds the guest's cheap clock against the kernel's own answers; run in a guest by the tests of crates/exec.
+//! Holds the guest's cheap clock against the kernel's own answers; run in a guest by the tests of crates/runner.
 //!
 //! The vDSO answers clock reads from a page that it shares with the kernel (guest-kernel/patches/0001). Here each
 //! clock is read both ways in turn; a program that reads time must never see it go back, whichever way it asks.
@@ -34,7 +34,10 @@ fn ns(time: &libc::timespec) -> i64 {
 /// As programs do: through the C library and the vDSO.
 fn quick(clock: i32) -> i64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    check!(unsafe { libc::clock_gettime(clock, &raw mut time) } == 0, "clock {clock} cannot be read");
+    check!(
+        unsafe { libc::clock_gettime(clock, &raw mut time) } == 0,
+        "clock {clock} cannot be read"
+    );
     ns(&time)
 }
 
@@ -247,7 +250,11 @@ fn setting_the_clock_shows_at_once() {
         "the clock cannot be set"
     );
     let now = quick(libc::CLOCK_REALTIME);
-    check!(now >= ns(&later) && now < ns(&later) + 1_000_000, "set to {}, it says {now}", ns(&later));
+    check!(
+        now >= ns(&later) && now < ns(&later) + 1_000_000,
+        "set to {}, it says {now}",
+        ns(&later)
+    );
     check!(quick(libc::CLOCK_MONOTONIC) < monotonic + 1_000_000, "setting one clock moved another");
     both_ways_agree();
 }

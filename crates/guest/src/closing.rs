@@ -1,7 +1,7 @@
-//! The closing record: what was counted of a trial's disks, and proof that it is whole. `collect::closing` reads it.
+//! The closing record: what was counted of a trial's disks, and proof that it is whole. `results::closing` reads it.
 
-use crate::names;
 use crate::power_cut::Cut;
+use disklab_protocol::names;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 use std::io;

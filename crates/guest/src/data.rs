@@ -70,7 +70,8 @@ pub struct Data {
 impl Data {
     /// Opens or creates the file, `bytes` long, and learns its holes.
     pub fn open(path: &Path, bytes: u64) -> io::Result<Self> {
-        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
+        let file =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(path)?;
         if file.metadata()?.len() != bytes {
             file.set_len(bytes)?;
         }

@@ -27,7 +27,8 @@ impl Beat {
     /// All zero while the guest has not begun.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let mut words = [0; 24];
-        File::open(folder.join(crate::names::HEARTBEAT))?.read_exact_at(&mut words, 0)?;
+        File::open(folder.join(disklab_protocol::names::HEARTBEAT))?
+            .read_exact_at(&mut words, 0)?;
         let word = |i: usize| u64::from_le_bytes(words[i..i + 8].try_into().unwrap_or_default());
         Ok(Self { now: word(0), requests: word(8), measured: word(16) != 0 })
     }
@@ -44,12 +45,19 @@ unsafe impl Sync for Heartbeat {}
 impl Heartbeat {
     /// Makes the file in `folder` and maps it; it stays mapped as long as the process lives.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        let path = folder.join(crate::names::HEARTBEAT);
+        let path = folder.join(disklab_protocol::names::HEARTBEAT);
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
         // Written, not just lengthened: on a full disk this fails here, instead of killing the guest at its first beat.
         file.write_all_at(&[0; PAGE], 0)?;
         let page = unsafe {
-            mmap(ptr::null_mut(), PAGE, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, &file, 0)
+            mmap(
+                ptr::null_mut(),
+                PAGE,
+                ProtFlags::READ | ProtFlags::WRITE,
+                MapFlags::SHARED,
+                &file,
+                0,
+            )
         }?;
         NonNull::new(page.cast()).map(Self).ok_or_else(|| io::ErrorKind::OutOfMemory.into())
     }
@@ -83,7 +91,10 @@ mod tests {
         unsafe { heart.clock().write_volatile(1 << 40) };
         heart.count_request();
         heart.count_request();
-        assert_eq!(Beat::read(folder.path()).unwrap(), Beat { now: 1 << 40, requests: 2, measured: false });
+        assert_eq!(
+            Beat::read(folder.path()).unwrap(),
+            Beat { now: 1 << 40, requests: 2, measured: false }
+        );
         heart.measuring();
         assert!(Beat::read(folder.path()).unwrap().measured);
     }

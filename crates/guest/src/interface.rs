@@ -56,7 +56,15 @@ pub struct CLibrary {
     disks: c_uint,
     heartbeat: *mut u64,
     describe: extern "C" fn(c_uint, &mut CDisk),
-    submit: extern "C" fn(c_uint, c_uint, c_uint, c_uint, c_ulonglong, c_uint, c_ulonglong) -> c_ulonglong,
+    submit: extern "C" fn(
+        c_uint,
+        c_uint,
+        c_uint,
+        c_uint,
+        c_ulonglong,
+        c_uint,
+        c_ulonglong,
+    ) -> c_ulonglong,
     advance: extern "C" fn(c_ulonglong, *mut CDone, c_uint, &mut c_uint) -> c_ulonglong,
     transfer: extern "C" fn(c_uint, c_uint, *const CPiece, c_uint, c_ulonglong, c_uint) -> c_int,
     mark: extern "C" fn(c_ulonglong, *const u8, c_uint) -> c_int,
@@ -138,7 +146,9 @@ pub extern "C" fn disklab_open(interface: c_uint) -> *const CLibrary {
 }
 
 extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
-    let Some(disk) = library().disks().get(disk as usize) else { give_up(&format!("disk {disk} asked for")) };
+    let Some(disk) = library().disks().get(disk as usize) else {
+        give_up(&format!("disk {disk} asked for"))
+    };
     let rotational = disk.model.rotational();
     let (max_sectors, max_segments) = disk.model.largest_request();
     *description = CDisk {
@@ -168,14 +178,20 @@ extern "C" fn submit(
     now: c_ulonglong,
 ) -> c_ulonglong {
     let library = library();
-    let arrival = Arrival { disk: disk as usize, tag, op: op(code), fua: fua != 0, sector, sectors };
+    let arrival =
+        Arrival { disk: disk as usize, tag, op: op(code), fua: fua != 0, sector, sectors };
     if let Err(what) = library.submit(Nanos(now), arrival) {
         give_up(&what);
     }
     next(library)
 }
 
-extern "C" fn advance(now: c_ulonglong, done: *mut CDone, room: c_uint, count: &mut c_uint) -> c_ulonglong {
+extern "C" fn advance(
+    now: c_ulonglong,
+    done: *mut CDone,
+    room: c_uint,
+    count: &mut c_uint,
+) -> c_ulonglong {
     let library = library();
     library.advance(Nanos(now));
     *count = 0;
@@ -211,13 +227,15 @@ extern "C" fn transfer(
     // IoSlice and IoSliceMut are struct iovec by their documentation, and so is CPiece.
     match op(code) {
         Op::Read => {
-            let pieces =
-                unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count) };
+            let pieces = unsafe {
+                std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSliceMut>(), count)
+            };
             library.read(disk, sector, pieces)
         }
         Op::Write => {
-            let pieces =
-                unsafe { std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count) };
+            let pieces = unsafe {
+                std::slice::from_raw_parts_mut(pieces.cast_mut().cast::<IoSlice>(), count)
+            };
             library.write(disk, sector, pieces)
         }
         Op::Discard | Op::WriteZeroes => library.zero(disk, sector, sectors),
@@ -250,7 +268,11 @@ mod tests {
     #[test]
     fn structures_are_laid_out_as_in_c() {
         assert_eq!(
-            (size_of::<CDisk>(), offset_of!(CDisk, discard_granularity), offset_of!(CDisk, rotational)),
+            (
+                size_of::<CDisk>(),
+                offset_of!(CDisk, discard_granularity),
+                offset_of!(CDisk, rotational)
+            ),
             (40, 32, 36)
         );
         assert_eq!((size_of::<CDone>(), offset_of!(CDone, error)), (12, 8));

@@ -5,14 +5,13 @@ use crate::data::Data;
 use crate::heartbeat::Heartbeat;
 use crate::machine::{Machine, MachineDisk};
 use crate::meter::Meter;
-use crate::names;
 use crate::power_cut::{Cut, OnTheWay, PowerCuts};
 use crate::trace_file::TraceFile;
 use crate::volatile::BLOCK;
-use disklab_des::Random;
 use disklab_disks::{Bank, Completion, Op, Request};
+use disklab_protocol::names;
 use disklab_trace::{Arrived, MOST_DISKS, Served};
-use disklab_units::Nanos;
+use disklab_units::{Nanos, Random};
 use serde_json::Value;
 use std::collections::VecDeque;
 use std::io::{self, IoSlice, IoSliceMut};
@@ -95,9 +94,10 @@ impl Library {
     /// Sets up the disks that [`names::MACHINE`] in `folder` describes.
     pub fn open(folder: &Path) -> Result<Self, OpenError> {
         let at = |name: &str| folder.join(name);
-        let text = std::fs::read(at(names::MACHINE)).map_err(|e| OpenError::File(at(names::MACHINE), e))?;
-        let machine: Machine =
-            serde_json::from_slice(&text).map_err(|e| OpenError::Description(at(names::MACHINE), e))?;
+        let text = std::fs::read(at(names::MACHINE))
+            .map_err(|e| OpenError::File(at(names::MACHINE), e))?;
+        let machine: Machine = serde_json::from_slice(&text)
+            .map_err(|e| OpenError::Description(at(names::MACHINE), e))?;
         if machine.build != crate::BUILD {
             return Err(OpenError::Build(machine.build));
         }
@@ -107,7 +107,11 @@ impl Library {
         let disks = machine.disks.iter();
         let disks: Vec<_> = disks.map(|d| Running::open(folder, d)).collect::<Result<_, _>>()?;
         let model = |(i, disk): (usize, &MachineDisk)| {
-            disklab_disks::build_checked(&disk.model, disk.size, machine.seed.derive(&format!("disk {i}")))
+            disklab_disks::build_checked(
+                &disk.model,
+                disk.size,
+                machine.seed.derive(&format!("disk {i}")),
+            )
         };
         let models = machine.disks.iter().enumerate().map(model).collect();
         let trace = if machine.trace {
@@ -122,10 +126,11 @@ impl Library {
         });
         Ok(Self {
             power_cuts,
-            heartbeat: Heartbeat::create(folder).map_err(|e| OpenError::File(at(names::HEARTBEAT), e))?,
+            heartbeat: Heartbeat::create(folder)
+                .map_err(|e| OpenError::File(at(names::HEARTBEAT), e))?,
             random: Random::new(machine.seed.derive("kernel randomness")),
             folder: folder.to_owned(),
-            meter: Meter::new((0..disks.len()).map(disklab_spec::places::disk_name).collect()),
+            meter: Meter::new((0..disks.len()).map(disklab_config::places::disk_name).collect()),
             done: VecDeque::new(),
             completions: Vec::new(),
             requests: 0,
@@ -155,9 +160,18 @@ impl Library {
         match running.present.get_mut(arrival.tag as usize) {
             Some(slot @ None) => *slot = Some(Present { arrival, submitted: now.0, arrived }),
             Some(Some(_)) => {
-                return Err(format!("a second request with tag {} while the first runs", arrival.tag));
+                return Err(format!(
+                    "a second request with tag {} while the first runs",
+                    arrival.tag
+                ));
             }
-            None => return Err(format!("a request with tag {} of {}", arrival.tag, running.present.len())),
+            None => {
+                return Err(format!(
+                    "a request with tag {} of {}",
+                    arrival.tag,
+                    running.present.len()
+                ));
+            }
         }
         let end = arrival.sector.checked_add(u64::from(arrival.sectors));
         if end.is_none_or(|end| end > running.bytes / 512) {
@@ -212,8 +226,11 @@ impl Library {
         let present = |(disk, running): (usize, &Running)| {
             let arrivals = running.present.iter().flatten().map(|present| present.arrival);
             let changes = arrivals.filter(|arrival| !matches!(arrival.op, Op::Read | Op::Flush));
-            let on_the_way =
-                |it: Arrival| OnTheWay { disk, tag: it.tag, blocks: blocks(it.sector, it.sectors.into()) };
+            let on_the_way = |it: Arrival| OnTheWay {
+                disk,
+                tag: it.tag,
+                blocks: blocks(it.sector, it.sectors.into()),
+            };
             changes.map(on_the_way).collect::<Vec<_>>()
         };
         let present = self.disks.iter().enumerate().flat_map(present);
@@ -230,7 +247,8 @@ impl Library {
             ));
             return;
         };
-        let Present { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } = present;
+        let Present { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } =
+            present;
         let (started, ended) = (completion.started.0, completion.at.0);
         let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
         let bank = &self.bank;
@@ -303,7 +321,8 @@ impl Library {
         let words: Vec<_> = text.split_whitespace().collect();
         // Often, and of no use in a trace.
         if let [what @ ("fsynced" | "promised"), number] = words[..] {
-            let Some((power_cuts, number)) = self.power_cuts.as_mut().zip(number.parse().ok()) else {
+            let Some((power_cuts, number)) = self.power_cuts.as_mut().zip(number.parse().ok())
+            else {
                 return false;
             };
             match what {
@@ -325,8 +344,11 @@ impl Library {
             }),
             ["end"] => {
                 let at = |(disk, running): (usize, &Running)| {
-                    let submitted =
-                        running.present.iter().flatten().map(move |present| (disk, present.submitted));
+                    let submitted = running
+                        .present
+                        .iter()
+                        .flatten()
+                        .map(move |present| (disk, present.submitted));
                     submitted.collect::<Vec<_>>()
                 };
                 let present = self.disks.iter().enumerate().flat_map(at);
@@ -360,7 +382,10 @@ impl Library {
             self.fault(&violation);
         }
         let data: Vec<&Data> = self.disks.iter().map(|running| &running.data).collect();
-        let cuts = self.power_cuts.as_mut().map_or(Ok(Vec::new()), |it| it.close(&data).map(<[Cut]>::to_vec));
+        let cuts = self
+            .power_cuts
+            .as_mut()
+            .map_or(Ok(Vec::new()), |it| it.close(&data).map(<[Cut]>::to_vec));
         let cuts = cuts.unwrap_or_else(|error| {
             self.fault(&format!("what a power cut would leave could not be written: {error}"));
             Vec::new()
@@ -380,7 +405,10 @@ impl Library {
     }
 
     fn trace_fault(&mut self, error: &io::Error) {
-        self.fault(&format!("write of {} failed: {error}", self.folder.join(names::REQUESTS).display()));
+        self.fault(&format!(
+            "write of {} failed: {error}",
+            self.folder.join(names::REQUESTS).display()
+        ));
     }
 
     /// The console is the only way out before the closing record, and the only one if that cannot be written.

@@ -23,7 +23,8 @@ pub fn bind() -> Result<(), String> {
 
 /// A guest whose starter was killed must not go on: nobody would look at it, and it holds a core.
 fn die_with_parent() -> Result<(), String> {
-    let failed = |error| format!("the guest cannot be tied to the process that started it: {error}");
+    let failed =
+        |error| format!("the guest cannot be tied to the process that started it: {error}");
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(failed)?;
     let starter = std::env::var("DISKLAB_STARTER").ok().and_then(|pid| pid.parse().ok());
     if getppid().map(|pid| pid.as_raw_nonzero().get()) == starter {

@@ -1,8 +1,8 @@
 //! The description of a guest's disks: what the one who starts the guest tells the library.
 
 use crate::power_cut;
-use disklab_spec::controller::Controller;
-use disklab_spec::device::Model;
+use disklab_config::controller::Controller;
+use disklab_config::device::Model;
 use disklab_units::{Bytes, Seed};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,7 @@ pub struct Machine {
     pub disks: Vec<MachineDisk>,
     /// What the first disks are behind, and how many.
     pub controller: Option<(Controller, usize)>,
-    /// Write every request to [`crate::names::REQUESTS`].
+    /// Write every request to [`disklab_protocol::names::REQUESTS`].
     pub trace: bool,
     /// What would be left if the power went.
     pub power_cuts: Option<power_cut::Wanted>,

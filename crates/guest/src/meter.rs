@@ -175,7 +175,8 @@ impl Meter {
     /// The phase is over. `models` are the models' counters now, `present` the requests at the disks: disk, and since
     /// when. True if there was a phase that had begun.
     pub fn end(&mut self, models: &[Value], present: impl Iterator<Item = (usize, u64)>) -> bool {
-        let State::Counting { mut phase, models: before } = std::mem::replace(&mut self.state, State::Idle)
+        let State::Counting { mut phase, models: before } =
+            std::mem::replace(&mut self.state, State::Idle)
         else {
             return false;
         };
@@ -223,7 +224,9 @@ impl Phase {
 fn difference(begin: &Value, end: &Value) -> Value {
     match (begin, end) {
         (Value::Object(b), Value::Object(e)) => Value::Object(
-            e.iter().map(|(k, v)| (k.clone(), difference(b.get(k).unwrap_or(&Value::Null), v))).collect(),
+            e.iter()
+                .map(|(k, v)| (k.clone(), difference(b.get(k).unwrap_or(&Value::Null), v)))
+                .collect(),
         ),
         (Value::Number(b), Value::Number(e)) => match (b.as_u64(), e.as_u64()) {
             (Some(b), Some(e)) => e.saturating_sub(b).into(),
@@ -247,7 +250,8 @@ mod tests {
 
     /// A request arrives at disk 0.
     fn arrive(meter: &mut Meter, now: u64, seeks: u64) {
-        let arrival = Arrival { disk: 0, tag: 0, op: Op::Read, fua: false, sector: now, sectors: 8 };
+        let arrival =
+            Arrival { disk: 0, tag: 0, op: Op::Read, fua: false, sector: now, sectors: 8 };
         meter.arrived(&arrival, now, || model(seeks));
     }
 

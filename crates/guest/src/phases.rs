@@ -19,7 +19,7 @@ pub struct Went {
     pub given_up: bool,
 }
 
-/// A line of [`crate::names::PHASES`].
+/// A line of [`disklab_protocol::names::PHASES`].
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {

@@ -1,12 +1,12 @@
-//! What the guest's first process is to do: written by the one who starts the guest, as [`crate::names::PLAN`].
+//! What the guest's first process is to do: written by the one who starts the guest, as [`disklab_protocol::names::PLAN`].
 
+use disklab_block_devices::Disk;
+use disklab_config::background::Trees;
+use disklab_config::fsload::Fsload;
+use disklab_config::player::Player;
+use disklab_config::priority::Priority;
+use disklab_config::startup::{Entry, Threads};
 use disklab_fsload::promises::Promise;
-use disklab_host::Disk;
-use disklab_spec::background::Trees;
-use disklab_spec::fsload::Fsload;
-use disklab_spec::player::Player;
-use disklab_spec::priority::Priority;
-use disklab_spec::startup::{Entry, Threads};
 use disklab_units::{Bytes, Nanos, Seed};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -139,7 +139,9 @@ impl Host {
         let again = self.overwrite.iter().flatten();
         let disks = again.filter_map(|path| self.disks.iter().find(|disk| disk.named == *path));
         let wipe = |disk: &Disk| {
-            ["wipefs", "--all", "--quiet", &format!("/dev/{}", disk.name)].map(str::to_owned).to_vec()
+            ["wipefs", "--all", "--quiet", &format!("/dev/{}", disk.name)]
+                .map(str::to_owned)
+                .to_vec()
         };
         disks.map(wipe).collect()
     }
@@ -301,7 +303,7 @@ pub struct Snapshots {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// The program and its arguments. [`disklab_spec::background::TREE`] in them stands for the next tree each time.
+    /// The program and its arguments. [`disklab_config::background::TREE`] in them stands for the next tree each time.
     pub command: Vec<String>,
     /// So many times at most, if it takes a tree each time.
     pub trees: Option<u32>,

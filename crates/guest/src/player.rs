@@ -28,19 +28,32 @@ impl Played {
 
     /// `ready` has when the data of each frame was there, from the moment on at which the first was due; a frame that is
     /// missing at its end never was. A frame takes `frame_ns`, and the time to play is over after `length_ns`.
-    pub fn of(first_frame_ns: u64, ready: &[Option<u64>], due: u64, frame_ns: u64, length_ns: u64) -> Self {
-        let mut played =
-            Self { first_frame_ns: Some(first_frame_ns), due, late: 0, lost: 0, longest_stall_ns: 0 };
+    pub fn of(
+        first_frame_ns: u64,
+        ready: &[Option<u64>],
+        due: u64,
+        frame_ns: u64,
+        length_ns: u64,
+    ) -> Self {
+        let mut played = Self {
+            first_frame_ns: Some(first_frame_ns),
+            due,
+            late: 0,
+            lost: 0,
+            longest_stall_ns: 0,
+        };
         // Until when the frame that is shown was to be.
         let mut over = 0;
         for frame in 0..due {
             let at = frame * frame_ns;
-            let ready = usize::try_from(frame).ok().and_then(|frame| ready.get(frame).copied().flatten());
+            let ready =
+                usize::try_from(frame).ok().and_then(|frame| ready.get(frame).copied().flatten());
             match ready.filter(|&ready| ready < (at + frame_ns).min(length_ns)) {
                 Some(ready) => {
                     played.late += u64::from(ready > at);
                     let shown = ready.max(at);
-                    played.longest_stall_ns = played.longest_stall_ns.max(shown.saturating_sub(over));
+                    played.longest_stall_ns =
+                        played.longest_stall_ns.max(shown.saturating_sub(over));
                     over = shown + frame_ns;
                 }
                 None => played.lost += 1,

@@ -6,8 +6,7 @@
 
 use crate::data::Data;
 use crate::volatile::{BLOCK, Content, Volatile};
-use disklab_des::Random;
-use disklab_units::{Bytes, Nanos};
+use disklab_units::{Bytes, Nanos, Random};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -102,8 +101,9 @@ impl PowerCuts {
             return;
         }
         let begin = now.0.saturating_add(after);
-        let mut drawn: Vec<u64> =
-            (0..self.wanted.cuts).map(|_| begin + self.random.below(self.wanted.length_ns.max(1))).collect();
+        let mut drawn: Vec<u64> = (0..self.wanted.cuts)
+            .map(|_| begin + self.random.below(self.wanted.length_ns.max(1)))
+            .collect();
         drawn.sort_unstable_by(|one, other| other.cmp(one));
         self.moments = Some(drawn);
     }
@@ -182,8 +182,9 @@ impl PowerCuts {
     /// They were given them.
     pub fn after_change(&mut self, disk: usize, blocks: &[u64], data: &Data) -> io::Result<()> {
         let Some(under_way) = &mut self.under_way else { return Ok(()) };
-        let on_the_way =
-            |number: &&u64| under_way.ranges.iter().any(|(on, range)| *on == disk && range.contains(number));
+        let on_the_way = |number: &&u64| {
+            under_way.ranges.iter().any(|(on, range)| *on == disk && range.contains(number))
+        };
         let may_hold = &mut under_way.may_hold[disk];
         for &number in blocks.iter().filter(on_the_way) {
             may_hold.entry(number).or_default().push(data.content(number * BLOCK, BLOCK)?);

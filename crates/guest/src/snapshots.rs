@@ -77,13 +77,16 @@ impl Seen {
         (every, replicate_every): (u64, Option<u64>),
         ran_ns: u64,
     ) -> Self {
-        let taken: Vec<&Snapshot> = all.iter().filter(|it| it.number > 0 && it.there_ns <= ran_ns).collect();
+        let taken: Vec<&Snapshot> =
+            all.iter().filter(|it| it.number > 0 && it.there_ns <= ran_ns).collect();
         let delays: Vec<u64> = taken.iter().map(|it| it.there_ns - it.due_ns).collect();
         let replication = replicate_every.map(|replicate_every| {
             let in_time = |it: &&&Snapshot| it.replicated_ns.is_some_and(|at| at <= ran_ns);
             let replicated = taken.iter().filter(in_time);
-            let lags: Vec<u64> = replicated.filter_map(|it| Some(it.replicated_ns? - it.there_ns)).collect();
-            let lost = taken.iter().filter(|it| it.replicated_ns.is_none() && it.deleted_ns.is_some());
+            let lags: Vec<u64> =
+                replicated.filter_map(|it| Some(it.replicated_ns? - it.there_ns)).collect();
+            let lost =
+                taken.iter().filter(|it| it.replicated_ns.is_none() && it.deleted_ns.is_some());
             Replication {
                 due: ran_ns / replicate_every.max(1),
                 done: replications.iter().filter(|&&at| at <= ran_ns).count() as u64,
@@ -125,7 +128,12 @@ mod tests {
         assert_eq!(next(2, 31, 5), 6);
     }
 
-    fn snapshot(number: u64, there_ns: u64, replicated_ns: Option<u64>, deleted_ns: Option<u64>) -> Snapshot {
+    fn snapshot(
+        number: u64,
+        there_ns: u64,
+        replicated_ns: Option<u64>,
+        deleted_ns: Option<u64>,
+    ) -> Snapshot {
         let due_ns = number * 5;
         Snapshot { number, due_ns, begun_ns: due_ns, there_ns, replicated_ns, deleted_ns }
     }

@@ -8,7 +8,7 @@ pub const STEP: &str = "startup";
 
 /// What a program is started with, and nothing else.
 pub const ENVIRONMENT: [(&str, &str); 4] =
-    [("PATH", disklab_host::PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TERM", "dumb")];
+    [("PATH", disklab_block_devices::PATH), ("HOME", "/tmp"), ("LC_ALL", "C"), ("TERM", "dumb")];
 
 /// What a program needs to be running is started so long before it.
 pub const SERVER: Duration = Duration::from_secs(2);

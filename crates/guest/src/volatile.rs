@@ -41,7 +41,11 @@ struct Block {
 
 impl Volatile {
     pub fn new(cache: Bytes, deaf: bool) -> Self {
-        Self { room: usize::try_from(cache.0 / BLOCK).unwrap_or(usize::MAX), deaf, ..Self::default() }
+        Self {
+            room: usize::try_from(cache.0 / BLOCK).unwrap_or(usize::MAX),
+            deaf,
+            ..Self::default()
+        }
     }
 
     /// A write ends, of these blocks; with what each held until now.
@@ -84,7 +88,9 @@ impl Volatile {
 
     /// Each block that is not sure, and what the medium may hold besides its newest content.
     pub fn unsure(&self) -> impl Iterator<Item = (u64, impl Iterator<Item = &Content>)> {
-        self.blocks.iter().map(|(&number, block)| (number, block.older.iter().map(|(_, content)| content)))
+        self.blocks
+            .iter()
+            .map(|(&number, block)| (number, block.older.iter().map(|(_, content)| content)))
     }
 }
 

@@ -57,12 +57,18 @@ impl<'a> Lists<'a> {
         for name in ["lists/partial", "cache/archives/partial"] {
             file::create_folder(&folder.join(name))?;
         }
-        let signed_by = suite.signed_by.as_ref().map(|key| format!("Signed-By: {key}\n")).unwrap_or_default();
-        let source =
-            format!("Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n{signed_by}", suite.uri, suite.name);
-        for (name, text) in
-            [("apt.conf", CONFIGURATION), ("suite.sources", &source), ("status", ""), ("preferences", "")]
-        {
+        let signed_by =
+            suite.signed_by.as_ref().map(|key| format!("Signed-By: {key}\n")).unwrap_or_default();
+        let source = format!(
+            "Types: deb\nURIs: {}\nSuites: {}\nComponents: main\n{signed_by}",
+            suite.uri, suite.name
+        );
+        for (name, text) in [
+            ("apt.conf", CONFIGURATION),
+            ("suite.sources", &source),
+            ("status", ""),
+            ("preferences", ""),
+        ] {
             let path = folder.join(name);
             fs::write(&path, text).map_err(Error::io("write", &path))?;
         }
@@ -86,7 +92,9 @@ impl<'a> Lists<'a> {
             text.lines()
                 .find_map(|line| offer(line, package))
                 .map_or_else(|| Err(failure(&command, status, &text)), |offer| Ok(Some(offer)))
-        } else if text.contains("Unable to locate package") || text.contains("no installation candidate") {
+        } else if text.contains("Unable to locate package")
+            || text.contains("no installation candidate")
+        {
             Ok(None)
         } else {
             Err(failure(&command, status, &text))
@@ -97,7 +105,10 @@ impl<'a> Lists<'a> {
     pub fn download(&self, offer: &Offer, folder: &Path, report: Report) -> Result<PathBuf> {
         file::create_folder(folder)?;
         let mut command = self.apt_get();
-        command.arg("download").arg(format!("{}={}", offer.package, offer.version)).current_dir(folder);
+        command
+            .arg("download")
+            .arg(format!("{}={}", offer.package, offer.version))
+            .current_dir(folder);
         let target = folder.join(&offer.file);
         let mut text = String::new();
         let status = self.runner.watch(&mut command, &mut |sign| {
@@ -108,7 +119,11 @@ impl<'a> Lists<'a> {
             let done = Bytes(fs::metadata(&target).map_or(0, |metadata| metadata.len()));
             report(Step::Downloading { package: offer.package.clone(), done, total: offer.size });
         })?;
-        if status.success() && target.is_file() { Ok(target) } else { Err(failure(&command, status, &text)) }
+        if status.success() && target.is_file() {
+            Ok(target)
+        } else {
+            Err(failure(&command, status, &text))
+        }
     }
 
     fn apt_get(&self) -> Command {
@@ -224,7 +239,10 @@ mod tests {
         let mut bytes = fs::read(&deb).unwrap();
         *bytes.last_mut().unwrap() ^= 1;
         fs::write(&deb, bytes).unwrap();
-        let error = lists.download(&offer, &private.path().join("got"), &mut |_| {}).unwrap_err().to_string();
+        let error = lists
+            .download(&offer, &private.path().join("got"), &mut |_| {})
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("Hash Sum mismatch"), "{error}");
     }
 

@@ -31,7 +31,8 @@ pub(crate) fn suites(runner: Runner) -> Result<Vec<Suite>> {
     command.args(["indextargets", "--no-release-info", "--format"]);
     command.arg("$(TARGET_OF)|$(CREATED_BY)|$(COMPONENT)|$(RELEASE)|$(REPO_URI)|$(SOURCESENTRY)");
     let targets = runner.output(command.env("LC_ALL", "C"))?;
-    let found = from_targets(&targets, codename.as_deref(), &|path| std::fs::read_to_string(path).ok());
+    let found =
+        from_targets(&targets, codename.as_deref(), &|path| std::fs::read_to_string(path).ok());
     if found.is_empty() {
         let why = "apt's sources on this machine name no Debian archive (component main)";
         return Err(Error::NoPackage { tried: vec![why.to_owned()] });
@@ -49,7 +50,9 @@ fn codename(os_release: &str) -> std::result::Result<Option<String>, String> {
     };
     match value("ID").as_deref() {
         Some("debian") => Ok(value("VERSION_CODENAME")),
-        Some(other) => Err(format!("this machine runs {other}; only Debian's archive has the packages")),
+        Some(other) => {
+            Err(format!("this machine runs {other}; only Debian's archive has the packages"))
+        }
         None => Err("/etc/os-release does not say that this is Debian".to_owned()),
     }
 }
@@ -61,18 +64,28 @@ struct Target<'a> {
     entry: PathBuf,
 }
 
-fn from_targets(targets: &str, codename: Option<&str>, read: &dyn Fn(&Path) -> Option<String>) -> Vec<Suite> {
+fn from_targets(
+    targets: &str,
+    codename: Option<&str>,
+    read: &dyn Fn(&Path) -> Option<String>,
+) -> Vec<Suite> {
     let targets: Vec<Target> = targets.lines().filter_map(target).collect();
     let of_release = targets.iter().find(|target| Some(target.release) == codename);
-    let Some(main) = of_release.or_else(|| targets.iter().find(|target| MOVING.contains(&target.release)))
+    let Some(main) =
+        of_release.or_else(|| targets.iter().find(|target| MOVING.contains(&target.release)))
     else {
         return Vec::new();
     };
-    let signed_by = |target: &Target| read(&target.entry).and_then(|text| signed_by(&text, target.uri));
+    let signed_by =
+        |target: &Target| read(&target.entry).and_then(|text| signed_by(&text, target.uri));
     let mut suites: Vec<Suite> = Vec::new();
     let mut add = |name: &str, target: &Target| {
         if suites.iter().all(|suite| suite.name != name) {
-            suites.push(Suite { name: name.into(), uri: target.uri.into(), signed_by: signed_by(target) });
+            suites.push(Suite {
+                name: name.into(),
+                uri: target.uri.into(),
+                signed_by: signed_by(target),
+            });
         }
     };
     for target in &targets {
@@ -108,12 +121,16 @@ fn signed_by(sources: &str, uri: &str) -> Option<String> {
     let same = |word: &str| word.trim_end_matches('/') == uri.trim_end_matches('/');
     let one_line = sources.lines().filter(|line| line.starts_with("deb")).find_map(|line| {
         let (options, rest) = line.split_once('[')?.1.split_once(']')?;
-        let option = options.split_whitespace().find_map(|option| option.strip_prefix("signed-by="))?;
+        let option =
+            options.split_whitespace().find_map(|option| option.strip_prefix("signed-by="))?;
         rest.split_whitespace().any(same).then(|| option.to_owned())
     });
     one_line.or_else(|| {
         sources.split("\n\n").find_map(|stanza| {
-            field(stanza, "URIs")?.split_whitespace().any(same).then(|| field(stanza, "Signed-By"))?
+            field(stanza, "URIs")?
+                .split_whitespace()
+                .any(same)
+                .then(|| field(stanza, "Signed-By"))?
         })
     })
 }
@@ -180,30 +197,41 @@ deb-src|Sources|main|bookworm|http://mirror.example/debian/|/etc/a.sources:1
                 "bookworm-security" => ("http://mirror.example/security/", "/k.gpg"),
                 _ => ("http://mirror.example/debian/", "/usr/share/keyrings/a.gpg"),
             };
-            assert_eq!((suite.uri.as_str(), suite.signed_by.as_deref()), (uri, Some(key)), "{}", suite.name);
+            assert_eq!(
+                (suite.uri.as_str(), suite.signed_by.as_deref()),
+                (uri, Some(key)),
+                "{}",
+                suite.name
+            );
         }
     }
 
     #[test]
     fn a_machine_that_follows_a_moving_suite_has_an_archive_too() {
         let targets = "deb|Packages|main|unstable|http://mirror.example/debian/|/etc/none:1\n";
-        let names: Vec<String> =
-            from_targets(targets, Some("forky"), &read).into_iter().map(|suite| suite.name).collect();
+        let names: Vec<String> = from_targets(targets, Some("forky"), &read)
+            .into_iter()
+            .map(|suite| suite.name)
+            .collect();
         assert_eq!(names, ["unstable", "forky-backports", "trixie-backports", "forky", "sid"]);
     }
 
     #[test]
     fn no_suite_is_asked_twice() {
-        let targets =
-            "deb|Packages|main|trixie|http://m/|/x:1\ndeb|Packages|main|trixie-backports|http://m/|/x:1\n";
-        let names: Vec<String> =
-            from_targets(targets, Some("trixie"), &read).into_iter().map(|suite| suite.name).collect();
+        let targets = "deb|Packages|main|trixie|http://m/|/x:1\ndeb|Packages|main|trixie-backports|http://m/|/x:1\n";
+        let names: Vec<String> = from_targets(targets, Some("trixie"), &read)
+            .into_iter()
+            .map(|suite| suite.name)
+            .collect();
         assert_eq!(names, ["trixie", "trixie-backports", "forky", "sid"]);
     }
 
     #[test]
     fn a_machine_without_debian_sources_has_no_suites() {
-        assert_eq!(from_targets("deb|Packages|main|stable-x|http://m/|/x:1\n", Some("trixie"), &read), []);
+        assert_eq!(
+            from_targets("deb|Packages|main|stable-x|http://m/|/x:1\n", Some("trixie"), &read),
+            []
+        );
         assert_eq!(from_targets("", None, &read), []);
     }
 
@@ -217,7 +245,11 @@ deb-src|Sources|main|bookworm|http://mirror.example/debian/|/etc/a.sources:1
 
     #[test]
     fn a_key_within_the_sources_is_carried_along_whole() {
-        let sources = "URIs: http://m/debian\nSigned-By:\n -----BEGIN KEY-----\n .\n abc\nSuites: x\n";
-        assert_eq!(signed_by(sources, "http://m/debian/").unwrap(), "\n -----BEGIN KEY-----\n .\n abc");
+        let sources =
+            "URIs: http://m/debian\nSigned-By:\n -----BEGIN KEY-----\n .\n abc\nSuites: x\n";
+        assert_eq!(
+            signed_by(sources, "http://m/debian/").unwrap(),
+            "\n -----BEGIN KEY-----\n .\n abc"
+        );
     }
 }

@@ -87,16 +87,18 @@ impl Bisection {
     fn go_on(&mut self, arguments: &[&str]) -> Result<()> {
         let mut command = git(&self.folder);
         command.arg("bisect").args(arguments);
-        let output = command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
-        let said =
-            String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+        let output =
+            command.output().map_err(|cause| Error::Tool { program: "git".into(), cause })?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned()
+            + &String::from_utf8_lossy(&output.stderr);
         self.next = if let Some(commit) =
             said.lines().find_map(|line| line.strip_suffix(" is the first bad commit"))
         {
             Next::First(self.revision(commit)?)
         } else if said.contains("The first bad commit could be any of") {
-            let commits =
-                said.lines().filter(|line| line.len() >= 40 && line.bytes().all(|it| it.is_ascii_hexdigit()));
+            let commits = said
+                .lines()
+                .filter(|line| line.len() >= 40 && line.bytes().all(|it| it.is_ascii_hexdigit()));
             Next::Among(commits.map(|commit| self.revision(commit)).collect::<Result<_>>()?)
         } else if output.status.success() {
             let commit = say(&self.folder, &["rev-parse", "--verify", "BISECT_HEAD"])?;
@@ -128,7 +130,8 @@ fn borrow(repository: &Path, folder: &Path, head: &Revision) -> Result<()> {
     remove_folder(folder)?;
     file::create_folder(folder)?;
     say(folder, &["init", "--quiet", "--bare"])?;
-    let place = |name| say(repository, &["rev-parse", "--path-format=absolute", "--git-path", name]);
+    let place =
+        |name| say(repository, &["rev-parse", "--path-format=absolute", "--git-path", name]);
     let (alternates, objects) = (folder.join("objects/info/alternates"), place("objects")?);
     fs::write(&alternates, objects + "\n").map_err(Error::io("write", &alternates))?;
     // Where the history of a shallow clone ends.
@@ -159,7 +162,8 @@ mod tests {
             fs::write(root.join("Makefile"), format!("all: {number}\n")).unwrap();
             say(&root, &["add", "Makefile"]).unwrap();
             let who = ["-c", "user.name=n", "-c", "user.email=e"];
-            say(&root, &[&who[..], &["commit", "-qm", &format!("change {number}")]].concat()).unwrap();
+            say(&root, &[&who[..], &["commit", "-qm", &format!("change {number}")]].concat())
+                .unwrap();
             revisions.push(Revision::find(&root, "HEAD").unwrap());
         }
         (folder, revisions)
@@ -187,15 +191,19 @@ mod tests {
         let (folder, all) = repository(12);
         let root = &all[0].repository;
         fs::write(root.join("mine"), "not committed\n").unwrap();
-        let before =
-            (say(root, &["status", "--porcelain"]).unwrap(), file::names(&root.join(".git")).unwrap());
+        let before = (
+            say(root, &["status", "--porcelain"]).unwrap(),
+            file::names(&root.join(".git")).unwrap(),
+        );
         for first_bad in 1..12 {
             let (judged, end) = walk(&all, first_bad, &[], &folder.path().join("bisect"));
             assert_eq!(end, Next::First(all[first_bad].clone()), "{first_bad}");
             assert!(judged <= 4, "{judged}");
         }
-        let after =
-            (say(root, &["status", "--porcelain"]).unwrap(), file::names(&root.join(".git")).unwrap());
+        let after = (
+            say(root, &["status", "--porcelain"]).unwrap(),
+            file::names(&root.join(".git")).unwrap(),
+        );
         assert_eq!(before, after);
     }
 
@@ -214,8 +222,9 @@ mod tests {
     fn a_bad_one_that_does_not_come_after_the_good_one_is_refused() {
         let (folder, all) = repository(3);
         for (good, bad) in [(2, 0), (1, 1)] {
-            let error =
-                Bisection::begin(&all[good], &all[bad], &folder.path().join("b")).unwrap_err().to_string();
+            let error = Bisection::begin(&all[good], &all[bad], &folder.path().join("b"))
+                .unwrap_err()
+                .to_string();
             assert!(error.contains("exchange them"), "{error}");
         }
     }
@@ -225,7 +234,8 @@ mod tests {
         let (folder, all) = repository(9);
         let shallow = folder.path().join("shallow");
         let from = format!("file://{}", all[0].repository.display());
-        say(folder.path(), &["clone", "-q", "--depth=5", &from, shallow.to_str().unwrap()]).unwrap();
+        say(folder.path(), &["clone", "-q", "--depth=5", &from, shallow.to_str().unwrap()])
+            .unwrap();
         let own: Vec<Revision> =
             all[4..].iter().map(|it| Revision::find(&shallow, &it.commit).unwrap()).collect();
         assert_eq!(walk(&own, 2, &[], &folder.path().join("b")).1, Next::First(own[2].clone()));

@@ -82,15 +82,22 @@ impl Build<'_> {
         {
             return Ok(Found::Built(Box::new(kernel.known_as(material.provenance))));
         }
-        let took = kernel::list(self.cache)?.kernels.first().map(|kernel| kernel.build_seconds.max(0.0));
+        let took =
+            kernel::list(self.cache)?.kernels.first().map(|kernel| kernel.build_seconds.max(0.0));
         let key = key.full().to_owned();
-        Ok(Found::ToBuild { from: material.provenance, key, took: took.map(Duration::from_secs_f64) })
+        Ok(Found::ToBuild {
+            from: material.provenance,
+            key,
+            took: took.map(Duration::from_secs_f64),
+        })
     }
 
     fn found_or_source(&self, value: &str) -> Result<std::result::Result<Kernel, Source>> {
         let given = given(value)?;
         match kernel::find(self.cache, self.share, self.btrfs, given.as_deref().unwrap_or(value)) {
-            Err(Error::NotAKernel { path }) if source::is_there(&path) => Ok(Err(Source::at(&path)?)),
+            Err(Error::NotAKernel { path }) if source::is_there(&path) => {
+                Ok(Err(Source::at(&path)?))
+            }
             found => found.map(Ok),
         }
     }
@@ -102,7 +109,11 @@ impl Build<'_> {
             match Material::obtain(&Source::from(candidate), self.cache, self.runner(), report) {
                 Ok(material) => return self.make(&material, report),
                 Err(Error::NoPackage { tried }) => {
-                    report(Step::Note(format!("no source for {}: {}", candidate.series, tried.join("; "))));
+                    report(Step::Note(format!(
+                        "no source for {}: {}",
+                        candidate.series,
+                        tried.join("; ")
+                    )));
                     passed.extend(tried);
                 }
                 Err(error) => return Err(error),
@@ -128,7 +139,10 @@ impl Build<'_> {
         let folder = self.cache.kernels();
         let claim = Claim::take(&folder, key.short(), self.stop, report)?;
         if let Some(kernel) = self.present(&key, report)? {
-            return Ok(Built { kernel: kernel.known_as(material.provenance.clone()), fresh: false });
+            return Ok(Built {
+                kernel: kernel.known_as(material.provenance.clone()),
+                fresh: false,
+            });
         }
         self.check_room(material)?;
         let start = Instant::now();

@@ -48,7 +48,8 @@ impl Cache {
 
 /// By the XDG base directory specification a relative path counts as not set.
 fn place(xdg_cache_home: Option<OsString>, home: Option<OsString>) -> Result<PathBuf> {
-    let absolute = |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
+    let absolute =
+        |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
     absolute(xdg_cache_home)
         .or_else(|| absolute(home).map(|home| home.join(".cache")))
         .map(|cache| cache.join("disklab"))
@@ -67,7 +68,10 @@ mod tests {
     fn the_place_follows_xdg_then_home() {
         assert_eq!(placed(Some("/var/c"), Some("/home/u")).unwrap(), Path::new("/var/c/disklab"));
         assert_eq!(placed(None, Some("/home/u")).unwrap(), Path::new("/home/u/.cache/disklab"));
-        assert_eq!(placed(Some("c"), Some("/home/u")).unwrap(), Path::new("/home/u/.cache/disklab"));
+        assert_eq!(
+            placed(Some("c"), Some("/home/u")).unwrap(),
+            Path::new("/home/u/.cache/disklab")
+        );
         for (xdg, home) in [(None, None), (Some(""), Some("")), (Some("c"), None)] {
             let error = placed(xdg, home).unwrap_err().to_string();
             assert!(error.contains("XDG_CACHE_HOME=") && error.contains("HOME"), "{error}");

@@ -71,7 +71,9 @@ impl Drop for Scratch {
 /// Removes a folder that may be absent.
 pub(crate) fn remove_folder(path: &Path) -> Result<()> {
     match fs::remove_dir_all(path) {
-        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => Err(Error::io("remove", path)(cause)),
+        Err(cause) if cause.kind() != std::io::ErrorKind::NotFound => {
+            Err(Error::io("remove", path)(cause))
+        }
         _ => Ok(()),
     }
 }
@@ -120,7 +122,8 @@ mod tests {
         let (said, hear) = mpsc::channel();
         std::thread::scope(|scope| {
             let second = scope.spawn(|| {
-                let claim = Claim::take(folder.path(), "k", &RUN, &mut |step| said.send(step).unwrap());
+                let claim =
+                    Claim::take(folder.path(), "k", &RUN, &mut |step| said.send(step).unwrap());
                 claim.map(drop)
             });
             assert_eq!(hear.recv().unwrap(), Step::Waiting { lock: folder.path().join("k.lock") });

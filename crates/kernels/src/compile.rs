@@ -49,7 +49,9 @@ impl Compilation<'_> {
             .any(|at| self.tree.join(at).exists())
         {
             // Somebody built in this tree; its copy has to be clean for a build elsewhere.
-            self.succeed(Command::new("make").current_dir(self.tree).args(["ARCH=um", "mrproper"]))?;
+            self.succeed(
+                Command::new("make").current_dir(self.tree).args(["ARCH=um", "mrproper"]),
+            )?;
         }
         self.succeed(self.make().arg("tinyconfig"))?;
         let path = self.objects.join(".config");
@@ -75,7 +77,11 @@ impl Compilation<'_> {
             if line.starts_with(COMPILED) {
                 done += 1;
                 let total = expected.max(done + 1);
-                report(Step::Compiling { done, total, remaining: remaining(start.elapsed(), done, total) });
+                report(Step::Compiling {
+                    done,
+                    total,
+                    remaining: remaining(start.elapsed(), done, total),
+                });
             }
         })?;
         self.check(status)?;
@@ -111,8 +117,10 @@ impl Compilation<'_> {
         make.env("KBUILD_BUILD_TIMESTAMP", "Thu Jan  1 00:00:00 UTC 1970");
         make.env("KBUILD_BUILD_VERSION", "1");
         make.env("KBUILD_BUILD_USER", "disklab").env("KBUILD_BUILD_HOST", "disklab");
-        let mut log =
-            File::options().append(true).open(self.log).map_err(Error::io("write to the log", self.log))?;
+        let mut log = File::options()
+            .append(true)
+            .open(self.log)
+            .map_err(Error::io("write to the log", self.log))?;
         let mut written = Ok(());
         let status = self.runner.watch(make, &mut |sign| {
             if let Sign::Line(line) = sign {
@@ -149,8 +157,9 @@ fn remaining(elapsed: Duration, done: u32, total: u32) -> Option<Duration> {
 fn last_words(log: &str) -> Vec<String> {
     const BEFORE: usize = 3;
     let lines: Vec<&str> = log.lines().collect();
-    let tells =
-        |line: &&str| ["error:", "*** ", "undefined reference"].iter().any(|word| line.contains(word));
+    let tells = |line: &&str| {
+        ["error:", "*** ", "undefined reference"].iter().any(|word| line.contains(word))
+    };
     let start = match lines.iter().position(tells) {
         Some(first) => first.saturating_sub(BEFORE),
         None => lines.len().saturating_sub(SHOWN),

@@ -16,7 +16,11 @@ impl Fragment {
     pub fn parse(path: &Path, text: String) -> Result<Self> {
         for (index, line) in text.lines().enumerate() {
             if !line.trim().is_empty() && !line.starts_with('#') && setting(line).is_none() {
-                return Err(Error::BadFragment { path: path.into(), line: index + 1, text: line.into() });
+                return Err(Error::BadFragment {
+                    path: path.into(),
+                    line: index + 1,
+                    text: line.into(),
+                });
             }
         }
         Ok(Self { text })
@@ -58,7 +62,8 @@ fn setting(line: &str) -> Option<(&str, &str)> {
     let (name, value) = line.split_once('=')?;
     let word = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
     let named = name.strip_prefix("CONFIG_").is_some_and(|rest| !rest.is_empty() && word(rest));
-    let valued = value.starts_with('"') || (!value.is_empty() && word(value.trim_start_matches('-')));
+    let valued =
+        value.starts_with('"') || (!value.is_empty() && word(value.trim_start_matches('-')));
     (named && valued).then_some((name, value))
 }
 
@@ -76,22 +81,27 @@ mod tests {
             "# disks\nCONFIG_BLOCK=y\nCONFIG_GONE=y\n\nCONFIG_HZ=250\nCONFIG_MODULES=n\nCONFIG_OFF=n\nCONFIG_NAME=\"a b\"\n",
         )
         .unwrap();
-        let config =
-            "CONFIG_BLOCK=y\n# CONFIG_GONE is not set\nCONFIG_HZ=100\nCONFIG_OFF=y\nCONFIG_NAME=\"a b\"\n";
+        let config = "CONFIG_BLOCK=y\n# CONFIG_GONE is not set\nCONFIG_HZ=100\nCONFIG_OFF=y\nCONFIG_NAME=\"a b\"\n";
         assert_eq!(wanted.lost(config), ["CONFIG_GONE=y", "CONFIG_HZ=250", "CONFIG_OFF=n"]);
     }
 
     #[test]
     fn a_line_that_is_none_is_refused_with_its_number() {
-        for line in ["BLOCK=y", "CONFIG_=y", "CONFIG_X", "CONFIG_X=", "CONFIG_X = y", "CONFIG_X=y # why"] {
+        for line in
+            ["BLOCK=y", "CONFIG_=y", "CONFIG_X", "CONFIG_X=", "CONFIG_X = y", "CONFIG_X=y # why"]
+        {
             let error = fragment(&format!("CONFIG_A=y\n{line}\n")).unwrap_err().to_string();
-            assert!(error.contains("guest-kernel/config, line 2") && error.contains(line), "{error}");
+            assert!(
+                error.contains("guest-kernel/config, line 2") && error.contains(line),
+                "{error}"
+            );
         }
     }
 
     #[test]
     fn options_are_whole_words() {
-        let config = "CONFIG_BTRFS_FS=y\nCONFIG_NOT_BTRFS=y\n# CONFIG_XFS_FS is not set\nCONFIG_M=m\n";
+        let config =
+            "CONFIG_BTRFS_FS=y\nCONFIG_NOT_BTRFS=y\n# CONFIG_XFS_FS is not set\nCONFIG_M=m\n";
         assert!(has_option(config, "BTRFS_FS"));
         for absent in ["BTRFS", "FS", "XFS_FS", "M"] {
             assert!(!has_option(config, absent), "{absent}");

@@ -64,7 +64,12 @@ impl Check {
     }
 
     fn bad(name: &str, detail: impl Into<String>, remedy: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), state: State::Bad, detail: detail.into(), remedy: Some(remedy.into()) }
+        Self {
+            name: name.to_owned(),
+            state: State::Bad,
+            detail: detail.into(),
+            remedy: Some(remedy.into()),
+        }
     }
 }
 
@@ -81,16 +86,22 @@ pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> 
     ]);
     checks.push(match share {
         Ok(share) => Check::good("data", share.root().display().to_string()),
-        Err(error) => {
-            Check::missing("data", error.to_string(), "set DISKLAB_HOME or run `make install` again")
-        }
+        Err(error) => Check::missing(
+            "data",
+            error.to_string(),
+            "set DISKLAB_HOME or run `make install` again",
+        ),
     });
     match cache {
         Ok(cache) => {
             checks.extend([machine::space(cache, built), machine::copies(cache)]);
         }
         Err(error) => {
-            checks.push(Check::bad("cache", error.to_string(), "export XDG_CACHE_HOME=/var/tmp/$USER"));
+            checks.push(Check::bad(
+                "cache",
+                error.to_string(),
+                "export XDG_CACHE_HOME=/var/tmp/$USER",
+            ));
         }
     }
     checks.extend(kernel);
@@ -102,7 +113,9 @@ fn kernel(cache: &Cache, share: &Share) -> Check {
         Ok(kernel) => {
             Check::good("guest kernel", format!("{}, built from {}", kernel.version, kernel.source))
         }
-        Err(Error::NoKernel { why, .. }) => Check::missing("guest kernel", why, "disklab kernel build"),
+        Err(Error::NoKernel { why, .. }) => {
+            Check::missing("guest kernel", why, "disklab kernel build")
+        }
         Err(error) => Check::bad("guest kernel", error.to_string(), "disklab kernel build"),
     }
 }
@@ -117,10 +130,12 @@ fn search_path() -> Vec<PathBuf> {
 /// kernels may be missing.
 fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
-    let place = |tool: &str| path.iter().map(|folder| folder.join(tool)).find(|file| file.is_file());
+    let place =
+        |tool: &str| path.iter().map(|folder| folder.join(tool)).find(|file| file.is_file());
     let unneeded = |tool: &str| built && !OF_TRIALS.contains(&tool);
     let lacking = |(tool, ..): &&(&str, &str, &str)| place(tool).is_none() && !unneeded(tool);
-    let mut packages: Vec<&str> = needs.iter().filter(lacking).map(|(_, package, _)| *package).collect();
+    let mut packages: Vec<&str> =
+        needs.iter().filter(lacking).map(|(_, package, _)| *package).collect();
     packages.dedup();
     let sudo = if root { "" } else { "sudo " };
     let remedy = format!("{sudo}apt-get install {}", packages.join(" "));
@@ -156,7 +171,8 @@ mod tests {
             }
         }
         let checks = tools(&[folder.path().to_path_buf()], false, false);
-        let missing: Vec<&Check> = checks.iter().filter(|check| check.state != State::Good).collect();
+        let missing: Vec<&Check> =
+            checks.iter().filter(|check| check.state != State::Good).collect();
         let names: Vec<&str> = missing.iter().map(|check| check.name.as_str()).collect();
         assert_eq!(names, ["flex", "mkfs.btrfs"]);
         for check in missing {
@@ -194,7 +210,8 @@ mod tests {
     fn without_a_cache_that_is_a_finding_and_the_rest_is_checked() {
         let none = Error::NoShare { tried: vec!["here".into()] };
         let checks = examine(Err(&Error::NoHome), Err(&none));
-        let of = |name: &str| checks.iter().find(|check| check.name == name).map(|check| check.state);
+        let of =
+            |name: &str| checks.iter().find(|check| check.name == name).map(|check| check.state);
         assert_eq!((of("cache"), of("data")), (Some(State::Bad), Some(State::Missing)));
         assert!(of("memory").is_some() && of("gcc").is_some());
         for check in &checks {
@@ -216,6 +233,9 @@ mod tests {
         let cache = Cache::at(&folder.path().join("cache")).unwrap();
         let checks = examine(Ok(&cache), Ok(&share));
         let found = checks.iter().find(|check| check.name == "guest kernel").unwrap();
-        assert_eq!((found.state, found.remedy.as_deref()), (State::Missing, Some("disklab kernel build")));
+        assert_eq!(
+            (found.state, found.remedy.as_deref()),
+            (State::Missing, Some("disklab kernel build"))
+        );
     }
 }

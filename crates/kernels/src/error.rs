@@ -138,7 +138,10 @@ pub enum Error {
 
 impl Error {
     /// For `map_err`: `Error::io("read", &path)`.
-    pub(crate) fn io(doing: &'static str, path: impl AsRef<Path>) -> impl FnOnce(io::Error) -> Self {
+    pub(crate) fn io(
+        doing: &'static str,
+        path: impl AsRef<Path>,
+    ) -> impl FnOnce(io::Error) -> Self {
         let path = path.as_ref().to_path_buf();
         move |cause| Self::Io { doing, path, cause }
     }
@@ -162,7 +165,9 @@ fn of_series(patch: &Path, version: &Version) -> PathBuf {
 fn built(asked: &str, have: &[String]) -> String {
     // A series is two numbers.
     let series = asked.split_once('.').is_some_and(|(major, minor)| {
-        [major, minor].iter().all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
+        [major, minor]
+            .iter()
+            .all(|part| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit()))
     });
     let how = if series { format!(" --kernel {asked}") } else { String::new() };
     if have.is_empty() {

@@ -42,7 +42,8 @@ impl Revision {
             return Err(Error::NotARepository { path });
         }
         let wanted = format!("{name}^{{commit}}");
-        let Some(commit) = answer(&path, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?
+        let Some(commit) =
+            answer(&path, &["rev-parse", "--verify", "--quiet", "--end-of-options", &wanted])?
         else {
             return Err(Error::NoRevision { path, name: name.to_owned() });
         };
@@ -62,7 +63,8 @@ impl Revision {
 
     /// Whether one of its files is `Makefile` at the top, as in every kernel.
     pub(crate) fn has_makefile(&self) -> Result<bool> {
-        Ok(answer(&self.repository, &["cat-file", "-e", &format!("{}:Makefile", self.commit)])?.is_some())
+        Ok(answer(&self.repository, &["cat-file", "-e", &format!("{}:Makefile", self.commit)])?
+            .is_some())
     }
 
     /// Of which kernel it is, as its Makefile says; an error where it is of none.
@@ -74,14 +76,16 @@ impl Revision {
         if !self.has_makefile()? {
             return Err(read("there is no Makefile".to_owned()));
         }
-        let makefile = say(&self.repository, &["cat-file", "blob", &format!("{}:Makefile", self.commit)])?;
+        let makefile =
+            say(&self.repository, &["cat-file", "blob", &format!("{}:Makefile", self.commit)])?;
         Version::of_makefile(&makefile).map_err(read)
     }
 
     /// Of its files together.
     pub(crate) fn size(&self) -> Result<Bytes> {
         let listed = say(&self.repository, &["ls-tree", "-r", "-l", &self.commit])?;
-        let size = |line: &str| line.split_whitespace().nth(3).and_then(|size| size.parse::<u64>().ok());
+        let size =
+            |line: &str| line.split_whitespace().nth(3).and_then(|size| size.parse::<u64>().ok());
         Ok(Bytes(listed.lines().filter_map(size).sum()))
     }
 
@@ -99,7 +103,8 @@ pub(crate) fn state(root: &Path) -> Result<Option<(String, bool)>> {
         return Ok(None);
     };
     // Looking must not write the index either.
-    let changes = say(root, &["--no-optional-locks", "status", "--porcelain", "--ignore-submodules=none"])?;
+    let changes =
+        say(root, &["--no-optional-locks", "status", "--porcelain", "--ignore-submodules=none"])?;
     Ok(Some((commit, !changes.is_empty())))
 }
 

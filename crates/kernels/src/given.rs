@@ -18,8 +18,8 @@ pub fn given(name: &str) -> Result<Option<String>> {
 }
 
 fn in_text(name: &str, text: &str) -> Result<Option<String>> {
-    let mut kernels: BTreeMap<String, String> =
-        toml::from_str(text).map_err(|wrong| Error::NotGiven { why: wrong.message().to_owned() })?;
+    let mut kernels: BTreeMap<String, String> = toml::from_str(text)
+        .map_err(|wrong| Error::NotGiven { why: wrong.message().to_owned() })?;
     Ok(kernels.remove(name))
 }
 

@@ -117,10 +117,12 @@ impl Kernel {
     pub fn open(folder: &Path) -> Result<Self> {
         let damaged = |why: String| Error::Damaged { path: folder.to_path_buf(), why };
         let read = |name: &str| {
-            std::fs::read(folder.join(name)).map_err(|cause| damaged(format!("cannot read {name}: {cause}")))
+            std::fs::read(folder.join(name))
+                .map_err(|cause| damaged(format!("cannot read {name}: {cause}")))
         };
-        let text =
-            |name: &str| String::from_utf8(read(name)?).map_err(|_| damaged(format!("{name} is not text")));
+        let text = |name: &str| {
+            String::from_utf8(read(name)?).map_err(|_| damaged(format!("{name} is not text")))
+        };
         let record: Record = toml::from_str(&text(RECORD)?)
             .map_err(|wrong| damaged(format!("{RECORD}: {}", wrong.message())))?;
         if record.format != FORMAT {

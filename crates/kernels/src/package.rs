@@ -22,7 +22,12 @@ pub(crate) struct Package {
 }
 
 /// The package's tarball in the folder `sources`: the one that is there, else the first that a suite offers.
-pub(crate) fn obtain(sources: &Path, package: &str, runner: Runner, report: Report) -> Result<Package> {
+pub(crate) fn obtain(
+    sources: &Path,
+    package: &str,
+    runner: Runner,
+    report: Report,
+) -> Result<Package> {
     let claim = Claim::take(sources, package, runner.stop, report)?;
     match kept(sources, package, report) {
         Ok(Some(package)) => return Ok(package),
@@ -34,7 +39,8 @@ pub(crate) fn obtain(sources: &Path, package: &str, runner: Runner, report: Repo
     for suite in archive::suites(runner)? {
         report(Step::Looking { package: package.to_owned(), suite: suite.name.clone() });
         let place = scratch.path().join(&suite.name);
-        let asked = Lists::fetch(&suite, &place, runner).and_then(|lists| Ok((lists.offer(package)?, lists)));
+        let asked = Lists::fetch(&suite, &place, runner)
+            .and_then(|lists| Ok((lists.offer(package)?, lists)));
         match asked {
             Ok((Some(offer), lists)) => {
                 let archive = lists.download(&offer, &place.join("package"), report)?;
@@ -79,7 +85,13 @@ fn kept(sources: &Path, package: &str, report: Report) -> Result<Option<Package>
     Ok(Some(Package { tarball, sha256: found, provenance }))
 }
 
-fn keep(sources: &Path, package: &str, found: &Found, scratch: &Scratch, runner: Runner) -> Result<Package> {
+fn keep(
+    sources: &Path,
+    package: &str,
+    found: &Found,
+    scratch: &Scratch,
+    runner: Runner,
+) -> Result<Package> {
     let opened = scratch.path().join("opened");
     runner.output(Command::new("dpkg-deb").arg("--extract").arg(&found.archive).arg(&opened))?;
     let inside = opened.join("usr/src").join(format!("{package}.tar.xz"));

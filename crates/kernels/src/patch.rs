@@ -52,7 +52,10 @@ impl Reader {
             line.strip_prefix("Hunk #").and_then(|rest| rest.split_once(" FAILED at "))
         {
             let file = self.file.clone();
-            self.reject(file, format!("hunk {hunk}, looked for near line {}", at.trim_end_matches('.')));
+            self.reject(
+                file,
+                format!("hunk {hunk}, looked for near line {}", at.trim_end_matches('.')),
+            );
         } else if line.starts_with("can't find file to patch") {
             self.missing = true;
         } else if let Some(file) = line.strip_prefix("|+++ ").filter(|_| self.missing) {
@@ -61,7 +64,10 @@ impl Reader {
             self.reject(file.to_owned(), "there is no such file".to_owned());
             self.missing = false;
         } else if let Some(file) = line.strip_prefix("The next patch would create the file ") {
-            self.reject(file.trim_end_matches(',').to_owned(), "the file is there already".to_owned());
+            self.reject(
+                file.trim_end_matches(',').to_owned(),
+                "the file is there already".to_owned(),
+            );
         }
         if !line.is_empty() {
             line.clone_into(&mut self.last);
@@ -75,7 +81,11 @@ impl Reader {
     /// A failure that fits none of the above (a patch cut short, say) is told in patch's own last words.
     fn finish(mut self) -> Vec<Reject> {
         if self.rejects.is_empty() {
-            let file = if self.file.is_empty() { "the patch itself".to_owned() } else { self.file.clone() };
+            let file = if self.file.is_empty() {
+                "the patch itself".to_owned()
+            } else {
+                self.file.clone()
+            };
             let why = std::mem::take(&mut self.last);
             self.reject(file, why);
         }
@@ -125,7 +135,8 @@ mod tests {
 
     #[test]
     fn what_is_in_already_does_not_fit() {
-        let (rejects, _) = applied(&lines(1..=10).replace("3\n", "three\n").replace("8\n", "eight\n"), PATCH);
+        let (rejects, _) =
+            applied(&lines(1..=10).replace("3\n", "three\n").replace("8\n", "eight\n"), PATCH);
         assert_eq!(rejects.len(), 2, "{rejects:?}");
     }
 

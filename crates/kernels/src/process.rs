@@ -177,17 +177,22 @@ mod tests {
     #[test]
     fn both_outputs_come_line_by_line() {
         let stop = AtomicBool::new(false);
-        let text = Runner { stop: &stop }.output(&mut shell("echo a; echo b >&2; printf c")).unwrap();
+        let text =
+            Runner { stop: &stop }.output(&mut shell("echo a; echo b >&2; printf c")).unwrap();
         assert_eq!(text, "a\nb\nc\n");
     }
 
     #[test]
     fn a_failure_shows_the_command_its_status_and_last_words() {
         let stop = AtomicBool::new(false);
-        let error =
-            Runner { stop: &stop }.output(&mut shell("echo no room; exit 3")).unwrap_err().to_string();
+        let error = Runner { stop: &stop }
+            .output(&mut shell("echo no room; exit 3"))
+            .unwrap_err()
+            .to_string();
         assert!(
-            error.contains("exit 3") && error.contains("exit status: 3") && error.contains("  no room"),
+            error.contains("exit 3")
+                && error.contains("exit status: 3")
+                && error.contains("  no room"),
             "{error}"
         );
     }
@@ -195,7 +200,10 @@ mod tests {
     #[test]
     fn a_program_that_is_not_there_is_named() {
         let stop = AtomicBool::new(false);
-        let error = Runner { stop: &stop }.output(&mut Command::new("no-such-tool")).unwrap_err().to_string();
+        let error = Runner { stop: &stop }
+            .output(&mut Command::new("no-such-tool"))
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("no-such-tool") && error.contains("doctor"), "{error}");
     }
 

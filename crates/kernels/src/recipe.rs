@@ -91,8 +91,16 @@ impl Recipe {
     }
 
     /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
-    pub fn insert(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
-        self.insertions.iter().try_for_each(|insertion| insertion.insert(tree, version, scratch, runner))
+    pub fn insert(
+        &self,
+        tree: &Path,
+        version: &Version,
+        scratch: &Path,
+        runner: Runner,
+    ) -> Result<()> {
+        self.insertions
+            .iter()
+            .try_for_each(|insertion| insertion.insert(tree, version, scratch, runner))
     }
 }
 
@@ -153,19 +161,30 @@ impl Insertion {
         let patches = self.patches.values().chain(self.series.values().flat_map(BTreeMap::values));
         let text: String = patches.map(|text| String::from_utf8_lossy(text)).collect();
         let changed = text.lines().filter_map(|line| line.strip_prefix("+++ b/"));
-        let mut folders: Vec<_> = changed.filter_map(|path| Some(Path::new(path).parent()?.into())).collect();
+        let mut folders: Vec<_> =
+            changed.filter_map(|path| Some(Path::new(path).parent()?.into())).collect();
         folders.sort_unstable();
         folders.dedup();
         folders
     }
 
     /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
-    pub fn insert(&self, tree: &Path, version: &Version, scratch: &Path, runner: Runner) -> Result<()> {
+    pub fn insert(
+        &self,
+        tree: &Path,
+        version: &Version,
+        scratch: &Path,
+        runner: Runner,
+    ) -> Result<()> {
         for (path, insert) in &self.files {
             let target = tree.join(path);
             if target.symlink_metadata().is_ok() {
                 let folder = self.folder.join("files");
-                return Err(Error::WouldOverwrite { folder, file: path.clone(), version: version.clone() });
+                return Err(Error::WouldOverwrite {
+                    folder,
+                    file: path.clone(),
+                    version: version.clone(),
+                });
             }
             file::create_folder(target.parent().unwrap_or(tree))?;
             fs::write(&target, &insert.contents).map_err(Error::io("write", &target))?;
@@ -194,7 +213,10 @@ impl Insertion {
             let place = place.join(series);
             patches.iter().map(move |(name, text)| (name, place.join(name), text))
         });
-        general.chain(special).map(|(name, path, text)| (name.as_str(), (path, text.as_slice()))).collect()
+        general
+            .chain(special)
+            .map(|(name, path, text)| (name.as_str(), (path, text.as_slice())))
+            .collect()
     }
 }
 
@@ -213,7 +235,10 @@ fn read_files(root: &Path, below: &Path, into: &mut BTreeMap<PathBuf, Insert>) -
             read_files(root, &path, into)?;
         } else {
             let contents = fs::read(&full).map_err(Error::io("read", &full))?;
-            into.insert(path, Insert { contents, executable: metadata.permissions().mode() & 0o111 != 0 });
+            into.insert(
+                path,
+                Insert { contents, executable: metadata.permissions().mode() & 0o111 != 0 },
+            );
         }
     }
     Ok(())
@@ -308,9 +333,12 @@ mod tests {
     fn a_patch_that_does_not_fit_says_which_where_and_what_to_do() {
         let (_keep, share) = share(&[("patches/0001-a.patch", &edit("other", "two"))]);
         let error = inserted(&share, "7.3.4").unwrap_err().to_string();
-        for part in
-            ["guest-kernel/patches/0001-a.patch", "Linux 7.3.4", "f: hunk 1", "patches/7.3/0001-a.patch"]
-        {
+        for part in [
+            "guest-kernel/patches/0001-a.patch",
+            "Linux 7.3.4",
+            "f: hunk 1",
+            "patches/7.3/0001-a.patch",
+        ] {
             assert!(error.contains(part), "{part} in {error}");
         }
     }

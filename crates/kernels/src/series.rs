@@ -39,7 +39,12 @@ struct Mail {
 impl PatchSeries<'_> {
     /// Writes the series for a source into the folder `out`, which is made and must hold nothing; returns the version
     /// that it fits and the files.
-    pub fn write(&self, source: &Source, out: &Path, report: Report) -> Result<(Version, Vec<PathBuf>)> {
+    pub fn write(
+        &self,
+        source: &Source,
+        out: &Path,
+        report: Report,
+    ) -> Result<(Version, Vec<PathBuf>)> {
         if out.exists() && !file::names(out)?.is_empty() {
             return Err(Error::NotEmpty { path: out.to_path_buf() });
         }
@@ -48,8 +53,11 @@ impl PatchSeries<'_> {
         let material = Material::obtain(source, self.cache, runner, report)?;
         let claim = Claim::take(&self.cache.kernels(), "series", self.stop, report)?;
         let scratch = claim.scratch()?;
-        report(Step::Preparing { what: format!("seeing that it fits {}", material.path().display()) });
-        let tree = material.excerpt(&insertion.folders(), &scratch.path().join("source"), runner)?;
+        report(Step::Preparing {
+            what: format!("seeing that it fits {}", material.path().display()),
+        });
+        let tree =
+            material.excerpt(&insertion.folders(), &scratch.path().join("source"), runner)?;
         let version = material.version(&tree)?;
         insertion.insert(&tree, &version, &scratch.path().join("patches"), runner)?;
         let mails = mails(&insertion, &version, self.author);
@@ -79,7 +87,8 @@ fn mails(insertion: &Insertion, version: &Version, author: &str) -> Vec<Mail> {
     let mut asked = new(&|path| !is_policy(path) && !is_document(path));
     for (_, patch) in insertion.patches_for(version).into_values() {
         let text = String::from_utf8_lossy(patch);
-        let start = if text.starts_with("--- ") { 0 } else { text.find("\n--- ").map_or(0, |at| at + 1) };
+        let start =
+            if text.starts_with("--- ") { 0 } else { text.find("\n--- ").map_or(0, |at| at + 1) };
         let (message, diff) = text.split_at(start);
         parts.push((message.to_owned(), diff.to_owned() + &std::mem::take(&mut asked)));
     }
@@ -122,8 +131,10 @@ fn mail(number: usize, count: usize, author: &str, message: &str, diff: &str) ->
         env!("CARGO_PKG_VERSION"),
     );
     let words = subject.to_lowercase();
-    let words: Vec<&str> =
-        words.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
+    let words: Vec<&str> = words
+        .split(|letter: char| !letter.is_ascii_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
     Mail { name: format!("{number:04}-{}.patch", words.join("-")), text }
 }
 
@@ -149,11 +160,21 @@ mod tests {
         let mail = mail(2, 3, "A B <a@b>", "btrfs: a seam\n\nWhy.\n\n", &diff);
         assert_eq!(mail.name, "0002-btrfs-a-seam.patch");
         let lines: Vec<&str> = mail.text.lines().collect();
-        assert_eq!(lines[1..6], ["From: A B <a@b>", "Subject: [PATCH 2/3] btrfs: a seam", "", "Why.", ""]);
+        assert_eq!(
+            lines[1..6],
+            ["From: A B <a@b>", "Subject: [PATCH 2/3] btrfs: a seam", "", "Why.", ""]
+        );
         assert_eq!(lines[6..9], ["Signed-off-by: A B <a@b>", "---", "diff --git a/a/b.c b/a/b.c"]);
         assert_eq!(
             lines[9..15],
-            ["new file mode 100644", "--- /dev/null", "+++ b/a/b.c", "@@ -0,0 +1,2 @@", "+one", "+two"]
+            [
+                "new file mode 100644",
+                "--- /dev/null",
+                "+++ b/a/b.c",
+                "@@ -0,0 +1,2 @@",
+                "+one",
+                "+two"
+            ]
         );
     }
 }

@@ -22,7 +22,8 @@ impl Share {
 
     /// Takes the folder `root`, which has to hold them.
     pub fn at(root: &Path) -> Result<Self> {
-        if ["lab", "guest-kernel", "read-policies"].iter().all(|folder| root.join(folder).is_dir()) {
+        if ["lab", "guest-kernel", "read-policies"].iter().all(|folder| root.join(folder).is_dir())
+        {
             Ok(Self { root: root.to_path_buf() })
         } else {
             Err(Error::NoShare { tried: vec![root.display().to_string()] })
@@ -31,8 +32,9 @@ impl Share {
 
     fn search(home: Option<&Path>, executable: Option<&Path>) -> Result<Self> {
         if let Some(home) = home {
-            return Self::at(home)
-                .map_err(|_| Error::NoShare { tried: vec![format!("in DISKLAB_HOME={}", home.display())] });
+            return Self::at(home).map_err(|_| Error::NoShare {
+                tried: vec![format!("in DISKLAB_HOME={}", home.display())],
+            });
         }
         let Some(folder) = executable.and_then(Path::parent) else {
             return Err(Error::NoShare {
@@ -89,7 +91,10 @@ mod tests {
         with_data(prefix);
         assert_eq!(Share::search(None, Some(&executable)).unwrap().root(), prefix);
         with_data(&prefix.join("share/disklab"));
-        assert_eq!(Share::search(None, Some(&executable)).unwrap().root(), prefix.join("share/disklab"));
+        assert_eq!(
+            Share::search(None, Some(&executable)).unwrap().root(),
+            prefix.join("share/disklab")
+        );
     }
 
     #[test]
@@ -97,7 +102,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         with_data(folder.path());
         fs::create_dir_all(folder.path().join("target/release/lab")).unwrap();
-        let found = Share::search(None, Some(&folder.path().join("target/release/disklab"))).unwrap();
+        let found =
+            Share::search(None, Some(&folder.path().join("target/release/disklab"))).unwrap();
         assert_eq!(found.lab(), folder.path().join("lab"));
     }
 
@@ -106,14 +112,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         with_data(folder.path());
         let error =
-            Share::search(Some(Path::new("/nowhere")), Some(&folder.path().join("disklab"))).unwrap_err();
+            Share::search(Some(Path::new("/nowhere")), Some(&folder.path().join("disklab")))
+                .unwrap_err();
         assert!(error.to_string().contains("DISKLAB_HOME=/nowhere"), "{error}");
     }
 
     #[test]
     fn where_it_looked_is_said() {
         let folder = tempfile::tempdir().unwrap();
-        let error = Share::search(None, Some(&folder.path().join("bin/disklab"))).unwrap_err().to_string();
+        let error =
+            Share::search(None, Some(&folder.path().join("bin/disklab"))).unwrap_err().to_string();
         assert!(error.contains("share/disklab") && error.contains("DISKLAB_HOME"), "{error}");
     }
 }

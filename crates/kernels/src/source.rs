@@ -80,10 +80,16 @@ impl Source {
             return Ok(Self::Tree(path));
         }
         if !path.is_file() {
-            return Err(Error::NotASource { path, why: "it is neither a folder nor a file".into() });
+            return Err(Error::NotASource {
+                path,
+                why: "it is neither a folder nor a file".into(),
+            });
         }
         if !tarball::is_one(&path)? {
-            return Err(Error::NotASource { path, why: "it does not begin as a tarball does".into() });
+            return Err(Error::NotASource {
+                path,
+                why: "it does not begin as a tarball does".into(),
+            });
         }
         Ok(Self::Tarball { path, sha256: None })
     }
@@ -136,7 +142,9 @@ impl Provenance {
 impl fmt::Display for Provenance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Package { package, version, suite, .. } => write!(f, "{package} {version} from {suite}"),
+            Self::Package { package, version, suite, .. } => {
+                write!(f, "{package} {version} from {suite}")
+            }
             Self::Tree { path, revision: Some(commit), changed, .. } => {
                 let changed = if *changed { " with changes" } else { "" };
                 write!(f, "{path} at {}{changed}", Revision::short(commit))
@@ -177,7 +185,11 @@ impl Material {
                 report(Step::Preparing { what: format!("checking {}", path.display()) });
                 let found = digest::of_file(path)?;
                 if let Some(expected) = sha256.as_ref().filter(|expected| **expected != found) {
-                    return Err(Error::WrongDigest { path: path.clone(), expected: expected.clone(), found });
+                    return Err(Error::WrongDigest {
+                        path: path.clone(),
+                        expected: expected.clone(),
+                        found,
+                    });
                 }
                 let provenance =
                     Provenance::Tarball { path: path.display().to_string(), sha256: found.clone() };
@@ -186,7 +198,10 @@ impl Material {
             Source::Tree(path) => {
                 report(Step::Preparing { what: format!("reading {}", path.display()) });
                 if !path.join("Makefile").is_file() {
-                    return Err(Error::NotASource { path: path.clone(), why: "it has no Makefile".into() });
+                    return Err(Error::NotASource {
+                        path: path.clone(),
+                        why: "it has no Makefile".into(),
+                    });
                 }
                 let state = if path.join(".git").exists() { git::state(path)? } else { None };
                 let tree = Tree::read(path, runner)?;
@@ -242,7 +257,9 @@ impl Material {
             }
             Form::Revision(revision) => {
                 report(Step::Preparing { what: format!("exporting {}", self.provenance) });
-                exported(revision, target, runner, &|tarball| tarball::unpack(tarball, target, runner))
+                exported(revision, target, runner, &|tarball| {
+                    tarball::unpack(tarball, target, runner)
+                })
             }
         }
     }

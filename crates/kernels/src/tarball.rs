@@ -68,7 +68,12 @@ pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<Pa
 }
 
 /// Unpacks Makefiles and what is below `folders`, as [`unpack`] does.
-pub(crate) fn excerpt(tarball: &Path, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
+pub(crate) fn excerpt(
+    tarball: &Path,
+    folders: &[PathBuf],
+    target: &Path,
+    runner: Runner,
+) -> Result<PathBuf> {
     // Whether there is a top folder, and its name, is not known: a member may begin below any.
     let mut members = ["--wildcards", "--no-anchored", "Makefile"].map(str::to_owned).to_vec();
     members.extend(folders.iter().map(|folder| format!("{}/*", folder.display())));
@@ -79,12 +84,17 @@ pub(crate) fn excerpt(tarball: &Path, folders: &[PathBuf], target: &Path, runner
 fn extract(tarball: &Path, target: &Path, what: &[String], runner: Runner) -> Result<PathBuf> {
     file::create_folder(target)?;
     let mut command = Command::new("tar");
-    command.args(["--extract", "--no-same-owner", "--file"]).arg(tarball).arg("--directory").arg(target);
+    command
+        .args(["--extract", "--no-same-owner", "--file"])
+        .arg(tarball)
+        .arg("--directory")
+        .arg(target);
     command.args(what);
     // Debian's tarballs are made of blocks that xz unpacks on all cores.
     runner.output(command.env("XZ_OPT", "-T0").env("LC_ALL", "C"))?;
     let top = file::names(target)?;
-    let roots = std::iter::once(target.to_path_buf()).chain(top.iter().map(|name| target.join(name)));
+    let roots =
+        std::iter::once(target.to_path_buf()).chain(top.iter().map(|name| target.join(name)));
     let found: Vec<PathBuf> = roots.filter(|root| root.join("Makefile").is_file()).collect();
     match <[PathBuf; 1]>::try_from(found) {
         Ok([root]) => Ok(root),
@@ -147,7 +157,8 @@ mod tests {
             "linux/drivers/block/loop.c",
             "linux/include/sound/core.h",
         ];
-        let left = ["linux/arch/arm64/mm.c", "linux/Documentation/a/b.rst", "linux/drivers/gpu/drm/x.c"];
+        let left =
+            ["linux/arch/arm64/mm.c", "linux/Documentation/a/b.rst", "linux/drivers/gpu/drm/x.c"];
         for path in kept.iter().chain(&left) {
             let path = folder.path().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -155,7 +166,9 @@ mod tests {
         }
         let tarball = folder.path().join("x.tar");
         let mut tar = Command::new("tar");
-        RUNNER.output(tar.arg("-C").arg(folder.path()).arg("-cf").arg(&tarball).arg("linux")).unwrap();
+        RUNNER
+            .output(tar.arg("-C").arg(folder.path()).arg("-cf").arg(&tarball).arg("linux"))
+            .unwrap();
         let target = folder.path().join("unpacked");
         unpack(&tarball, &target, RUNNER).unwrap();
         for path in kept {
@@ -181,7 +194,9 @@ mod tests {
         for name in ["x.tar", "x.tar.gz", "x.tar.xz"] {
             let mut tar = Command::new("tar");
             let tarball = folder.path().join(name);
-            RUNNER.output(tar.arg("-C").arg(folder.path()).arg("-caf").arg(&tarball).arg("other")).unwrap();
+            RUNNER
+                .output(tar.arg("-C").arg(folder.path()).arg("-caf").arg(&tarball).arg("other"))
+                .unwrap();
             assert!(is_one(&tarball).unwrap(), "{name}");
         }
         assert!(!is_one(&folder.path().join("other")).unwrap());

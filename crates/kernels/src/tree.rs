@@ -73,12 +73,18 @@ impl Tree {
 
     /// Copies the top Makefile and what is below `folders`.
     pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<()> {
-        let wanted =
-            |path: &Path| path == "Makefile" || folders.iter().any(|folder| path.starts_with(folder));
+        let wanted = |path: &Path| {
+            path == "Makefile" || folders.iter().any(|folder| path.starts_with(folder))
+        };
         self.copy_some(&wanted, target, runner)
     }
 
-    fn copy_some(&self, wanted: &dyn Fn(&Path) -> bool, target: &Path, runner: Runner) -> Result<()> {
+    fn copy_some(
+        &self,
+        wanted: &dyn Fn(&Path) -> bool,
+        target: &Path,
+        runner: Runner,
+    ) -> Result<()> {
         file::create_folder(target)?;
         let mut folder = PathBuf::new();
         for path in self.paths.iter().filter(|path| wanted(path)) {
@@ -90,7 +96,9 @@ impl Tree {
             }
             let (from, to) = (self.root.join(path), target.join(path));
             if from.is_symlink() {
-                fs::read_link(&from).and_then(|link| symlink(link, &to)).map_err(Error::io("copy", &from))?;
+                fs::read_link(&from)
+                    .and_then(|link| symlink(link, &to))
+                    .map_err(Error::io("copy", &from))?;
             } else {
                 file::copy(&from, &to)?;
             }
@@ -169,7 +177,8 @@ mod tests {
         fs::write(folder.path().join("Makefile"), "all:\n").unwrap();
         fs::write(folder.path().join("arch/um/x.c"), "int x;\n").unwrap();
         fs::write(folder.path().join("run.sh"), "#!/bin/sh\n").unwrap();
-        fs::set_permissions(folder.path().join("run.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+        fs::set_permissions(folder.path().join("run.sh"), fs::Permissions::from_mode(0o755))
+            .unwrap();
         symlink("arch/um/x.c", folder.path().join("link")).unwrap();
         folder
     }

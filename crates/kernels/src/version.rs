@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_makefile_states_the_version() {
-        let text = "# SPDX\nVERSION = 7\nPATCHLEVEL = 4\nSUBLEVEL = 0\nEXTRAVERSION = -rc1\nNAME = x\n";
+        let text =
+            "# SPDX\nVERSION = 7\nPATCHLEVEL = 4\nSUBLEVEL = 0\nEXTRAVERSION = -rc1\nNAME = x\n";
         let found = Version::of_makefile(text).unwrap();
         assert_eq!(found, version("7.4.0-rc1"));
         assert_eq!(found.series(), "7.4");
@@ -118,7 +119,16 @@ mod tests {
 
     #[test]
     fn versions_sort_as_the_kernel_counts() {
-        let order = ["6.12.94", "7.2.9", "7.2.13", "7.3.0-rc9", "7.3.0-rc10", "7.3.0", "7.3.0-mine", "7.3.1"];
+        let order = [
+            "6.12.94",
+            "7.2.9",
+            "7.2.13",
+            "7.3.0-rc9",
+            "7.3.0-rc10",
+            "7.3.0",
+            "7.3.0-mine",
+            "7.3.1",
+        ];
         for pair in order.windows(2) {
             assert!(version(pair[0]) < version(pair[1]), "{} < {}", pair[0], pair[1]);
         }

@@ -48,7 +48,9 @@ fn git_am_takes_the_series_on_every_kernel() {
             std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
             "no kernel source is in the cache: disklab kernel build"
         );
-        disklab_skipped::skipped("no kernel source is in the cache; `disklab kernel build` fetches one");
+        disklab_testkit::skipped(
+            "no kernel source is in the cache; `disklab kernel build` fetches one",
+        );
         return;
     }
     for source in sources {
@@ -69,8 +71,12 @@ fn series_on(source: &Path) {
     assert!(refused.contains("holds something already"), "{refused}");
 
     fs::create_dir(&tree).unwrap();
-    let members =
-        ["fs/btrfs/*", "scripts/checkpatch.pl", "scripts/spelling.txt", "scripts/const_structs.checkpatch"];
+    let members = [
+        "fs/btrfs/*",
+        "scripts/checkpatch.pl",
+        "scripts/spelling.txt",
+        "scripts/const_structs.checkpatch",
+    ];
     run(Command::new("tar")
         .args(["--extract", "--strip-components=1", "--wildcards", "--no-anchored", "--file"])
         .arg(source)
@@ -100,7 +106,9 @@ fn series_on(source: &Path) {
     assert_eq!(git(&["log", "--format=%an <%ae>", "-1"]).trim(), AUTHOR);
     let other = place.path().join("other");
     let insertion = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../guest-kernel/btrfs");
-    run(Command::new("git").args(["clone", "--quiet", "--branch", "vanilla"]).args([&tree, &other]));
+    run(Command::new("git")
+        .args(["clone", "--quiet", "--branch", "vanilla"])
+        .args([&tree, &other]));
     let own = insertion.join("patches").join(version.series()).join(HOOK);
     let hook = if own.exists() { own } else { insertion.join("patches").join(HOOK) };
     run(Command::new("patch")

@@ -67,7 +67,8 @@ impl Places {
 
     /// The shortest stretch with nearly all of the requests and what is near it, within `touched`.
     pub fn frame(&self, touched: Reach) -> Reach {
-        let all: Vec<(u64, u64)> = self.counts.iter().map(|(slot, requests)| (*slot, *requests)).collect();
+        let all: Vec<(u64, u64)> =
+            self.counts.iter().map(|(slot, requests)| (*slot, *requests)).collect();
         let length = |(from, to): (usize, usize)| all[to - 1].0 + 1 - all[from].0;
         let (Some(usual), Some(least)) = (shortest(&all, HELD), shortest(&all, HELD_OF_FEW)) else {
             return touched;
@@ -213,7 +214,8 @@ pub fn find(outside: &mut [Outside], frames: &[Reach], phase: &Phase, place: u64
     if let Entry::Served(served) = entry
         && is_drawn(served.op)
         && phase.entries.contains(&place)
-        && let (Some(outside), Some(frame)) = (outside.get_mut(served.disk), frames.get(served.disk))
+        && let (Some(outside), Some(frame)) =
+            (outside.get_mut(served.disk), frames.get(served.disk))
     {
         outside.add(served, *frame);
     }
@@ -234,7 +236,10 @@ mod tests {
         places.add(256 * GIB);
         places.add(0);
         let (from, to) = places.frame((0, 257 * GIB));
-        assert!((10 * GIB..11 * GIB).contains(&from) && (13 * GIB..15 * GIB).contains(&to), "{from} {to}");
+        assert!(
+            (10 * GIB..11 * GIB).contains(&from) && (13 * GIB..15 * GIB).contains(&to),
+            "{from} {to}"
+        );
     }
 
     #[test]
@@ -284,9 +289,12 @@ mod tests {
     #[test]
     fn what_is_beyond_is_out_of_the_raster_and_told() {
         let time = Bins { begin: 0, end: 100, count: 7 };
-        let (mut reads, mut writes) =
-            (Raster { columns: 2, cells: vec![0, 1, 0, 2] }, Raster { columns: 2, cells: vec![0, 0, 0, 1] });
-        let found = vec![(10, 300 * GIB, Op::Read), (60, 256 * GIB, Op::Write), (60, 256 * GIB, Op::Read)];
+        let (mut reads, mut writes) = (
+            Raster { columns: 2, cells: vec![0, 1, 0, 2] },
+            Raster { columns: 2, cells: vec![0, 0, 0, 1] },
+        );
+        let found =
+            vec![(10, 300 * GIB, Op::Read), (60, 256 * GIB, Op::Write), (60, 256 * GIB, Op::Read)];
         let outside = Outside { above: found, below: Vec::new() };
         let [above, below] = outside.taken_out(time, &mut reads, &mut writes);
         assert_eq!((reads.cells, writes.cells), (vec![0, 0, 0, 1], vec![0, 0, 0, 0]));

@@ -11,7 +11,7 @@ pub mod terminal;
 pub use svg::number;
 
 use disklab_compare::answer;
-use disklab_store::outcome::Cell;
+use disklab_record::outcome::Cell;
 use disklab_units::prose::visible;
 use kuva::prelude::{Layout, Plot, render_to_svg};
 use maud::{Markup, PreEscaped, html};

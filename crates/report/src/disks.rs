@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::fs;
 
-use disklab_collect::Sample;
-use disklab_collect::closing::{self, Closing};
-use disklab_collect::sample::of_disks;
-use disklab_store::{Outcome, Record};
+use disklab_record::{Outcome, Record};
+use disklab_results::Sample;
+use disklab_results::closing::{self, Closing};
+use disklab_results::sample::of_disks;
 
 use crate::source::Choice;
 

@@ -1,8 +1,8 @@
 //! What became of the trials of a cell that gave no result which verdicts may rest on.
 
-use disklab_collect::Remark;
-use disklab_spec::suite::metric::SURVIVED;
-use disklab_store::Status;
+use disklab_config::suite::metric::SURVIVED;
+use disklab_record::Status;
+use disklab_results::Remark;
 use disklab_units::prose::listed;
 
 use crate::merge::TrialRow;

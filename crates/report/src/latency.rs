@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_collect::sample::{latency_in, latency_of};
-use disklab_collect::{Histogram, Sample, Spread, fio};
+use disklab_record::Outcome;
+use disklab_results::sample::{latency_in, latency_of};
+use disklab_results::{Histogram, Sample, Spread, fio};
 use disklab_stats::MergedHistograms;
-use disklab_store::Outcome;
 use disklab_units::Nanos;
 
 use crate::source::{Choice, Group, Source, Tried};
@@ -91,11 +91,15 @@ pub fn percent_of_nines(nines: f64) -> f64 {
 
 /// Whole percents, two apart but for the ends; the tail's; and two that tables of latencies have.
 fn percents() -> Vec<f64> {
-    let whole = (0..=100).filter(|percent| percent % 2 == 0 || !(10..90).contains(percent)).map(f64::from);
+    let whole =
+        (0..=100).filter(|percent| percent % 2 == 0 || !(10..90).contains(percent)).map(f64::from);
     let steps = NINES as u32 * POINTS_A_NINE;
     let tail = (1..=steps).map(|step| percent_of_nines(f64::from(step) / f64::from(POINTS_A_NINE)));
-    let mut all: Vec<f64> =
-        whole.chain(tail).chain([99.5, 99.95]).map(|percent| (percent * 1e6).round() / 1e6).collect();
+    let mut all: Vec<f64> = whole
+        .chain(tail)
+        .chain([99.5, 99.95])
+        .map(|percent| (percent * 1e6).round() / 1e6)
+        .collect();
     all.sort_by(f64::total_cmp);
     all.dedup();
     all
@@ -126,8 +130,11 @@ pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<St
             None => (Origin::Percentiles, 0, recorded(choice, side)),
         };
         if points.is_empty() {
-            let what =
-                if choice.results().next().is_none() { "no trial with a result" } else { "no latencies" };
+            let what = if choice.results().next().is_none() {
+                "no trial with a result"
+            } else {
+                "no latencies"
+            };
             missing.push(format!("{}: {what}", choice.value));
         } else {
             if origin == Origin::Percentiles {
@@ -167,8 +174,10 @@ fn histogram(tried: &Tried, outcome: &Outcome, side: Side) -> Result<Option<Bins
 /// Latencies by fio's report in a trial's folder; `None` where that has no histogram.
 pub fn histogram_in(raw: &Path, side: Side) -> Result<Option<Histogram>, String> {
     let path = raw.join("fio.json");
-    let bytes = fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let report = fio::parse(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let bytes =
+        fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let report =
+        fio::parse(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
     let jobs: Vec<_> = report.jobs.iter().collect();
     let latency = match side {
         Side::All => latency_of(&jobs),
@@ -186,7 +195,12 @@ fn merged(histograms: &[Bins]) -> Option<(u64, Vec<Point>)> {
     let point = |percent: f64| {
         let percentile = merged.percentile(percent).ok()?;
         let seeds = Spread::of(trials.clone().map(|trial| percentile.of(&[trial]) as f64))?;
-        Some(Point { percent, of_all: percentile.of_all() as f64, least: seeds.min, greatest: seeds.max })
+        Some(Point {
+            percent,
+            of_all: percentile.of_all() as f64,
+            least: seeds.min,
+            greatest: seeds.max,
+        })
     };
     let requests = histograms.iter().flatten().map(|&(_, requests)| requests).sum();
     Some((requests, percents().into_iter().filter_map(point).collect()))

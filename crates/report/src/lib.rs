@@ -10,7 +10,7 @@
 //! - [`overview`]: all cells in one picture; [`limits`]: what no record says;
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
-//! A report computes nothing: numbers are the record's, or come from `collect`, `stats` and `compare`. It reads records
+//! A report computes nothing: numbers are the record's, or come from `results`, `stats` and `compare`. It reads records
 //! and their raw files, and writes nothing: the caller gets a string.
 
 pub mod addresses;

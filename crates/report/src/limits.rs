@@ -41,7 +41,10 @@ mod tests {
     fn the_readme_has_three() {
         let begins: Vec<&str> =
             all().iter().filter_map(|item| Some(item.split_once(['.', ','])?.0)).collect();
-        assert_eq!(begins, ["The cost of CPU", "What the disk models leave out", "Old filesystems"]);
+        assert_eq!(
+            begins,
+            ["The cost of CPU", "What the disk models leave out", "Old filesystems"]
+        );
         for item in all() {
             assert!(item.ends_with('.') && !item.contains(['*', '`', '\n']), "{item}");
         }

@@ -35,7 +35,10 @@ pub fn markdown(source: &Source) -> String {
         line(&mut out, &format!("- {}.", plain(sentence)));
     }
     if !sentences.is_empty() {
-        line(&mut out, &format!("\n{}.\n", plain(&source.terms.in_words(&source.contests, source.until))));
+        line(
+            &mut out,
+            &format!("\n{}.\n", plain(&source.terms.in_words(&source.contests, source.until))),
+        );
     }
     for sentence in source.merged.iter().flat_map(|report| &report.machine) {
         line(&mut out, &format!("{}.\n", plain(sentence)));
@@ -54,7 +57,11 @@ pub fn markdown(source: &Source) -> String {
     }
     line(
         &mut out,
-        &format!("Made by disklab {}: {}", plain(&source.wanted.version), code(&source.wanted.command)),
+        &format!(
+            "Made by disklab {}: {}",
+            plain(&source.wanted.version),
+            code(&source.wanted.command)
+        ),
     );
     visible(&out)
 }
@@ -73,7 +80,11 @@ fn winners(out: &mut String, source: &Source) {
     let told = along.iter().flat_map(|along| {
         let winner = |metric: &Metric| {
             let sentence = along.winner(metric)?;
-            Some(format!("{} ({}): {sentence}", along.title(metric), swept::title(&along.line.rest)))
+            Some(format!(
+                "{} ({}): {sentence}",
+                along.title(metric),
+                swept::title(&along.line.rest)
+            ))
         };
         source.metrics.iter().filter_map(winner)
     });
@@ -113,7 +124,10 @@ fn table(out: &mut String, source: &Source, metric: &Metric) {
         }
     }
     if source.metrics.first() == Some(metric) && !failures.is_empty() {
-        line(out, "\nTrials without a result, or with no more than that it takes longer than their limit:\n");
+        line(
+            out,
+            "\nTrials without a result, or with no more than that it takes longer than their limit:\n",
+        );
         for failure in &failures {
             line(out, &format!("- {}", plain(failure)));
         }

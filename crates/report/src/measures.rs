@@ -1,8 +1,8 @@
 //! Numbers that are not fio's: of imported results, of start-ups, of what the disks moved.
 
-use disklab_collect::Spread;
 use disklab_compare::answer;
-use disklab_store::{Outcome, Status};
+use disklab_record::{Outcome, Status};
+use disklab_results::Spread;
 use serde::Serialize;
 
 use crate::merge::Group;
@@ -36,8 +36,10 @@ impl Measured {
 /// By name.
 pub fn over(outcomes: &[&Outcome]) -> Vec<Measured> {
     let ok = || outcomes.iter().filter(|outcome| outcome.status == Status::Ok);
-    let mut names: Vec<(&String, &String)> =
-        ok().flat_map(|outcome| &outcome.measures).map(|(name, measure)| (name, &measure.unit)).collect();
+    let mut names: Vec<(&String, &String)> = ok()
+        .flat_map(|outcome| &outcome.measures)
+        .map(|(name, measure)| (name, &measure.unit))
+        .collect();
     names.sort_unstable();
     names.dedup_by(|(one, _), (other, _)| one == other);
     let spread = |(name, unit): (&String, &String)| {
@@ -59,7 +61,7 @@ pub fn has_only(group: &Group) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disklab_collect::found::Measure;
+    use disklab_results::found::Measure;
 
     #[test]
     fn counts_are_added_up_so_that_one_trial_shows() {

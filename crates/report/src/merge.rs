@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use disklab_collect::sample::DirectionSample;
-use disklab_collect::{Remark, Sample, Spread};
-use disklab_spec::Suite;
-use disklab_store::manifest::Manifest;
-use disklab_store::outcome::{Cell, seed_of_id};
-use disklab_store::record::name_of;
-use disklab_store::{Outcome, Record, Status};
+use disklab_config::Suite;
+use disklab_record::manifest::Manifest;
+use disklab_record::outcome::{Cell, seed_of_id};
+use disklab_record::record::name_of;
+use disklab_record::{Outcome, Record, Status};
+use disklab_results::sample::DirectionSample;
+use disklab_results::{Remark, Sample, Spread};
 use disklab_units::Nanos;
 use serde::Serialize;
 
@@ -155,7 +155,9 @@ impl<'a> Report<'a> {
     pub fn of(record: &'a Record) -> Self {
         let manifest = record.manifest();
         // A record of another disklab may have a suite that this one does not understand; it has its trials all the same.
-        let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
+        let suite =
+            Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set)
+                .ok();
         let axes = axes(suite.as_ref(), record);
         Self {
             record: name_of(record.folder()),
@@ -164,7 +166,11 @@ impl<'a> Report<'a> {
             set: manifest.suite.set.clone(),
             created: manifest.created.clone(),
             kernels: kernels(manifest),
-            tools: manifest.tools.iter().map(|tool| (tool.name.clone(), tool.value.clone())).collect(),
+            tools: manifest
+                .tools
+                .iter()
+                .map(|tool| (tool.name.clone(), tool.value.clone()))
+                .collect(),
             trials: Tally::of(record),
             goes_on: goes_on(record),
             validity: validity(record),
@@ -176,11 +182,11 @@ impl<'a> Report<'a> {
 
 /// Whether trials that have not run may yet do so; where nobody can tell, nobody runs them.
 pub fn goes_on(record: &Record) -> bool {
-    disklab_store::is_written(record.folder()).unwrap_or(false)
+    disklab_record::is_written(record.folder()).unwrap_or(false)
 }
 
 fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
-    let used = |kernel: &disklab_store::manifest::Kernel| KernelUsed {
+    let used = |kernel: &disklab_record::manifest::Kernel| KernelUsed {
         name: kernel.name.clone(),
         version: kernel.version.clone(),
     };
@@ -273,7 +279,8 @@ impl Measured {
     fn of(samples: &[&Sample]) -> Option<Self> {
         let alone = |pick: fn(&Sample) -> Option<&DirectionSample>| {
             // Of a direction that one seed lacks, the median would be of the others.
-            let parts: Option<Vec<&DirectionSample>> = samples.iter().map(|sample| pick(sample)).collect();
+            let parts: Option<Vec<&DirectionSample>> =
+                samples.iter().map(|sample| pick(sample)).collect();
             Numbers::of(&parts?)
         };
         let all: Vec<DirectionSample> = samples.iter().map(|sample| together(sample)).collect();
@@ -308,8 +315,9 @@ pub fn together(sample: &Sample) -> DirectionSample {
 
 impl Numbers {
     fn of(samples: &[&DirectionSample]) -> Option<Self> {
-        let over =
-            |value: fn(&DirectionSample) -> f64| Spread::of(samples.iter().map(|sample| value(sample)));
+        let over = |value: fn(&DirectionSample) -> f64| {
+            Spread::of(samples.iter().map(|sample| value(sample)))
+        };
         // A percentile that one seed lacks would be a median of others.
         let percentile = |value: fn(&DirectionSample) -> Option<Nanos>| {
             let values: Option<Vec<f64>> =
@@ -330,7 +338,7 @@ impl Numbers {
 /// The disks of the first sample; all trials of a cell have the same.
 fn disks(samples: &[&Sample]) -> Vec<Disk> {
     let Some(first) = samples.first() else { return Vec::new() };
-    let disk = |(index, disk): (usize, &disklab_collect::sample::DeviceSample)| {
+    let disk = |(index, disk): (usize, &disklab_results::sample::DeviceSample)| {
         let all = || samples.iter().filter_map(|sample| sample.devices.get(index));
         Some(Disk {
             name: disk.name.clone(),

@@ -2,7 +2,7 @@
 
 use std::mem::discriminant;
 
-use disklab_collect::Remark;
+use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
 
 /// So many other trials are named by their ids.

@@ -56,8 +56,9 @@ impl Watched {
 
     /// What it is called under a picture.
     fn about(&self) -> String {
-        let phase =
-            |(name, from, to): &(String, f64, f64)| format!("{name} {} to {} s", digits(*from), digits(*to));
+        let phase = |(name, from, to): &(String, f64, f64)| {
+            format!("{name} {} to {} s", digits(*from), digits(*to))
+        };
         if !self.cut && !self.phases.is_empty() {
             let phases: Vec<_> = self.phases.iter().map(phase).collect();
             return format!("{}: {}", self.label, phases.join(", "));
@@ -92,7 +93,12 @@ const MEASURES: [Measure; 4] = [
     THROUGHPUT,
     SEEKS,
     Measure { kind: "depth", title: "Queue depth", unit: "requests", of: Bin::mean_depth },
-    Measure { kind: "utilisation", title: "Utilisation", unit: "%", of: |bin| bin.utilisation() * 100.0 },
+    Measure {
+        kind: "utilisation",
+        title: "Utilisation",
+        unit: "%",
+        of: |bin| bin.utilisation() * 100.0,
+    },
 ];
 
 /// The kind of each begins with `side`.
@@ -116,7 +122,8 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
         let series = ink::Series::of(index);
         let points: Vec<(f64, f64)> =
             disk.bins.iter().enumerate().map(|(at, bin)| (middle(at), (measure.of)(bin))).collect();
-        let plot = LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
+        let plot =
+            LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
         Plot::Line(plot.with_line_style(series.line()))
     };
     let plots = line.disks.iter().enumerate().map(plot).collect();
@@ -136,8 +143,11 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
             layout = layout.with_shaded_region(region.with_color(ink::GRID).with_opacity(0.4));
         }
         if (to - from) / scale.seconds.max(1e-9) >= ROOM_FOR_A_NAME {
-            layout =
-                layout.with_annotation(TextAnnotation::new(name.as_str(), from.midpoint(*to), top * 0.96));
+            layout = layout.with_annotation(TextAnnotation::new(
+                name.as_str(),
+                from.midpoint(*to),
+                top * 0.96,
+            ));
         }
     }
     if it.cut {
@@ -147,11 +157,10 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
             layout = layout.with_annotation(TextAnnotation::new(words, middle, top / 2.0));
         }
     }
-    let whole = line
-        .disks
-        .iter()
-        .zip(names)
-        .map(|(disk, name)| format!("{name} {}", digits((measure.of)(&Bin::joined(&disk.bins)))));
+    let whole =
+        line.disks.iter().zip(names).map(|(disk, name)| {
+            format!("{name} {}", digits((measure.of)(&Bin::joined(&disk.bins))))
+        });
     let over = if it.cut { "as far as the trace goes" } else { "over the whole phase" };
     let says = format!(
         "{} of each disk in {}, {over}: {}",
@@ -184,14 +193,19 @@ fn finished(mut chart: Chart, it: &Watched, scale: &Scale) -> Chart {
     }
     let line = &it.line;
     let at = |edge: usize| place((line.bins.edge(edge) - line.bins.begin) as f64 / 1e9, scale);
-    let edges = std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(at).collect();
+    let edges =
+        std::iter::once(0).chain(stretches(line).into_iter().map(|(_, to)| to)).map(at).collect();
     chart.with_edges(edges)
 }
 
 /// 1, 2 or 5 times a power of ten, of which four to eight fit.
 fn tick_step(most: f64) -> f64 {
     let power = 10_f64.powf((most.max(1e-9) / 8.0).log10().floor());
-    [1.0, 2.0, 5.0, 10.0].into_iter().map(|it| it * power).find(|step| most / step <= 8.0).unwrap_or(power)
+    [1.0, 2.0, 5.0, 10.0]
+        .into_iter()
+        .map(|it| it * power)
+        .find(|step| most / step <= 8.0)
+        .unwrap_or(power)
 }
 
 /// With as many places after the point as multiples of `step` have.
@@ -234,14 +248,22 @@ mod tests {
             entries: entries_of,
             cut: false,
         };
-        let line = Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 }).unwrap();
+        let line =
+            Timeline::of(entries(), &survey, &phase, Shape { bins: 24, columns: 8, rows: 4 })
+                .unwrap();
         Watched {
             label: "a trial".to_owned(),
             names: vec!["<b>vda".to_owned()],
             line,
             frames: vec![(1 << 20, 5 << 20)],
             beyond: vec![[
-                Beyond { writes: 2, from: 1 << 29, to: 1 << 29, columns: vec![3], ..Beyond::default() },
+                Beyond {
+                    writes: 2,
+                    from: 1 << 29,
+                    to: 1 << 29,
+                    columns: vec![3],
+                    ..Beyond::default()
+                },
                 Beyond::default(),
             ]],
             detail: Detail::Fine,
@@ -262,7 +284,8 @@ mod tests {
             assert!(chart.says.ends_with(&format!("<b>vda {whole}")), "{}", chart.says);
             assert_eq!((chart.table.rows.len(), chart.table.head.len()), (12, 2));
         }
-        let drawn: String = charts.iter().map(|chart| chart.figure(&chart.kind).into_string()).collect();
+        let drawn: String =
+            charts.iter().map(|chart| chart.figure(&chart.kind).into_string()).collect();
         assert!(drawn.contains("&lt;b&gt;vda") && !drawn.contains("<b>vda"));
         assert!(drawn.contains("data:image/png;base64,iVBORw0KGgo"));
         assert!(drawn.contains(">2.5</text>") && drawn.contains(">0.5</text>"), "{drawn}");
@@ -276,7 +299,8 @@ mod tests {
     fn what_a_cut_trace_does_not_tell_is_said_in_its_place() {
         let whole = watched();
         let cut = Watched { cut: true, seconds: 4.0, ..watched() };
-        let scale = Scale { seconds: 4.0, ..Scale::of_each(std::slice::from_ref(&whole))[0].clone() };
+        let scale =
+            Scale { seconds: 4.0, ..Scale::of_each(std::slice::from_ref(&whole))[0].clone() };
         for (it, is_cut) in [(&whole, false), (&cut, true)] {
             for chart in pictures(it, "a", &scale) {
                 let drawn = chart.figure("a").into_string();
@@ -297,9 +321,14 @@ mod tests {
         let phases = phases.map(|(name, from, to)| (name.to_owned(), from, to)).to_vec();
         let it = Watched { phases, ..watched() };
         for chart in pictures(&it, "a", &Scale::of_each(std::slice::from_ref(&it))[0]) {
-            assert!(chart.about.starts_with("a trial: create 0 to 0.60 s, read 0.60 to"), "{}", chart.about);
+            assert!(
+                chart.about.starts_with("a trial: create 0 to 0.60 s, read 0.60 to"),
+                "{}",
+                chart.about
+            );
             let drawn = chart.figure("a").into_string();
-            let named = [">create</text>", ">read</text>", ">mount</text>"].map(|name| drawn.contains(name));
+            let named = [">create</text>", ">read</text>", ">mount</text>"]
+                .map(|name| drawn.contains(name));
             assert_eq!(named, [true, true, false], "{}", chart.kind);
         }
     }
@@ -310,8 +339,14 @@ mod tests {
         let all = [20.0, 0.3, 19.0, 0.31].map(|seconds| Watched { seconds, ..watched() });
         let scales = Scale::of_each(&all);
         let of = |number: usize| scales.iter().map(|it| it.number == number).collect::<Vec<_>>();
-        assert_eq!(scales.iter().map(|it| it.seconds).collect::<Vec<_>>(), [20.0, 0.31, 20.0, 0.31]);
-        assert_eq!((of(0), of(1)), (vec![false, true, false, true], vec![true, false, true, false]));
+        assert_eq!(
+            scales.iter().map(|it| it.seconds).collect::<Vec<_>>(),
+            [20.0, 0.31, 20.0, 0.31]
+        );
+        assert_eq!(
+            (of(0), of(1)),
+            (vec![false, true, false, true], vec![true, false, true, false])
+        );
         for chart in pictures(&all[1], "a", &scales[1]) {
             assert_eq!(chart.about, "a trial; its axis is 0.31 s long");
         }

@@ -22,8 +22,8 @@ const ROW: (f64, f64) = (28.0, 84.0);
 const NAME: usize = 18;
 /// Changes, in per cent, that the axis may be marked with, the more important first.
 const TICKS: [f64; 23] = [
-    0.0, 100.0, -50.0, 900.0, -90.0, 10.0, -10.0, 50.0, 20.0, -20.0, 400.0, -80.0, 2.0, -2.0, 5.0, -5.0,
-    25.0, -25.0, 200.0, -75.0, 1900.0, 1.0, -1.0,
+    0.0, 100.0, -50.0, 900.0, -90.0, 10.0, -10.0, 50.0, 20.0, -20.0, 400.0, -80.0, 2.0, -2.0, 5.0,
+    -5.0, 25.0, -25.0, 200.0, -75.0, 1900.0, 1.0, -1.0,
 ];
 /// Pixels between two of them, at least.
 const APART: f64 = 48.0;
@@ -85,7 +85,8 @@ impl<'s> Row<'s> {
         let (mut judged, mut without) = (Vec::new(), Vec::new());
         for (at, group) in source.groups.iter().enumerate() {
             let judgement = source.judgement(group, choice, metric);
-            match judgement.filter(|it| it.change.is_some_and(|change| change.percent.is_finite())) {
+            match judgement.filter(|it| it.change.is_some_and(|change| change.percent.is_finite()))
+            {
                 Some(it) => judged.push((at, it)),
                 None => without.extend(fates(source, group, choice, metric).map(|why| (at, why))),
             }
@@ -108,8 +109,12 @@ fn fates(source: &Source, group: &Group, choice: &str, metric: &Metric) -> Optio
     let names = [Some(choice), source.baseline.as_deref()];
     names.into_iter().flatten().find_map(|name| {
         let choice = group.choices.iter().find(|it| it.value == name)?;
-        let failed: Vec<String> =
-            choice.fates(metric).into_iter().filter(|fate| fate.failed).map(|fate| fate.text).collect();
+        let failed: Vec<String> = choice
+            .fates(metric)
+            .into_iter()
+            .filter(|fate| fate.failed)
+            .map(|fate| fate.text)
+            .collect();
         (!failed.is_empty()).then(|| format!("{name}, {}: {}", group.title(), failed.join("; ")))
     })
 }
@@ -135,9 +140,11 @@ impl Axis {
         if ratios.is_empty() {
             return None;
         }
-        let (least, most) = ratios.iter().fold((0.0_f64, 0.0_f64), |(a, b), it| (a.min(*it), b.max(*it)));
+        let (least, most) =
+            ratios.iter().fold((0.0_f64, 0.0_f64), |(a, b), it| (a.min(*it), b.max(*it)));
         let pad = ((most - least) * 0.08).max(0.01);
-        let longest = rows.iter().map(|row| row.choice.chars().count().min(NAME)).max().unwrap_or(0);
+        let longest =
+            rows.iter().map(|row| row.choice.chars().count().min(NAME)).max().unwrap_or(0);
         let left = 14.0 + LETTER * longest as f64;
         Some(Self { left, right: WIDTH - RIGHT - lane, from: least - pad, to: most + pad })
     }
@@ -189,7 +196,9 @@ fn shape(verdict: Verdict, x: f64, y: f64) -> Markup {
         Verdict::Better => (at(-4.0, 3.5) + "l4 -7l4 7z", ink::GOOD, None),
         Verdict::Worse => (at(-4.0, -3.5) + "l4 7l4 -7z", ink::BAD, None),
         Verdict::Same => (at(-3.0, -3.0) + "h6v6h-6z", ink::LINE, None),
-        Verdict::Undecided => (at(-3.0, 0.0) + "a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", "none", Some(ink::LINE)),
+        Verdict::Undecided => {
+            (at(-3.0, 0.0) + "a3 3 0 1 0 6 0a3 3 0 1 0 -6 0z", "none", Some(ink::LINE))
+        }
     };
     html! { path d=(way) fill=(fill) stroke=[stroke] {} }
 }
@@ -225,8 +234,9 @@ fn key(has_crosses: bool) -> Markup {
 
 /// A row for each cell, a column for each choice.
 fn table(source: &Source, rows: &[Row]) -> Table {
-    let mut table =
-        Table::new(std::iter::once(String::new()).chain(rows.iter().map(|row| row.choice.to_owned())));
+    let mut table = Table::new(
+        std::iter::once(String::new()).chain(rows.iter().map(|row| row.choice.to_owned())),
+    );
     for (at, group) in source.groups.iter().enumerate() {
         table.row(std::iter::once(group.title()).chain(rows.iter().map(|row| row.told(at))));
     }

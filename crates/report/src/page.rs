@@ -10,8 +10,7 @@ use crate::panels;
 use crate::source::Source;
 
 /// No request to anywhere: what the page needs is in it.
-const POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:";
 
 /// The whole page.
 pub fn html(source: &Source) -> String {

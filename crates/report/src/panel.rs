@@ -1,6 +1,6 @@
 //! What a panel is: a part of the page with a heading, made of words, pictures and sections.
 
-use disklab_store::outcome::Cell;
+use disklab_record::outcome::Cell;
 use maud::Markup;
 
 use crate::chart::Chart;

@@ -1,7 +1,7 @@
 //! Finding one picture of a report.
 
 use disklab_compare::answer;
-use disklab_store::outcome::Cell;
+use disklab_record::outcome::Cell;
 
 use crate::chart::Chart;
 use crate::panel::{Nothing, Piece};
@@ -32,7 +32,10 @@ pub fn find(
     let of_name = all.iter().find(|known| known.name == panel);
     let Some(found) = of_name else {
         let name = panel.escape_debug();
-        return Err(format!("there is no panel `{name}`; those with pictures are {}", with_pictures()));
+        return Err(format!(
+            "there is no panel `{name}`; those with pictures are {}",
+            with_pictures()
+        ));
     };
     let pieces = (found.draw)(source).map_err(Nothing::why)?;
     let mut charts = Vec::new();
@@ -47,13 +50,17 @@ pub fn find(
         && charts.iter().all(|(chart, _)| chart.kind != kind)
     {
         let kinds = kinds(&charts);
-        return Err(format!("panel {panel} has no picture `{}`; it has {kinds}", kind.escape_debug()));
+        return Err(format!(
+            "panel {panel} has no picture `{}`; it has {kinds}",
+            kind.escape_debug()
+        ));
     }
     charts.retain(|(chart, _)| kind.is_none_or(|kind| chart.kind == kind));
     // The sort keeps the order of those that are equal.
     charts.sort_by_key(|(_, open)| !open);
     let cells: Vec<Cell> = charts.iter().map(|(chart, _)| chart.cell.clone()).collect();
-    let fits = |chart: &Chart| cell.iter().all(|(axis, value)| chart.cell.value(axis) == Some(value));
+    let fits =
+        |chart: &Chart| cell.iter().all(|(axis, value)| chart.cell.value(axis) == Some(value));
     let mut fitting = charts.into_iter().map(|(chart, _)| chart).filter(fits);
     let chart = fitting.next().ok_or_else(|| no_such_cell(cell, &cells))?;
     let mut others: Vec<String> = Vec::new();
@@ -77,7 +84,9 @@ fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
     }
     for (axis, value) in wanted {
         match axes.iter().find(|(known, _)| known == axis) {
-            None if axes.is_empty() => return "these pictures are of no cell; leave --cell out".to_owned(),
+            None if axes.is_empty() => {
+                return "these pictures are of no cell; leave --cell out".to_owned();
+            }
             None => {
                 let names: Vec<&str> = axes.iter().map(|(axis, _)| *axis).collect();
                 let names = names.join(", ");
@@ -88,7 +97,10 @@ fn no_such_cell(wanted: &[(String, String)], cells: &[Cell]) -> String {
             }
             Some((_, values)) if !values.contains(&value.as_str()) => {
                 let values = values.join(", ");
-                return format!("no picture is of {axis} `{}`; there are {values}", value.escape_debug());
+                return format!(
+                    "no picture is of {axis} `{}`; there are {values}",
+                    value.escape_debug()
+                );
             }
             Some(_) => {}
         }

@@ -21,8 +21,12 @@ pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
     let own = |column: usize, row: usize| {
         u8::from(reads.at(column, row) > 0) | u8::from(writes.at(column, row) > 0) << 1
     };
-    let filled =
-        reads.cells.iter().zip(&writes.cells).filter(|(read, write)| **read > 0 || **write > 0).count();
+    let filled = reads
+        .cells
+        .iter()
+        .zip(&writes.cells)
+        .filter(|(read, write)| **read > 0 || **write > 0)
+        .count();
     let grow = filled as f64 <= SPARSE * (width * height) as f64;
     let seen = |column: usize, row: usize| match own(column, row) {
         0 if grow => {
@@ -56,7 +60,8 @@ pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
     // Two bits a pixel, by a palette, not interlaced.
     let head = [&size(width)[..], &size(height)[..], &[2, 3, 0, 0, 0]].concat();
     chunk(&mut png, *b"IHDR", &head);
-    let palette: Vec<u8> = ["#000000", READ, WRITE, BOTH].iter().flat_map(|colour| rgb(colour)).collect();
+    let palette: Vec<u8> =
+        ["#000000", READ, WRITE, BOTH].iter().flat_map(|colour| rgb(colour)).collect();
     chunk(&mut png, *b"PLTE", &palette);
     // The first colour is transparent.
     chunk(&mut png, *b"tRNS", &[0]);
@@ -132,7 +137,9 @@ mod tests {
         let at = png.windows(4).position(|kind| kind == b"IDAT").unwrap();
         let length = u32::from_be_bytes(png[at - 4..at].try_into().unwrap()) as usize;
         let mut rows = Vec::new();
-        flate2::read::ZlibDecoder::new(&png[at + 4..at + 4 + length]).read_to_end(&mut rows).unwrap();
+        flate2::read::ZlibDecoder::new(&png[at + 4..at + 4 + length])
+            .read_to_end(&mut rows)
+            .unwrap();
         rows
     }
 

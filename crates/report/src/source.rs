@@ -9,21 +9,22 @@ pub use open::Records;
 use std::collections::BTreeSet;
 
 use disklab_compare::{
-    Contest, Error, Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer,
-    asked, judge, looked_at, measured,
+    Contest, Error, Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline,
+    against_first, answer, asked, judge, looked_at, measured,
 };
-use disklab_spec::Suite;
-use disklab_spec::suite::Which;
+use disklab_config::Suite;
+use disklab_config::suite::Which;
+use disklab_record::Record;
+use disklab_record::manifest::UntilDecided;
+use disklab_record::outcome::Cell;
+use disklab_record::record::name_of;
 use disklab_stats::Verdict;
-use disklab_store::Record;
-use disklab_store::manifest::UntilDecided;
-use disklab_store::outcome::Cell;
-use disklab_store::record::name_of;
 
 use crate::merge::{self, Report};
 
 /// What every record of fio is asked for, unless somebody asks for something else.
-const USUAL: [Metric; 5] = [Metric::Iops, Metric::Bandwidth, Metric::Mean, Metric::P50, Metric::P99];
+const USUAL: [Metric; 5] =
+    [Metric::Iops, Metric::Bandwidth, Metric::Mean, Metric::P50, Metric::P99];
 /// Of imported results so many of their own numbers are taken.
 const MOST_OTHERS: usize = 5;
 /// As `compare` judges unless told.
@@ -82,7 +83,8 @@ impl<'a> Source<'a> {
         let Records { all, lost } = records;
         let merged: Vec<Report> = all.iter().map(Report::of).collect();
         let until = looked_at(all.iter());
-        let metrics = if wanted.metrics.is_empty() { usual(all, until) } else { wanted.metrics.clone() };
+        let metrics =
+            if wanted.metrics.is_empty() { usual(all, until) } else { wanted.metrics.clone() };
         let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
         let (compared, contests, no_judgements) = match contests(all, wanted) {
             Ok((compared, contests)) => (Some(compared), contests, None),
@@ -95,14 +97,17 @@ impl<'a> Source<'a> {
         let terms = until.map_or(Ok(TERMS), Terms::recorded)?;
         let looked = until.map(|until| Looked { until, upto: u32::MAX });
         let families = families(&metrics, until);
-        let judged: Result<Vec<_>, _> =
-            families.iter().map(|family| judge(&contests, family, terms, looked.as_ref())).collect();
+        let judged: Result<Vec<_>, _> = families
+            .iter()
+            .map(|family| judge(&contests, family, terms, looked.as_ref()))
+            .collect();
         let (judgements, no_judgements) = match judged {
             Ok(judgements) => (judgements.concat(), no_judgements),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         let axes: Vec<Vec<String>> = all.iter().map(axes).collect();
-        let compared = compared.or_else(|| usually_compared(all, axes.first()?)).unwrap_or_default();
+        let compared =
+            compared.or_else(|| usually_compared(all, axes.first()?)).unwrap_or_default();
         let groups = groups::of(all, &axes, &compared);
         let baseline = contests.first().map(|contest| contest.baseline.clone());
         Ok(Self {
@@ -143,8 +148,10 @@ impl<'a> Source<'a> {
         let several = self.records.len() > 1;
         let sentence = |report: &Report| {
             let (all, missing) = (report.trials.all(), report.trials.missing());
-            let run = if several { format!("The run {}", report.record) } else { "This run".to_owned() };
-            let ended = format!("{run} is unfinished: {} of {all} trials have ended", all - missing);
+            let run =
+                if several { format!("The run {}", report.record) } else { "This run".to_owned() };
+            let ended =
+                format!("{run} is unfinished: {} of {all} trials have ended", all - missing);
             let rest = if report.goes_on {
                 "; it went on while this was made. Verdicts are of what there was".to_owned()
             } else {
@@ -183,7 +190,9 @@ impl<'a> Source<'a> {
     /// The verdict on one choice of a group.
     pub fn judgement(&self, group: &Group, choice: &str, metric: &Metric) -> Option<&Judgement> {
         self.judgements.iter().find(|judgement| {
-            judgement.treatment == choice && judgement.metric == *metric && judgement.cell == group.cell
+            judgement.treatment == choice
+                && judgement.metric == *metric
+                && judgement.cell == group.cell
         })
     }
 
@@ -223,14 +232,17 @@ pub fn families<'a>(metrics: &'a [Metric], until: Option<&UntilDecided>) -> Vec<
 /// The axes of a record's cells, in order, as far as they are known.
 fn axes(record: &Record) -> Vec<String> {
     let manifest = record.manifest();
-    let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
+    let suite =
+        Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
     merge::axes(suite.as_ref(), record)
 }
 
 fn contests<'a>(all: &'a [Record], wanted: &Wanted) -> Result<(String, Vec<Contest<'a>>), Error> {
     match all {
         [only] => against_baseline(only, wanted.baseline.clone(), Trust::Sound),
-        [first, others @ ..] => Ok((RECORD.to_owned(), against_first(first, others, Trust::Sound)?)),
+        [first, others @ ..] => {
+            Ok((RECORD.to_owned(), against_first(first, others, Trust::Sound)?))
+        }
         [] => Ok((RECORD.to_owned(), Vec::new())),
     }
 }
@@ -247,7 +259,8 @@ fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
     let outcomes = || records.iter().flat_map(Record::lines);
     let has = |metric: &Metric| outcomes().any(|outcome| metric.of(outcome).is_some());
     let mut known: Vec<Metric> = USUAL.into_iter().filter(has).collect();
-    let mut names: Vec<&str> = outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
+    let mut names: Vec<&str> =
+        outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
     names.sort_unstable();
     names.dedup();
     known.extend(names.into_iter().take(MOST_OTHERS).map(Metric::of_name));
@@ -265,7 +278,8 @@ fn usually_compared(records: &[Record], axes: &[String]) -> Option<String> {
                 outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone())
             })
         });
-        let values: BTreeSet<String> = cells.filter_map(|cell| cell.value(axis).map(str::to_owned)).collect();
+        let values: BTreeSet<String> =
+            cells.filter_map(|cell| cell.value(axis).map(str::to_owned)).collect();
         values.len() > 1
     };
     let last = axes.last()?;

@@ -1,13 +1,14 @@
 //! What came of a record's power cuts, in a sentence.
 
-use disklab_collect::found::Measure;
-use disklab_spec::suite::metric::SURVIVED;
-use disklab_store::{Outcome, Record, Status};
+use disklab_config::suite::metric::SURVIVED;
+use disklab_record::{Outcome, Record, Status};
+use disklab_results::found::Measure;
 use disklab_units::prose::{count, listed};
 
 /// Without its full stop. None: nobody cut the power.
 pub fn sentence(record: &Record) -> Option<String> {
-    let outcomes: Vec<_> = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).collect();
+    let outcomes: Vec<_> =
+        record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).collect();
     let cuts: Vec<(&Outcome, &Measure)> = outcomes
         .iter()
         .filter(|outcome| outcome.status == Status::Ok)
@@ -50,5 +51,5 @@ pub fn sentence(record: &Record) -> Option<String> {
 const NAMED: usize = 3;
 
 fn record_name(record: &Record) -> String {
-    disklab_store::record::name_of(record.folder())
+    disklab_record::record::name_of(record.folder())
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use disklab_compare::{Metric, winner};
-use disklab_spec::suite::sweep::Number;
-use disklab_spec::suite::{Axis, Which};
-use disklab_store::outcome::Cell;
+use disklab_config::suite::sweep::Number;
+use disklab_config::suite::{Axis, Which};
+use disklab_record::outcome::Cell;
 
 use crate::source::{Choice, Source};
 
@@ -63,8 +63,10 @@ pub fn axes(cells: &[Full]) -> Vec<String> {
     let mut axes: Vec<String> = Vec::new();
     let names = cells.first().into_iter().flat_map(|full| full.cell.0.iter().map(|(axis, _)| axis));
     for axis in names {
-        let numbers: Option<BTreeSet<u64>> =
-            cells.iter().map(|full| Some(number(axis, full.cell.value(axis)?)?.to_bits())).collect();
+        let numbers: Option<BTreeSet<u64>> = cells
+            .iter()
+            .map(|full| Some(number(axis, full.cell.value(axis)?)?.to_bits()))
+            .collect();
         let least = if axis == Axis::Jobs.as_str() { 3 } else { 2 };
         if numbers.is_some_and(|numbers| numbers.len() >= least) {
             axes.push(axis.clone());
@@ -101,7 +103,9 @@ fn lines<'s, 'a>(
 ) -> Vec<Line<'s, 'a>> {
     let mut lines: Vec<Line> = Vec::new();
     for full in cells {
-        let (Some(value), Some(own)) = (full.cell.value(axis), place(full, source, series)) else { continue };
+        let (Some(value), Some(own)) = (full.cell.value(axis), place(full, source, series)) else {
+            continue;
+        };
         let Some(at) = number(axis, value) else { continue };
         let rest = without(&full.cell, &[axis, &source.compared]);
         let line = lines.iter().position(|line| line.rest == rest).unwrap_or_else(|| {
@@ -138,10 +142,11 @@ fn samples<'s, 'a>(
             else {
                 continue;
             };
-            let point = points.iter().position(|(sample, _)| *sample == numbers).unwrap_or_else(|| {
-                points.push((numbers, Point { value, at, choices: vec![None; series.len()] }));
-                points.len() - 1
-            });
+            let point =
+                points.iter().position(|(sample, _)| *sample == numbers).unwrap_or_else(|| {
+                    points.push((numbers, Point { value, at, choices: vec![None; series.len()] }));
+                    points.len() - 1
+                });
             points[point].1.choices[own] = Some(choice);
         }
         points.sort_by(|(_, one), (_, other)| one.at.total_cmp(&other.at));
@@ -151,7 +156,11 @@ fn samples<'s, 'a>(
             is_sampled: true,
         }
     };
-    clouds(source, cells, sampled).into_iter().map(of).filter(|line| line.points.len() > 1).collect()
+    clouds(source, cells, sampled)
+        .into_iter()
+        .map(of)
+        .filter(|line| line.points.len() > 1)
+        .collect()
 }
 
 /// What goes along an axis: its lines, or samples where there are none.
@@ -187,15 +196,18 @@ impl Along<'_, '_> {
     pub fn winner(&self, metric: &Metric) -> Option<String> {
         let Self { line, series, .. } = self;
         // One that none of these cells has, such as a policy on disks without a mirror, is not missing anywhere.
-        let is_there =
-            |at: &usize| line.points.iter().any(|point| point.choices.get(*at).is_some_and(Option::is_some));
+        let is_there = |at: &usize| {
+            line.points.iter().any(|point| point.choices.get(*at).is_some_and(Option::is_some))
+        };
         let there: Vec<usize> = (0..series.len()).filter(is_there).collect();
         let choices: Vec<&str> = there.iter().filter_map(|at| series.get(*at).copied()).collect();
         let spread = |choice: Option<&Choice>| choice.and_then(|choice| choice.spread(metric));
         let spreads: Vec<Vec<_>> = line
             .points
             .iter()
-            .map(|point| there.iter().map(|at| spread(point.choices.get(*at).copied().flatten())).collect())
+            .map(|point| {
+                there.iter().map(|at| spread(point.choices.get(*at).copied().flatten())).collect()
+            })
             .collect();
         let all = || line.points.iter().flat_map(|point| point.choices.iter().flatten());
         let better = metric.better(all().flat_map(|it| it.results()).map(|(_, outcome)| outcome));
@@ -207,8 +219,9 @@ impl Along<'_, '_> {
         };
         // Of one seed each, whatever is first is so in all of its seeds.
         let of_one = all().all(|choice| choice.results().count() < 2);
-        sentence
-            .map(|it| if of_one { format!("{it} (one seed each: another may say otherwise)") } else { it })
+        sentence.map(|it| {
+            if of_one { format!("{it} (one seed each: another may say otherwise)") } else { it }
+        })
     }
 
     /// `IOPS over disk.2.seek`
@@ -226,7 +239,11 @@ pub struct Field<'s, 'a> {
 
 /// The cells over two axes; the compared axis is among what is equal, unless it is one of the two. `sampled`: of all other axes
 /// that go over numbers too, which vary together with these.
-pub fn fields<'s, 'a>(cells: &'s [Full<'s, 'a>], axes: [&str; 2], sampled: &[&str]) -> Vec<Field<'s, 'a>> {
+pub fn fields<'s, 'a>(
+    cells: &'s [Full<'s, 'a>],
+    axes: [&str; 2],
+    sampled: &[&str],
+) -> Vec<Field<'s, 'a>> {
     let mut fields: Vec<Field> = Vec::new();
     for full in cells {
         let [Some(x), Some(y)] = axes.map(|axis| full.cell.value(axis)) else { continue };
@@ -247,14 +264,19 @@ pub struct Cloud<'s, 'a> {
     pub marks: Vec<(usize, Cell, &'s Choice<'a>)>,
 }
 
-pub fn clouds<'s, 'a>(source: &Source, cells: &'s [Full<'s, 'a>], axes: &[&str]) -> Vec<Cloud<'s, 'a>> {
+pub fn clouds<'s, 'a>(
+    source: &Source,
+    cells: &'s [Full<'s, 'a>],
+    axes: &[&str],
+) -> Vec<Cloud<'s, 'a>> {
     let series = series(source, axes);
     let mut clouds: Vec<Cloud> = Vec::new();
     for full in cells {
         let Some(own) = place(full, source, &series) else { continue };
         let rest = without(&full.cell, &[axes, [source.compared.as_str()].as_slice()].concat());
-        let numbers =
-            Cell(full.cell.0.iter().filter(|(axis, _)| axes.contains(&axis.as_str())).cloned().collect());
+        let numbers = Cell(
+            full.cell.0.iter().filter(|(axis, _)| axes.contains(&axis.as_str())).cloned().collect(),
+        );
         let mark = (own, numbers, full.choice);
         match clouds.iter_mut().find(|cloud| cloud.rest == rest) {
             Some(cloud) => cloud.marks.push(mark),

@@ -1,7 +1,7 @@
 //! How many trials of a record came to what.
 
-use disklab_collect::Remark;
-use disklab_store::{Record, Status};
+use disklab_record::{Record, Status};
+use disklab_results::Remark;
 use serde::Serialize;
 
 /// How far a run has come.
@@ -38,7 +38,8 @@ impl Tally {
                 None => &mut tally.not_run,
             } += 1;
             let not_survived = |remark: &Remark| matches!(remark, Remark::NotSurvived { .. });
-            tally.lost += usize::from(outcome.is_some_and(|it| it.remarks.iter().any(not_survived)));
+            tally.lost +=
+                usize::from(outcome.is_some_and(|it| it.remarks.iter().any(not_survived)));
         }
         tally
     }

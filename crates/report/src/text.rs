@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn a_shell_takes_words_as_they_are() {
-        let quoted = [("a=b,c", "a=b,c"), ("", "''"), ("a;b", "'a;b'"), ("it's $(x)", "'it'\\''s $(x)'")];
+        let quoted =
+            [("a=b,c", "a=b,c"), ("", "''"), ("a;b", "'a;b'"), ("it's $(x)", "'it'\\''s $(x)'")];
         for (word, expected) in quoted {
             assert_eq!(in_shell(word), expected);
         }
@@ -44,8 +45,9 @@ mod tests {
     fn values_that_differ_in_signs_have_ids_of_their_own() {
         let mut names: Vec<String> = Vec::new();
         for value in ["a.b", "a-b", "a:b", "§", "%"] {
-            let name =
-                distinct(slug(value), "choice", names.len() + 1, |name| names.iter().any(|it| it == name));
+            let name = distinct(slug(value), "choice", names.len() + 1, |name| {
+                names.iter().any(|it| it == name)
+            });
             names.push(name);
         }
         assert_eq!(names, ["a-b", "choice2-a-b", "choice3-a-b", "choice4-", "choice5-"]);

@@ -2,8 +2,8 @@
 //! trace cannot be read the next one takes the place, and the reason is told once.
 
 use disklab_compare::answer;
-use disklab_store::record::name_of;
-use disklab_store::{Outcome, Record};
+use disklab_record::record::name_of;
+use disklab_record::{Outcome, Record};
 use disklab_units::prose::count;
 use maud::{Markup, html};
 
@@ -24,14 +24,20 @@ pub struct Trial<'a> {
 }
 
 fn trial<'a>(source: &Source<'a>, id: &str, record: &'a Record, outcome: &'a Outcome) -> Trial<'a> {
-    let label =
-        if source.records.len() > 1 { format!("{id} ({})", name_of(record.folder())) } else { id.to_owned() };
+    let label = if source.records.len() > 1 {
+        format!("{id} ({})", name_of(record.folder()))
+    } else {
+        id.to_owned()
+    };
     Trial { label, record, outcome }
 }
 
 /// Those of a choice that have a result, in the order of their seeds.
 fn results<'a>(source: &Source<'a>, choice: &Choice<'a>) -> Vec<Trial<'a>> {
-    choice.results().map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome)).collect()
+    choice
+        .results()
+        .map(|(tried, outcome)| trial(source, tried.id, tried.record, outcome))
+        .collect()
 }
 
 /// What may still be read, and what could not be.
@@ -79,7 +85,11 @@ impl Reading {
     }
 
     /// The second pass over traces that are held against each other.
-    pub fn drawn(&mut self, mut all: Vec<Surveyed>, detail: impl Fn(&str) -> Detail) -> Vec<Watched> {
+    pub fn drawn(
+        &mut self,
+        mut all: Vec<Surveyed>,
+        detail: impl Fn(&str) -> Detail,
+    ) -> Vec<Watched> {
         share_addresses(&mut all);
         let mut found = Vec::new();
         for it in &all {
@@ -141,7 +151,8 @@ pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
     if reading.lost() == 0 && !pair.is_empty() {
         return pair;
     }
-    let others = source.groups.iter().enumerate().filter(|(at, _)| *at != striking).map(|(_, group)| group);
+    let others =
+        source.groups.iter().enumerate().filter(|(at, _)| *at != striking).map(|(_, group)| group);
     let all = std::iter::once(group).chain(others).flat_map(|group| &group.choices);
     for it in all.flat_map(|choice| results(source, choice)) {
         if pair.len() >= 2 {
@@ -157,9 +168,11 @@ pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
 fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
     let mut found: Vec<Trial> = Vec::new();
     for id in source.wanted.trials.iter().take(2) {
-        let all = source.groups.iter().flat_map(|group| &group.choices).flat_map(|choice| &choice.trials);
+        let all =
+            source.groups.iter().flat_map(|group| &group.choices).flat_map(|choice| &choice.trials);
         let named = all.filter(|tried| tried.id == id);
-        let mut named = named.filter_map(|tried| Some(trial(source, tried.id, tried.record, tried.outcome?)));
+        let mut named =
+            named.filter_map(|tried| Some(trial(source, tried.id, tried.record, tried.outcome?)));
         // The same id again is another record's.
         let other = named.find(|it| found.iter().all(|known| known.label != it.label));
         found.extend(other);
@@ -171,15 +184,19 @@ fn asked<'a>(source: &Source<'a>) -> Vec<Trial<'a>> {
 fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
     let is_baseline = |choice: &&Choice| source.baseline.as_deref() == Some(&choice.value);
     let size = |choice: &Choice| {
-        let judgement =
-            source.metrics.first().and_then(|metric| source.judgement(group, &choice.value, metric));
+        let judgement = source
+            .metrics
+            .first()
+            .and_then(|metric| source.judgement(group, &choice.value, metric));
         judgement.and_then(|it| it.change).map_or(0.0, |change| answer::size(change.percent))
     };
-    let (baseline, mut others): (Vec<&Choice>, Vec<&Choice>) = group.choices.iter().partition(is_baseline);
+    let (baseline, mut others): (Vec<&Choice>, Vec<&Choice>) =
+        group.choices.iter().partition(is_baseline);
     // The sort keeps the order of those that are equal: the last of them goes first, as the greatest did.
     others.reverse();
     others.sort_by(|one, other| size(other).total_cmp(&size(one)));
-    [baseline, others].map(|choices| choices.into_iter().flat_map(|choice| results(source, choice)).collect())
+    [baseline, others]
+        .map(|choices| choices.into_iter().flat_map(|choice| results(source, choice)).collect())
 }
 
 /// The group that all of a pair are of: its trials are drawn so that any two can be held against each other.
@@ -196,7 +213,12 @@ pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Gro
 
 /// The first seed of each choice of a group whose trace can be read, as long as there is room; without choices that are there
 /// already.
-pub fn line_up(source: &Source, group: &Group, without: &[String], reading: &mut Reading) -> Vec<Surveyed> {
+pub fn line_up(
+    source: &Source,
+    group: &Group,
+    without: &[String],
+    reading: &mut Reading,
+) -> Vec<Surveyed> {
     let mut found = Vec::new();
     for choice in &group.choices {
         let trials = results(source, choice);

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use disklab_collect::closing::Closing;
-use disklab_collect::sample::MEASURED_PHASE;
-use disklab_store::{Outcome, Record};
+use disklab_record::{Outcome, Record};
+use disklab_results::closing::Closing;
+use disklab_results::sample::MEASURED_PHASE;
 use disklab_trace::timeline::Shape;
 use disklab_trace::{PACKED, PLAIN, Phase, Survey, Timeline};
 use disklab_units::prose::digits;
@@ -53,13 +53,17 @@ impl Surveyed {
     pub fn of(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
         let Some(raw) = record.raw(outcome) else {
             let imported = record.manifest().imported.is_some();
-            let why =
-                if imported { "its results were imported, and have none" } else { "it left no raw output" };
+            let why = if imported {
+                "its results were imported, and have none"
+            } else {
+                "it left no raw output"
+            };
             return Err(why.to_owned());
         };
         // What was lost of a trace is not lost of the closing record.
         let closing = disks::closing(record, outcome);
-        let path = disklab_trace::find(&raw).ok_or_else(|| missing(&raw, outcome, closing.as_ref()))?;
+        let path =
+            disklab_trace::find(&raw).ok_or_else(|| missing(&raw, outcome, closing.as_ref()))?;
         let (mut places, mut measuring) = (Vec::new(), false);
         let entries = disklab_trace::open(&path).map_err(|error| error.to_string())?;
         let survey = Survey::of(entries.inspect(|entry| {
@@ -98,10 +102,18 @@ impl Surveyed {
     pub fn cut(&self) -> Option<String> {
         let seconds = |ns: u64| digits(ns as f64 / 1e9);
         let told = self.phase.end - self.phase.begin;
-        let of = if self.length > told { format!(" of {} s", seconds(self.length)) } else { String::new() };
+        let of = if self.length > told {
+            format!(" of {} s", seconds(self.length))
+        } else {
+            String::new()
+        };
         let why = self.survey.error.as_deref().unwrap_or("the end of the phase is not in it");
         self.phase.cut.then(|| {
-            format!("{}: its trace is drawn as far as it goes, {} s{of}: {why}", self.label, seconds(told))
+            format!(
+                "{}: its trace is drawn as far as it goes, {} s{of}: {why}",
+                self.label,
+                seconds(told)
+            )
         })
     }
 
@@ -132,9 +144,13 @@ impl Surveyed {
         });
         // Its rows are of the frames.
         let mut framed = self.survey.clone();
-        framed.disks.iter_mut().zip(&self.frames).for_each(|(disk, frame)| disk.touched = Some(*frame));
-        let mut line =
-            Timeline::of(entries, &framed, &self.phase, shape).map_err(|error| error.to_string())?;
+        framed
+            .disks
+            .iter_mut()
+            .zip(&self.frames)
+            .for_each(|(disk, frame)| disk.touched = Some(*frame));
+        let mut line = Timeline::of(entries, &framed, &self.phase, shape)
+            .map_err(|error| error.to_string())?;
         let time = line.bins;
         let beyond = line
             .disks

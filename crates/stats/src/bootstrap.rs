@@ -1,7 +1,6 @@
 //! Intervals for statistics that no formula covers, by resampling.
 
-use disklab_des::Random;
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 
 use crate::distribution::{normal_cdf, normal_quantile, normal_upper, t_critical};
 use crate::error::{at_least, chance};
@@ -51,7 +50,11 @@ impl Bootstrap {
         chance("alpha", self.alpha)?;
         at_least("resamples", self.resamples, 100)?;
         if self.resamples > MOST_RESAMPLES {
-            return Err(Error::TooMany { what: "resamples", given: self.resamples, most: MOST_RESAMPLES });
+            return Err(Error::TooMany {
+                what: "resamples",
+                given: self.resamples,
+                most: MOST_RESAMPLES,
+            });
         }
         sizes.iter().try_for_each(|&size| at_least("values to resample", size, 2))?;
         let mut drawn = sizes.map(|size| (0..size as u32).collect::<Vec<u32>>());
@@ -180,7 +183,8 @@ mod tests {
         let values = [1.0, 4.0, 2.0, 8.0, 5.0, 7.0];
         let allocations = |resamples| {
             let bootstrap = Bootstrap { resamples, ..BOOTSTRAP };
-            let run = || assert!(bootstrap.interval([6], |[drawn]| mean_of(&values, drawn)).is_ok());
+            let run =
+                || assert!(bootstrap.interval([6], |[drawn]| mean_of(&values, drawn)).is_ok());
             allocation_counter::measure(run).count_total
         };
         assert_eq!(allocations(100), allocations(5_000));
@@ -221,7 +225,8 @@ mod tests {
     #[test]
     fn expanded_alpha_is_what_its_author_prints() {
         // Hesterberg's table of alpha' / 2 for 95 % intervals.
-        for (n, expected) in [(5, 0.0010), (10, 0.0086), (20, 0.0159), (40, 0.0203), (100, 0.0231)] {
+        for (n, expected) in [(5, 0.0010), (10, 0.0086), (20, 0.0159), (40, 0.0203), (100, 0.0231)]
+        {
             let one_side = expanded_alpha(0.05, n).unwrap() / 2.0;
             assert!((one_side - expected).abs() < 0.000_06, "{n}: {one_side}");
         }
@@ -230,12 +235,14 @@ mod tests {
 
     #[test]
     fn what_cannot_be_resampled_is_refused() {
-        let interval = |bootstrap: Bootstrap, sizes| bootstrap.interval(sizes, |[drawn]| f64::from(drawn[0]));
+        let interval =
+            |bootstrap: Bootstrap, sizes| bootstrap.interval(sizes, |[drawn]| f64::from(drawn[0]));
         assert!(matches!(interval(BOOTSTRAP, [1]), Err(Error::TooFew { .. })));
         assert!(interval(Bootstrap { alpha: 1.0, ..BOOTSTRAP }, [5]).is_err());
         assert!(interval(Bootstrap { resamples: 99, ..BOOTSTRAP }, [5]).is_err());
         assert!(interval(Bootstrap { resamples: usize::MAX, ..BOOTSTRAP }, [5]).is_err());
-        let not_finite = BOOTSTRAP.interval([5], |[drawn]| if drawn[0] == drawn[1] { f64::NAN } else { 1.0 });
+        let not_finite =
+            BOOTSTRAP.interval([5], |[drawn]| if drawn[0] == drawn[1] { f64::NAN } else { 1.0 });
         assert!(matches!(not_finite, Err(Error::ResampleNotFinite { .. })));
         let mut first = true;
         let lower = BOOTSTRAP.interval([5], |_| if std::mem::take(&mut first) { 1.0 } else { 0.0 });

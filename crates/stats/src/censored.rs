@@ -28,7 +28,9 @@ impl Time {
     /// What is known of the order; `Equal` too where nothing is.
     fn order(&self, other: &Self) -> Ordering {
         match (self, other) {
-            (Self::Exactly(one), Self::Exactly(other)) => one.partial_cmp(other).unwrap_or(Ordering::Equal),
+            (Self::Exactly(one), Self::Exactly(other)) => {
+                one.partial_cmp(other).unwrap_or(Ordering::Equal)
+            }
             (Self::Exactly(one), Self::LongerThan(limit)) if one <= limit => Ordering::Less,
             (Self::LongerThan(limit), Self::Exactly(other)) if other <= limit => Ordering::Greater,
             _ => Ordering::Equal,
@@ -47,7 +49,9 @@ pub fn median_time(times: &[Time]) -> Result<Time, Error> {
     let mut times = times.to_vec();
     // At one time, what ended then was still under observation: it comes before what was given up.
     let given_up = |time: &Time| matches!(time, Time::LongerThan(_));
-    times.sort_unstable_by(|a, b| a.value().total_cmp(&b.value()).then(given_up(a).cmp(&given_up(b))));
+    times.sort_unstable_by(|a, b| {
+        a.value().total_cmp(&b.value()).then(given_up(a).cmp(&given_up(b)))
+    });
     let mut lasting = 1.0;
     let mut half = None;
     for (at, time) in times.iter().enumerate() {
@@ -114,8 +118,8 @@ mod tests {
     #[test]
     fn leukaemia() {
         let ended = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|weeks| Exactly(f64::from(weeks)));
-        let censored =
-            [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35].map(|weeks| LongerThan(f64::from(weeks)));
+        let censored = [6, 9, 10, 11, 17, 19, 20, 25, 32, 32, 34, 35]
+            .map(|weeks| LongerThan(f64::from(weeks)));
         let treated = [ended.as_slice(), &censored].concat();
         assert_eq!(median_time(&treated), Ok(Exactly(23.0)));
         let placebo = [1, 1, 2, 2, 3, 4, 4, 5, 5, 8, 8, 8, 8, 11, 11, 12, 12, 15, 17, 22, 23];

@@ -14,7 +14,11 @@ const SHORTEST: usize = 2;
 pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> {
     finite("samples", series)?;
     if !(penalty >= 0.0 && penalty.is_finite()) {
-        return Err(Error::OutOfRange { what: "the penalty", value: penalty, must: "finite, zero or more" });
+        return Err(Error::OutOfRange {
+            what: "the penalty",
+            value: penalty,
+            must: "finite, zero or more",
+        });
     }
     let n = series.len();
     if n < 2 * SHORTEST {
@@ -42,14 +46,18 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
         // A start that is beaten at `end` even without a penalty is beaten for good by a cut at `end`; but such a cut
         // is possible only from `end + SHORTEST` on.
         let (costs, best) = (&costs, &best);
-        retired[end] =
-            starts.iter().copied().filter(|&start| best[start] + costs.of(start, end) > best[end]).collect();
+        retired[end] = starts
+            .iter()
+            .copied()
+            .filter(|&start| best[start] + costs.of(start, end) > best[end])
+            .collect();
         let gone = std::mem::take(&mut retired[end + 1 - SHORTEST]);
         starts.retain(|start| !gone.contains(start));
     }
-    let mut cuts: Vec<usize> = std::iter::successors(Some(last[n]), |&cut| (cut > 0).then(|| last[cut]))
-        .filter(|&cut| cut > 0)
-        .collect();
+    let mut cuts: Vec<usize> =
+        std::iter::successors(Some(last[n]), |&cut| (cut > 0).then(|| last[cut]))
+            .filter(|&cut| cut > 0)
+            .collect();
     cuts.reverse();
     Ok(cuts)
 }
@@ -141,7 +149,8 @@ mod tests {
         for end in 1..=series.len() {
             let ways = (0..=end.saturating_sub(SHORTEST)).filter(|start| end - start >= SHORTEST);
             best.push(
-                ways.map(|start| best[start] + costs.of(start, end) + penalty).fold(f64::INFINITY, f64::min),
+                ways.map(|start| best[start] + costs.of(start, end) + penalty)
+                    .fold(f64::INFINITY, f64::min),
             );
         }
         best[series.len()]

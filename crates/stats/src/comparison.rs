@@ -38,8 +38,8 @@
 use crate::error::{at_least, paired, positive};
 use crate::log_ratio::{log_ratios, logarithms};
 use crate::{
-    Error, Estimate, Evidence, Interval, Rule, Tails, Verdict, equivalence, one_sample_shift, one_sample_t,
-    two_sample_shift, welch,
+    Error, Estimate, Evidence, Interval, Rule, Tails, Verdict, equivalence, one_sample_shift,
+    one_sample_t, two_sample_shift, welch,
 };
 
 /// The fewest trials of a cell, or pairs, that anything is said of.
@@ -108,14 +108,20 @@ impl Finding {
         at_least("trials of the treatment", treatment.len(), FEWEST)?;
         at_least("trials of the baseline", baseline.len(), FEWEST)?;
         positive("baseline", baseline)?;
-        let (treatment, baseline) = (logarithms("treatment", treatment)?, logarithms("baseline", baseline)?);
+        let (treatment, baseline) =
+            (logarithms("treatment", treatment)?, logarithms("baseline", baseline)?);
         let trials = (treatment.len(), baseline.len());
         Ok(if 2.0 / deals(trials.0, trials.1) <= alpha {
             let evidence = Box::new(two_sample_shift(&treatment, &baseline)?);
             Self { method: Method::Ranks, trials, evidence, luck: 0.0 }
         } else {
             let luck = separation_by_luck(trials.0, trials.1);
-            Self { method: Method::WelchT, trials, evidence: Box::new(welch(&treatment, &baseline)?), luck }
+            Self {
+                method: Method::WelchT,
+                trials,
+                evidence: Box::new(welch(&treatment, &baseline)?),
+                luck,
+            }
         })
     }
 
@@ -173,7 +179,8 @@ impl Rule {
 /// other cell on the other, without any difference between the cells.
 pub(crate) fn separation_by_luck(left: usize, right: usize) -> f64 {
     let (left, right) = (left as f64, right as f64);
-    let by_share = |p: f64| p.powf(left) * (1.0 - p).powf(right) + p.powf(right) * (1.0 - p).powf(left);
+    let by_share =
+        |p: f64| p.powf(left) * (1.0 - p).powf(right) + p.powf(right) * (1.0 - p).powf(left);
     // For samples about equal the maximum is in the middle, for others close to where one of the terms has its own.
     by_share(0.5).max(by_share(left / (left + right)))
 }
@@ -195,13 +202,15 @@ mod tests {
     #[test]
     fn the_method_depends_on_numbers_of_trials_alone() {
         let values: Vec<f64> = (1..=12).map(f64::from).collect();
-        let paired = |n: usize, alpha| rule(alpha).paired(&values[..n], &values[..n]).unwrap().method;
+        let paired =
+            |n: usize, alpha| rule(alpha).paired(&values[..n], &values[..n]).unwrap().method;
         assert_eq!(paired(3, 0.05), Method::PairedT);
         assert_eq!(paired(5, 0.05), Method::PairedT);
         assert_eq!(paired(6, 0.05), Method::PairedRanks);
         assert_eq!(paired(6, 0.01), Method::PairedT);
         assert_eq!(paired(8, 0.01), Method::PairedRanks);
-        let unpaired = |l: usize, r: usize| rule(0.05).unpaired(&values[..l], &values[..r]).unwrap().method;
+        let unpaired =
+            |l: usize, r: usize| rule(0.05).unpaired(&values[..l], &values[..r]).unwrap().method;
         assert_eq!(unpaired(3, 3), Method::WelchT);
         assert_eq!(unpaired(3, 4), Method::WelchT);
         assert_eq!(unpaired(3, 5), Method::Ranks);
@@ -242,9 +251,9 @@ mod tests {
     fn luck_is_the_worst_case_of_two_values() {
         assert_eq!(separation_by_luck(3, 3), 2.0 / 64.0);
         for (left, right) in [(3, 4), (4, 3), (3, 9)] {
-            let worst = (1..1000)
-                .map(|p| f64::from(p) / 1000.0)
-                .map(|p| p.powi(left) * (1.0 - p).powi(right) + p.powi(right) * (1.0 - p).powi(left));
+            let worst = (1..1000).map(|p| f64::from(p) / 1000.0).map(|p| {
+                p.powi(left) * (1.0 - p).powi(right) + p.powi(right) * (1.0 - p).powi(left)
+            });
             let worst = worst.fold(0.0, f64::max);
             let luck = separation_by_luck(left as usize, right as usize);
             assert!(luck <= worst + 1e-9 && luck > 0.98 * worst, "{left} {right}: {luck} {worst}");
@@ -254,7 +263,10 @@ mod tests {
     #[test]
     fn too_few_are_refused() {
         let two = [1.0, 2.0];
-        assert!(matches!(rule(0.05).paired(&two, &two), Err(Error::TooFew { needed: 3, given: 2, .. })));
+        assert!(matches!(
+            rule(0.05).paired(&two, &two),
+            Err(Error::TooFew { needed: 3, given: 2, .. })
+        ));
         assert!(matches!(rule(0.05).unpaired(&two, &two), Err(Error::TooFew { .. })));
         assert!(matches!(rule(0.05).paired(&two, &[1.0]), Err(Error::NotPaired { .. })));
         assert!(matches!(

@@ -18,7 +18,10 @@ pub struct Equivalence {
 /// One side alone is a test of non-inferiority.
 pub fn equivalence(evidence: &(impl Evidence + ?Sized), margin: f64) -> Result<Equivalence, Error> {
     above_zero("margin", margin)?;
-    Ok(Equivalence { above_lower: evidence.tails(-margin).greater, below_upper: evidence.tails(margin).less })
+    Ok(Equivalence {
+        above_lower: evidence.tails(-margin).greater,
+        below_upper: evidence.tails(margin).less,
+    })
 }
 
 impl Equivalence {

@@ -19,7 +19,9 @@ pub enum Error {
     OutOfRange { what: &'static str, value: f64, must: &'static str },
     #[error("the statistic of resample {resample} is {value}, which is not finite")]
     ResampleNotFinite { resample: usize, value: f64 },
-    #[error("no resample reaches the other side of the statistic itself, so a BCa interval does not exist")]
+    #[error(
+        "no resample reaches the other side of the statistic itself, so a BCa interval does not exist"
+    )]
     OneSided,
 }
 

@@ -65,7 +65,11 @@ impl Gate {
             Better::Lower => (tails.less, tails.greater),
         };
         let interval = finding.interval(2.0 * self.alpha)?;
-        Ok(Crossing { log_ratio: Estimate { value: finding.estimate(), interval }, p_within, p_beyond })
+        Ok(Crossing {
+            log_ratio: Estimate { value: finding.estimate(), interval },
+            p_within,
+            p_beyond,
+        })
     }
 
     /// The same of a cell whose values may differ by as much as `noise` between two measurements of the same, a log-ratio above zero:
@@ -143,7 +147,10 @@ mod tests {
     #[test]
     fn noise_keeps_a_cell_from_both_sides() {
         let cell = |low: f64, high: f64| Crossing {
-            log_ratio: Estimate { value: f64::midpoint(low, high), interval: Interval { low, high } },
+            log_ratio: Estimate {
+                value: f64::midpoint(low, high),
+                interval: Interval { low, high },
+            },
             p_within: 0.0,
             p_beyond: 0.0,
         };
@@ -151,7 +158,11 @@ mod tests {
         let same = cell(-0.005, 0.005);
         assert_eq!(higher.heed(Passage::Passed, &same, 0.02), Passage::Passed);
         assert_eq!(higher.heed(Passage::Passed, &same, 0.03), Passage::Undecided);
-        assert_eq!(higher.heed(Passage::Passed, &cell(0.1, 0.2), 0.05), Passage::Passed, "much better");
+        assert_eq!(
+            higher.heed(Passage::Passed, &cell(0.1, 0.2), 0.05),
+            Passage::Passed,
+            "much better"
+        );
         let worse = cell(-0.06, -0.05);
         assert_eq!(higher.heed(Passage::Regressed, &worse, 0.01), Passage::Regressed);
         assert_eq!(higher.heed(Passage::Regressed, &worse, 0.03), Passage::Undecided);
@@ -172,9 +183,15 @@ mod tests {
             p_beyond,
         };
         let cells = [crossing(0.04, 0.96), crossing(0.97, 0.03), crossing(0.999, 0.001)];
-        assert_eq!(gate.family(&cells).unwrap(), [Passage::Passed, Passage::Undecided, Passage::Regressed]);
+        assert_eq!(
+            gate.family(&cells).unwrap(),
+            [Passage::Passed, Passage::Undecided, Passage::Regressed]
+        );
         assert_eq!(gate.least_alpha(4), 0.0125);
-        assert!(Gate::new(0.05, 1.0, Better::Higher).is_err() && Gate::new(0.05, 1.0, Better::Lower).is_ok());
+        assert!(
+            Gate::new(0.05, 1.0, Better::Higher).is_err()
+                && Gate::new(0.05, 1.0, Better::Lower).is_ok()
+        );
         assert!(Gate::new(0.05, 0.0, Better::Lower).is_err());
     }
 }

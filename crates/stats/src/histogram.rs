@@ -26,7 +26,8 @@ impl MergedHistograms {
     /// A trial without requests is an error.
     pub fn new(trials: &[&[(u64, u64)]]) -> Result<Self, Error> {
         at_least("trials", trials.len(), 1)?;
-        let used = || trials.iter().flat_map(|trial| trial.iter()).filter(|&&(_, requests)| requests > 0);
+        let used =
+            || trials.iter().flat_map(|trial| trial.iter()).filter(|&&(_, requests)| requests > 0);
         let mut bins: Vec<u64> = used().map(|&(bin, _)| bin).collect();
         bins.sort_unstable();
         bins.dedup();
@@ -34,9 +35,12 @@ impl MergedHistograms {
         let most = u64::MAX / trials.len() as u64;
         let mut at_or_below = vec![0_u64; bins.len() * trials.len()];
         for (at, trial) in trials.iter().enumerate() {
-            let requests = trial.iter().try_fold(0_u64, |sum, &(_, requests)| sum.checked_add(requests));
+            let requests =
+                trial.iter().try_fold(0_u64, |sum, &(_, requests)| sum.checked_add(requests));
             match requests {
-                Some(0) => return Err(Error::TooFew { what: "requests of a trial", given: 0, needed: 1 }),
+                Some(0) => {
+                    return Err(Error::TooFew { what: "requests of a trial", given: 0, needed: 1 });
+                }
                 Some(requests) if requests <= most => {}
                 _ => {
                     let what = "requests of a trial, times the trials";
@@ -69,7 +73,8 @@ impl MergedHistograms {
             });
         }
         let parts = (percent * 1e6).round() as u128;
-        let anywhere = MergedPercentile { histograms: self, parts, lowest: 0, highest: self.bins.len() - 1 };
+        let anywhere =
+            MergedPercentile { histograms: self, parts, lowest: 0, highest: self.bins.len() - 1 };
         let of_each = || (0..self.trials as u32).map(|trial| anywhere.bin(&[trial]));
         // However trials are mixed, their percentile is between the least and the greatest that one of them has.
         Ok(MergedPercentile {

@@ -29,7 +29,8 @@ pub struct Shift {
 pub fn two_sample_shift(left: &[f64], right: &[f64]) -> Result<Shift, Error> {
     check("left", left)?;
     check("right", right)?;
-    let comparisons = left.iter().flat_map(|left| right.iter().map(move |right| left - right)).collect();
+    let comparisons =
+        left.iter().flat_map(|left| right.iter().map(move |right| left - right)).collect();
     Ok(Shift::new(comparisons, RankNull::mann_whitney(left.len(), right.len())))
 }
 
@@ -111,7 +112,8 @@ mod tests {
 
     #[test]
     fn interval_and_test_say_the_same() {
-        let shift = two_sample_shift(&[1.0, 4.0, 4.0, 8.0, 9.0], &[0.0, 2.0, 4.0, 4.0, 3.0]).unwrap();
+        let shift =
+            two_sample_shift(&[1.0, 4.0, 4.0, 8.0, 9.0], &[0.0, 2.0, 4.0, 4.0, 3.0]).unwrap();
         for alpha in [0.03, 0.05, 0.1, 0.2, 0.5] {
             let interval = shift.interval(alpha).unwrap();
             for null in (-100..=100).map(|tenth| f64::from(tenth) / 10.0) {
@@ -125,6 +127,9 @@ mod tests {
     fn too_many_are_refused_before_all_pairs_are_made() {
         let many = vec![1.0; MOST + 1];
         assert!(matches!(one_sample_shift(&many), Err(Error::TooMany { most: MOST, .. })));
-        assert!(matches!(two_sample_shift(&[1.0], &many), Err(Error::TooMany { what: "right", .. })));
+        assert!(matches!(
+            two_sample_shift(&[1.0], &many),
+            Err(Error::TooMany { what: "right", .. })
+        ));
     }
 }

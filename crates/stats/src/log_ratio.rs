@@ -13,7 +13,11 @@ pub fn log_ratios(treatment: &[f64], baseline: &[f64]) -> Result<Vec<f64>, Error
     positive("treatment", treatment)?;
     positive("baseline", baseline)?;
     // A difference of logarithms cannot overflow where the ratio could.
-    Ok(treatment.iter().zip(baseline).map(|(treatment, baseline)| treatment.ln() - baseline.ln()).collect())
+    Ok(treatment
+        .iter()
+        .zip(baseline)
+        .map(|(treatment, baseline)| treatment.ln() - baseline.ln())
+        .collect())
 }
 
 /// Natural logarithms of values above zero.

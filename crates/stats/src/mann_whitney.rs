@@ -74,7 +74,11 @@ pub(crate) fn rank_test<T>(
     let wins_less_losses: i64 = scores[..left.len()].iter().sum();
     let pairs = left.len() as f64 * right.len() as f64;
     let u = wins_less_losses as f64 / 2.0 + pairs / 2.0;
-    Ok(RankTest { u, chance_left_is_larger: u / pairs, tails: chosen_sum(&scores, left.len(), count) })
+    Ok(RankTest {
+        u,
+        chance_left_is_larger: u / pairs,
+        tails: chosen_sum(&scores, left.len(), count),
+    })
 }
 
 #[cfg(test)]
@@ -105,7 +109,10 @@ mod tests {
     #[test]
     fn what_is_too_much_for_counting_is_said() {
         let many = [1.0; 40];
-        assert!(matches!(mann_whitney_exact(&many, &many), Err(Error::TooMany { given: 80, most: 60, .. })));
+        assert!(matches!(
+            mann_whitney_exact(&many, &many),
+            Err(Error::TooMany { given: 80, most: 60, .. })
+        ));
         assert!(mann_whitney(&many, &many).is_ok());
         assert!(mann_whitney(&vec![1.0; MOST], &many).is_err());
         assert!(matches!(mann_whitney(&[], &many), Err(Error::TooFew { what: "left", .. })));

@@ -16,7 +16,8 @@ pub fn front(points: &[(f64, f64)], better: (Better, Better)) -> Vec<usize> {
     let finite = |point: &(f64, f64)| point.0.is_finite() && point.1.is_finite();
     let mut places: Vec<usize> = (0..points.len())
         .filter(|&at| {
-            finite(&points[at]) && !points.iter().any(|other| finite(other) && beats(other, &points[at]))
+            finite(&points[at])
+                && !points.iter().any(|other| finite(other) && beats(other, &points[at]))
         })
         .collect();
     places.sort_by(|&one, &other| points[one].0.total_cmp(&points[other].0).then(one.cmp(&other)));
@@ -30,7 +31,8 @@ mod tests {
     #[test]
     fn what_is_beaten_in_both_is_not_on_the_front() {
         // Throughput, which should be high, and a latency, which should be low.
-        let points = [(100.0, 9.0), (200.0, 8.0), (300.0, 12.0), (250.0, 12.5), (200.0, 8.0), (50.0, 1.0)];
+        let points =
+            [(100.0, 9.0), (200.0, 8.0), (300.0, 12.0), (250.0, 12.5), (200.0, 8.0), (50.0, 1.0)];
         assert_eq!(front(&points, (Better::Higher, Better::Lower)), [5, 1, 4, 2]);
         assert_eq!(front(&points, (Better::Higher, Better::Higher)), [3, 2]);
         assert_eq!(front(&[], (Better::Higher, Better::Lower)), [0; 0]);

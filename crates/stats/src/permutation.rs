@@ -28,7 +28,8 @@ pub(crate) fn chosen_sum(scores: &[i64], group: usize, count: Count) -> Tails {
     match count {
         Count::All => {
             let lowest = scores.iter().copied().min().unwrap_or(0);
-            let shifted: Vec<usize> = scores.iter().map(|score| (score - lowest) as usize).collect();
+            let shifted: Vec<usize> =
+                scores.iter().map(|score| (score - lowest) as usize).collect();
             let deals = deals_by_sum(&shifted, group);
             tails_of_counts(&deals, shifted[..group].iter().sum())
         }

@@ -47,7 +47,13 @@ pub fn power(design: Design, n: usize, effect: f64, sd: f64, alpha: f64) -> Resu
 
 /// The least log-ratio that a two-sided test at `alpha` finds with the chance `power`: the minimum detectable effect.
 /// `power` must exceed `alpha`.
-pub fn detectable_effect(design: Design, n: usize, sd: f64, alpha: f64, power: f64) -> Result<f64, Error> {
+pub fn detectable_effect(
+    design: Design,
+    n: usize,
+    sd: f64,
+    alpha: f64,
+    power: f64,
+) -> Result<f64, Error> {
     at_least("trials of a cell", n, 2)?;
     above_zero("the standard deviation", sd)?;
     check_power(alpha, power)?;
@@ -71,7 +77,13 @@ pub fn detectable_effect(design: Design, n: usize, sd: f64, alpha: f64, power: f
 
 /// The fewest trials of each cell with which a two-sided test at `alpha` finds a log-ratio of `effect` with the chance
 /// `power`. More than a million are an error.
-pub fn trials_needed(design: Design, effect: f64, sd: f64, alpha: f64, power: f64) -> Result<usize, Error> {
+pub fn trials_needed(
+    design: Design,
+    effect: f64,
+    sd: f64,
+    alpha: f64,
+    power: f64,
+) -> Result<usize, Error> {
     above_zero("the effect's size", effect.abs())?;
     above_zero("the standard deviation", sd)?;
     check_power(alpha, power)?;
@@ -142,9 +154,12 @@ mod tests {
 
     #[test]
     fn without_an_effect_the_power_is_alpha() {
-        for (design, n) in
-            [(Design::Paired, 2), (Design::Paired, 3), (Design::Unpaired, 2), (Design::Unpaired, 300)]
-        {
+        for (design, n) in [
+            (Design::Paired, 2),
+            (Design::Paired, 3),
+            (Design::Unpaired, 2),
+            (Design::Unpaired, 300),
+        ] {
             let power = power(design, n, 0.0, 0.1, 0.05).unwrap();
             assert!((power - 0.05).abs() < 1e-8, "{design:?} {n}: {power}");
         }
@@ -168,6 +183,9 @@ mod tests {
         assert!(detectable_effect(Design::Paired, 5, 0.1, 0.05, 0.04).is_err());
         assert!(detectable_effect(Design::Paired, 1, 0.1, 0.05, 0.8).is_err());
         assert!(trials_needed(Design::Paired, 0.0, 0.1, 0.05, 0.8).is_err());
-        assert!(matches!(trials_needed(Design::Paired, 1e-6, 0.1, 0.05, 0.8), Err(Error::TooMany { .. })));
+        assert!(matches!(
+            trials_needed(Design::Paired, 1e-6, 0.1, 0.05, 0.8),
+            Err(Error::TooMany { .. })
+        ));
     }
 }

@@ -85,7 +85,9 @@ impl RankNull {
     /// The largest value whose chance of being reached from below is no more than `chance`; `None` where 0 is likelier.
     pub(crate) fn largest_below(&self, chance: f64) -> Option<usize> {
         match self {
-            Self::Exact(cumulative) => cumulative.partition_point(|&below| below <= chance).checked_sub(1),
+            Self::Exact(cumulative) => {
+                cumulative.partition_point(|&below| below <= chance).checked_sub(1)
+            }
             Self::Normal { mean, sd } => {
                 let value = (mean + normal_quantile(chance) * sd - 0.5).floor();
                 (value >= 0.0).then_some(value as usize)
@@ -118,28 +120,40 @@ mod tests {
                 (exact.largest_below(chance).unwrap(), normal.largest_below(chance).unwrap());
             exact.abs_diff(normal)
         };
-        let normal =
-            |n: f64| RankNull::Normal { mean: n * n / 2.0, sd: (n * n * (2.0 * n + 1.0) / 12.0).sqrt() };
+        let normal = |n: f64| RankNull::Normal {
+            mean: n * n / 2.0,
+            sd: (n * n * (2.0 * n + 1.0) / 12.0).sqrt(),
+        };
         assert!(step(&RankNull::mann_whitney(64, 64), &normal(64.0), 0.025) <= 3);
-        let RankNull::Normal { mean, sd } = RankNull::signed_rank(129) else { panic!("is approximate") };
+        let RankNull::Normal { mean, sd } = RankNull::signed_rank(129) else {
+            panic!("is approximate")
+        };
         let before = RankNull::signed_rank(128);
         let z = |value: usize, mean: f64, sd: f64| (value as f64 + 0.5 - mean) / sd;
-        let exact_z =
-            z(before.largest_below(0.025).unwrap(), 4128.0, (128.0 * 129.0 * 257.0 / 24.0_f64).sqrt());
+        let exact_z = z(
+            before.largest_below(0.025).unwrap(),
+            4128.0,
+            (128.0 * 129.0 * 257.0 / 24.0_f64).sqrt(),
+        );
         let normal_z = z(RankNull::Normal { mean, sd }.largest_below(0.025).unwrap(), mean, sd);
         assert!((exact_z - normal_z).abs() < 0.01, "{exact_z} {normal_z}");
     }
 
     #[test]
     fn counts_are_symmetric_and_complete() {
-        for null in
-            [RankNull::mann_whitney(64, 64), RankNull::mann_whitney(7, 12), RankNull::signed_rank(128)]
-        {
+        for null in [
+            RankNull::mann_whitney(64, 64),
+            RankNull::mann_whitney(7, 12),
+            RankNull::signed_rank(128),
+        ] {
             let RankNull::Exact(below) = null else { panic!("is exact") };
             let last = below.len() - 1;
             assert!((below[last] - 1.0).abs() < 1e-12);
             for value in 0..last {
-                assert!((below[value] + below[last - 1 - value] - 1.0).abs() < 1e-9, "{value} of {last}");
+                assert!(
+                    (below[value] + below[last - 1 - value] - 1.0).abs() < 1e-9,
+                    "{value} of {last}"
+                );
             }
         }
     }

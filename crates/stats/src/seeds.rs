@@ -49,7 +49,10 @@ impl Rule {
             })
         };
         let (different, same) = (level(|cell| cell.p_different)?, level(|cell| cell.p_same)?);
-        let open = self.family(cells, correction)?.into_iter().map(|verdict| verdict == Verdict::Undecided);
+        let open = self
+            .family(cells, correction)?
+            .into_iter()
+            .map(|verdict| verdict == Verdict::Undecided);
         let one = |(cell, open): (&Comparison, bool)| {
             open.then(|| self.one(cell, looks, different, same)).flatten()
         };
@@ -156,7 +159,10 @@ mod tests {
         for (effect, sd) in [(0.05, 0.1), (0.02, 0.1), (0.1, 0.11), (0.01, 0.2)] {
             let exact = trials_needed(Design::Paired, effect, sd, 0.05, CHANCE).unwrap();
             let planned = needed(rule, cell(6, effect, half(6, sd))).unwrap();
-            assert!(planned.abs_diff(exact) <= 1 + exact / 50, "{effect} {sd}: {planned}, exactly {exact}");
+            assert!(
+                planned.abs_diff(exact) <= 1 + exact / 50,
+                "{effect} {sd}: {planned}, exactly {exact}"
+            );
         }
     }
 
@@ -170,7 +176,8 @@ mod tests {
         let among = rule.trials_to_decide(&[open; 20], Correction::Holm, 1).unwrap()[0].unwrap();
         let sure = Comparison { p_different: 1e-9, ..open };
         let after: Vec<_> = std::iter::once(open).chain([sure; 19]).collect();
-        let after = rule.trials_to_decide(&after, Correction::BenjaminiHochberg, 1).unwrap()[0].unwrap();
+        let after =
+            rule.trials_to_decide(&after, Correction::BenjaminiHochberg, 1).unwrap()[0].unwrap();
         assert!(among > alone && after == alone, "{alone}, {among}, {after}");
         // No effect: it is the same that will be said, of however small a spread.
         assert_eq!(needed(rule, cell(8, 0.0, 0.0)), Some(9));

@@ -42,7 +42,8 @@ pub fn signed_rank_asymptotic(differences: &[f64]) -> Result<SignedRankTest, Err
 fn test(differences: &[f64], count: Count) -> Result<SignedRankTest, Error> {
     at_least("differences", differences.len(), 1)?;
     finite("differences", differences)?;
-    let mut nonzero: Vec<f64> = differences.iter().copied().filter(|&difference| difference != 0.0).collect();
+    let mut nonzero: Vec<f64> =
+        differences.iter().copied().filter(|&difference| difference != 0.0).collect();
     nonzero.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
     // Ranks doubled, so that shared ones are whole: the first and the last place of equal magnitudes, added.
     let doubled_ranks: Vec<usize> = nonzero
@@ -54,7 +55,8 @@ fn test(differences: &[f64], count: Count) -> Result<SignedRankTest, Error> {
         })
         .flatten()
         .collect();
-    let of_positive = nonzero.iter().zip(&doubled_ranks).filter(|&(&difference, _)| difference > 0.0);
+    let of_positive =
+        nonzero.iter().zip(&doubled_ranks).filter(|&(&difference, _)| difference > 0.0);
     let positive = of_positive.map(|(_, rank)| rank).sum();
     Ok(SignedRankTest {
         positive_ranks: positive as f64 / 2.0,

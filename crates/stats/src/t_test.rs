@@ -52,8 +52,8 @@ pub fn welch(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
     let (n_left, n_right) = (left.len() as f64, right.len() as f64);
     let (part_left, part_right) = (variance(left) / n_left, variance(right) / n_right);
     let squared = part_left + part_right;
-    let degrees =
-        squared.powi(2) / (part_left.powi(2) / (n_left - 1.0) + part_right.powi(2) / (n_right - 1.0));
+    let degrees = squared.powi(2)
+        / (part_left.powi(2) / (n_left - 1.0) + part_right.powi(2) / (n_right - 1.0));
     StudentT {
         estimate: mean(left) - mean(right),
         standard_error: squared.sqrt(),
@@ -97,7 +97,10 @@ impl Evidence for StudentT {
             return Tails { less: wrong(off < 0.0), greater: wrong(off > 0.0) };
         }
         let t = off / self.standard_error;
-        Tails { less: t_upper(-t, self.degrees_of_freedom), greater: t_upper(t, self.degrees_of_freedom) }
+        Tails {
+            less: t_upper(-t, self.degrees_of_freedom),
+            greater: t_upper(t, self.degrees_of_freedom),
+        }
     }
 }
 
@@ -125,7 +128,10 @@ mod tests {
     #[test]
     fn too_little_and_too_odd_is_refused() {
         assert!(matches!(one_sample_t(&[1.0]), Err(Error::TooFew { needed: 2, .. })));
-        assert!(matches!(welch(&[1.0, 2.0], &[1.0, f64::NAN]), Err(Error::NotFinite { what: "right", .. })));
+        assert!(matches!(
+            welch(&[1.0, 2.0], &[1.0, f64::NAN]),
+            Err(Error::NotFinite { what: "right", .. })
+        ));
         assert!(matches!(paired_t(&[1.0], &[1.0, 2.0]), Err(Error::NotPaired { .. })));
         assert!(matches!(one_sample_t(&[1e300, -1e300]), Err(Error::OutOfRange { .. })));
         assert!(one_sample_t(&[1.0, 2.0]).unwrap().interval(0.0).is_err());

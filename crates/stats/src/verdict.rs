@@ -92,7 +92,11 @@ impl Rule {
     /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them together: `correction`
     /// says how. Better or worse and the same are two families, each with alpha of its own. A difference that is certain
     /// and, by its own interval, too small is undecided where the family does not let it be the same.
-    pub fn family(&self, cells: &[Comparison], correction: Correction) -> Result<Vec<Verdict>, Error> {
+    pub fn family(
+        &self,
+        cells: &[Comparison],
+        correction: Correction,
+    ) -> Result<Vec<Verdict>, Error> {
         let p_values = |of: fn(&Comparison) -> f64| cells.iter().map(of).collect::<Vec<f64>>();
         let different = correction.adjust(&p_values(|cell| cell.p_different))?;
         let same = correction.adjust(&p_values(|cell| cell.p_same))?;
@@ -135,7 +139,9 @@ mod tests {
     #[test]
     fn each_word_by_its_interval() {
         let verdict = |low: f64, high: f64, better| {
-            Rule::new(0.05, 0.02, better).unwrap().verdict(Interval { low: low.ln_1p(), high: high.ln_1p() })
+            Rule::new(0.05, 0.02, better)
+                .unwrap()
+                .verdict(Interval { low: low.ln_1p(), high: high.ln_1p() })
         };
         let table = [
             (0.03, 0.05, Verdict::Better),     // all of it of interest

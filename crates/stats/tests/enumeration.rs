@@ -3,8 +3,8 @@
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
 use disklab_stats::{
-    Evidence, Interval, Time, censored_rank_test, mann_whitney, mann_whitney_exact, one_sample_shift,
-    signed_rank_exact, two_sample_shift,
+    Evidence, Interval, Time, censored_rank_test, mann_whitney, mann_whitney_exact,
+    one_sample_shift, signed_rank_exact, two_sample_shift,
 };
 
 /// All ways to choose `group` of `n`, as lists of who is chosen.
@@ -24,7 +24,9 @@ fn split<T: Copy>(values: &[T], deal: &[bool]) -> (Vec<T>, Vec<T>) {
 fn u(left: &[f64], right: &[f64]) -> f64 {
     let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
     pairs
-        .map(|(left, right)| f64::from(u8::from(left > right)) + f64::from(u8::from(left == right)) / 2.0)
+        .map(|(left, right)| {
+            f64::from(u8::from(left > right)) + f64::from(u8::from(left == right)) / 2.0
+        })
         .sum()
 }
 
@@ -66,7 +68,8 @@ fn a_test_at_alpha_rejects_at_most_alpha_of_all_deals() {
                 .map(|(left, right)| mann_whitney(&left, &right).unwrap().tails.two_sided())
                 .collect();
             for alpha in [0.01, 0.05, 0.1, 0.3] {
-                let rejected = all.iter().filter(|&&p| p <= alpha).count() as f64 / all.len() as f64;
+                let rejected =
+                    all.iter().filter(|&&p| p <= alpha).count() as f64 / all.len() as f64;
                 assert!(rejected <= alpha + 1e-12, "{rejected} at {alpha}");
             }
         }
@@ -75,7 +78,9 @@ fn a_test_at_alpha_rejects_at_most_alpha_of_all_deals() {
 
 #[test]
 fn signed_rank_is_the_share_of_signs() {
-    for magnitudes in [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 9.0], [2.0; 7]] {
+    for magnitudes in
+        [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 9.0], [2.0; 7]]
+    {
         let with_signs = |signs: u32| -> Vec<f64> {
             let sign = |at: usize| if signs >> at & 1 == 1 { 1.0 } else { -1.0 };
             magnitudes.iter().enumerate().map(|(at, magnitude)| sign(at) * magnitude).collect()
@@ -92,7 +97,9 @@ fn signed_rank_is_the_share_of_signs() {
         let all: Vec<f64> = (0..128).map(|signs| positive(&with_signs(signs))).collect();
         for signs in 0..128 {
             let test = signed_rank_exact(&with_signs(signs)).unwrap();
-            let share = |is: &dyn Fn(f64) -> bool| all.iter().filter(|&&sum| is(sum)).count() as f64 / 128.0;
+            let share = |is: &dyn Fn(f64) -> bool| {
+                all.iter().filter(|&&sum| is(sum)).count() as f64 / 128.0
+            };
             assert_eq!(test.positive_ranks, all[signs as usize]);
             assert_eq!(test.tails.less, share(&|sum| sum <= test.positive_ranks));
             assert_eq!(test.tails.greater, share(&|sum| sum >= test.positive_ranks));
@@ -152,16 +159,21 @@ fn censored_ranks_are_the_share_of_deals() {
             _ => false,
         };
         let count = |one: &[Time], other: &[Time]| -> f64 {
-            one.iter().map(|one| other.iter().filter(|other| longer(one, other)).count() as f64).sum()
+            one.iter()
+                .map(|one| other.iter().filter(|other| longer(one, other)).count() as f64)
+                .sum()
         };
         count(left, right) - count(right, left)
     };
-    let all: Vec<f64> = deals(7, 3).map(|deal| split(&pool, &deal)).map(|(l, r)| wins(&l, &r)).collect();
+    let all: Vec<f64> =
+        deals(7, 3).map(|deal| split(&pool, &deal)).map(|(l, r)| wins(&l, &r)).collect();
     for deal in deals(7, 3) {
         let (left, right) = split(&pool, &deal);
-        let (observed, tails) = (wins(&left, &right), censored_rank_test(&left, &right).unwrap().tails);
+        let (observed, tails) =
+            (wins(&left, &right), censored_rank_test(&left, &right).unwrap().tails);
         let less = all.iter().filter(|&&wins| wins <= observed).count() as f64 / all.len() as f64;
-        let greater = all.iter().filter(|&&wins| wins >= observed).count() as f64 / all.len() as f64;
+        let greater =
+            all.iter().filter(|&&wins| wins >= observed).count() as f64 / all.len() as f64;
         assert!((tails.less - less).abs() < 1e-14 && (tails.greater - greater).abs() < 1e-14);
     }
 }

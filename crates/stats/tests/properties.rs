@@ -3,8 +3,8 @@
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
 use disklab_stats::{
-    Better, Comparison, Correction, Error, Evidence, Rule, Time, Verdict, mann_whitney, median_time,
-    one_sample_shift, one_sample_t, two_sample_shift, welch,
+    Better, Comparison, Correction, Error, Evidence, Rule, Time, Verdict, mann_whitney,
+    median_time, one_sample_shift, one_sample_t, two_sample_shift, welch,
 };
 use proptest::prelude::*;
 
@@ -20,8 +20,11 @@ fn pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
 
 /// Pairs that differ by about what is of interest.
 fn near_pairs() -> impl Strategy<Value = (Vec<f64>, Vec<f64>)> {
-    prop::collection::vec(((90_u8..110).prop_map(f64::from), (96_u8..104).prop_map(f64::from)), 3..16)
-        .prop_map(|pairs| pairs.into_iter().unzip())
+    prop::collection::vec(
+        ((90_u8..110).prop_map(f64::from), (96_u8..104).prop_map(f64::from)),
+        3..16,
+    )
+    .prop_map(|pairs| pairs.into_iter().unzip())
 }
 
 fn rule(better: Better) -> Rule {

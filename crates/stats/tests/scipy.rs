@@ -146,7 +146,11 @@ fn mann_whitney() {
         same_tails(approximate.tails, &case.asymptotic, 1e-9);
         if let Some(theirs) = case.exact {
             exact += 1;
-            same_tails(stats::mann_whitney_exact(&case.left, &case.right).unwrap().tails, &theirs, 1e-12);
+            same_tails(
+                stats::mann_whitney_exact(&case.left, &case.right).unwrap().tails,
+                &theirs,
+                1e-12,
+            );
         }
     }
     assert!(exact >= 15, "only {exact} exact cases");
@@ -175,7 +179,11 @@ fn student_and_welch() {
         close(interval.low, theirs.low, 1e-9);
         close(interval.high, theirs.high, 1e-9);
         same_tails(ours.tails(0.0), &theirs.tails, 1e-9);
-        close(stats::equivalence(&ours, theirs.margin).unwrap().p_value(), theirs.equivalence, 1e-9);
+        close(
+            stats::equivalence(&ours, theirs.margin).unwrap().p_value(),
+            theirs.equivalence,
+            1e-9,
+        );
     };
     for case in reference().welch {
         same(stats::welch(&case.left, &case.right).unwrap(), &case);
@@ -188,8 +196,11 @@ fn student_and_welch() {
 #[test]
 fn critical_values_of_t() {
     for case in reference().student {
-        let standard =
-            StudentT { estimate: 0.0, standard_error: 1.0, degrees_of_freedom: case.degrees_of_freedom };
+        let standard = StudentT {
+            estimate: 0.0,
+            standard_error: 1.0,
+            degrees_of_freedom: case.degrees_of_freedom,
+        };
         close(standard.interval(case.alpha).unwrap().high, case.value, 1e-8);
     }
 }
@@ -233,13 +244,14 @@ fn bca_bootstrap() {
         let sizes = [first.len(), second.len()];
         let ours = match case.statistic.as_str() {
             "mean" => bootstrap.interval([first.len()], |[drawn]| mean(first, drawn)),
-            "standard deviation" => bootstrap.interval([first.len()], |[drawn]| deviation(first, drawn)),
+            "standard deviation" => {
+                bootstrap.interval([first.len()], |[drawn]| deviation(first, drawn))
+            }
             "difference of means" => {
                 bootstrap.interval(sizes, |[left, right]| mean(first, left) - mean(second, right))
             }
-            "ratio of means, paired" => {
-                bootstrap.interval([first.len()], |[drawn]| mean(first, drawn) / mean(second, drawn))
-            }
+            "ratio of means, paired" => bootstrap
+                .interval([first.len()], |[drawn]| mean(first, drawn) / mean(second, drawn)),
             other => panic!("{other} is not known"),
         };
         let ours = ours.unwrap().interval;
@@ -265,7 +277,8 @@ fn change_points() {
 }
 
 fn times(values: &[f64], ended: &[bool]) -> Vec<Time> {
-    let time = |(&value, &ended)| if ended { Time::Exactly(value) } else { Time::LongerThan(value) };
+    let time =
+        |(&value, &ended)| if ended { Time::Exactly(value) } else { Time::LongerThan(value) };
     values.iter().zip(ended).map(time).collect()
 }
 
@@ -296,5 +309,9 @@ fn means_and_steadiness() {
     let others = reference().others;
     close(stats::geometric_mean(&others.values).unwrap(), others.geometric_mean, 1e-13);
     close(Criterion::Slope.of(&others.values).unwrap(), others.slope, 1e-9);
-    close(Criterion::MaxMeanDeviation.of(&others.values).unwrap(), others.max_mean_deviation, 1e-12);
+    close(
+        Criterion::MaxMeanDeviation.of(&others.values).unwrap(),
+        others.max_mean_deviation,
+        1e-12,
+    );
 }

@@ -27,7 +27,10 @@ pub fn delay(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Dela
     delay_with(entries, LONG)
 }
 
-fn delay_with(entries: impl Iterator<Item = Result<Entry, Error>>, long: usize) -> Result<Delay, Error> {
+fn delay_with(
+    entries: impl Iterator<Item = Result<Entry, Error>>,
+    long: usize,
+) -> Result<Delay, Error> {
     let (mut last, mut delay) = (0, Delay::default());
     // Of the last so many entries: the latest end until there.
     let mut ends: VecDeque<u64> = VecDeque::new();
@@ -159,7 +162,10 @@ impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
                         self.long.pop_front();
                         continue;
                     }
-                    self.next.push(Reverse(((served.submitted, SUBMITTED, number), Waiting(Some(served)))));
+                    self.next.push(Reverse((
+                        (served.submitted, SUBMITTED, number),
+                        Waiting(Some(served)),
+                    )));
                 }
                 Some(Ok(Entry::Mark { at, text })) => {
                     self.last = self.last.max(at);
@@ -212,7 +218,16 @@ mod tests {
         let served = |submitted, ended| {
             let (op, sector, sectors) = (Op::Read, 0, 8);
             let started = submitted;
-            Entry::Served(Served { disk: 0, op, fua: false, sector, sectors, submitted, started, ended })
+            Entry::Served(Served {
+                disk: 0,
+                op,
+                fua: false,
+                sector,
+                sectors,
+                submitted,
+                started,
+                ended,
+            })
         };
         let mut all: Vec<Entry> = (0..count).map(|at| served(at * 10, at * 10 + 15)).collect();
         all.insert(all.len() / 2, served(3, count * 5 + 15));

@@ -45,7 +45,11 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
 pub fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, Error> {
     let file = File::open(path).map_err(|source| Error::Read { at: 0, source })?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");
-    Reader::new(if packed { Box::new(GzDecoder::new(BufReader::new(file))) } else { Box::new(file) })
+    Reader::new(if packed {
+        Box::new(GzDecoder::new(BufReader::new(file)))
+    } else {
+        Box::new(file)
+    })
 }
 
 #[cfg(test)]
@@ -64,7 +68,8 @@ mod tests {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let files = folders.each_ref().map(|folder| {
             fs::write(folder.path().join(PLAIN), trace()).unwrap();
-            let read = |path: &Path| -> Vec<Entry> { open(path).unwrap().map(Result::unwrap).collect() };
+            let read =
+                |path: &Path| -> Vec<Entry> { open(path).unwrap().map(Result::unwrap).collect() };
             let plain = find(folder.path()).unwrap();
             let before = read(&plain);
             pack(folder.path()).unwrap();
@@ -97,7 +102,10 @@ mod tests {
             fs::write(&path, bytes).unwrap();
             let mut read: Vec<_> = open(&path).unwrap().collect();
             let error = read.pop().unwrap().unwrap_err().to_string();
-            assert!(error.starts_with("the trace of requests cannot be read on from byte "), "{error}");
+            assert!(
+                error.starts_with("the trace of requests cannot be read on from byte "),
+                "{error}"
+            );
             assert!(read.len() > 5_000 && read.iter().all(Result::is_ok));
         }
         fs::write(&path, b"no gzip").unwrap();

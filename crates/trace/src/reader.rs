@@ -47,7 +47,8 @@ impl<R: Read> Reader<R> {
     pub fn new(input: R) -> Result<Self, Error> {
         let decoder = Decoder::new(Form::Dlt2);
         let buffer = vec![0; BUFFER].into_boxed_slice();
-        let mut reader = Self { input, buffer, from: 0, to: 0, ended: false, failed: None, at: 0, decoder };
+        let mut reader =
+            Self { input, buffer, from: 0, to: 0, ended: false, failed: None, at: 0, decoder };
         reader.fill();
         reader.decoder.form = match reader.buffer[..reader.to].first_chunk() {
             Some(OLD) => Form::Dlt1,
@@ -123,7 +124,13 @@ struct Decoder {
 
 impl Decoder {
     fn new(form: Form) -> Self {
-        Self { form, submitted: 0, ends: vec![0; WINDOW].into_boxed_slice(), entries: 0, last: Vec::new() }
+        Self {
+            form,
+            submitted: 0,
+            ends: vec![0; WINDOW].into_boxed_slice(),
+            entries: 0,
+            last: Vec::new(),
+        }
     }
 
     fn entry(&mut self, bytes: &mut Bytes) -> Result<Entry, &'static str> {
@@ -154,7 +161,16 @@ impl Decoder {
         let sectors = u32::try_from(size / 2).map_err(|_| "an impossible size")?;
         self.last[disk] = (sector.wrapping_add(u64::from(sectors)), ended);
         self.ends(ended);
-        Ok(Entry::Served(Served { disk, op, fua: size % 2 == 1, sector, sectors, submitted, started, ended }))
+        Ok(Entry::Served(Served {
+            disk,
+            op,
+            fua: size % 2 == 1,
+            sector,
+            sectors,
+            submitted,
+            started,
+            ended,
+        }))
     }
 
     fn submitted(&mut self, bytes: &mut Bytes) -> Result<u64, &'static str> {

@@ -166,7 +166,8 @@ struct Announced {
 impl Announced {
     fn request(&mut self, served: &Served) {
         if served.submitted >= self.at {
-            self.first = Some(self.first.map_or(served.submitted, |first| first.min(served.submitted)));
+            self.first =
+                Some(self.first.map_or(served.submitted, |first| first.min(served.submitted)));
         }
     }
 

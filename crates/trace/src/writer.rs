@@ -45,7 +45,8 @@ impl Writer {
     /// Its disk is one of those that the trace is of.
     pub fn served(&mut self, s: &Served, arrived: Arrived) {
         let between = self.now.entries - arrived.entries;
-        let (between, end) = if between < WINDOW as u64 { (between, arrived.end) } else { (0, self.now.end) };
+        let (between, end) =
+            if between < WINDOW as u64 { (between, arrived.end) } else { (0, self.now.end) };
         let last = self.last[s.disk];
         self.number(s.disk as u64 * 8 + code(s.op));
         self.number(between);
@@ -54,7 +55,8 @@ impl Writer {
         self.number(s.ended - s.started);
         self.difference(s.sector, last.sector);
         self.number(u64::from(s.sectors) * 2 + u64::from(s.fua));
-        self.last[s.disk] = Last { sector: s.sector.wrapping_add(u64::from(s.sectors)), ended: s.ended };
+        self.last[s.disk] =
+            Last { sector: s.sector.wrapping_add(u64::from(s.sectors)), ended: s.ended };
         self.ends(s.ended);
     }
 

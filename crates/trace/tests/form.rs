@@ -122,7 +122,16 @@ proptest! {
 }
 
 fn served(submitted: u64, ended: u64) -> Served {
-    Served { disk: 0, op: Op::Read, fua: false, sector: 8, sectors: 8, submitted, started: submitted, ended }
+    Served {
+        disk: 0,
+        op: Op::Read,
+        fua: false,
+        sector: 8,
+        sectors: 8,
+        submitted,
+        started: submitted,
+        ended,
+    }
 }
 
 /// A request that waits while more end than a reader remembers, and a trace longer than a reader's buffer.
@@ -178,5 +187,8 @@ fn damage_is_told_with_its_place() {
     assert_eq!(said(&[7, 0, 1, 0xff]), "a mark that is not text");
     assert_eq!(said(&[0xff; 12]), "a number that does not end");
     let none = Reader::new(&b"DLT3"[..]).map(drop).unwrap_err().to_string();
-    assert_eq!(none, "not a trace of requests, or a damaged one: neither `DLT1` nor `DLT2` at byte 0");
+    assert_eq!(
+        none,
+        "not a trace of requests, or a damaged one: neither `DLT1` nor `DLT2` at byte 0"
+    );
 }

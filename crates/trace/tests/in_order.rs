@@ -5,7 +5,8 @@ use disklab_trace::{ByTime, Entry, Error, Event, Served, What, WithDepth, delay}
 use proptest::prelude::*;
 
 fn served(disk: usize, submitted: u64, started: u64, ended: u64) -> Entry {
-    let at_work = Served { disk, op: Op::Read, fua: false, sector: 0, sectors: 8, submitted, started, ended };
+    let at_work =
+        Served { disk, op: Op::Read, fua: false, sector: 0, sectors: 8, submitted, started, ended };
     Entry::Served(at_work)
 }
 
@@ -42,8 +43,15 @@ fn what_happens_at_one_moment_has_its_order() {
             (event.at, what, event.entry)
         })
         .collect();
-    let at_10 =
-        [(10, 'C', 0), (10, 'm', 2), (10, 'Q', 1), (10, 'Q', 3), (10, 'D', 1), (10, 'D', 3), (10, 'C', 1)];
+    let at_10 = [
+        (10, 'C', 0),
+        (10, 'm', 2),
+        (10, 'Q', 1),
+        (10, 'Q', 3),
+        (10, 'D', 1),
+        (10, 'D', 3),
+        (10, 'C', 1),
+    ];
     assert_eq!(told[..2], [(0, 'Q', 0), (5, 'D', 0)]);
     assert_eq!(told[2..9], at_10);
     assert_eq!(told[9..], [(20, 'C', 3)]);
@@ -53,7 +61,8 @@ fn what_happens_at_one_moment_has_its_order() {
 #[test]
 fn depth_is_of_one_disk_and_counts_who_is_there() {
     // On disk 0: one from 0 to 100; another from 50 to 60; a third when that ends. On disk 1: one from 55 on.
-    let all = [served(0, 50, 50, 60), served(1, 55, 55, 70), served(0, 60, 60, 80), served(0, 0, 0, 100)];
+    let all =
+        [served(0, 50, 50, 60), served(1, 55, 55, 70), served(0, 60, 60, 80), served(0, 0, 0, 100)];
     assert_eq!(depths(&all), [Some(2), Some(1), Some(2), Some(1)]);
 }
 
@@ -72,9 +81,10 @@ fn what_can_be_read_comes_before_the_error() {
 }
 
 fn any_trace() -> impl Strategy<Value = Vec<Entry>> {
-    let one = (0..3usize, 0..200u64, 0..20u64, 0..20u64).prop_map(|(disk, submitted, wait, service)| {
-        served(disk, submitted, submitted + wait, submitted + wait + service)
-    });
+    let one =
+        (0..3usize, 0..200u64, 0..20u64, 0..20u64).prop_map(|(disk, submitted, wait, service)| {
+            served(disk, submitted, submitted + wait, submitted + wait + service)
+        });
     // Not all of them in the order of ends, as a damaged trace may be.
     (prop::collection::vec(one, 0..60), any::<bool>()).prop_map(|(mut all, sorted)| {
         if sorted {

@@ -8,7 +8,16 @@ use proptest::prelude::*;
 const SHAPE: Shape = Shape { bins: 4, columns: 2, rows: 2 };
 
 fn read(submitted: u64, ended: u64, sector: u64) -> Served {
-    Served { disk: 0, op: Op::Read, fua: false, sector, sectors: 8, submitted, started: submitted, ended }
+    Served {
+        disk: 0,
+        op: Op::Read,
+        fua: false,
+        sector,
+        sectors: 8,
+        submitted,
+        started: submitted,
+        ended,
+    }
 }
 
 fn ok(entries: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
@@ -22,7 +31,8 @@ fn mark(at: u64, text: &str) -> Entry {
 fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline {
     let entries: Vec<_> = requests.iter().copied().map(Entry::Served).collect();
     let survey = Survey::of(ok(&entries));
-    let phase = Phase { name: "measure".to_owned(), begin, end, ramp: 1, entries: 0..u64::MAX, cut: false };
+    let phase =
+        Phase { name: "measure".to_owned(), begin, end, ramp: 1, entries: 0..u64::MAX, cut: false };
     Timeline::of(ok(&entries), &survey, &phase, shape).unwrap()
 }
 
@@ -46,7 +56,14 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let survey = Survey::of(ok(&entries));
     assert_eq!(
         survey.phases,
-        [Phase { name: "measure".to_owned(), begin: 1130, end: 1250, ramp: 1000, entries: 1..5, cut: false }]
+        [Phase {
+            name: "measure".to_owned(),
+            begin: 1130,
+            end: 1250,
+            ramp: 1000,
+            entries: 1..5,
+            cut: false
+        }]
     );
     assert_eq!(survey.measure().as_ref(), survey.phases.first());
     let reach: Vec<_> = survey.disks.iter().map(|disk| disk.touched).collect();
@@ -101,11 +118,16 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
         bin(0, 0, 0, 0, 10, 10),
     ];
     assert_eq!(line.disks[0].bins, bins);
-    assert!((bins[1].mean_depth() - 1.5).abs() < 1e-12 && (bins[0].utilisation() - 0.5).abs() < 1e-12);
+    assert!(
+        (bins[1].mean_depth() - 1.5).abs() < 1e-12 && (bins[0].utilisation() - 0.5).abs() < 1e-12
+    );
     assert!((bins[1].per_second(bins[1].write_bytes) - 2048.0 / 100e-9).abs() < 1.0);
     // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half, the read in the second.
     let disk = &line.disks[0];
-    assert_eq!((&disk.writes.cells[..], &disk.reads.cells[..]), (&[1, 0, 0, 0][..], &[0, 0, 1, 0][..]));
+    assert_eq!(
+        (&disk.writes.cells[..], &disk.reads.cells[..]),
+        (&[1, 0, 0, 0][..], &[0, 0, 1, 0][..])
+    );
     assert_eq!(disk.reads.at(1, 0), 1);
 }
 
@@ -131,7 +153,8 @@ fn bytes_are_where_they_were_moved() {
 
 #[test]
 fn the_end_of_a_phase_is_part_of_it() {
-    let line = timeline(&[read(5, 9, 0), read(5, 10, 0), read(5, 20, 0), read(5, 21, 0)], 10, 20, SHAPE);
+    let line =
+        timeline(&[read(5, 9, 0), read(5, 10, 0), read(5, 20, 0), read(5, 21, 0)], 10, 20, SHAPE);
     let requests: Vec<_> = line.disks[0].bins.iter().map(|bin| bin.requests).collect();
     assert_eq!(requests, [1, 0, 0, 1]);
 }
@@ -173,7 +196,10 @@ fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced
 #[test]
 fn a_phase_of_no_length_is_a_nanosecond() {
     let line = timeline(&[read(5, 9, 0)], 9, 9, SHAPE);
-    assert_eq!((line.bins.count, line.disks[0].bins[0].requests, line.disks[0].bins[0].busy), (1, 1, 0));
+    assert_eq!(
+        (line.bins.count, line.disks[0].bins[0].requests, line.disks[0].bins[0].busy),
+        (1, 1, 0)
+    );
 }
 
 /// Cut off in the measured phase: by an error, and where an entry ends.
@@ -187,20 +213,32 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
         Entry::Served(read(300, 400, 16)),
         mark(400, "end"),
     ];
-    for (last, cut) in [(vec![error()], true), (vec![], true), (vec![Ok(mark(300, "end")), error()], false)] {
+    for (last, cut) in
+        [(vec![error()], true), (vec![], true), (vec![Ok(mark(300, "end")), error()], false)]
+    {
         let damaged = last.iter().any(Result::is_err);
         let entries = || {
-            let last = last.iter().map(|it| it.as_ref().map_or_else(|_| error(), |it| Ok(it.clone())));
+            let last =
+                last.iter().map(|it| it.as_ref().map_or_else(|_| error(), |it| Ok(it.clone())));
             ok(&whole[..3]).chain(last).collect::<Vec<_>>().into_iter()
         };
         let survey = Survey::of(entries());
         assert_eq!(survey.error.is_some(), damaged);
         let entries_of = 0..if cut { u64::MAX } else { 3 };
-        let phase =
-            Phase { name: "measure".to_owned(), begin: 100, end: 300, ramp: 100, entries: entries_of, cut };
+        let phase = Phase {
+            name: "measure".to_owned(),
+            begin: 100,
+            end: 300,
+            ramp: 100,
+            entries: entries_of,
+            cut,
+        };
         assert_eq!(survey.phases, [phase]);
         let line = Timeline::of(entries(), &survey, &survey.phases[0], SHAPE).unwrap();
-        assert_eq!((line.bins.end, line.disks[0].bins.iter().map(|bin| bin.requests).sum()), (300, 2));
+        assert_eq!(
+            (line.bins.end, line.disks[0].bins.iter().map(|bin| bin.requests).sum()),
+            (300, 2)
+        );
     }
     assert!(Survey::of(ok(&whole[..1])).measure().is_none(), "nothing of it is there");
 }
@@ -209,8 +247,10 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
 fn a_trace_that_was_whole_and_is_not_any_more_is_an_error() {
     let survey = Survey::of(ok(&[Entry::Served(read(0, 1, 0))]));
     let damaged =
-        [Ok(Entry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })].into_iter();
-    let phase = Phase { name: String::new(), begin: 0, end: 9, ramp: 1, entries: 0..u64::MAX, cut: false };
+        [Ok(Entry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })]
+            .into_iter();
+    let phase =
+        Phase { name: String::new(), begin: 0, end: 9, ramp: 1, entries: 0..u64::MAX, cut: false };
     assert!(Timeline::of(damaged, &survey, &phase, SHAPE).is_err());
 }
 

@@ -6,12 +6,16 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::{self, Kind, ParseError};
 
 /// An amount of data in bytes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Bytes(pub u64);
 
 /// A count of 512-byte sectors: the block layer's unit, whatever the disk's own sector size.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Sectors(pub u64);
 
@@ -97,7 +101,11 @@ impl From<Sectors> for Bytes {
 /// IEC units: `512 B`, `4 KiB`, `3.64 TiB`.
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        quantity::print(f, self.0, &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)])
+        quantity::print(
+            f,
+            self.0,
+            &[("B", 1), ("KiB", KIB), ("MiB", MIB), ("GiB", GIB), ("TiB", TIB)],
+        )
     }
 }
 

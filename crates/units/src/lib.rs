@@ -18,11 +18,13 @@ mod bytes;
 mod nanos;
 pub mod prose;
 mod quantity;
+mod random;
 mod rate;
 mod seed;
 
 pub use bytes::{Bytes, Sectors};
 pub use nanos::Nanos;
 pub use quantity::ParseError;
+pub use random::Random;
 pub use rate::Rate;
 pub use seed::Seed;

@@ -6,7 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::quantity::{self, Kind, ParseError};
 
 /// A length of time, or a point of virtual time since the guest's start, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Nanos(pub u64);
 
@@ -102,7 +104,10 @@ mod tests {
     #[test]
     fn errors_say_what_would_be_right() {
         assert_eq!(error("20"), "`20` has no unit: write `20s`, `8.33 ms` or `50us`");
-        assert_eq!(error("20 sec"), "`20 sec` has an unknown unit `sec`: use one of ns, us, ms, s, min, h");
+        assert_eq!(
+            error("20 sec"),
+            "`20 sec` has an unknown unit `sec`: use one of ns, us, ms, s, min, h"
+        );
         for text in ["", "ms", "-5 ms", ".5 ms", "5. ms", "1.2.3 ms", "1e3 ms", "soon"] {
             let message = error(text);
             assert!(message.starts_with(&format!("`{text}` ")), "{message}");

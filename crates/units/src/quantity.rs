@@ -60,7 +60,11 @@ impl Kind {
             let reason = if unit.is_empty() {
                 format!("has no unit: write {}", self.examples)
             } else {
-                format!("has an unknown unit `{}`: use one of {}", unit.escape_debug(), self.unit_names())
+                format!(
+                    "has an unknown unit `{}`: use one of {}",
+                    unit.escape_debug(),
+                    self.unit_names()
+                )
             };
             return Err(wrong(text, reason));
         };
@@ -82,7 +86,8 @@ impl Decimal {
     /// Digits with at most one point among them and a digit on each side of it.
     fn parse(text: &str) -> Option<Self> {
         let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-        let is_number = |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        let is_number =
+            |digits: &str| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if !is_number(whole) || !is_number(fraction) {
             return None;
         }

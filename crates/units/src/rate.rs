@@ -8,11 +8,14 @@ use crate::nanos::Nanos;
 use crate::quantity::{Kind, ParseError};
 
 /// A speed of transfer, in bytes a second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Rate(pub u64);
 
-const KIND: Kind = Kind { noun: "a rate", examples: "`210 MB/s` or `190 MiB/s`", units: BYTE_UNITS };
+const KIND: Kind =
+    Kind { noun: "a rate", examples: "`210 MB/s` or `190 MiB/s`", units: BYTE_UNITS };
 
 const NANOS_A_SECOND: u64 = 1_000_000_000;
 
@@ -68,7 +71,10 @@ mod tests {
 
     #[test]
     fn errors_say_what_would_be_right() {
-        assert_eq!(error("210 MB"), "`210 MB` has no `/s` at its end: write `210 MB/s` or `190 MiB/s`");
+        assert_eq!(
+            error("210 MB"),
+            "`210 MB` has no `/s` at its end: write `210 MB/s` or `190 MiB/s`"
+        );
         assert_eq!(error("fast/s"), "`fast/s` is not a rate: write `210 MB/s` or `190 MiB/s`");
         assert_eq!(
             error("6 Gb/s"),

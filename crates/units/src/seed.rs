@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 /// Where a stream of random numbers starts.
 ///
 /// Each use derives its own seed by name, so that drawing more in one place changes nothing in another.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Seed(pub u64);
 
@@ -57,8 +59,13 @@ mod tests {
 
     #[test]
     fn names_and_seeds_both_matter() {
-        let seeds =
-            [Seed(1).derive("a"), Seed(1).derive("b"), Seed(2).derive("a"), Seed(1).derive("ab"), Seed(1)];
+        let seeds = [
+            Seed(1).derive("a"),
+            Seed(1).derive("b"),
+            Seed(2).derive("a"),
+            Seed(1).derive("ab"),
+            Seed(1),
+        ];
         for (i, one) in seeds.iter().enumerate() {
             assert!(!seeds[..i].contains(one));
         }

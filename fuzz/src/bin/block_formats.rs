@@ -1,7 +1,7 @@
 #![no_main]
 
-use disklab_host::watch::layout::{EventLayout, Kind, Layout};
-use disklab_host::watch::stat::Stat;
+use disklab_block_devices::watch::layout::{EventLayout, Kind, Layout};
+use disklab_block_devices::watch::stat::Stat;
 
 // What a kernel says of its events and of its disks.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

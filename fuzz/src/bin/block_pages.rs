@@ -1,9 +1,9 @@
 #![no_main]
 
-use disklab_host::watch::layout::{EVENTS, EventLayout, Field, Layout};
-use disklab_host::watch::merge::Merge;
-use disklab_host::watch::pages::Pages;
-use disklab_host::watch::pairs::{Pairs, Place, Step};
+use disklab_block_devices::watch::layout::{EVENTS, EventLayout, Field, Layout};
+use disklab_block_devices::watch::merge::Merge;
+use disklab_block_devices::watch::pages::Pages;
+use disklab_block_devices::watch::pairs::{Pairs, Place, Step};
 
 /// Pages of a kernel whose are small, and begin with the head that Linux 6.18 has.
 fn layout() -> Layout {

@@ -1,6 +1,6 @@
 #![no_main]
 
-use disklab_spec::machine::{groups, lsblk};
+use disklab_config::machine::{groups, lsblk};
 
 // What lsblk, btrfs, mdadm and zpool say.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {

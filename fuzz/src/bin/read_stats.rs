@@ -2,5 +2,5 @@
 
 //! The steps of a guest's first process, with what btrfs counted.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = disklab_collect::read_stats::add(data, &mut disklab_collect::Sample::default());
+    let _ = disklab_results::read_stats::add(data, &mut disklab_results::Sample::default());
 });

@@ -16,7 +16,9 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
             format!("{ratio:.1}"),
         );
         match (array, workload) {
-            (hdd, "randread-4k-qd1") if hdd.starts_with("hdd") => figure.at_least(ratio, 50.0, None, ""),
+            (hdd, "randread-4k-qd1") if hdd.starts_with("hdd") => {
+                figure.at_least(ratio, 50.0, None, "")
+            }
             ("hdd-8-mixed", "randread-4k-qd32") => figure.at_least(ratio, 10.0, None, ""),
             _ => figure,
         }

@@ -5,9 +5,8 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use disklab_des::Random;
 use disklab_stats::{Better, Bootstrap, Correction, MergedHistograms, Rule, expanded_alpha};
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 
 use super::{Figure, median};
 
@@ -29,8 +28,9 @@ pub fn run() -> Vec<Figure> {
             start.elapsed().as_secs_f64()
         });
         let seconds = median(seconds.collect());
-        let what =
-            format!("comparing {TRIALS} trials in {cells} cells, 10,000 resamples for each percentile, s");
+        let what = format!(
+            "comparing {TRIALS} trials in {cells} cells, 10,000 resamples for each percentile, s"
+        );
         Figure::new(what, format!("{seconds:.2}")).at_most(seconds, 3.0, None, " s")
     };
     vec![timed(100), timed(2)]
@@ -50,7 +50,8 @@ fn compare(cells: &[Cell]) {
         let alpha = expanded_alpha(0.05, n).expect("enough trials");
         let bootstrap = Bootstrap { resamples: 10_000, seed: Seed(1), alpha };
         for percent in [99.0, 99.9] {
-            let [one, other] = [at, 0].map(|cell| merged[cell].percentile(percent).expect("a percentile"));
+            let [one, other] =
+                [at, 0].map(|cell| merged[cell].percentile(percent).expect("a percentile"));
             // Pairs by seed: one index means a trial of each.
             black_box(
                 bootstrap

@@ -5,10 +5,9 @@
 use std::hint::black_box;
 use std::time::Instant;
 
-use disklab_des::Random;
 use disklab_read_policies::{Choice, Mirror, Request, policies};
 
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 
 use super::{Figure, median};
 
@@ -34,7 +33,8 @@ pub fn run() -> Vec<Figure> {
         let pid = times.first().cloned().unwrap_or_default();
         for (choice, times) in choices.iter().zip(times) {
             let ratio = median(times.iter().zip(&pid).map(|(time, pid)| time / pid).collect());
-            let what = format!("decision among {mirrors} mirrors: {}; times pid", choice.policy().name);
+            let what =
+                format!("decision among {mirrors} mirrors: {}; times pid", choice.policy().name);
             figures.push(
                 Figure::new(what, format!("{:.1} ns, {ratio:.1}", median(times)))
                     .at_most(ratio, BAR, None, " times"),

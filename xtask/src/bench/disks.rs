@@ -3,11 +3,10 @@
 
 use super::Figure;
 use anyhow::Context;
-use disklab_des::Random;
+use disklab_config::Lab;
+use disklab_config::device::{Device, Model, Preconditioned};
 use disklab_disks::{Disk, Op, Request, build};
-use disklab_spec::Lab;
-use disklab_spec::device::{Device, Model, Preconditioned};
-use disklab_units::{Nanos, Seed};
+use disklab_units::{Nanos, Random, Seed};
 use rustix::time::{ClockId, clock_gettime};
 
 const REQUESTS: u32 = 2_000_000;
@@ -34,15 +33,18 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let lab = Lab::load(&share.lab())?;
     let mut figures = Vec::new();
     for (words, name, op, steady, rate_bar, memory_bar) in CASES {
-        let mut device = lab.devices.get(name).with_context(|| format!("no device {name}"))?.clone();
+        let mut device =
+            lab.devices.get(name).with_context(|| format!("no device {name}"))?.clone();
         if let (Model::Ssd(ssd), true) = (&mut device.model, steady) {
             ssd.preconditioned = Preconditioned::AtRandom;
         }
         let before = resident_mib();
         let (rate, after) = random_requests(&device, op);
         let millions = rate / 1e6;
-        let figure =
-            Figure::new(format!("{words}, million a second of processor time"), format!("{millions:.2}"));
+        let figure = Figure::new(
+            format!("{words}, million a second of processor time"),
+            format!("{millions:.2}"),
+        );
         figures.push(match rate_bar {
             Some(bar) => figure.at_least(millions, bar, None, ""),
             None => figure,
@@ -69,9 +71,15 @@ pub fn full() -> anyhow::Result<Vec<Figure>> {
     let before = resident_mib();
     let (rate, after) = requests(device, Op::Write, order.into_iter().map(u64::from));
     Ok(vec![
-        Figure::new("1 TB SATA SSD, each block written, million a second", format!("{:.2}", rate / 1e6)),
-        Figure::new("1 TB SATA SSD, each block written, memory, MiB", format!("{:.0}", after - before))
-            .at_most(after - before, 1024.0, None, " MiB"),
+        Figure::new(
+            "1 TB SATA SSD, each block written, million a second",
+            format!("{:.2}", rate / 1e6),
+        ),
+        Figure::new(
+            "1 TB SATA SSD, each block written, memory, MiB",
+            format!("{:.0}", after - before),
+        )
+        .at_most(after - before, 1024.0, None, " MiB"),
     ])
 }
 
@@ -87,7 +95,13 @@ fn requests(device: &Device, op: Op, mut blocks: impl ExactSizeIterator<Item = u
     let count = blocks.len() as f64;
     let mut disk: Box<dyn Disk> = build(&device.model, device.bytes, Seed(1));
     let mut next = |id| {
-        blocks.next().map(|block| Request { id, op, sector: block * (BLOCK / 512), sectors: 8, fua: false })
+        blocks.next().map(|block| Request {
+            id,
+            op,
+            sector: block * (BLOCK / 512),
+            sectors: 8,
+            fua: false,
+        })
     };
     let start = clock_gettime(ClockId::ThreadCPUTime);
     for request in (0..DEPTH).map_while(&mut next) {
@@ -112,6 +126,7 @@ fn requests(device: &Device, op: Op, mut blocks: impl ExactSizeIterator<Item = u
 /// Of this process; 0 where the system does not say.
 fn resident_mib() -> f64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
-    let pages: f64 = statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0.0);
+    let pages: f64 =
+        statm.split_whitespace().nth(1).and_then(|pages| pages.parse().ok()).unwrap_or(0.0);
     pages * rustix::param::page_size() as f64 / f64::from(1 << 20)
 }

@@ -1,15 +1,15 @@
 //! Guests for benches: one disk of 50 us, or null_blk, and a program.
 
 use anyhow::{Context, ensure};
-use disklab_exec::guest::{End, Guest};
-use disklab_exec::{Installation, evidence};
+use disklab_config::device::{Constant, Model};
+use disklab_config::priority::Priority;
 use disklab_guest::heartbeat::Beat;
 use disklab_guest::machine::{Machine, MachineDisk};
-use disklab_guest::names;
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
-use disklab_spec::device::{Constant, Model};
-use disklab_spec::priority::Priority;
+use disklab_protocol::names;
+use disklab_runner::guest::{End, Guest};
+use disklab_runner::{Installation, evidence};
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -29,8 +29,9 @@ impl Place {
     pub fn find() -> anyhow::Result<Self> {
         let share = Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))?;
         let cache = Cache::open()?;
-        let kernel = disklab_kernels::find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest")
-            .context("run `disklab kernel build` first")?;
+        let kernel =
+            disklab_kernels::find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest")
+                .context("run `disklab kernel build` first")?;
         Ok(Self { share, cache, kernel, installation: Installation::find()? })
     }
 
@@ -44,12 +45,19 @@ impl Place {
     ) -> anyhow::Result<Duration> {
         let folder = tempfile::tempdir()?;
         let latency = Nanos::from_micros(50);
-        let model = Model::Constant(Constant { latency, servers: 32, rotational: false, queue_depth: 32 });
+        let model =
+            Model::Constant(Constant { latency, servers: 32, rotational: false, queue_depth: 32 });
         let (bytes, image) = (Bytes::gib(1), "0.img".to_owned());
         let disk = MachineDisk { device: "50 us".to_owned(), bytes, size: bytes, model, image };
         let build = disklab_guest::BUILD.to_owned();
-        let machine =
-            Machine { build, seed: Seed(1), disks: vec![disk], controller: None, trace, power_cuts: None };
+        let machine = Machine {
+            build,
+            seed: Seed(1),
+            disks: vec![disk],
+            controller: None,
+            trace,
+            power_cuts: None,
+        };
         let plan = Plan {
             measure: Some(Measure {
                 warm_up: None,
@@ -75,7 +83,8 @@ impl Place {
         let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, seen)?;
         let took = start.elapsed();
         // null_blk's requests are not the library's, so there is no phase to end: the program's own end is enough.
-        let finished = std::fs::read_to_string(folder.path().join(names::STEPS)).unwrap_or_default();
+        let finished =
+            std::fs::read_to_string(folder.path().join(names::STEPS)).unwrap_or_default();
         ensure!(
             matches!(end, End::Exited(_)) && finished.contains("\"status\":\"exit status: 0\""),
             "the guest failed: {:?}; {finished}",

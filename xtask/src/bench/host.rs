@@ -4,10 +4,10 @@
 use super::watch::Attached;
 use super::{Figure, median};
 use anyhow::{Context, ensure};
-use disklab_exec::evidence;
-use disklab_guest::names;
-use disklab_host::{Disk, allow};
-use disklab_store::Record;
+use disklab_block_devices::{Disk, allow};
+use disklab_protocol::names;
+use disklab_record::Record;
+use disklab_runner::evidence;
 use serde_json::Value;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -53,7 +53,10 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let here = tempfile::tempdir_in("/dev/shm")?;
     fs::set_permissions(here.path(), fs::Permissions::from_mode(0o700))?;
     fs::write(here.path().join("bench.toml"), SUITE)?;
-    fs::write(here.path().join("devices.toml"), allow::lines(&Disk::find(Path::new(&attached.0))?))?;
+    fs::write(
+        here.path().join("devices.toml"),
+        allow::lines(&Disk::find(Path::new(&attached.0))?),
+    )?;
     let mut figures = Vec::new();
     for (trace, word) in [(true, "requests traced"), (false, "not traced")] {
         figures.extend(against_alone(&program, here.path(), &attached, (trace, word))?);
@@ -85,7 +88,10 @@ fn against_alone(
     let mut figures = Vec::new();
     for (number, name) in ["IOPS", "p99"].into_iter().enumerate() {
         let percents = |one: &[Numbers], other: &[Numbers]| -> Vec<f64> {
-            let each = one.iter().zip(other).map(|(one, other)| (one[number] / other[number] - 1.0) * 100.0);
+            let each = one
+                .iter()
+                .zip(other)
+                .map(|(one, other)| (one[number] / other[number] - 1.0) * 100.0);
             let mut each: Vec<f64> = each.collect();
             each.sort_by(f64::total_cmp);
             each
@@ -117,7 +123,17 @@ fn as_a_trial(
     trace: bool,
 ) -> anyhow::Result<(Vec<String>, Numbers)> {
     let mut command = Command::new(program);
-    command.args(["run", "bench.toml", "--on", "host", "--rest", "0 s", "--warm-up", "0 s", "--no-pairs"]);
+    command.args([
+        "run",
+        "bench.toml",
+        "--on",
+        "host",
+        "--rest",
+        "0 s",
+        "--warm-up",
+        "0 s",
+        "--no-pairs",
+    ]);
     command.args(["--allow", "devices.toml", "--devices", &attached.0, "--out"]).arg(record);
     command.args((!trace).then_some("--no-trace"));
     let run = command.current_dir(here).env("DISKLAB_STATE", here.join("state")).output()?;
@@ -125,8 +141,8 @@ fn as_a_trial(
     let record = Record::open(record)?;
     let outcome = record.lines().first().context("no trial")?;
     let raw = record.raw(outcome).context("no raw output")?;
-    let step =
-        evidence::step(&fs::read(raw.join(names::STEPS))?, "measure").context("nothing was measured")?;
+    let step = evidence::step(&fs::read(raw.join(names::STEPS))?, "measure")
+        .context("nothing was measured")?;
     let words = step["command"].as_array().context("no command")?;
     let words = words.iter().map(|word| word.as_str().unwrap_or_default().to_owned());
     Ok((words.collect(), numbers(&raw.join(names::FIO))?))

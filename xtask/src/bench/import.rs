@@ -31,7 +31,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let files = write(place.path())?;
     let disklab = std::env::current_exe()?.with_file_name("disklab");
     ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
-    let has_numpy = Command::new("python3").args(["-c", "import numpy"]).stderr(Stdio::null()).status();
+    let has_numpy =
+        Command::new("python3").args(["-c", "import numpy"]).stderr(Stdio::null()).status();
     let has_numpy = has_numpy.is_ok_and(|status| status.success());
     let (mut ours, mut theirs) = (Vec::new(), Vec::new());
     for turn in 0..TURNS {
@@ -56,7 +57,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         )
     };
     let ((time, seconds), (memory, mib)) = figures("disklab import", &ours);
-    let mut all = vec![time.at_most(seconds, 1.0, None, " s"), memory.at_most(mib, 300.0, None, " MiB")];
+    let mut all =
+        vec![time.at_most(seconds, 1.0, None, " s"), memory.at_most(mib, 300.0, None, " MiB")];
     if theirs.is_empty() {
         let why = "not measured: python3 has no numpy here";
         all.push(Figure::new("the same, json and numpy in Python", why));
@@ -129,7 +131,8 @@ fn timed(mut command: Command) -> anyhow::Result<Run> {
 }
 
 fn high_water(child: &Child) -> Bytes {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
+    let status =
+        std::fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
     let kib = line.and_then(|value| value.split_whitespace().next()?.parse::<u64>().ok());
     Bytes::kib(kib.unwrap_or(0))

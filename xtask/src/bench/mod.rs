@@ -3,7 +3,6 @@
 //! Machines differ and are busy, so ratios within one run count. What is compared is run in turn, A B A B, and the
 //! median of the turns is told.
 
-mod calendar;
 mod cells;
 mod compare;
 mod decisions;
@@ -81,8 +80,7 @@ fn goal_in_words(goal: Option<f64>, unit: &str) -> String {
 type Section = fn(&guest::Place) -> anyhow::Result<Vec<Figure>>;
 
 /// Those that need a kernel.
-const SECTIONS: [(&str, Section); 6] = [
-    ("calendar", calendar::run),
+const SECTIONS: [(&str, Section); 5] = [
     ("requests", rate::run),
     ("start", start::run),
     ("memory", memory::run),
@@ -110,7 +108,10 @@ const BARE: [(&str, Bare); 10] = [
 pub fn run(only: &[String]) -> anyhow::Result<()> {
     let known = || BARE.iter().map(|(name, _)| *name).chain(SECTIONS.iter().map(|(name, _)| *name));
     if let Some(name) = only.iter().find(|name| !known().any(|known| known == *name)) {
-        anyhow::bail!("there is no section {name}; known: {}", known().collect::<Vec<_>>().join(", "));
+        anyhow::bail!(
+            "there is no section {name}; known: {}",
+            known().collect::<Vec<_>>().join(", ")
+        );
     }
     let wanted = |name: &str| only.is_empty() || only.iter().any(|only| only == name);
     let sections: Vec<_> = SECTIONS.iter().filter(|(name, _)| wanted(name)).collect();
@@ -127,7 +128,8 @@ pub fn run(only: &[String]) -> anyhow::Result<()> {
             figures.extend(bench(&place)?);
         }
     }
-    let below = figures.iter().filter(|figure| matches!(figure.bar, Some((_, Mark::Below)))).count();
+    let below =
+        figures.iter().filter(|figure| matches!(figure.bar, Some((_, Mark::Below)))).count();
     print(figures);
     anyhow::ensure!(below == 0, "figures below their bars: {below}");
     Ok(())

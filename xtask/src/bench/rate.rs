@@ -12,10 +12,9 @@
 use std::fs::File;
 use std::io::Write;
 
-use disklab_des::Random;
 use disklab_disks::Op;
 use disklab_trace::{PLAIN, Served, Writer, pack};
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
 
@@ -30,9 +29,11 @@ const TIMER: [&str; 2] = ["null_blk.irqmode=2", "null_blk.completion_nsec=50000"
 
 pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
     // Pinned like a trial's worker: see exec::cpus.
-    disklab_exec::cpus::keep_to(disklab_exec::cpus::allowed()[0]);
+    disklab_runner::cpus::keep_to(disklab_runner::cpus::allowed()[0]);
     let mut figures = Vec::new();
-    for (engine, depth) in [("psync", 1), ("libaio", 1), ("libaio", 32), ("io_uring", 1), ("io_uring", 32)] {
+    for (engine, depth) in
+        [("psync", 1), ("libaio", 1), ("libaio", 32), ("io_uring", 1), ("io_uring", 32)]
+    {
         let instant_counts = (engine, depth) != ("io_uring", 1);
         let new = Rates::measure(place, engine, depth)?
             .figures(&format!("{engine}, depth {depth}"), instant_counts);
@@ -61,7 +62,8 @@ impl Rates {
         let rate = |file: &str, parameters: &[&str], trace: bool| -> anyhow::Result<Rate> {
             let time = |reads| -> anyhow::Result<(f64, f64)> {
                 let before = processor_time()?;
-                let wall = place.run(&fio(engine, depth, file, reads), parameters, trace, &mut |_| ())?;
+                let wall =
+                    place.run(&fio(engine, depth, file, reads), parameters, trace, &mut |_| ())?;
                 Ok((wall.as_secs_f64(), processor_time()? - before))
             };
             let (few, many) = (time(FEW)?, time(MANY)?);
@@ -86,20 +88,32 @@ impl Rates {
         let (of_timer, of_instant) = (part(&self.timer), part(&self.instant));
         let cost = 100.0 * median(self.trace);
         let count = |what: &str, rates: Vec<f64>| {
-            Figure::new(format!("{name}: requests a second, {what}"), format!("{:.0}", median(rates)))
+            Figure::new(
+                format!("{name}: requests a second, {what}"),
+                format!("{:.0}", median(rates)),
+            )
         };
-        let percent =
-            |what: &str, value: f64| Figure::new(format!("{name}: {what}"), format!("{value:.0} %"));
-        let barred = |what: &str, value: f64| percent(what, value).at_least(value, 75.0, Some(90.0), " %");
+        let percent = |what: &str, value: f64| {
+            Figure::new(format!("{name}: {what}"), format!("{value:.0} %"))
+        };
+        let barred =
+            |what: &str, value: f64| percent(what, value).at_least(value, 75.0, Some(90.0), " %");
         let instant_name = "of null_blk inside the submission";
         vec![
             count("null_blk, timer of 50 us", self.timer),
             count("null_blk, inside the submission", self.instant),
             count("50 us disk", self.ours),
             barred("of null_blk with a timer", of_timer),
-            if instant_counts { barred(instant_name, of_instant) } else { percent(instant_name, of_instant) },
-            Figure::new(format!("{name}: the trace's part of the processor time"), format!("{cost:.1} %"))
-                .at_most(cost, 5.0, None, " %"),
+            if instant_counts {
+                barred(instant_name, of_instant)
+            } else {
+                percent(instant_name, of_instant)
+            },
+            Figure::new(
+                format!("{name}: the trace's part of the processor time"),
+                format!("{cost:.1} %"),
+            )
+            .at_most(cost, 5.0, None, " %"),
         ]
     }
 }
@@ -158,7 +172,8 @@ struct Rate {
 fn processor_time() -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);
-    let fields: Vec<u64> = after_name.split_whitespace().skip(13).take(2).flat_map(str::parse).collect();
+    let fields: Vec<u64> =
+        after_name.split_whitespace().skip(13).take(2).flat_map(str::parse).collect();
     anyhow::ensure!(fields.len() == 2, "/proc/self/stat: {stat:?}");
     Ok(fields.iter().sum::<u64>() as f64 / TICKS)
 }

@@ -19,7 +19,13 @@ const AXES: [(&str, &[&str]); 4] = [
     ("background", &["none", "defrag"]),
     (
         "workload",
-        &["randread-4k-qd1", "randread-4k-qd4", "randread-4k-qd8", "randread-4k-qd32", "seqread-1m-qd16"],
+        &[
+            "randread-4k-qd1",
+            "randread-4k-qd4",
+            "randread-4k-qd8",
+            "randread-4k-qd32",
+            "seqread-1m-qd16",
+        ],
     ),
     ("policy", &["pid", "round-robin", "latency", "latency-rr", "queue"]),
 ];
@@ -48,7 +54,9 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let megabytes = std::fs::metadata(&page)?.len() as f64 / 1e6;
     let opening = "its page opened in chromium, s";
     let opened = match opened(&page) {
-        Ok(seconds) => Figure::new(opening, format!("{seconds:.2}")).at_most(seconds, 2.0, None, " s"),
+        Ok(seconds) => {
+            Figure::new(opening, format!("{seconds:.2}")).at_most(seconds, 2.0, None, " s")
+        }
         Err(why) => Figure::new(opening, format!("not measured: {why:#}")),
     };
     Ok(vec![
@@ -63,7 +71,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
 fn opened(page: &Path) -> anyhow::Result<f64> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).with_file_name("crates/report/tests/browser");
     let target = std::env::current_exe()?;
-    let modules = target.ancestors().nth(2).context("no target folder")?.join("browser-tests/node_modules");
+    let modules =
+        target.ancestors().nth(2).context("no target folder")?.join("browser-tests/node_modules");
     ensure!(
         modules.is_dir(),
         "run the tests in a browser once: cargo test -p disklab --test cli in_a_browser"

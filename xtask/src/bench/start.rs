@@ -3,13 +3,13 @@
 use super::guest::{Place, STOP};
 use super::{Figure, median};
 use anyhow::Context;
-use disklab_exec::Executor;
-use disklab_exec::Patience;
-use disklab_exec::run::{Event, Run};
-use disklab_spec::suite::Seeds;
-use disklab_spec::{Lab, Trial};
-use disklab_store::manifest::{Manifest, Suite};
-use disklab_store::{Record, Status};
+use disklab_config::suite::Seeds;
+use disklab_config::{Lab, Trial};
+use disklab_record::manifest::{Manifest, Suite};
+use disklab_record::{Record, Status};
+use disklab_runner::Executor;
+use disklab_runner::Patience;
+use disklab_runner::run::{Event, Run};
 use std::path::Path;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -34,7 +34,8 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
                     .get_or_insert_with(|| start.elapsed());
             }
         })?;
-        let first: Option<Duration> = first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let first: Option<Duration> =
+            first.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         let first = first.context("the trial was over before it was seen to measure")?;
         // The first turn may prepare the disks.
         if turn > 0 {
@@ -60,10 +61,11 @@ pub fn carry_out(
     trials: &[Trial],
     jobs: usize,
     events: &(dyn Fn(Event<'_>) + Sync),
-) -> anyhow::Result<Vec<disklab_store::Outcome>> {
+) -> anyhow::Result<Vec<disklab_record::Outcome>> {
     let folder = tempfile::tempdir()?;
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
-    let manifest = Manifest::new("bench", "1970-01-01T00:00:00Z", Suite::new("bench", "", Vec::new()), ids);
+    let manifest =
+        Manifest::new("bench", "1970-01-01T00:00:00Z", Suite::new("bench", "", Vec::new()), ids);
     let writer = Record::create(Path::new(folder.path()), "bench", &manifest)?;
     let kernels = trials.iter().map(|trial| (trial.kernel.clone(), place.kernel.clone())).collect();
     let (installation, cache) = (place.installation.clone(), place.cache.clone());

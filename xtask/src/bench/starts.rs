@@ -16,11 +16,18 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
     let begun = Instant::now();
     let outcomes = carry_out(place, &trials, JOBS, &|_| ())?;
     let wall = begun.elapsed().as_secs_f64();
-    let seconds: f64 = outcomes.iter().map(|it| it.virtual_ns.unwrap_or_default().as_secs_f64()).sum();
+    let seconds: f64 =
+        outcomes.iter().map(|it| it.virtual_ns.unwrap_or_default().as_secs_f64()).sum();
     let minutes = wall * SEEDS / 60.0;
     Ok(vec![
-        Figure::new(format!("virtual s a wall s: bfq-startup on {ARRAY}"), format!("{:.0}", seconds / wall)),
-        Figure::new(format!("bfq-startup on {ARRAY}, {SEEDS} seeds, wall min"), format!("{minutes:.1}"))
-            .at_most(minutes, 20.0, None, " min"),
+        Figure::new(
+            format!("virtual s a wall s: bfq-startup on {ARRAY}"),
+            format!("{:.0}", seconds / wall),
+        ),
+        Figure::new(
+            format!("bfq-startup on {ARRAY}, {SEEDS} seeds, wall min"),
+            format!("{minutes:.1}"),
+        )
+        .at_most(minutes, 20.0, None, " min"),
     ])
 }

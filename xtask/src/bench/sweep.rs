@@ -13,7 +13,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     ensure!(disklab.is_file(), "{} is not built: cargo build --release", disklab.display());
     let made = Command::new(root.join("install/python")).status().context("install/python")?;
     ensure!(made.success(), "install/python says above what is missing");
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
+    let target =
+        std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), Into::into);
     let out = Command::new(target.join("python/bin/python"))
         .arg(root.join("python/bench/sweep.py"))
         .env("PYTHONPATH", root.join("python/src"))
@@ -24,15 +25,22 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     ensure!(out.status.success(), "python/bench/sweep.py says above what went wrong");
     let measured: Value =
         serde_json::from_slice(&out.stdout).context("what python/bench/sweep.py measured")?;
-    let value =
-        |name: &str| measured[name].as_f64().with_context(|| format!("python/bench/sweep.py: no {name}"));
+    let value = |name: &str| {
+        measured[name].as_f64().with_context(|| format!("python/bench/sweep.py: no {name}"))
+    };
     let figure = |what: &str, name: &str, digits: usize, bar: f64, unit: &str| {
         let value = value(name)?;
         anyhow::Ok(Figure::new(what, format!("{value:.digits$}")).at_most(value, bar, None, unit))
     };
     let gather = "the same of disklab gather, MiB";
     Ok(vec![
-        figure("10,000 empty trials, from the plan to the record, s", "empty_seconds", 1, 60.0, " s")?,
+        figure(
+            "10,000 empty trials, from the plan to the record, s",
+            "empty_seconds",
+            1,
+            60.0,
+            " s",
+        )?,
         figure("the driver's memory grew in their second half, MiB", "grown_mib", 0, 16.0, " MiB")?,
         figure(gather, "gather_grown_mib", 0, 16.0, " MiB")?,
         Figure::new("a trial without Ray, s", format!("{:.1}", value("trial_seconds")?)),

@@ -4,10 +4,9 @@
 
 use super::Figure;
 use anyhow::Context;
-use disklab_des::Random;
 use disklab_trace::timeline::Shape;
 use disklab_trace::{Arrived, PLAIN, Phase, Served, Survey, Timeline, Writer, find, open, pack};
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fs::File;
@@ -51,7 +50,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
         Figure::new(what("packing, s"), format!("{packing:.2}")),
         Figure::new(what("reading once, s"), format!("{reading:.2}")),
         Figure::new(what("survey and timeline, s"), format!("{both:.2}")),
-        Figure::new(what("memory of these two, MiB"), format!("{mib:.1}")).at_most(mib, 300.0, None, " MiB"),
+        Figure::new(what("memory of these two, MiB"), format!("{mib:.1}"))
+            .at_most(mib, 300.0, None, " MiB"),
     ])
 }
 
@@ -67,7 +67,8 @@ fn write(path: &Path) -> anyhow::Result<()> {
     let mut ended = 0;
     for number in 0..REQUESTS + IN_FLIGHT as u64 {
         if number >= IN_FLIGHT as u64 {
-            let Reverse((end, slot, disk, submitted, started)) = flying.pop().context("nothing in flight")?;
+            let Reverse((end, slot, disk, submitted, started)) =
+                flying.pop().context("nothing in flight")?;
             let sector = random.next_u64() % (50 << 21) / 8 * 8;
             let served = Served {
                 disk,

@@ -3,9 +3,9 @@
 
 use super::{Figure, median};
 use anyhow::{Context, ensure};
-use disklab_exec::host::account;
-use disklab_host::disk::Disk;
-use disklab_host::watch::{Trace, Watch, instance_name};
+use disklab_block_devices::disk::Disk;
+use disklab_block_devices::watch::{Trace, Watch, instance_name};
+use disklab_runner::host::account;
 use disklab_trace::find;
 use disklab_units::Bytes;
 use serde_json::Value;
@@ -55,11 +55,13 @@ fn at_depth(attached: &Attached, depth: u32) -> anyhow::Result<Vec<Figure>> {
         (middle, format!("{middle:.1} (half of the turns: {low:.1} to {high:.1})"))
     };
     let ((_, counting), (percent, tracing)) = (cost(&counted), cost(&traced));
-    let what = |what: &str| format!("loop device in memory, 4 KiB random reads, depth {depth}: {what}");
+    let what =
+        |what: &str| format!("loop device in memory, 4 KiB random reads, depth {depth}: {what}");
     Ok(vec![
         Figure::new(what("requests a second, not watched"), format!("{:.0}", median(alone))),
         Figure::new(what("time of a request more where disks are counted, %"), counting),
-        Figure::new(what("where requests are traced, %"), tracing).at_most(percent, MOST, None, " %"),
+        Figure::new(what("where requests are traced, %"), tracing)
+            .at_most(percent, MOST, None, " %"),
     ])
 }
 
@@ -72,7 +74,8 @@ fn account(attached: &Attached) -> anyhow::Result<Figure> {
     watch.mark("end").map_err(anyhow::Error::msg)?;
     watch.end()?;
     let begun = Instant::now();
-    let remarks = account::write(folder.path(), &["loop"], false, false).map_err(anyhow::Error::msg)?;
+    let remarks =
+        account::write(folder.path(), &["loop"], false, false).map_err(anyhow::Error::msg)?;
     let took = begun.elapsed().as_secs_f64();
     ensure!(remarks.is_empty(), "{remarks:?}");
     let trace = disklab_trace::open(&find(folder.path()).context("no trace")?)?;
@@ -92,7 +95,8 @@ fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64
         watch.mark("begin measure 0").map_err(anyhow::Error::msg)?;
     }
     let depth = format!("--iodepth={depth}");
-    let report = fio(&attached.0, &["--rw=randread", "--bs=4k", &depth, "--runtime=500ms", "--time_based"])?;
+    let report =
+        fio(&attached.0, &["--rw=randread", "--bs=4k", &depth, "--runtime=500ms", "--time_based"])?;
     if let Some(watch) = watch {
         watch.mark("end").map_err(anyhow::Error::msg)?;
         let trace = watch.end()?.trace;
@@ -129,7 +133,11 @@ impl Attached {
 
     fn new(image: &Path) -> anyhow::Result<Self> {
         let attached = Command::new("losetup").args(["--find", "--show"]).arg(image).output()?;
-        ensure!(attached.status.success(), "losetup: {}", String::from_utf8_lossy(&attached.stderr));
+        ensure!(
+            attached.status.success(),
+            "losetup: {}",
+            String::from_utf8_lossy(&attached.stderr)
+        );
         Ok(Self(String::from_utf8(attached.stdout)?.trim().to_owned()))
     }
 

@@ -3,8 +3,8 @@
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-use disklab_collect::Spread;
-use disklab_spec::Lab;
+use disklab_config::Lab;
+use disklab_results::Spread;
 
 use super::causes::{self, Side};
 use super::merged::{Merged, Place};
@@ -38,8 +38,10 @@ pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> String {
         let _ = writeln!(text, "### {}\n", heading(first));
         for place in &places {
             let ours = ours(merged, place, &policies);
-            let compared: Vec<Compared> =
-                sources.iter().filter_map(|source| compare(published, place, source, &ours)).collect();
+            let compared: Vec<Compared> = sources
+                .iter()
+                .filter_map(|source| compare(published, place, source, &ours))
+                .collect();
             for compared in &compared {
                 rows.push(summary_row(place, compared.source, compared.counts));
                 total.add_all(compared.counts);
@@ -59,11 +61,14 @@ pub fn section(lab: &Lab, merged: &Merged, published: &Published) -> String {
         row
     };
     let several = of_arrays.len() > 1;
-    rows.extend(of_arrays.into_iter().map(|(array, counts)| label(format!("**{array}**, all"), counts)));
+    rows.extend(
+        of_arrays.into_iter().map(|(array, counts)| label(format!("**{array}**, all"), counts)),
+    );
     if several {
         rows.push(label("**all**".to_owned(), total));
     }
-    let mut head = ["array", "background", "jobs", "test", "published by"].map(str::to_owned).to_vec();
+    let mut head =
+        ["array", "background", "jobs", "test", "published by"].map(str::to_owned).to_vec();
     head.extend(VERDICTS.map(|(_, name)| name.to_owned()));
     if rows.is_empty() {
         return format!("No cell of these records has been published.\n\n{text}");
@@ -82,8 +87,13 @@ pub fn heading(place: &Place) -> String {
 
 fn summary_row(place: &Place, source: &str, counts: Counts) -> Vec<String> {
     let Place { array, background, jobs, workload } = place;
-    let mut row =
-        vec![array.clone(), background.clone(), jobs.to_string(), test(workload), source.to_owned()];
+    let mut row = vec![
+        array.clone(),
+        background.clone(),
+        jobs.to_string(),
+        test(workload),
+        source.to_owned(),
+    ];
     row.extend(counts.0.map(|count| count.to_string()));
     row
 }
@@ -116,7 +126,11 @@ fn compare<'a>(
             let verdict = Verdict::of(order, orders::of(*their_one, *their_other));
             counts.add(verdict);
             if verdict == Verdict::Reversed {
-                reversed.push(if order == Ordering::Greater { (*one, *other) } else { (*other, *one) });
+                reversed.push(if order == Ordering::Greater {
+                    (*one, *other)
+                } else {
+                    (*other, *one)
+                });
             }
         }
     }
@@ -147,11 +161,17 @@ fn cell(lab: &Lab, place: &Place, ours: &[Ours], compared: &[Compared]) -> Strin
     }
     text.push_str(".\n");
     for compared in compared.iter().filter(|compared| !compared.reversed.is_empty()) {
-        let pairs =
-            compared.reversed.iter().map(|(more, less)| format!("{} > {}", more.0.policy, less.0.policy));
+        let pairs = compared
+            .reversed
+            .iter()
+            .map(|(more, less)| format!("{} > {}", more.0.policy, less.0.policy));
         let pairs: Vec<_> = pairs.collect();
-        let _ =
-            writeln!(text, "  - Here, but the other way round in {}: {}.", compared.source, pairs.join(", "));
+        let _ = writeln!(
+            text,
+            "  - Here, but the other way round in {}: {}.",
+            compared.source,
+            pairs.join(", ")
+        );
     }
     for reason in reasons(lab, place, ours, compared) {
         let _ = writeln!(text, "  - {reason}");

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use disklab_collect::Spread;
-use disklab_spec::Lab;
+use disklab_config::Lab;
+use disklab_results::Spread;
 use disklab_units::prose::{digits, listed};
 
 use super::kind::{Is, READS};
@@ -75,11 +75,17 @@ fn disks(merged: &Merged, lab: &Lab, array: &str) -> String {
 fn pair(theirs: &Published) -> Option<String> {
     let range = |workload: &str, jobs: u32| {
         iops(theirs, |place| {
-            place.array == "hdd-raid1" && alone(place) && place.jobs == jobs && place.workload == workload
+            place.array == "hdd-raid1"
+                && alone(place)
+                && place.jobs == jobs
+                && place.workload == workload
         })
     };
-    let (one, many, jobs) =
-        (range("randread-4k-qd1", 1)?, range("randread-4k-qd32", 1)?, range("randread-4k-qd32", 4)?);
+    let (one, many, jobs) = (
+        range("randread-4k-qd1", 1)?,
+        range("randread-4k-qd32", 1)?,
+        range("randread-4k-qd32", 4)?,
+    );
     Some(format!(
         "Theirs, called HDD RAID1, cannot be two bare disks: random reads go from {} IOPS at depth 1 to {} at depth 32 \
          and {} with four jobs of it; no two disks that take {} ms for one read alone do so many at any depth. So ours \
@@ -109,8 +115,9 @@ fn solid_state(theirs: &Published) -> Option<String> {
 
 /// The first author's disks behind bcache.
 fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
-    let one_at_a_time =
-        |row: &&Row| row.place.array == POOL && alone(&row.place) && row.place.workload == "randread-4k-qd1";
+    let one_at_a_time = |row: &&Row| {
+        row.place.array == POOL && alone(&row.place) && row.place.workload == "randread-4k-qd1"
+    };
     let mean = |row: &Row| row.value(&READS, Is::Mean);
     let (fastest, mean) = theirs
         .rows
@@ -139,13 +146,18 @@ fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
 fn two_runs(theirs: &Published, first: &Published) -> String {
     let mut tests: Vec<(&Place, Is, Vec<f64>)> = Vec::new();
     for row in &first.rows {
-        let again = theirs.rows.iter().find(|again| again.place == row.place && again.policy == row.policy);
+        let again =
+            theirs.rows.iter().find(|again| again.place == row.place && again.policy == row.policy);
         for what in [Is::Iops, Is::Bandwidth] {
-            let both = again.and_then(|again| Some((row.value(&READS, what)?, again.value(&READS, what)?)));
+            let both = again
+                .and_then(|again| Some((row.value(&READS, what)?, again.value(&READS, what)?)));
             // Zero is no number to divide by.
-            let Some((one, other)) = both.filter(|(one, other)| one.min(*other) > 0.0) else { continue };
+            let Some((one, other)) = both.filter(|(one, other)| one.min(*other) > 0.0) else {
+                continue;
+            };
             let ratio = one.max(other) / one.min(other);
-            match tests.iter_mut().find(|(place, known, _)| *place == &row.place && *known == what) {
+            match tests.iter_mut().find(|(place, known, _)| *place == &row.place && *known == what)
+            {
                 Some((_, _, ratios)) => ratios.push(ratio),
                 None => tests.push((&row.place, what, vec![ratio])),
             }
@@ -154,7 +166,8 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
     let range = |(place, what, ratios): (&Place, Is, Vec<f64>)| {
         let Spread { min, max, .. } = Spread::of(ratios)?;
         let what = if what == Is::Iops { "IOPS" } else { "KiB/s" };
-        let beside = if alone(place) { String::new() } else { format!(" beside {}", place.background) };
+        let beside =
+            if alone(place) { String::new() } else { format!(" beside {}", place.background) };
         let (min, max) = (digits(min), digits(max));
         let times = if min == max { min } else { format!("{min} to {max}") };
         Some(format!("{times} times the {what} in {}{beside}", test(&place.workload)))
@@ -200,9 +213,18 @@ mod tests {
                 assert!(text.contains(part), "{part}: {text}");
             }
         };
-        told(pair(&theirs), &["81 to 103 IOPS", "1459 to 2315 at depth 32", "2423 to 3649 with", "9.71 ms"]);
-        told(solid_state(&theirs), &["2594 to 5880 IOPS", "2.53 to 5.74 GiB/s", "links carry 2.24."]);
-        told(pool(&theirs, &first, false), &["0.8 ms on average with `queue`", "Ours has no cache."]);
+        told(
+            pair(&theirs),
+            &["81 to 103 IOPS", "1459 to 2315 at depth 32", "2423 to 3649 with", "9.71 ms"],
+        );
+        told(
+            solid_state(&theirs),
+            &["2594 to 5880 IOPS", "2.53 to 5.74 GiB/s", "links carry 2.24."],
+        );
+        told(
+            pool(&theirs, &first, false),
+            &["0.8 ms on average with `queue`", "Ours has no cache."],
+        );
         // 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537, 540 and 1180, 1196 and 1706, 1928 and 2477.
         let runs = two_runs(&theirs, &first);
         told(Some(runs.clone()), &["1.25 to 1.58 times the IOPS in RandRead 4 KiB QD1"]);

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Context;
-use disklab_collect::Remark;
-use disklab_collect::csv;
-use disklab_collect::found::Row;
-use disklab_collect::integrity::{Claim, check};
+use disklab_results::Remark;
+use disklab_results::csv;
+use disklab_results::found::Row;
+use disklab_results::integrity::{Claim, check};
 use disklab_units::prose::{count, digits};
 
 use super::published::FIRST_RUN;
@@ -16,8 +16,14 @@ pub const NAME: &str = "published-tables";
 
 /// File name and text of each table of measured rows.
 const TABLES: [(&str, &str); 2] = [
-    ("btrfs-read-policy.csv", include_str!("../../../docs/results/published/btrfs-read-policy.csv")),
-    ("btrfs-read-policy-rw.csv", include_str!("../../../docs/results/published/btrfs-read-policy-rw.csv")),
+    (
+        "btrfs-read-policy.csv",
+        include_str!("../../../docs/results/published/btrfs-read-policy.csv"),
+    ),
+    (
+        "btrfs-read-policy-rw.csv",
+        include_str!("../../../docs/results/published/btrfs-read-policy-rw.csv"),
+    ),
 ];
 /// What the others are compared with, and what the tables are said to show the best of.
 const BASELINE: &str = "pid";
@@ -70,7 +76,8 @@ fn rows() -> anyhow::Result<Vec<Audited>> {
     let mut all = Vec::new();
     for (table, text) in TABLES {
         for row in csv::parse(text.as_bytes()).with_context(|| table.to_owned())? {
-            let doubts: Vec<Remark> = check(&row.claim).into_iter().filter(Remark::doubts).collect();
+            let doubts: Vec<Remark> =
+                check(&row.claim).into_iter().filter(Remark::doubts).collect();
             let only_mean = !doubts.is_empty() && check(&without_mean(&row.claim)).is_empty();
             all.push(Audited { table, row, doubts, only_mean });
         }
@@ -108,7 +115,8 @@ fn by_source(rows: &[Audited]) -> String {
     );
     for source in sources(rows) {
         let own: Vec<&Audited> = rows.iter().filter(|row| row.value("source") == source).collect();
-        let having = |is: fn(&Remark) -> bool| own.iter().filter(|row| row.doubts.iter().any(is)).count();
+        let having =
+            |is: fn(&Remark) -> bool| own.iter().filter(|row| row.doubts.iter().any(is)).count();
         let _ = writeln!(
             text,
             "| {source} | {} | {} | {} | {} | {} | {} |",
@@ -131,7 +139,8 @@ fn only_the_mean(rows: &[Audited]) -> String {
          | source | cannot be true | the mean alone is wrong | something else too |\n| --- | ---: | ---: | ---: |\n",
     );
     for source in sources(rows) {
-        let own = || rows.iter().filter(|row| row.value("source") == source && !row.doubts.is_empty());
+        let own =
+            || rows.iter().filter(|row| row.value("source") == source && !row.doubts.is_empty());
         let (all, mean) = (own().count(), own().filter(|row| row.only_mean).count());
         if all > 0 {
             let _ = writeln!(text, "| {source} | {all} | {mean} | {} |", all - mean);
@@ -156,13 +165,16 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     );
     let mut favourite = (0, 0, 0);
     for source in sources(rows) {
-        let sound =
-            |row: &&Audited| row.value("source") == source && row.doubts.is_empty() && row.iops().is_some();
+        let sound = |row: &&Audited| {
+            row.value("source") == source && row.doubts.is_empty() && row.iops().is_some()
+        };
         let mut ratios: BTreeMap<&str, Vec<(f64, f64)>> = BTreeMap::new();
         let mut order: Vec<&str> = Vec::new();
         for row in rows.iter().filter(sound).filter(|row| row.value("policy") != BASELINE) {
             let same = |other: &&Audited| {
-                other.value("policy") == BASELINE && other.place() == row.place() && other.table == row.table
+                other.value("policy") == BASELINE
+                    && other.place() == row.place()
+                    && other.table == row.table
             };
             let baseline = rows.iter().filter(sound).find(same).and_then(Audited::iops);
             if let (Some(iops), Some(baseline)) = (row.iops(), baseline) {
@@ -176,8 +188,9 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
         }
         for policy in order {
             let own = &ratios[policy];
-            let number =
-                |is: fn(f64, f64) -> bool| own.iter().filter(|(ratio, luck)| is(*ratio, *luck)).count();
+            let number = |is: fn(f64, f64) -> bool| {
+                own.iter().filter(|(ratio, luck)| is(*ratio, *luck)).count()
+            };
             let (ahead, behind) = (number(|ratio, _| ratio > 1.0), number(|ratio, _| ratio < 1.0));
             let clear = number(|ratio, luck| ratio > luck);
             let clearly_behind = number(|ratio, luck| ratio < 1.0 / luck);
@@ -187,7 +200,8 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
                 own.len()
             );
             if policy == FAVOURITE {
-                favourite = (favourite.0 + own.len(), favourite.1 + clear, favourite.2 + clearly_behind);
+                favourite =
+                    (favourite.0 + own.len(), favourite.1 + clear, favourite.2 + clearly_behind);
             }
         }
     }
@@ -215,7 +229,9 @@ fn apart(rows: &[Audited], background: &str) -> anyhow::Result<f64> {
                 && other.value("background") == background
                 && other.doubts.is_empty()
         };
-        if let (Some(one), Some(other)) = (first.iops(), rows.iter().find(same).and_then(Audited::iops)) {
+        if let (Some(one), Some(other)) =
+            (first.iops(), rows.iter().find(same).and_then(Audited::iops))
+        {
             most = most.max(one / other).max(other / one);
         }
     }
@@ -223,8 +239,9 @@ fn apart(rows: &[Audited], background: &str) -> anyhow::Result<f64> {
 }
 
 fn list(rows: &[Audited]) -> String {
-    let mut text =
-        String::from("## The rows\n\n<details><summary>Each row that cannot be true, and why</summary>\n\n");
+    let mut text = String::from(
+        "## The rows\n\n<details><summary>Each row that cannot be true, and why</summary>\n\n",
+    );
     for row in rows.iter().filter(|row| !row.doubts.is_empty()) {
         let values: Vec<&str> = row.row.cell.iter().map(|(_, value)| value.as_str()).collect();
         let doubts: Vec<String> = row.doubts.iter().map(ToString::to_string).collect();

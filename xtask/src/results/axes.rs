@@ -1,10 +1,10 @@
 //! Where a record says which cell a trial belongs to.
 
 use anyhow::Context;
-use disklab_spec::suite::Axis;
-use disklab_spec::{Mistakes, Suite};
-use disklab_store::outcome::Cell;
-use disklab_store::{Outcome, Record};
+use disklab_config::suite::Axis;
+use disklab_config::{Mistakes, Suite};
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record};
 
 use super::merged::Place;
 
@@ -31,17 +31,20 @@ impl Axes {
                 "{name}: its suite does not say the {axis}, and a page is about that too; run it with --set {axis}=..."
             );
         }
-        for other in suite.axes().iter().filter(|known| !NEEDED.iter().any(|axis| known.axis == *axis)) {
+        for other in
+            suite.axes().iter().filter(|known| !NEEDED.iter().any(|axis| known.axis == *axis))
+        {
             anyhow::ensure!(
                 other.values.len() == 1,
                 "{name}: it has several values of {0}, which a page does not tell apart; run it with one (--set {0}=...)",
                 other.axis
             );
         }
-        let (fixed, crossed): (Vec<_>, Vec<_>) = suite.axes().iter().partition(|values| values.fixed);
-        let fixed = fixed
-            .into_iter()
-            .flat_map(|known| known.values.iter().map(|value| (known.axis.to_string(), value.value.clone())));
+        let (fixed, crossed): (Vec<_>, Vec<_>) =
+            suite.axes().iter().partition(|values| values.fixed);
+        let fixed = fixed.into_iter().flat_map(|known| {
+            known.values.iter().map(|value| (known.axis.to_string(), value.value.clone()))
+        });
         Ok(Self {
             record: name,
             crossed: crossed.into_iter().map(|known| known.axis.to_string()).collect(),
@@ -51,10 +54,12 @@ impl Axes {
 
     /// The place and the policy of a trial.
     pub fn cell(&self, id: &str, outcome: Option<&Outcome>) -> anyhow::Result<(Place, String)> {
-        let cell = outcome.map_or_else(|| Cell::of_id(id, &self.crossed), |outcome| outcome.cell.clone());
+        let cell =
+            outcome.map_or_else(|| Cell::of_id(id, &self.crossed), |outcome| outcome.cell.clone());
         let value = |axis: Axis| {
             let value = cell.value(axis.as_str()).or_else(|| self.fixed.value(axis.as_str()));
-            let lacking = || format!("{}: trial {id} has no {axis}, which its suite varies", self.record);
+            let lacking =
+                || format!("{}: trial {id} has no {axis}, which its suite varies", self.record);
             value.map(str::to_owned).with_context(lacking)
         };
         let jobs = value(Axis::Jobs)?;

@@ -4,8 +4,8 @@
 //! most of the difference is told, with what goes with it. A statement must hold in every seed; its numbers are those of
 //! the seed with the median ratio.
 
-use disklab_collect::Sample;
-use disklab_spec::Lab;
+use disklab_config::Lab;
+use disklab_results::Sample;
 use disklab_units::prose::{digits, listed};
 use std::fmt::Write;
 
@@ -97,7 +97,12 @@ pub fn why(lab: &Lab, place: &Place, more: &Side, less: &Side) -> String {
         background: place.background != "none",
     };
     let times = digits(middle.ratio());
-    format!("{} does {times} times the IOPS of {}. {}", more.policy, less.policy, comparison.cause())
+    format!(
+        "{} does {times} times the IOPS of {}. {}",
+        more.policy,
+        less.policy,
+        comparison.cause()
+    )
 }
 
 impl Comparison<'_> {
@@ -111,7 +116,9 @@ impl Comparison<'_> {
     }
 
     fn cause(&self) -> String {
-        if self.always(|pair| pair.ratio() <= 1.0) || !self.always(|pair| pair.of_disks().is_finite()) {
+        if self.always(|pair| pair.ratio() <= 1.0)
+            || !self.always(|pair| pair.of_disks().is_finite())
+        {
             return NONE.to_owned();
         }
         if self.always(|pair| pair.of_disks() >= MOST) {
@@ -139,7 +146,8 @@ impl Comparison<'_> {
         if self.cached {
             return text;
         }
-        if self.greater(|pair| Some((facts::most_read(pair.less)?.1, facts::most_read(pair.more)?.1)))
+        if self
+            .greater(|pair| Some((facts::most_read(pair.less)?.1, facts::most_read(pair.more)?.1)))
             && let (Some(less), Some(more)) = (facts::most_read(less), facts::most_read(more))
         {
             let _ = write!(
@@ -193,7 +201,8 @@ impl Comparison<'_> {
     }
 
     fn cache(&self) -> Option<String> {
-        let of = |pair: &Pair| Some((facts::cache_share(pair.more)?, facts::cache_share(pair.less)?));
+        let of =
+            |pair: &Pair| Some((facts::cache_share(pair.more)?, facts::cache_share(pair.less)?));
         let (more, less) = of(&self.middle)?;
         let holds = |pair: &Pair| of(pair).is_some_and(|(more, less)| more > less + PART);
         (self.cached && self.always(holds)).then(|| {
@@ -237,7 +246,9 @@ impl Comparison<'_> {
     }
 
     fn depth(&self) -> Option<String> {
-        let of = |pair: &Pair| Some((facts::depth_at_work(pair.more)?, facts::depth_at_work(pair.less)?));
+        let of = |pair: &Pair| {
+            Some((facts::depth_at_work(pair.more)?, facts::depth_at_work(pair.less)?))
+        };
         let (more, less) = of(&self.middle)?;
         self.greater(of).then(|| {
             let (more, less) = (digits(more), digits(less));
@@ -247,7 +258,9 @@ impl Comparison<'_> {
 
     /// A background's requests are at the disks too, and fio's wait behind them.
     fn shortest_queue(&self) -> Option<String> {
-        let of = |pair: &Pair| Some((facts::shortest_queue(pair.less)?, facts::shortest_queue(pair.more)?));
+        let of = |pair: &Pair| {
+            Some((facts::shortest_queue(pair.less)?, facts::shortest_queue(pair.more)?))
+        };
         let (less, more) = of(&self.middle)?;
         (self.background && self.greater(of)).then(|| {
             let (less, more) = (digits(less), digits(more));
@@ -286,7 +299,8 @@ pub fn why_none(sides: &[Side]) -> String {
         return "No two policies differ.".to_owned();
     }
     let (least_text, most_text) = (digits(least), digits(most));
-    let at_work = if least_text == most_text { least_text } else { format!("{least_text} to {most_text}") };
+    let at_work =
+        if least_text == most_text { least_text } else { format!("{least_text} to {most_text}") };
     let text = if least >= 0.9 && most <= 1.1 {
         format!("One disk is at work at a time with each ({at_work} on average)")
     } else if idlest >= 0.9 {

@@ -1,6 +1,6 @@
 //! What the disks saw with each policy: of the trial with the median IOPS, so that its numbers belong together.
 
-use disklab_collect::Sample;
+use disklab_results::Sample;
 use disklab_units::prose::digits;
 
 use super::facts;
@@ -54,13 +54,15 @@ fn cells(sample: &Sample) -> Vec<String> {
         sample.devices.iter().map(|device| device.read_share.map(percent)).collect();
     vec![
         digits(facts::at_work(sample)),
-        ends(&busy).map_or_else(missing, |(least, most)| format!("{}, {}", percent(most), percent(least))),
+        ends(&busy)
+            .map_or_else(missing, |(least, most)| format!("{}, {}", percent(most), percent(least))),
         depths.map_or_else(missing, |(least, most)| format!("{}, {}", digits(most), digits(least))),
         sample.read_switches.map_or_else(missing, percent),
         facts::distance(sample).map_or_else(missing, |distance| digits(distance / 1e9)),
         facts::sequential(sample).map_or_else(missing, percent),
         facts::service_ms(sample).map_or_else(missing, digits),
-        ends(&means).map_or_else(missing, |(least, most)| format!("{}, {}", digits(least), digits(most))),
+        ends(&means)
+            .map_or_else(missing, |(least, most)| format!("{}, {}", digits(least), digits(most))),
         read_stats().next().map_or_else(missing, |_| checkpoints.to_string()),
         shares.map_or_else(missing, |shares| shares.join(" / ")),
     ]

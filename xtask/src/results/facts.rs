@@ -1,8 +1,8 @@
 //! What one trial's disks did, in a few numbers.
 
-use disklab_collect::Sample;
-use disklab_collect::sample::DeviceSample;
-use disklab_spec::Lab;
+use disklab_config::Lab;
+use disklab_results::Sample;
+use disklab_results::sample::DeviceSample;
 
 /// Requests of a disk, the background's and the filesystem's included.
 fn requests(device: &DeviceSample) -> f64 {
@@ -78,7 +78,8 @@ pub fn service_ms(sample: &Sample) -> Option<f64> {
 
 /// The disk that most reads go to, and their share.
 pub fn most_read(sample: &Sample) -> Option<(&str, f64)> {
-    let shares = sample.devices.iter().map(|device| Some((device.name.as_str(), device.read_share?)));
+    let shares =
+        sample.devices.iter().map(|device| Some((device.name.as_str(), device.read_share?)));
     let shares: Vec<_> = shares.collect::<Option<_>>()?;
     shares.into_iter().reduce(|most, next| if next.1 > most.1 { next } else { most })
 }
@@ -99,6 +100,7 @@ pub fn beside(sample: &Sample) -> Option<f64> {
 
 /// Requests at the disk that has fewest of those that get a tenth of all reads.
 pub fn shortest_queue(sample: &Sample) -> Option<f64> {
-    let used = sample.devices.iter().filter(|device| device.read_share.is_some_and(|share| share >= 0.1));
+    let used =
+        sample.devices.iter().filter(|device| device.read_share.is_some_and(|share| share >= 0.1));
     used.filter_map(|device| device.depth_mean).reduce(f64::min)
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-use disklab_store::manifest::Suite;
-use disklab_store::{Manifest, Record};
+use disklab_record::manifest::Suite;
+use disklab_record::{Manifest, Record};
 use disklab_units::Nanos;
 use disklab_units::prose::{count, digits, listed};
 
@@ -39,7 +39,8 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
     for (index, record) in records.iter().enumerate() {
         let manifest = record.manifest();
         let suite: toml::Table = toml::from_str(manifest.suite.text()).unwrap_or_default();
-        let name = if records.len() == 1 { "Record".to_owned() } else { format!("Record {}", index + 1) };
+        let name =
+            if records.len() == 1 { "Record".to_owned() } else { format!("Record {}", index + 1) };
         let _ = writeln!(
             text,
             "- {name}: suite {} (SHA-256 {}), made by {}",
@@ -48,9 +49,14 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
             code(&run_command(&manifest.suite, &[], &place(index)))
         );
         for kernel in &manifest.kernels {
-            let _ = writeln!(text, "  - Linux {}, key {}", escaped(&kernel.version), short(&kernel.key));
+            let _ = writeln!(
+                text,
+                "  - Linux {}, key {}",
+                escaped(&kernel.version),
+                short(&kernel.key)
+            );
         }
-        let tool = |fact: &disklab_store::manifest::Fact| {
+        let tool = |fact: &disklab_record::manifest::Fact| {
             let value: Vec<_> = fact.value.split(", ").map(short).collect();
             format!("{} {}", fact.name, value.join(", "))
         };
@@ -72,8 +78,10 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
         );
     }
     if let [first, others @ ..] = records {
-        let differ: BTreeSet<&str> =
-            others.iter().flat_map(|other| differences(first.manifest(), other.manifest())).collect();
+        let differ: BTreeSet<&str> = others
+            .iter()
+            .flat_map(|other| differences(first.manifest(), other.manifest()))
+            .collect();
         if !differ.is_empty() {
             let differ: Vec<_> = differ.into_iter().map(escaped).collect();
             let _ = writeln!(
@@ -84,7 +92,8 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
         }
     }
     let names: Vec<_> = (0..records.len()).map(place).collect();
-    let _ = writeln!(text, "- This page: `cargo xtask results {} {}`\n", kind.name, names.join(" "));
+    let _ =
+        writeln!(text, "- This page: `cargo xtask results {} {}`\n", kind.name, names.join(" "));
     text.push_str(
         "All times are virtual: the disks' and the timers', none of the processor. Each number is the median over the \
          seeds, with their range in parentheses where it is more than ",
@@ -97,10 +106,9 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
 fn differences<'a>(one: &'a Manifest, other: &'a Manifest) -> Vec<&'a str> {
     let keys = |manifest: &'a Manifest| manifest.kernels.iter().map(|kernel| &kernel.key);
     let kernels = (!keys(one).eq(keys(other))).then_some("kernel");
-    let tools = one
-        .tools
-        .iter()
-        .filter(|tool| other.tools.iter().any(|known| known.name == tool.name && known.value != tool.value));
+    let tools = one.tools.iter().filter(|tool| {
+        other.tools.iter().any(|known| known.name == tool.name && known.value != tool.value)
+    });
     kernels.into_iter().chain(tools.map(|tool| tool.name.as_str())).collect()
 }
 
@@ -132,7 +140,7 @@ pub fn run_command(suite: &Suite, more: &[&str], place: &str) -> String {
 fn trials(record: &Record) -> String {
     let all = record.outcomes();
     let ran: Vec<_> = all.iter().filter_map(|(_, outcome)| *outcome).collect();
-    let ok = ran.iter().filter(|outcome| outcome.status == disklab_store::Status::Ok).count();
+    let ok = ran.iter().filter(|outcome| outcome.status == disklab_record::Status::Ok).count();
     let seeds: BTreeSet<u32> = ran.iter().map(|outcome| outcome.seed_index).collect();
     let time = Nanos(ran.iter().filter_map(|outcome| outcome.virtual_ns).map(|time| time.0).sum());
     format!(
@@ -169,14 +177,19 @@ pub fn broken(published: &Published) -> String {
 
 #[cfg(test)]
 mod tests {
-    use disklab_store::manifest::{Fact, Kernel};
+    use disklab_record::manifest::{Fact, Kernel};
 
     use super::*;
 
     #[test]
     fn a_command_is_for_a_shell() {
-        let set =
-            ["policy=latency:burst=100,pid", "kernel=/boot/my kernel", "array=it's", "seeds=2", "a=b\nc"];
+        let set = [
+            "policy=latency:burst=100,pid",
+            "kernel=/boot/my kernel",
+            "array=it's",
+            "seeds=2",
+            "a=b\nc",
+        ];
         let suite = Suite::new("read-policy", "", set.map(str::to_owned).into());
         let command = run_command(&suite, &[], &place(0));
         assert_eq!(
@@ -188,7 +201,8 @@ mod tests {
             .args(["-c", &format!("printf '%s\\0' {command}")])
             .output()
             .expect("bash");
-        let words: Vec<_> = said.stdout.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
+        let words: Vec<_> =
+            said.stdout.split(|&byte| byte == 0).map(String::from_utf8_lossy).collect();
         for set in set.iter().filter(|set| !set.starts_with("seeds")) {
             assert!(words.iter().any(|word| word == set), "{set}: {words:?}");
         }
@@ -197,7 +211,8 @@ mod tests {
     #[test]
     fn only_what_both_records_have_can_differ() {
         let manifest = |key: &str, tools: &[(&str, &str)]| {
-            let mut manifest = Manifest::new("0.1.0", "", Suite::new("", "", Vec::new()), Vec::new());
+            let mut manifest =
+                Manifest::new("0.1.0", "", Suite::new("", "", Vec::new()), Vec::new());
             let of = str::to_owned;
             manifest.kernels = vec![Kernel {
                 name: of("newest"),

@@ -1,7 +1,7 @@
 //! The two pages: what they are about and which numbers their tables have.
 
-use disklab_collect::Sample;
-use disklab_collect::sample::DirectionSample;
+use disklab_results::Sample;
+use disklab_results::sample::DirectionSample;
 use disklab_units::Nanos;
 
 /// A page.
@@ -61,7 +61,12 @@ pub const READS: Kind = Kind {
             is: Is::Mean,
             ours: |sample| Some(sample.lat_mean_ns / 1e6),
         },
-        Column { head: "p99 ms", csv: "lat_p99_ms", is: Is::Percentile, ours: |sample| ms(sample.p99_ns) },
+        Column {
+            head: "p99 ms",
+            csv: "lat_p99_ms",
+            is: Is::Percentile,
+            ours: |sample| ms(sample.p99_ns),
+        },
         Column {
             head: "p99.9 ms",
             csv: "lat_p99_9_ms",
@@ -77,7 +82,12 @@ pub const MIXED: Kind = Kind {
     suites: &["read-policy-mixed"],
     title: "Read policies: reads and writes",
     columns: &[
-        Column { head: "read IOPS", csv: "read_iops", is: Is::Iops, ours: |sample| Some(read(sample)?.iops) },
+        Column {
+            head: "read IOPS",
+            csv: "read_iops",
+            is: Is::Iops,
+            ours: |sample| Some(read(sample)?.iops),
+        },
         Column {
             head: "read KiB/s",
             csv: "read_bw_kib_s",

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use disklab_collect::Sample;
-use disklab_store::outcome::seed_of_id;
-use disklab_store::{Outcome, Record, Status};
+use disklab_record::outcome::seed_of_id;
+use disklab_record::{Outcome, Record, Status};
+use disklab_results::Sample;
 
 use super::axes::Axes;
 

@@ -27,8 +27,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
-use disklab_spec::Lab;
-use disklab_store::Record;
+use disklab_config::Lab;
+use disklab_record::Record;
 use disklab_units::prose::listed;
 
 use kind::{KINDS, Kind};
@@ -40,9 +40,13 @@ const FOLDER: &str = "docs/results";
 
 /// Makes the page of this name from these records.
 pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
+    let repository =
+        Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask is in no repository")?;
     if page_name == Some(audit::NAME) {
-        return write(&repository.join(FOLDER).join(format!("{}.md", audit::NAME)), &audit::page()?);
+        return write(
+            &repository.join(FOLDER).join(format!("{}.md", audit::NAME)),
+            &audit::page()?,
+        );
     }
     if page_name == Some(until_decided::NAME) {
         let [decided, fixed] = folders else {
@@ -51,14 +55,16 @@ pub fn run(page_name: Option<&str>, folders: &[PathBuf]) -> anyhow::Result<()> {
         let page = until_decided::page(&Record::open(decided)?, &Record::open(fixed)?)?;
         return write(&repository.join(FOLDER).join(format!("{}.md", until_decided::NAME)), &page);
     }
-    let names =
-        [KINDS.map(|kind| kind.name).as_slice(), &[audit::NAME, until_decided::NAME]].concat().join(", ");
+    let names = [KINDS.map(|kind| kind.name).as_slice(), &[audit::NAME, until_decided::NAME]]
+        .concat()
+        .join(", ");
     let kind = KINDS
         .into_iter()
         .find(|kind| Some(kind.name) == page_name)
         .with_context(|| format!("no page {}; known: {names}", page_name.unwrap_or("named")))?;
     anyhow::ensure!(!folders.is_empty(), "usage: cargo xtask results {} RECORD...", kind.name);
-    let records = folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
+    let records =
+        folders.iter().map(|folder| Record::open(folder)).collect::<Result<Vec<_>, _>>()?;
     let lab = Lab::load(&repository.join("lab"))?;
     let path = repository.join(FOLDER).join(format!("{}.md", kind.name));
     write(&path, &page(kind, &lab, &records)?)
@@ -89,7 +95,10 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
     section("The arrays, and theirs", &arrays::section(&merged, lab)?);
     section("Published rows that contradict themselves", &head::broken(&published));
     section("Results", &results(kind, &merged, &published));
-    section("Which orders agree", &format!("{}{}", agreed(), agreement::section(lab, &merged, &published)));
+    section(
+        "Which orders agree",
+        &format!("{}{}", agreed(), agreement::section(lab, &merged, &published)),
+    );
     section("What the disks saw", &disks_saw(lab, &merged));
     section("Sensitivity to parameters", &sensitivity::section(&merged));
     section("Remarks", &notes::remarks(&merged));
@@ -99,7 +108,10 @@ fn page(kind: &Kind, lab: &Lab, records: &[Record]) -> anyhow::Result<String> {
 /// Whether a disk turns and whether an array has a cache is not in a record.
 fn check_lab(lab: &Lab, merged: &Merged) -> anyhow::Result<()> {
     for array in &merged.arrays {
-        anyhow::ensure!(lab.arrays.contains_key(array), "the lab has no array `{array}`, which a record has");
+        anyhow::ensure!(
+            lab.arrays.contains_key(array),
+            "the lab has no array `{array}`, which a record has"
+        );
     }
     let devices = merged.all().filter_map(Trial::sample).flat_map(|sample| &sample.devices);
     for device in devices.filter_map(|device| device.device.as_ref()) {

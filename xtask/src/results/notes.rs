@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use disklab_collect::Remark;
-use disklab_store::Status;
+use disklab_record::Status;
+use disklab_results::Remark;
 use disklab_units::prose::{count, listed};
 
 use super::merged::{Merged, Place};
@@ -59,7 +59,11 @@ pub fn remarks(merged: &Merged) -> String {
     }
     let line = |(kind, (trials, id, remark)): (&String, &(usize, &str, &Remark))| {
         let trials = count(*trials, "trial");
-        format!("- `{kind}`, {trials}; the first is {}: {}\n", code(id), escaped(&remark.to_string()))
+        format!(
+            "- `{kind}`, {trials}; the first is {}: {}\n",
+            code(id),
+            escaped(&remark.to_string())
+        )
     };
     kinds.iter().map(line).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use disklab_collect::Spread;
+use disklab_results::Spread;
 
 /// Numbers nearer than this part of the greater one are a tie.
 pub const TIE: f64 = 0.05;

@@ -35,7 +35,8 @@ pub struct Row {
 impl Row {
     /// Its first number of this sort.
     pub fn value(&self, kind: &Kind, is: Is) -> Option<f64> {
-        let mut columns = kind.columns.iter().zip(&self.values).filter(|(column, _)| column.is == is);
+        let mut columns =
+            kind.columns.iter().zip(&self.values).filter(|(column, _)| column.is == is);
         columns.next().and_then(|(_, value)| *value)
     }
 
@@ -52,7 +53,8 @@ pub const POOL: &str = "hdd-8-mixed-bcache";
 const BESIDE_POOL: [&str; 2] = [POOL, "hdd-8-mixed"];
 
 /// The gist's first run, of which it tells in prose; in the form of its tables.
-pub const FIRST_RUN: &str = include_str!("../../../docs/results/published/btrfs-read-policy-first-run.csv");
+pub const FIRST_RUN: &str =
+    include_str!("../../../docs/results/published/btrfs-read-policy-first-run.csv");
 
 /// Their mixed workloads are half and half.
 fn their_workload(workload: &str) -> &str {
@@ -79,7 +81,8 @@ impl Published {
                 sources.push(row.source.clone());
             }
         }
-        let beside_pool = BESIDE_POOL.into_iter().find(|ours| arrays.iter().any(|array| array == ours));
+        let beside_pool =
+            BESIDE_POOL.into_iter().find(|ours| arrays.iter().any(|array| array == ours));
         Ok(Self { sources, rows, beside_pool })
     }
 
@@ -98,15 +101,17 @@ impl Published {
             workload: their_workload(&place.workload).to_owned(),
             ..place.clone()
         };
-        self.rows.iter().find(|row| row.source == source && row.place == theirs && row.policy == policy)
+        self.rows
+            .iter()
+            .find(|row| row.source == source && row.place == theirs && row.policy == policy)
     }
 
     /// Those that have anything of one of these places.
     pub fn sources_of(&self, places: &[Place], policies: &[&str]) -> Vec<&str> {
         let has = |source: &&str| {
-            places
-                .iter()
-                .any(|place| policies.iter().any(|policy| self.find(source, place, policy).is_some()))
+            places.iter().any(|place| {
+                policies.iter().any(|policy| self.find(source, place, policy).is_some())
+            })
         };
         self.sources.iter().map(String::as_str).filter(has).collect()
     }
@@ -116,7 +121,8 @@ fn row(kind: &Kind, head: &[&str], line: &str) -> anyhow::Result<Row> {
     let cells: Vec<_> = line.split(',').collect();
     anyhow::ensure!(cells.len() == head.len(), "{} columns, not {}", cells.len(), head.len());
     let text = |name: &str| head.iter().position(|known| *known == name).map(|at| cells[at]);
-    let required = |name: &str| text(name).map(str::to_owned).with_context(|| format!("no column {name}"));
+    let required =
+        |name: &str| text(name).map(str::to_owned).with_context(|| format!("no column {name}"));
     let number = |name: &str| match text(name) {
         None => anyhow::bail!("no column {name}"),
         Some("") => Ok(None),
@@ -131,15 +137,21 @@ fn row(kind: &Kind, head: &[&str], line: &str) -> anyhow::Result<Row> {
         jobs: text("jobs").unwrap_or("1").parse()?,
         workload: required("workload")?,
     };
-    let told: Option<f64> =
-        all(Is::Iops).zip(all(Is::Mean)).map(|((_, iops), (_, mean))| Some((*iops)? * (*mean)? / 1e3)).sum();
+    let told: Option<f64> = all(Is::Iops)
+        .zip(all(Is::Mean))
+        .map(|((_, iops), (_, mean))| Some((*iops)? * (*mean)? / 1e3))
+        .sum();
     let kept = words::depth(&place.workload).map(|depth| f64::from(depth * place.jobs));
     Ok(Row {
         source: required("source")?,
         policy: required("policy")?,
         iops: all(Is::Iops).filter_map(|(_, value)| *value).sum(),
         in_flight: told.zip(kept),
-        texts: kind.columns.iter().map(|column| text(column.csv).unwrap_or_default().to_owned()).collect(),
+        texts: kind
+            .columns
+            .iter()
+            .map(|column| text(column.csv).unwrap_or_default().to_owned())
+            .collect(),
         place,
         values,
     })

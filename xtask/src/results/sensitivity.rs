@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt::Write;
 
-use disklab_collect::Spread;
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 use super::merged::{Merged, Place};
@@ -24,8 +24,18 @@ pub fn section(merged: &Merged) -> String {
             let _ = write!(failed, "{}:\n\n{fates}", agreement::heading(&place));
         }
     }
-    let head =
-        ["array", "background", "jobs", "test", "choice", "IOPS", "against", "its IOPS", "ratio", "differ"];
+    let head = [
+        "array",
+        "background",
+        "jobs",
+        "test",
+        "choice",
+        "IOPS",
+        "against",
+        "its IOPS",
+        "ratio",
+        "differ",
+    ];
     let table = super::words::table(&head.map(str::to_owned), 5, &rows);
     format!("{table}{failed}")
 }
@@ -35,8 +45,9 @@ fn base(policy: &str) -> &str {
 }
 
 fn rows(merged: &Merged, place: &Place) -> Vec<Vec<String>> {
-    let spread =
-        |policy: &str| Spread::of(merged.samples(place, policy).iter().map(|(_, sample)| sample.iops));
+    let spread = |policy: &str| {
+        Spread::of(merged.samples(place, policy).iter().map(|(_, sample)| sample.iops))
+    };
     let mut rows = Vec::new();
     for choice in merged.policies.iter().filter(|policy| policy.contains(':')) {
         // Against the defaults, or else the first other choice that has a result.
@@ -44,7 +55,8 @@ fn rows(merged: &Merged, place: &Place) -> Vec<Vec<String>> {
         let mut others: Vec<_> = merged.policies.iter().filter(of_same).collect();
         others.sort_by_key(|policy| policy.contains(':'));
         let Some(ours) = spread(choice) else { continue };
-        let Some((against, theirs)) = others.iter().find_map(|other| Some((other, spread(other)?))) else {
+        let Some((against, theirs)) = others.iter().find_map(|other| Some((other, spread(other)?)))
+        else {
             continue;
         };
         let differ = match orders::of_seeds(&ours, &theirs) {

@@ -1,6 +1,6 @@
 //! The tables in the form of the published ones, beside them.
 
-use disklab_collect::Spread;
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 use super::kind::Kind;
@@ -21,7 +21,8 @@ pub fn table(kind: &Kind, merged: &Merged, published: &Published, places: &[Plac
     }
     let mut rows = Vec::new();
     for place in places {
-        let ours: Vec<_> = policies.iter().map(|policy| our_cells(kind, merged, place, policy)).collect();
+        let ours: Vec<_> =
+            policies.iter().map(|policy| our_cells(kind, merged, place, policy)).collect();
         let mut blocks = vec![bold(kind, ours)];
         for source in &sources {
             let of = |policy: &&str| their_cells(kind, published.find(source, place, policy));
@@ -58,7 +59,8 @@ fn our_cells(kind: &Kind, merged: &Merged, place: &Place, policy: &str) -> Vec<S
             return Shown::text(if at == 0 { fate(merged, place, policy) } else { "" });
         }
         // A number that one seed lacks would be a median of the others.
-        let values: Option<Vec<f64>> = samples.iter().map(|(_, sample)| (column.ours)(sample)).collect();
+        let values: Option<Vec<f64>> =
+            samples.iter().map(|(_, sample)| (column.ours)(sample)).collect();
         let Some(spread) = values.and_then(Spread::of) else { return Shown::text("-") };
         Shown { value: Some(spread.median), number: digits(spread.median), rest: range(&spread) }
     };
@@ -90,10 +92,14 @@ fn bold(kind: &Kind, rows: Vec<Vec<Shown>>) -> Vec<Vec<String>> {
         .iter()
         .enumerate()
         .map(|(at, column)| {
-            let compared = || rows.iter().map(move |row| &row[at]).filter(|cell| cell.value.is_some());
+            let compared =
+                || rows.iter().map(move |row| &row[at]).filter(|cell| cell.value.is_some());
             let first = compared().reduce(|best, cell| {
-                let better =
-                    if column.is.latency() { cell.value < best.value } else { cell.value > best.value };
+                let better = if column.is.latency() {
+                    cell.value < best.value
+                } else {
+                    cell.value > best.value
+                };
                 if better { cell } else { best }
             })?;
             let differ = compared().any(|cell| cell.number != first.number);

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_collect::sample::{DeviceSample, DirectionSample};
-use disklab_collect::{Remark, Sample};
-use disklab_spec::Lab;
-use disklab_store::manifest::{Kernel, Manifest, Suite};
-use disklab_store::outcome::Cell;
-use disklab_store::{Outcome, Record, Status};
+use disklab_config::Lab;
+use disklab_record::manifest::{Kernel, Manifest, Suite};
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record, Status};
+use disklab_results::sample::{DeviceSample, DirectionSample};
+use disklab_results::{Remark, Sample};
 use disklab_units::{Nanos, Seed};
 
 use super::causes::{self, Side};
@@ -144,8 +144,10 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
         revision: String::new(),
         compiler: String::new(),
     }];
-    let lines: String = outcomes.iter().map(|outcome| outcome.to_line().expect("plain data")).collect();
-    fs::write(folder.path().join("manifest.toml"), manifest.to_toml().expect("plain data")).expect("written");
+    let lines: String =
+        outcomes.iter().map(|outcome| outcome.to_line().expect("plain data")).collect();
+    fs::write(folder.path().join("manifest.toml"), manifest.to_toml().expect("plain data"))
+        .expect("written");
     fs::write(folder.path().join("trials.jsonl"), lines).expect("written");
     Record::open(folder.path()).expect("a record")
 }
@@ -166,7 +168,8 @@ fn reads() -> Record {
     add(work, "round-robin", 32.0, [Some(found(1000.0, both)), Some(found(1001.0, both))]);
     add(work, "latency", 32.0, [Some(found(510.0, one)), Some(found(505.0, one))]);
     add(work, "queue", 32.0, [Some(found(840.0, both)), None]);
-    let same = || [Some(found(168.0, [(1.0, 1.0), (0.0, 0.0)])), Some(found(168.5, [(0.5, 0.5); 2]))];
+    let same =
+        || [Some(found(168.0, [(1.0, 1.0), (0.0, 0.0)])), Some(found(168.5, [(0.5, 0.5); 2]))];
     for policy in ["pid", "round-robin", "latency", "queue"] {
         add("randread-4k-qd1", policy, 1.0, same());
     }
@@ -180,7 +183,11 @@ fn a_page_of_reads() {
     let failed = outcome("randread-4k-qd1", "latency:burst=100", 1, None);
     let records = [reads(), record("read-policy", &[more, failed], &[])];
     let made = page(&READS, &lab(), &records).expect("a page");
-    assert_eq!(made, page(&READS, &lab(), &records).expect("a page"), "the same records, the same bytes");
+    assert_eq!(
+        made,
+        page(&READS, &lab(), &records).expect("a page"),
+        "the same records, the same bytes"
+    );
     insta::assert_snapshot!(made);
 }
 
@@ -194,7 +201,8 @@ fn a_page_of_reads_and_writes() {
         outcome
     };
     // Published: round-robin > queue > pid, 6845, 6630 and 5581 of both.
-    let record = record("read-policy-mixed", &[trial("pid", 100.0), trial("round-robin", 90.0)], &[]);
+    let record =
+        record("read-policy-mixed", &[trial("pid", 100.0), trial("round-robin", 90.0)], &[]);
     insta::assert_snapshot!(page(&MIXED, &lab(), &[record]).expect("a page"));
 }
 
@@ -204,7 +212,8 @@ fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Reco
     let id = format!("{}+s1", values.join("+"));
     let mut outcome = outcome("randread-4k-qd1", "pid", 1, None);
     outcome.trial.clone_from(&id);
-    outcome.cell = Cell(axes.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect());
+    outcome.cell =
+        Cell(axes.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect());
     let suite = Suite::new("read-policy", text, set.iter().map(|it| (*it).to_owned()).collect());
     if ran { record_of(suite, &[outcome], &[]) } else { record_of(suite, &[], &[&id]) }
 }
@@ -222,7 +231,8 @@ fn what_is_fixed_in_a_suite_is_in_no_cell_and_counts() {
         workload: "randread-4k-qd1".to_owned(),
     };
     let crossed = [("array", "hdd-raid1"), ("workload", "randread-4k-qd1"), ("policy", "pid")];
-    let without = TEXT.replace("background = [\"none\", \"defrag\"]\n", "").replace("jobs = [1, 4]\n", "");
+    let without =
+        TEXT.replace("background = [\"none\", \"defrag\"]\n", "").replace("jobs = [1, 4]\n", "");
     for ran in [true, false] {
         let fixed = format!("jobs = 4\nbackground = \"none\"\n{without}");
         let found = places(with_axes(&fixed, &[], &crossed, ran)).expect("a record");
@@ -256,7 +266,8 @@ fn a_page_has_no_rows_of_what_no_record_measures() {
         with_axes(TEXT, &[], &axes("ssd-raid10", "defrag", "4"), false),
     ];
     let places = Merged::of(&records).expect("records").places();
-    let told: Vec<_> = places.iter().map(|it| (it.array.as_str(), it.background.as_str(), it.jobs)).collect();
+    let told: Vec<_> =
+        places.iter().map(|it| (it.array.as_str(), it.background.as_str(), it.jobs)).collect();
     assert_eq!(told, [("hdd-raid1", "none", 1), ("ssd-raid10", "defrag", 4)]);
 }
 
@@ -268,7 +279,10 @@ fn a_record_that_does_not_say_all_is_refused() {
     };
     let without_jobs = TEXT.replace("jobs = [1, 4]\n", "");
     let message = error(&without_jobs, &["background=none"], &crossed);
-    assert!(message.contains("does not say the jobs") && message.contains("--set jobs="), "{message}");
+    assert!(
+        message.contains("does not say the jobs") && message.contains("--set jobs="),
+        "{message}"
+    );
 
     let message = error(TEXT, &["background=none"], &crossed);
     assert!(message.contains("has no jobs"), "{message}");
@@ -286,7 +300,9 @@ fn a_record_of_another_suite_is_refused() {
         let records: Vec<_> = suites.iter().map(|name| record(name, &[], &[])).collect();
         page(kind, &lab(), &records).map_err(|error| error.to_string())
     };
-    for suites in [&["read-policy"][..], &["read-policy-bcache"], &["read-policy", "read-policy-bcache"]] {
+    for suites in
+        [&["read-policy"][..], &["read-policy-bcache"], &["read-policy", "read-policy-bcache"]]
+    {
         assert!(made(&READS, suites).is_ok(), "{suites:?}");
     }
     assert!(made(&MIXED, &["read-policy-mixed"]).is_ok());

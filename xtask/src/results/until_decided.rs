@@ -4,9 +4,11 @@
 use std::fmt::Write;
 
 use anyhow::Context;
-use disklab_compare::{Contest, Judgement, Looked, Metric, Terms, Trust, against_baseline, judge, looked_at};
+use disklab_compare::{
+    Contest, Judgement, Looked, Metric, Terms, Trust, against_baseline, judge, looked_at,
+};
+use disklab_record::{Record, Status};
 use disklab_stats::Verdict;
-use disklab_store::{Record, Status};
 use disklab_units::prose::{count, digits};
 
 use super::head::run_command;
@@ -18,8 +20,9 @@ const FEWEST: u32 = 3;
 
 /// The record of `run --until-decided`, and one of the same suite with as many seeds of every cell.
 pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
-    let until = looked_at(std::iter::once(decided))
-        .with_context(|| format!("{}: not a record of `run --until-decided`", decided.folder().display()))?;
+    let until = looked_at(std::iter::once(decided)).with_context(|| {
+        format!("{}: not a record of `run --until-decided`", decided.folder().display())
+    })?;
     anyhow::ensure!(
         looked_at(std::iter::once(fixed)).is_none(),
         "{}: its seeds depended on verdicts too; run the suite with --seeds alone",
@@ -31,7 +34,8 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let judged = |record, looked: Option<&Looked>, most: u32| -> anyhow::Result<Vec<Judgement>> {
         let contests = against_baseline(record, None, Trust::Sound)?.1;
-        let contests: Vec<Contest> = contests.into_iter().map(|contest| upto(contest, most)).collect();
+        let contests: Vec<Contest> =
+            contests.into_iter().map(|contest| upto(contest, most)).collect();
         Ok(judge(&contests, &metrics, terms, looked)?)
     };
     let sequential = Design {
@@ -110,7 +114,9 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     let pairs = || {
         sequential.judgements.iter().filter_map(|one| {
             let same = |other: &&Judgement| {
-                other.cell == one.cell && other.treatment == one.treatment && other.metric == one.metric
+                other.cell == one.cell
+                    && other.treatment == one.treatment
+                    && other.metric == one.metric
             };
             Some((one.verdict, full.judgements.iter().find(same)?.verdict))
         })

@@ -1,6 +1,6 @@
 //! Numbers and names as the pages write them.
 
-use disklab_collect::Spread;
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 /// A range that is told: this part of the median.
@@ -88,7 +88,8 @@ pub fn shell(word: &str) -> String {
 /// A table: its head, the columns from `right` on to the right, its rows.
 pub fn table(head: &[String], right: usize, rows: &[Vec<String>]) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
-    let rule: Vec<_> = (0..head.len()).map(|at| if at < right { "---" } else { "---:" }.to_owned()).collect();
+    let rule: Vec<_> =
+        (0..head.len()).map(|at| if at < right { "---" } else { "---:" }.to_owned()).collect();
     let body: String = rows.iter().map(|row| line(row)).collect();
     format!("{}{}{body}\n", line(head), line(&rule))
 }

@@ -30,7 +30,8 @@ impl Bounds {
     pub fn round(self) -> u64 {
         let roundest = (0..64).rev().find_map(|bits| {
             let step = 1_u64 << bits;
-            Some(self.low.checked_next_multiple_of(step)?).filter(|&number| number > 0 && number < self.high)
+            Some(self.low.checked_next_multiple_of(step)?)
+                .filter(|&number| number > 0 && number < self.high)
         });
         roundest.unwrap_or(self.low)
     }
@@ -139,7 +140,8 @@ mod tests {
 
     #[test]
     fn none_is_told_from_more_than_was_tried() {
-        let up_to = |last: u64| border(&mut (), 8, 8, 1024, |(), number| Ok(number <= last)).unwrap();
+        let up_to =
+            |last: u64| border(&mut (), 8, 8, 1024, |(), number| Ok(number <= last)).unwrap();
         assert_eq!(up_to(0), Border::Nowhere);
         assert_eq!(up_to(7), Border::Nowhere, "less than the least");
         assert_eq!(up_to(640), Border::Within(Bounds { low: 640, high: 648 }));

@@ -125,12 +125,18 @@ impl Work<'_, '_> {
             }
             (_, Ok(Border::Beyond(last))) => {
                 let last = size(last * 512);
-                let why =
-                    format!("at least {} of a long read are remembered: no more was tried", plain(&last));
+                let why = format!(
+                    "at least {} of a long read are remembered: no more was tried",
+                    plain(&last)
+                );
                 self.sheet.not_visible("cache", value, why);
             }
             (_, Ok(Border::Nowhere)) => {
-                self.sheet.not_visible("cache", value, "the beginning of a long read is not remembered");
+                self.sheet.not_visible(
+                    "cache",
+                    value,
+                    "the beginning of a long read is not remembered",
+                );
             }
             (_, Err(why)) | (Err(why), _) => self.sheet.not_visible("cache", value, why),
             (Ok(_), Ok(Border::Within(_))) => {
@@ -161,7 +167,9 @@ impl Work<'_, '_> {
                 );
                 self.sheet.found("queue_window", window.commands.to_string(), how);
             }
-            Err(why) => self.sheet.not_visible("queue_window", self.hdd.queue_window.to_string(), why),
+            Err(why) => {
+                self.sheet.not_visible("queue_window", self.hdd.queue_window.to_string(), why)
+            }
         }
         Ok(())
     }
@@ -170,7 +178,11 @@ impl Work<'_, '_> {
         self.hdd.write_cache = hints.write_cache.unwrap_or(self.hdd.write_cache);
         self.hdd.write_buffer = self.hdd.write_buffer.min(self.hdd.cache);
         if !self.bench.may_write {
-            let why = if hints.write_cache.is_some() { "this is what the kernel says" } else { READ_ONLY };
+            let why = if hints.write_cache.is_some() {
+                "this is what the kernel says"
+            } else {
+                READ_ONLY
+            };
             self.sheet.not_visible("write_cache", self.hdd.write_cache.to_string(), why);
             self.without_buffer(READ_ONLY);
             return Ok(());
@@ -220,7 +232,9 @@ impl Work<'_, '_> {
                 let how = format!("as many random writes a second as this model takes, to {off} %");
                 self.sheet.found("write_window", window.commands.to_string(), how);
             }
-            Err(why) => self.sheet.not_visible("write_window", self.hdd.write_window.to_string(), why),
+            Err(why) => {
+                self.sheet.not_visible("write_window", self.hdd.write_window.to_string(), why)
+            }
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ pub(crate) mod tracks;
 mod writes;
 mod zones;
 
-use disklab_spec::device::Hdd;
+use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Rate};
 
 use self::port::Port;
@@ -127,7 +127,11 @@ pub(crate) fn measure(
     work.cache()?;
     work.writes(hints)?;
     let Work { mut sheet, remarks, hdd, .. } = work;
-    sheet.not_visible("age_limit", time(hdd.age_limit.0 as f64), "no request was left waiting so long");
+    sheet.not_visible(
+        "age_limit",
+        time(hdd.age_limit.0 as f64),
+        "no request was left waiting so long",
+    );
     sheet.sort(&KEYS);
     Ok((sheet, remarks))
 }
@@ -135,7 +139,8 @@ pub(crate) fn measure(
 /// What the motor is made for, if that is near, or else whole revolutions; and how far the disk may be from that, as a part.
 fn speed(rotation: &Rotation) -> (u32, f64) {
     let measured = 60e9 / rotation.turn;
-    let nominal = SPEEDS.into_iter().find(|&speed| (measured / f64::from(speed) - 1.0).abs() < TOLERANCE);
+    let nominal =
+        SPEEDS.into_iter().find(|&speed| (measured / f64::from(speed) - 1.0).abs() < TOLERANCE);
     let speed = nominal.unwrap_or(measured.round() as u32);
     (speed, rotation.error.max((f64::from(speed) / measured - 1.0).abs()))
 }
@@ -162,7 +167,11 @@ impl Work<'_, '_> {
             self.sheet.measured("link", rate(link), beside, how);
         } else {
             let why = "what was just read came from the medium again";
-            self.sheet.not_visible("command_overhead", time(self.hdd.command_overhead.0 as f64), why);
+            self.sheet.not_visible(
+                "command_overhead",
+                time(self.hdd.command_overhead.0 as f64),
+                why,
+            );
             self.sheet.not_visible("link", rate(self.hdd.link.0 as f64), why);
             self.assumed = Some("a command takes what stands there, which was not seen");
         }
@@ -192,7 +201,10 @@ impl Work<'_, '_> {
         self.sheet.measured("rate_inner", rate(inner), zones.error, how);
         if let Some(count) = zones.count {
             self.hdd.zones = count;
-            let how = format!("as many even ones come nearest to the rates of {} places", zones.rates.len());
+            let how = format!(
+                "as many even ones come nearest to the rates of {} places",
+                zones.rates.len()
+            );
             self.sheet.measured("zones", count.to_string(), 1.0 / f64::from(count), how);
         } else {
             let why = "the rate's steps are not to be told from chance";
@@ -224,8 +236,13 @@ impl Work<'_, '_> {
         // Within a track data comes faster than the sustained rate, by the part that changes of track take.
         let faster = if tracks.gap > 0.0 { 1.0 + tracks.gap / self.turn } else { 1.0 };
         let besides = |sector| overhead + block * 1e9 / (zones.at(sector) * faster);
-        let known =
-            Known { turn: self.turn, tracks, heads: self.hdd.surfaces, overhead: &besides, hit: self.hit };
+        let known = Known {
+            turn: self.turn,
+            tracks,
+            heads: self.hdd.surfaces,
+            overhead: &besides,
+            hit: self.hit,
+        };
         let seeks = seek::measure(self.bench, &known)?;
         let Some(fit) = seek::fit(&self.hdd, self.bytes, &seeks.moves) else {
             return Err(Error::Unclear(
@@ -238,7 +255,8 @@ impl Work<'_, '_> {
         let track = fit.track.clamp(Nanos::from_micros(50), millis(20));
         let average = fit.average.clamp(millis(1).max(track), millis(50));
         let full = fit.full.clamp(average, millis(100));
-        (self.hdd.seek_track_to_track, self.hdd.seek_average, self.hdd.seek_full) = (track, average, full);
+        (self.hdd.seek_track_to_track, self.hdd.seek_average, self.hdd.seek_full) =
+            (track, average, full);
         let how = seeks.told(&fit);
         for (key, value, found) in [
             ("seek_track_to_track", track, fit.track),
@@ -250,7 +268,11 @@ impl Work<'_, '_> {
                 self.sheet.measured_if(self.assumed, key, text, fit.beside, how.clone());
             } else {
                 let found = time(found.0 as f64);
-                self.sheet.not_visible(key, text, format!("{} came out, which no device has", plain(&found)));
+                self.sheet.not_visible(
+                    key,
+                    text,
+                    format!("{} came out, which no device has", plain(&found)),
+                );
             }
         }
         self.switch_and_settle(tracks, seeks.switch);
@@ -264,7 +286,8 @@ impl Work<'_, '_> {
             // No device has a longer one, and none was built.
             self.hdd.head_switch = Nanos(switch as u64).min(Nanos::from_millis(10));
             let error = away.max(self.turn / 4096.0) / switch.max(1.0);
-            let (value, how) = (time(self.hdd.head_switch.0 as f64), "reads on one track after another");
+            let (value, how) =
+                (time(self.hdd.head_switch.0 as f64), "reads on one track after another");
             self.sheet.measured_if(self.assumed, "head_switch", value, error, how);
         } else {
             let why = match tracks.seen {
@@ -284,7 +307,12 @@ impl Work<'_, '_> {
             self.hdd.write_settle = Nanos(settle.max(0.0) as u64).min(Nanos::from_millis(10));
             let (value, if_true) =
                 (time(self.hdd.write_settle.0 as f64), "the skew is made for a write to settle");
-            self.sheet.derived("write_settle", value, if_true, "the skew between tracks less the move");
+            self.sheet.derived(
+                "write_settle",
+                value,
+                if_true,
+                "the skew between tracks less the move",
+            );
         } else {
             let why = "no skew between tracks is seen";
             self.sheet.not_visible("write_settle", time(self.hdd.write_settle.0 as f64), why);

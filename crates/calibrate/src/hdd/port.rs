@@ -41,13 +41,18 @@ pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Port>, 
 
 /// From pairs of bytes and nanoseconds. The medium comes round to the same sectors after most of a turn.
 fn port(times: &[(f64, f64)], turn: f64) -> Option<Port> {
-    let hits: Vec<(f64, f64)> = times.iter().copied().filter(|&(_, time)| time < 0.5 * turn).collect();
+    let hits: Vec<(f64, f64)> =
+        times.iter().copied().filter(|&(_, time)| time < 0.5 * turn).collect();
     if hits.len() < 3 {
         return None;
     }
     let (overhead, slope, beside) = line(&hits);
     let shortest = hits.iter().map(|hit| hit.1).fold(f64::MAX, f64::min);
-    (slope > 0.0).then(|| Port { overhead: overhead.max(0.0), rate: 1e9 / slope, beside: beside / shortest })
+    (slope > 0.0).then(|| Port {
+        overhead: overhead.max(0.0),
+        rate: 1e9 / slope,
+        beside: beside / shortest,
+    })
 }
 
 #[cfg(test)]
@@ -61,7 +66,10 @@ mod tests {
             [4096.0, 16384.0, 65536.0, 131_072.0].map(|bytes| (bytes, time(bytes))).to_vec();
         times.push((262_144.0, 8e6));
         let found = port(&times, 8.33e6).unwrap();
-        assert!((found.overhead - 100e3).abs() < 1.0 && (found.rate - 550e6).abs() < 1e3, "{found:?}");
+        assert!(
+            (found.overhead - 100e3).abs() < 1.0 && (found.rate - 550e6).abs() < 1e3,
+            "{found:?}"
+        );
         assert!(port(&[(4096.0, 8e6), (8192.0, 8e6), (16384.0, 8e6)], 8.33e6).is_none());
     }
 }

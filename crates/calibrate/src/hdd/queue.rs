@@ -2,8 +2,8 @@
 //! many at once than one at a time. What it would take with each number is tried on the model that is known by now, with
 //! the very requests that were measured.
 
+use disklab_config::device::{Hdd, Model};
 use disklab_disks::build;
-use disklab_spec::device::{Hdd, Model};
 use disklab_units::{Bytes, Seed};
 
 use crate::Error;
@@ -25,7 +25,11 @@ pub(crate) struct Window {
 }
 
 /// Random reads at depth 32.
-pub(crate) fn reads(bench: &mut Bench<'_>, model: &Hdd, bytes: Bytes) -> Result<Option<Window>, Error> {
+pub(crate) fn reads(
+    bench: &mut Bench<'_>,
+    model: &Hdd,
+    bytes: Bytes,
+) -> Result<Option<Window>, Error> {
     let places = bench.places(READS, u64::from(BLOCK));
     let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
     let measured = span(&bench.serve(DEPTH, &probes)?);
@@ -34,7 +38,11 @@ pub(crate) fn reads(bench: &mut Bench<'_>, model: &Hdd, bytes: Bytes) -> Result<
 }
 
 /// Random writes that fill the buffer and go on, and a flush.
-pub(crate) fn writes(bench: &mut Bench<'_>, model: &Hdd, bytes: Bytes) -> Result<Option<Window>, Error> {
+pub(crate) fn writes(
+    bench: &mut Bench<'_>,
+    model: &Hdd,
+    bytes: Bytes,
+) -> Result<Option<Window>, Error> {
     let count = (model.write_buffer.0 / 4096) as usize + WRITES;
     let places = bench.places(count, u64::from(BLOCK));
     let mut probes: Vec<Probe> = places.iter().map(|&place| Probe::write(place, BLOCK)).collect();

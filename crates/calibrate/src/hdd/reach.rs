@@ -97,7 +97,12 @@ impl Pair {
 const MOST_BETWEEN: usize = 1024;
 
 /// Narrows all pairs. `turn` in nanoseconds; a read within `hit` nanoseconds came from the cache and tells nothing.
-pub(crate) fn measure(bench: &mut Bench<'_>, pairs: &mut [Pair], turn: f64, hit: f64) -> Result<(), Error> {
+pub(crate) fn measure(
+    bench: &mut Bench<'_>,
+    pairs: &mut [Pair],
+    turn: f64,
+    hit: f64,
+) -> Result<(), Error> {
     let (mut rounds, mut between) = (ROUNDS, 0);
     while rounds > 0 {
         for place in bench.places(between, u64::from(BLOCK)) {

@@ -45,8 +45,12 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Option<Rotation>, Error> 
 fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error> {
     let places = bench.places(places, u64::from(BLOCK));
     let probes: Vec<Probe> = places.iter().map(|&place| Probe::read(place, BLOCK)).collect();
-    let again: Vec<f64> =
-        bench.serve(1, &[probes[0]; AGAIN])?.iter().skip(1).map(|timed| timed.latency().0 as f64).collect();
+    let again: Vec<f64> = bench
+        .serve(1, &[probes[0]; AGAIN])?
+        .iter()
+        .skip(1)
+        .map(|timed| timed.latency().0 as f64)
+        .collect();
     // A host may be late by half of that; the medium is slower by more, or `intervals` does without.
     let hit = 1.5 * median(&again);
     let mut visits = Vec::new();
@@ -69,7 +73,8 @@ fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error>
 /// is none.
 fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
     let places = visits.first().map_or(0, Vec::len);
-    let first: Vec<f64> = visits.iter().take(1).flatten().map(|timed| timed.latency().0 as f64).collect();
+    let first: Vec<f64> =
+        visits.iter().take(1).flatten().map(|timed| timed.latency().0 as f64).collect();
     let hit = if hit < 0.7 * median(&first) { hit } else { 0.0 };
     let from_medium = |timed: &&Timed| timed.latency().0 as f64 > hit;
     let of = |place: usize| {
@@ -132,7 +137,8 @@ fn longest_period(intervals: &[f64]) -> Option<f64> {
         (period, agreement(period))
     };
     // Half a step from its top a peak is cos(2 pi / 24) of it at the longest intervals, 0.97, and higher on the whole.
-    let candidates = found.iter().filter(|&&(_, score)| score > 0.8 * best).map(|&(period, _)| exact(period));
+    let candidates =
+        found.iter().filter(|&&(_, score)| score > 0.8 * best).map(|&(period, _)| exact(period));
     let (period, score) = candidates.max_by(|a, b| a.1.total_cmp(&b.1))?;
     // A half and a third of a turn divide all intervals too.
     let multiples = (1..=6).rev().map(|times| exact(period * f64::from(times)));
@@ -155,8 +161,7 @@ fn refined(spans: &[f64], turn: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use disklab_des::Random;
-    use disklab_units::Seed;
+    use disklab_units::{Random, Seed};
     use proptest::prelude::*;
 
     use super::*;

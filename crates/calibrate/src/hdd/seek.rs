@@ -1,8 +1,8 @@
 //! The seek curve: what the arm takes over all distances, from one cylinder to the whole stroke, and the three times of a
 //! data sheet whose curve comes nearest to that.
 
+use disklab_config::device::Hdd;
 use disklab_disks::Travel;
-use disklab_spec::device::Hdd;
 use disklab_units::{Bytes, Nanos};
 
 use crate::Error;
@@ -45,7 +45,10 @@ impl Seeks {
         }
         if fit.aside > 0 {
             let percent = MOST * 100.0;
-            told.push(format!("{} more than {percent:.0} % beside the curve hardly count", fit.aside));
+            told.push(format!(
+                "{} more than {percent:.0} % beside the curve hardly count",
+                fit.aside
+            ));
         }
         told.join("; ")
     }
@@ -88,8 +91,9 @@ const SWITCHES: u32 = 12;
 /// cylinder shows.
 fn neighbours(known: &Known<'_>) -> Vec<Pair> {
     let Some(starts) = known.tracks.seen else { return Vec::new() };
-    let in_cylinder =
-        |track: &u32| known.tracks.cylinder.is_none_or(|cylinder| track % cylinder.heads != cylinder.phase);
+    let in_cylinder = |track: &u32| {
+        known.tracks.cylinder.is_none_or(|cylinder| track % cylinder.heads != cylinder.phase)
+    };
     let tracks: Vec<u32> = (1..starts.count).filter(in_cylinder).collect();
     let pair = |&track: &u32| {
         let start = starts.first + f64::from(track) * starts.distance;
@@ -112,7 +116,9 @@ fn short(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
     let cylinder = known.tracks.sectors.round() * f64::from(known.heads);
     let room = room(bench, cylinder);
     let mut pairs = Vec::new();
-    for distance in [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 89.0, 144.0, 233.0, 377.0, 610.0] {
+    for distance in
+        [1.0, 2.0, 3.0, 5.0, 8.0, 13.0, 21.0, 34.0, 55.0, 89.0, 144.0, 233.0, 377.0, 610.0]
+    {
         if distance + 1.0 > room {
             break;
         }
@@ -179,21 +185,24 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
     };
     let parts = |times: [f64; 3]| {
         let travel = Travel::new(&with(times), bytes);
-        let part =
-            |&(from, to, time): &(u64, u64, f64)| (travel.time(from, to).0 as f64 - time) / time.max(LEAST);
+        let part = |&(from, to, time): &(u64, u64, f64)| {
+            (travel.time(from, to).0 as f64 - time) / time.max(LEAST)
+        };
         moves.iter().map(part).collect::<Vec<f64>>()
     };
     let wrong = |times: [f64; 3]| {
         let sorted = times[0] <= times[1] && times[1] <= times[2];
         let parts = if sorted { parts(times) } else { vec![f64::MAX] };
-        parts.iter().map(|part| part.abs().min(MOST).powi(2)).sum::<f64>() + f64::from(!sorted) * 1e9
+        parts.iter().map(|part| part.abs().min(MOST).powi(2)).sum::<f64>()
+            + f64::from(!sorted) * 1e9
     };
     // Which curve comes nearest is found downhill, from several places and in small steps: a curve bends in one of two ways,
     // and between them is a hollow.
-    let starts =
-        [0.45, 0.5, 0.55, 0.6, 0.65].map(|part| downhill([shortest, part * longest, longest], &wrong));
+    let starts = [0.45, 0.5, 0.55, 0.6, 0.65]
+        .map(|part| downhill([shortest, part * longest, longest], &wrong));
     let (times, _) = starts.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
-    let (near, aside): (Vec<f64>, Vec<f64>) = parts(times).into_iter().partition(|part| part.abs() < MOST);
+    let (near, aside): (Vec<f64>, Vec<f64>) =
+        parts(times).into_iter().partition(|part| part.abs() < MOST);
     let beside = rms(near);
     let [track, average, full] = times.map(|time| Nanos(time as u64));
     Some(Fit { track, average, full, beside, aside: aside.len() })
@@ -218,7 +227,8 @@ fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3],
         let before = least;
         for direction in DIRECTIONS {
             for sign in [1, -1] {
-                let moved = |index: usize| times[index] * (1.0 + step).powi(sign * direction[index]);
+                let moved =
+                    |index: usize| times[index] * (1.0 + step).powi(sign * direction[index]);
                 let other = [0, 1, 2].map(moved);
                 let its = wrong(other);
                 if its < least {
@@ -246,7 +256,10 @@ mod tests {
         let seeks = |missed| Seeks { moves: vec![(0, 1, 1e6); 80], missed, switch: None };
         assert_eq!(seeks(0).told(&fit(0)), "80 of 80 moves of the arm, waits taken away");
         let told = seeks(7).told(&fit(2));
-        assert!(told.starts_with("80 of 87 moves") && told.contains("; 7 left out: not narrowed"), "{told}");
+        assert!(
+            told.starts_with("80 of 87 moves") && told.contains("; 7 left out: not narrowed"),
+            "{told}"
+        );
         assert!(told.contains("; 2 more than 30 % beside the curve hardly count"), "{told}");
     }
 }

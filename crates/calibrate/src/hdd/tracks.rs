@@ -111,7 +111,11 @@ pub(crate) struct Cylinder {
 }
 
 /// At the beginning of the disk; times in nanoseconds.
-pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64, overhead: f64) -> Result<(Tracks, Stream), Error> {
+pub(crate) fn measure(
+    bench: &mut Bench<'_>,
+    turn: f64,
+    overhead: f64,
+) -> Result<(Tracks, Stream), Error> {
     let rough = Stream::read(bench, 0, ROUGH, (2048, 2))?;
     let stream = Stream::read(bench, BEGIN, LENGTH, request(rough.rate(), turn, overhead))?;
     Ok((tracks(&stream, turn), stream))
@@ -151,8 +155,10 @@ fn tracks(stream: &Stream, turn: f64) -> Tracks {
     let gap = median(&small);
     let away: Vec<f64> = small.iter().map(|other| (other - gap).abs()).collect();
     let within = f64::from(*request);
-    let places: Vec<(f64, f64)> =
-        tracks.iter().map(|&(at, _)| (at, *from as f64 + (at * per_track + 0.5) * within)).collect();
+    let places: Vec<(f64, f64)> = tracks
+        .iter()
+        .map(|&(at, _)| (at, *from as f64 + (at * per_track + 0.5) * within))
+        .collect();
     Tracks { sectors, gap, cylinder, spread: median(&away) / gap, seen: starts(&places, within) }
 }
 
@@ -184,12 +190,14 @@ fn number(at: f64, changes: &[(f64, f64)]) -> usize {
 /// The number of heads, if every so many changes of track are clearly longer than all others. A change is where it is, in
 /// tracks, and what it takes.
 fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
-    let changes: Vec<(usize, f64)> = changes.iter().map(|&(at, gap)| (number(at, changes), gap)).collect();
+    let changes: Vec<(usize, f64)> =
+        changes.iter().map(|&(at, gap)| (number(at, changes), gap)).collect();
     let mut best: Option<(usize, Cylinder)> = None;
     for heads in (2..=MOST_HEADS as usize).filter(|heads| changes.len() >= heads * CYLINDERS) {
         for phase in 0..heads {
             let part = |longer: bool| -> Vec<f64> {
-                let members = changes.iter().filter(|(number, _)| (number % heads == phase) == longer);
+                let members =
+                    changes.iter().filter(|(number, _)| (number % heads == phase) == longer);
                 members.map(|change| change.1).collect()
             };
             let (long, rest) = (part(true), part(false));

@@ -68,8 +68,11 @@ pub(crate) fn buffer(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Bounds>,
 pub(crate) fn flush(bench: &mut Bench<'_>) -> Result<f64, Error> {
     let mut times = Vec::new();
     for _ in 0..5 {
-        let mut probes: Vec<Probe> =
-            bench.places(FLUSHED, u64::from(BLOCK)).iter().map(|&place| Probe::write(place, BLOCK)).collect();
+        let mut probes: Vec<Probe> = bench
+            .places(FLUSHED, u64::from(BLOCK))
+            .iter()
+            .map(|&place| Probe::write(place, BLOCK))
+            .collect();
         probes.push(Probe::flush());
         let served = bench.serve(1, &probes)?;
         times.push(served.last().map_or(0.0, |flush| flush.latency().0 as f64) / FLUSHED as f64);

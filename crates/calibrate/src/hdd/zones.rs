@@ -65,8 +65,10 @@ pub(crate) fn measure(
     // One stream is wrong by as much as it happens to have a change of track too many; their mean is not.
     let apart = mean(&found.iter().map(|it| it.1 / it.2 - 1.0).collect::<Vec<_>>()).abs();
     let follows = tracks.gap > 0.0 && apart < AGREE;
-    let rates: Vec<(u64, f64)> =
-        found.iter().map(|&(place, seen, follow)| (place, if follows { follow } else { seen })).collect();
+    let rates: Vec<(u64, f64)> = found
+        .iter()
+        .map(|&(place, seen, follow)| (place, if follows { follow } else { seen }))
+        .collect();
     let request = f64::from(outer.request);
     let error = if follows { apart } else { request / LENGTH as f64 };
     Ok(Zones { count: count(&rates), rates, error })
@@ -102,7 +104,9 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
         for _ in 0..ROUNDS {
             let points: Vec<(f64, f64)> = rates
                 .iter()
-                .map(|&(place, rate)| (zone_of(place as f64 / last.0 as f64, zones, outer, inner), rate))
+                .map(|&(place, rate)| {
+                    (zone_of(place as f64 / last.0 as f64, zones, outer, inner), rate)
+                })
                 .collect();
             let (start, slope, distance) = line(&points);
             (outer, inner) = (start, start + slope * f64::from(zones - 1));
@@ -119,7 +123,8 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
 /// Which zone, from 0, a part of the disk's sectors is in. Zones have equally many cylinders: as many sectors as their rate
 /// is high.
 fn zone_of(part: f64, zones: u32, outer: f64, inner: f64) -> f64 {
-    let rate = |zone: u32| outer - (outer - inner) * f64::from(zone) / f64::from((zones - 1).max(1));
+    let rate =
+        |zone: u32| outer - (outer - inner) * f64::from(zone) / f64::from((zones - 1).max(1));
     let all: f64 = (0..zones).map(rate).sum();
     let mut passed = 0.0;
     let zone = (0..zones).find(|&zone| {
@@ -140,10 +145,14 @@ mod tests {
         let mut passed = 0.0;
         for zone in 0..zones {
             passed += rate(zone) / all * (PLACES - 1) as f64;
-            while (places.len() as f64) < passed - 1e-9 || zone + 1 == zones && places.len() < PLACES as usize
+            while (places.len() as f64) < passed - 1e-9
+                || zone + 1 == zones && places.len() < PLACES as usize
             {
                 let index = places.len() as u64;
-                places.push((index, rate(zone) * (1.0 + noise * ((index * 31 % 7) as f64 / 3.0 - 1.0))));
+                places.push((
+                    index,
+                    rate(zone) * (1.0 + noise * ((index * 31 % 7) as f64 / 3.0 - 1.0)),
+                ));
             }
         }
         places
@@ -160,7 +169,8 @@ mod tests {
 
     #[test]
     fn a_sustained_rate_has_the_changes_of_track_in_it() {
-        let tracks = Tracks { sectors: 2_800.0, gap: 1.8e6, cylinder: None, spread: 0.0, seen: None };
+        let tracks =
+            Tracks { sectors: 2_800.0, gap: 1.8e6, cylinder: None, spread: 0.0, seen: None };
         let rate = sustained(2_800.0, 8.2e6, &tracks);
         assert!((rate - 2_800.0 * 512.0 / 10e-3).abs() < 1.0, "{rate}");
     }

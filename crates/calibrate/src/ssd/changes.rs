@@ -7,13 +7,13 @@ use crate::Error;
 use crate::bench::Bench;
 use crate::device::Hints;
 use crate::sheet::{Sheet, percent, plain, rate, size, time};
-use disklab_spec::device::blocks_needed;
+use disklab_config::device::blocks_needed;
 use disklab_units::Bytes;
 
 /// Blocks of each die that the model keeps empty, or writes to, when it begins to collect.
 const IN_HAND: u64 = 4;
 /// As many blocks as the model counts, less what rounding adds.
-const MOST_BLOCKS: u64 = disklab_spec::device::MOST_BLOCKS - 500;
+const MOST_BLOCKS: u64 = disklab_config::device::MOST_BLOCKS - 500;
 
 /// All that holds only if nothing else writes or collects meanwhile.
 pub(super) fn measure(
@@ -82,7 +82,8 @@ fn programs(
     const LEAST: f64 = 10e3;
     let stripe = u64::from(known.dies) * known.page / 512;
     let found = writes::measure(bench, stripe.min(LARGEST) as u32)?;
-    remarks.push(format!("a write of 4 KiB into the buffer takes {}", plain(&time(found.buffered))));
+    remarks
+        .push(format!("a write of 4 KiB into the buffer takes {}", plain(&time(found.buffered))));
     // The command goes on meanwhile, and half of the pages come over their channel as the second.
     let takes = found.programs + known.overhead - 1.5 * known.page_time();
     // Which of a channel's pages a read meets is not known, the channel's time has its own error, and so have all others.
@@ -101,7 +102,13 @@ fn programs(
     match why {
         None => {
             let (value, how) = (time(takes), "reads that find every die programming");
-            sheet.measured_if(known.if_true().as_deref(), "program_page", value, error / takes, how);
+            sheet.measured_if(
+                known.if_true().as_deref(),
+                "program_page",
+                value,
+                error / takes,
+                how,
+            );
         }
         Some(why) => sheet.not_visible("program_page", time(usual::PROGRAM), why),
     }
@@ -158,8 +165,10 @@ fn collected(
     let found = collection::measure(bench, buffer)?;
     let Some(onset) = found.onset else {
         let fresh = rate(found.fresh);
-        remarks
-            .push(format!("writes at random on the full disk did not become slower than {}", plain(&fresh)));
+        remarks.push(format!(
+            "writes at random on the full disk did not become slower than {}",
+            plain(&fresh)
+        ));
         return Ok(None);
     };
     let steady = if found.is_steady() { "a steady" } else { "not yet steady," };
@@ -188,8 +197,7 @@ fn raw_size(bytes: u64, known: &Known, collected: Option<Collected>, sheet: &mut
         let how = "where writes at random on the full disk become slower";
         sheet.derived("raw_size", size(raw), if_true, how);
     } else {
-        let why =
-            "what the flash has beyond the disk's size only shows after long random writing; GiB for GB";
+        let why = "what the flash has beyond the disk's size only shows after long random writing; GiB for GB";
         sheet.not_visible("raw_size", size(raw), why);
     }
 }

@@ -51,7 +51,8 @@ pub(crate) fn measure(bench: &mut Bench<'_>, buffer: u64) -> Result<Collected, E
     let each = (all / WINDOWS).max(LEAST);
     for first in (0..all).step_by(each as usize) {
         let there = first..(first + each).min(all);
-        let probes: Vec<Probe> = there.map(|index| Probe::write(index * request, REQUEST)).collect();
+        let probes: Vec<Probe> =
+            there.map(|index| Probe::write(index * request, REQUEST)).collect();
         bench.serve(DEPTH, &probes)?;
     }
     bench.one(Probe::flush())?;
@@ -82,7 +83,10 @@ fn collected(ends: &[Nanos], window: u64, eighth: usize, buffer: u64) -> Collect
     // What went into the buffer came faster than what goes on behind it.
     let begun = ((buffer / window) as usize + 1).min(paces.len());
     let slow = |fresh: f64| {
-        paces.windows(LASTING).skip(begun).position(|some| some.iter().all(|pace| *pace < SLOW * fresh))
+        paces
+            .windows(LASTING)
+            .skip(begun)
+            .position(|some| some.iter().all(|pace| *pace < SLOW * fresh))
     };
     // At first what is fresh is not known to last.
     let first = &paces[begun..(begun + LASTING).min(paces.len())];
@@ -90,7 +94,8 @@ fn collected(ends: &[Nanos], window: u64, eighth: usize, buffer: u64) -> Collect
     let fresh = median(&paces[begun..onset.unwrap_or(paces.len()).max(begun)]);
     let part = |back: usize| {
         let end = paces.len().saturating_sub(back * eighth);
-        let spans: Vec<f64> = paces[end.saturating_sub(eighth)..end].iter().map(|pace| 1.0 / pace).collect();
+        let spans: Vec<f64> =
+            paces[end.saturating_sub(eighth)..end].iter().map(|pace| 1.0 / pace).collect();
         if spans.is_empty() { 0.0 } else { 1.0 / mean(&spans) }
     };
     let (last, before) = (part(0), part(1));

@@ -25,8 +25,11 @@ pub(crate) struct Modes {
 }
 
 pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Modes, Error> {
-    let probes: Vec<Probe> =
-        bench.places(READS, u64::from(BLOCK)).iter().map(|&place| Probe::read(place, BLOCK)).collect();
+    let probes: Vec<Probe> = bench
+        .places(READS, u64::from(BLOCK))
+        .iter()
+        .map(|&place| Probe::read(place, BLOCK))
+        .collect();
     let timed = bench.serve(1, &probes)?;
     Ok(modes(&timed.iter().map(|timed| timed.latency().0 as f64).collect::<Vec<_>>()))
 }
@@ -58,7 +61,11 @@ fn modes(latencies: &[f64]) -> Modes {
         .flat_map(|(group, centre)| group.iter().map(move |latency| (latency / centre - 1.0).abs()))
         .collect();
     let shares: Vec<usize> = groups.iter().map(Vec::len).collect();
-    Modes { times: repeated(&centres, &shares), spread: median(&away), mean: crate::numbers::mean(latencies) }
+    Modes {
+        times: repeated(&centres, &shares),
+        spread: median(&away),
+        mean: crate::numbers::mean(latencies),
+    }
 }
 
 /// Ranges of bins with one peak each: a valley parts two where it is less than half of the lower one.
@@ -93,12 +100,15 @@ fn repeated(centres: &[f64], counts: &[usize]) -> Vec<f64> {
     let wrong = |length: usize| {
         let each = times(length);
         let given: usize = each.iter().sum();
-        let parts =
-            each.iter().zip(&types).map(|(&each, it)| (each as f64 / given as f64 - it.1 / all).abs());
+        let parts = each
+            .iter()
+            .zip(&types)
+            .map(|(&each, it)| (each as f64 / given as f64 - it.1 / all).abs());
         (given > MOST, parts.fold(0.0, f64::max))
     };
     let lengths = types.len()..=MOST;
-    let best = lengths.min_by(|&a, &b| wrong(a).0.cmp(&wrong(b).0).then(wrong(a).1.total_cmp(&wrong(b).1)));
+    let best = lengths
+        .min_by(|&a, &b| wrong(a).0.cmp(&wrong(b).0).then(wrong(a).1.total_cmp(&wrong(b).1)));
     let mut list: Vec<f64> = times(best.unwrap_or(1))
         .into_iter()
         .zip(&types)
@@ -135,7 +145,8 @@ mod tests {
     #[test]
     fn noise_is_no_type() {
         let near = |found: Vec<u32>, wanted: &[u32]| {
-            found.len() == wanted.len() && found.iter().zip(wanted).all(|(a, b)| a.abs_diff(*b) <= 2)
+            found.len() == wanted.len()
+                && found.iter().zip(wanted).all(|(a, b)| a.abs_diff(*b) <= 2)
         };
         assert!(near(found(&[(77e3, 900)], 0.1), &[77]));
         assert!(near(found(&[(88e3, 600), (116e3, 600), (165e3, 600)], 0.05), &[88, 116, 165]));

@@ -116,7 +116,11 @@ pub(crate) fn measure(bench: &mut Bench<'_>, hints: &Hints) -> Result<(Sheet, Ve
     let (link, link_command) = parallel.link();
     let (overhead_error, dies, mut assumed) = (0.0, usual::DIES, Vec::new());
     if sizes.channel.is_none() {
-        assumed.push(format!("a channel moves {} in pages of {}", plain(&rate(channel)), plain(&size(page))));
+        assumed.push(format!(
+            "a channel moves {} in pages of {}",
+            plain(&rate(channel)),
+            plain(&size(page))
+        ));
     }
     let overhead = 0.0;
     let mut known = Known {
@@ -149,7 +153,12 @@ const ROUND_TRIP: f64 = 3e3;
 const COMMAND: f64 = 0.8;
 
 /// A flush with nothing to flush is a command and no more.
-fn command(bench: &mut Bench<'_>, known: &mut Known, hints: &Hints, sheet: &mut Sheet) -> Result<(), Error> {
+fn command(
+    bench: &mut Bench<'_>,
+    known: &mut Known,
+    hints: &Hints,
+    sheet: &mut Sheet,
+) -> Result<(), Error> {
     let mut times = Vec::new();
     bench.one(Probe::flush())?;
     for _ in 0..30 {
@@ -167,13 +176,19 @@ fn command(bench: &mut Bench<'_>, known: &mut Known, hints: &Hints, sheet: &mut 
     } else if known.besides() > COMMAND * read {
         Some("a flush with nothing to flush takes as long as a read")
     } else {
-        (known.overhead <= 0.0).then_some("a flush with nothing to flush takes no longer than the link does")
+        (known.overhead <= 0.0)
+            .then_some("a flush with nothing to flush takes no longer than the link does")
     };
     let Some(why) = why else {
         // Neither is a clock of nanoseconds exact to less than a hundredth of such a time.
         known.overhead_error = median(&away).max(0.01 * known.overhead);
         let error = known.overhead_error / known.overhead;
-        sheet.measured("command_overhead", time(known.overhead), error, "a flush with nothing to flush");
+        sheet.measured(
+            "command_overhead",
+            time(known.overhead),
+            error,
+            "a flush with nothing to flush",
+        );
         return Ok(());
     };
     known.overhead = usual::OVERHEAD * read;
@@ -187,7 +202,11 @@ fn command(bench: &mut Bench<'_>, known: &mut Known, hints: &Hints, sheet: &mut 
 fn flash(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Result<(), Error> {
     match known.sizes.page {
         Some(page) => {
-            sheet.found("page", size(page), "where a longer read stops taking the channel's time too");
+            sheet.found(
+                "page",
+                size(page),
+                "where a longer read stops taking the channel's time too",
+            );
         }
         None => sheet.not_visible("page", size(known.page), "longer reads take longer evenly"),
     }
@@ -211,7 +230,12 @@ fn flash(bench: &mut Bench<'_>, known: &mut Known, sheet: &mut Sheet) -> Result<
             let how = format!("{dies} dies in all: reads so many pages apart wait for each other");
             match known.sizes.page {
                 Some(_) => sheet.found(key, value, how),
-                None => sheet.derived(key, value, format!("pages have {}", plain(&size(known.page))), how),
+                None => sheet.derived(
+                    key,
+                    value,
+                    format!("pages have {}", plain(&size(known.page))),
+                    how,
+                ),
             }
         }
         Dies::Found(dies) => {
@@ -271,14 +295,24 @@ fn bus(known: &Known, sheet: &mut Sheet) {
         Some(channel) => {
             // What bends the line is about a fifth of a lone read's time.
             let error = known.sizes.beside * 5.0;
-            sheet.measured("channel", rate(channel), error, "lone reads within a page, less the link");
+            sheet.measured(
+                "channel",
+                rate(channel),
+                error,
+                "lone reads within a page, less the link",
+            );
         }
         None => sheet.not_visible("channel", rate(known.channel), "no page is seen"),
     }
     let (link_error, command_error) = known.parallel.link_errors();
     let (link_seen, command_seen) = known.parallel.link_is_seen();
     if link_seen {
-        sheet.measured("link", rate(known.link), link_error, "many reads of 128 KiB against many of 4 KiB");
+        sheet.measured(
+            "link",
+            rate(known.link),
+            link_error,
+            "many reads of 128 KiB against many of 4 KiB",
+        );
     } else {
         let why = "many reads of 128 KiB take what no link does more than many of 4 KiB";
         sheet.not_visible("link", rate(known.link), why);
@@ -328,7 +362,10 @@ mod tests {
         assert_eq!(split(127), (8, 16));
         for dies in 1..=256 {
             let (channels, each) = split(dies);
-            assert!(channels <= MOST && each <= MOST && (channels * each).abs_diff(dies) <= 2, "{dies}");
+            assert!(
+                channels <= MOST && each <= MOST && (channels * each).abs_diff(dies) <= 2,
+                "{dies}"
+            );
         }
     }
 }

@@ -81,9 +81,11 @@ pub(crate) fn measure(bench: &mut Bench<'_>) -> Result<Parallel, Error> {
         drifts.push(drift(&timed));
     }
     let places = bench.place(u64::from(LARGE) * 1024);
-    let probes: Vec<Probe> = (0..1024).map(|i| Probe::read(places + i * u64::from(LARGE), LARGE)).collect();
+    let probes: Vec<Probe> =
+        (0..1024).map(|i| Probe::read(places + i * u64::from(LARGE), LARGE)).collect();
     let timed = bench.serve(DEPTHS[DEPTHS.len() - 1], &probes)?;
-    let fastest = iops.iter().zip(&drifts).max_by(|a, b| a.0.total_cmp(b.0)).map_or(0.0, |(_, &drift)| drift);
+    let fastest =
+        iops.iter().zip(&drifts).max_by(|a, b| a.0.total_cmp(b.0)).map_or(0.0, |(_, &drift)| drift);
     Ok(Parallel { large: each(&timed), drift: (fastest, drift(&timed)), iops })
 }
 
@@ -123,7 +125,8 @@ pub(crate) fn dies(bench: &mut Bench<'_>, page: u64, one: f64) -> Result<Dies, E
             break;
         }
         let start = bench.place(length) / page * page;
-        let probes: Vec<Probe> = (0..APART).map(|i| Probe::read(start + i * stride * page, BLOCK)).collect();
+        let probes: Vec<Probe> =
+            (0..APART).map(|i| Probe::read(start + i * stride * page, BLOCK)).collect();
         rates.push(1e9 / each(&bench.serve(16, &probes)?));
     }
     Ok(told(&rates, one))
@@ -149,7 +152,8 @@ fn slowest(rates: &[f64]) -> Option<usize> {
     let stride = rates.iter().position(slow)? + 1;
     let multiples = || rates.iter().skip(stride - 1).step_by(stride);
     let others = rates.iter().filter(|rate| slow(rate)).count();
-    (usual > 1.8 * least && multiples().all(slow) && others == multiples().count()).then_some(stride)
+    (usual > 1.8 * least && multiples().all(slow) && others == multiples().count())
+        .then_some(stride)
 }
 
 #[cfg(test)]
@@ -175,8 +179,9 @@ mod tests {
 
     #[test]
     fn dies_show_where_strides_meet_one() {
-        let dies =
-            |count: u64| (1..=WIDEST).map(move |stride| (count / gcd(count, stride)).min(5) as f64 * 20e3);
+        let dies = |count: u64| {
+            (1..=WIDEST).map(move |stride| (count / gcd(count, stride)).min(5) as f64 * 20e3)
+        };
         assert_eq!(slowest(&dies(16).collect::<Vec<_>>()), Some(16));
         assert_eq!(slowest(&dies(12).collect::<Vec<_>>()), Some(12));
         assert_eq!(slowest(&vec![90e3; 256]), None);

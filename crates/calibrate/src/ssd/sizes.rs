@@ -1,7 +1,7 @@
 //! What the size of a lone read makes of its time: up to a page it grows by channel and link, beyond by the link alone, as
 //! further pages come over other channels meanwhile.
 
-use disklab_spec::device::CHANNELS_RATE;
+use disklab_config::device::CHANNELS_RATE;
 use disklab_units::Rate;
 
 use crate::Error;
@@ -54,12 +54,15 @@ fn sizes(times: &[(f64, f64)]) -> Sizes {
             let found = least_squares(&rows);
             let wrong: f64 = rows
                 .iter()
-                .map(|(row, one)| (row.iter().zip(&found).map(|(a, b)| a * b).sum::<f64>() - one).powi(2))
+                .map(|(row, one)| {
+                    (row.iter().zip(&found).map(|(a, b)| a * b).sum::<f64>() - one).powi(2)
+                })
                 .sum();
             (page, found, (wrong / rows.len() as f64).sqrt())
         })
         .collect();
-    let Some((page, found, beside)) = fits.iter().min_by(|a, b| a.2.total_cmp(&b.2)).cloned() else {
+    let Some((page, found, beside)) = fits.iter().min_by(|a, b| a.2.total_cmp(&b.2)).cloned()
+    else {
         return Sizes { page: None, channel: None, beside: 1.0 };
     };
     // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is smaller, and what its channel
@@ -84,7 +87,8 @@ fn least_squares(rows: &[([f64; 3], f64)]) -> Vec<f64> {
         }
     }
     for column in 0..3 {
-        let pivot = (column..3).max_by(|&a, &b| table[a][column].abs().total_cmp(&table[b][column].abs()));
+        let pivot =
+            (column..3).max_by(|&a, &b| table[a][column].abs().total_cmp(&table[b][column].abs()));
         table.swap(column, pivot.unwrap_or(column));
         let head = table[column];
         if head[column].abs() < 1e-30 {
@@ -95,7 +99,9 @@ fn least_squares(rows: &[([f64; 3], f64)]) -> Vec<f64> {
             row.iter_mut().zip(head).for_each(|(value, other)| *value -= factor * other);
         }
     }
-    (0..3).map(|i| if table[i][i].abs() < 1e-30 { 0.0 } else { table[i][3] / table[i][i] }).collect()
+    (0..3)
+        .map(|i| if table[i][i].abs() < 1e-30 { 0.0 } else { table[i][3] / table[i][i] })
+        .collect()
 }
 
 #[cfg(test)]
@@ -105,8 +111,9 @@ mod tests {
     #[test]
     fn a_page_is_where_the_line_bends() {
         let time = |bytes: f64| 70e3 + bytes.min(16384.0) / 1.2 + bytes / 0.56;
-        let found =
-            sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
+        let found = sizes(
+            &SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))),
+        );
         assert_eq!(found.page, Some(16384), "{found:?}");
         assert!((found.channel.unwrap() / 1.2e9 - 1.0).abs() < 0.01, "{found:?}");
     }
@@ -115,16 +122,18 @@ mod tests {
     #[test]
     fn a_bend_that_no_channel_makes_is_none() {
         let time = |bytes: f64| 5e3 + bytes.min(16384.0) / 400.0 + bytes / 8.0;
-        let found =
-            sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
+        let found = sizes(
+            &SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))),
+        );
         assert_eq!((found.page, found.channel), (None, None), "{found:?}");
     }
 
     #[test]
     fn a_line_that_does_not_bend_shows_no_page() {
         let time = |bytes: f64| 70e3 + bytes / 0.56;
-        let found =
-            sizes(&SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))));
+        let found = sizes(
+            &SIZES.map(|sectors| (f64::from(sectors) * 512.0, time(f64::from(sectors) * 512.0))),
+        );
         assert_eq!(found.page, None, "{found:?}");
     }
 }

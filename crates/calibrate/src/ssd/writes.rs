@@ -97,7 +97,8 @@ pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Sustained, Error> {
     loop {
         let (knee, pace) = in_sequence(bench, count.min(most))?;
         // Where the knee lies in the second half itself, that is no line, and what comes out is far from single requests.
-        let clear = knee.is_some_and(|(requests, error)| requests as u64 * 3 < count && error < STRAIGHT);
+        let clear =
+            knee.is_some_and(|(requests, error)| requests as u64 * 3 < count && error < STRAIGHT);
         if clear || count >= most {
             let buffer = knee.map(|(requests, error)| (bytes(requests), error));
             return Ok(Sustained { buffer, rate: pace * bytes(1) as f64 });

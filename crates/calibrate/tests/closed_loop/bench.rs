@@ -3,17 +3,19 @@
 use std::sync::atomic::AtomicBool;
 
 use disklab_calibrate::modelled::Modelled;
-use disklab_calibrate::{Calibration, Hints, Plan, Probe, Target, Timed, USUAL_TIME, calibrate, read_back};
-use disklab_des::Random;
+use disklab_calibrate::{
+    Calibration, Hints, Plan, Probe, Target, Timed, USUAL_TIME, calibrate, read_back,
+};
+use disklab_config::device::{Device, Model};
 use disklab_disks::build;
-use disklab_spec::device::{Device, Model};
-use disklab_units::{Bytes, Seed};
+use disklab_units::{Bytes, Random, Seed};
 
 use crate::noise::Noisy;
 
 pub fn lab(name: &str) -> Device {
     let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let text = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
+    let text =
+        std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
     read_back(name, &text).unwrap_or_else(|mistakes| panic!("{mistakes}"))
 }
 
@@ -37,9 +39,11 @@ pub fn measured_in_noise(device: &Device, late: f64) -> (Calibration, Device) {
 fn found(target: &mut dyn Target, may_write: bool, hints: Hints) -> (Calibration, Device) {
     let stop = AtomicBool::new(false);
     let plan = Plan { time: USUAL_TIME, may_write, hints };
-    let found = calibrate(target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
+    let found =
+        calibrate(target, &plan, &mut |_, _| (), &stop).unwrap_or_else(|error| panic!("{error}"));
     let file = found.file(&["made by a test".to_owned()]);
-    let device = read_back("measured", &file).unwrap_or_else(|mistakes| panic!("{mistakes}\n{file}"));
+    let device =
+        read_back("measured", &file).unwrap_or_else(|mistakes| panic!("{mistakes}\n{file}"));
     (found, device)
 }
 

@@ -2,10 +2,9 @@
 
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::{Calibration, Probe, Target};
-use disklab_des::Random;
+use disklab_config::device::{Device, Hdd, Model};
 use disklab_disks::{Travel, build};
-use disklab_spec::device::{Device, Hdd, Model};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 use proptest::prelude::*;
 
 use crate::bench::{LOADS, lab, measured, measured_in_noise, off, rate};
@@ -50,7 +49,8 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
     let sectors = original.bytes.sectors().0;
     let mut random = Random::new(Seed(seed).derive("moves"));
     for step in 0..200 {
-        let distance = (sectors as f64 * 0.999 * 10_f64.powf(-4.0 * f64::from(step) / 200.0)) as u64;
+        let distance =
+            (sectors as f64 * 0.999 * 10_f64.powf(-4.0 * f64::from(step) / 200.0)) as u64;
         let from = random.below(sectors - distance);
         let wanted = travel.time(from, from + distance).0 as f64;
         let time = its.time(from, from + distance).0 as f64;
@@ -63,12 +63,19 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
         let aside = sectors / 300;
         let near = [sector, sector.saturating_sub(aside), (sector + aside).min(sectors - 70_000)];
         let wanted = near.map(|sector| sustained(original, sector));
-        let wanted = wanted.into_iter().min_by(|a, b| off(rate, *a).total_cmp(&off(rate, *b))).unwrap();
+        let wanted =
+            wanted.into_iter().min_by(|a, b| off(rate, *a).total_cmp(&off(rate, *b))).unwrap();
         hold(&format!("rate at {part} eighths"), rate, wanted, 0.03, 0.0);
     }
     hold("rate_outer", found.rate_outer.0 as f64, model.rate_outer.0 as f64, 0.03, 0.0);
     hold("rate_inner", found.rate_inner.0 as f64, model.rate_inner.0 as f64, 0.03, 0.0);
-    hold("command_overhead", found.command_overhead.0 as f64, model.command_overhead.0 as f64, 0.05, 0.0);
+    hold(
+        "command_overhead",
+        found.command_overhead.0 as f64,
+        model.command_overhead.0 as f64,
+        0.05,
+        0.0,
+    );
     if told("head_switch") {
         hold("head_switch", found.head_switch.0 as f64, model.head_switch.0 as f64, 0.05, 50e3);
     }
@@ -83,7 +90,8 @@ fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64
 fn mispredicted(original: &Device, copy: &Device) -> Vec<String> {
     let off = |load| {
         let (wanted, found) = (rate(original, load, 3), rate(copy, load, 3));
-        (off(found, wanted) > 0.1).then(|| format!("{load:?}: {found:.1} instead of {wanted:.1} a second"))
+        (off(found, wanted) > 0.1)
+            .then(|| format!("{load:?}: {found:.1} instead of {wanted:.1} a second"))
     };
     LOADS.into_iter().filter_map(off).collect()
 }
@@ -103,7 +111,10 @@ fn the_labs_disks_are_found_again() {
             "{name}"
         );
         let (buffer, wanted) = (found.write_buffer, model.write_buffer);
-        assert!(off(buffer.0 as f64, wanted.0 as f64) < 0.05, "{name}: {buffer} instead of {wanted}");
+        assert!(
+            off(buffer.0 as f64, wanted.0 as f64) < 0.05,
+            "{name}: {buffer} instead of {wanted}"
+        );
     }
 }
 
@@ -142,8 +153,14 @@ fn reading_only_predicts_reads_and_says_what_it_did_not_see() {
 }
 
 fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
-    let mechanics =
-        (4_200..15_000_u32, 500..2_000_u64, 2_000..9_000_u64, 1.6..2.1_f64, 0..1_500_u64, 0.5..1.0_f64);
+    let mechanics = (
+        4_200..15_000_u32,
+        500..2_000_u64,
+        2_000..9_000_u64,
+        1.6..2.1_f64,
+        0..1_500_u64,
+        0.5..1.0_f64,
+    );
     let surface = (2..12_u32, 60..260_u64, 0.4..0.7_f64, 4..30_u32, 250..12_000_u64);
     let electronics = (50..500_u64, 1..=32_u32, prop::bool::weighted(0.9));
     let cache = (4..64_u32, 9..13_u32, 0..3_u32, 64..2048_u64, 1..64_u32);
@@ -167,7 +184,11 @@ fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
             zones,
             // As of their times: a command no longer than its data takes, and a link of twice what the medium gives. With
             // 475 us a command beside 255 MB/s and little look-ahead, nothing reads such a disk as fast as it turns.
-            command_overhead: Nanos::from_micros(if outer > 130 { overhead.min(250) } else { overhead }),
+            command_overhead: Nanos::from_micros(if outer > 130 {
+                overhead.min(250)
+            } else {
+                overhead
+            }),
             link: Rate(if outer > 130 { 550_000_000 } else { 280_000_000 }),
             queue_depth: 32,
             queue_window,

@@ -3,10 +3,9 @@
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::sheet::Mark;
 use disklab_calibrate::{Hints, Probe, Target};
-use disklab_des::Random;
+use disklab_config::device::{Device, Model, Ssd};
 use disklab_disks::build;
-use disklab_spec::device::{Device, Model, Ssd};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 
 use crate::bench::{LOADS, lab, measured, measured_in_noise, measured_with, off, rate};
 
@@ -73,7 +72,8 @@ fn worn(device: &Device, passes: u64) -> f64 {
     let mut random = Random::new(Seed(3));
     let all = device.bytes.sectors().0 / 256;
     let mut write = |count: u64| {
-        let probes: Vec<Probe> = (0..count).map(|_| Probe::write(random.below(all) * 256, 256)).collect();
+        let probes: Vec<Probe> =
+            (0..count).map(|_| Probe::write(random.below(all) * 256, 256)).collect();
         let timed = disk.serve(8, &probes).unwrap();
         (timed[0].submitted, timed.iter().map(|timed| timed.done).max().unwrap())
     };
@@ -96,28 +96,39 @@ fn the_write_buffer_and_the_collection_of_garbage_are_found_again() {
     let original = small();
     let (found, copy) = measured(&original.model, original.bytes, 1, true);
     let (model, its) = (ssd(&original), ssd(&copy));
-    let error = |key: &str| match &found.sheet.lines.iter().find(|line| line.key == key).unwrap().mark {
-        Mark::Measured { error: Some(error), .. } => *error,
-        other => panic!("{key}: {other:?}"),
-    };
+    let error =
+        |key: &str| match &found.sheet.lines.iter().find(|line| line.key == key).unwrap().mark {
+            Mark::Measured { error: Some(error), .. } => *error,
+            other => panic!("{key}: {other:?}"),
+        };
     for (key, found, wanted) in [
         ("write_buffer", its.write_buffer.0, model.write_buffer.0),
         ("program_page", its.program_page.0, model.program_page.0),
         ("flush", its.flush.0, model.flush.0),
     ] {
         let off = off(found as f64, wanted as f64);
-        assert!(off <= error(key) && error(key) < 0.1, "{key}: {off} off, and {} stated", error(key));
+        assert!(
+            off <= error(key) && error(key) < 0.1,
+            "{key}: {off} off, and {} stated",
+            error(key)
+        );
     }
     // The model keeps four blocks of each die.
     let kept = 4 * u64::from(model.dies()) * model.block().0;
     let (onset, error) = said(&found.remarks, "on the full disk, after ");
     let onset: Bytes = onset.parse().unwrap();
     let spare = model.raw_size.0 - original.bytes.0 - kept;
-    assert!(off(onset.0 as f64, spare as f64) <= error && error < 0.05, "{onset}, not {spare}: {error}");
+    assert!(
+        off(onset.0 as f64, spare as f64) <= error && error < 0.05,
+        "{onset}, not {spare}: {error}"
+    );
     let (steady, error) = said(&found.remarks, "to a steady ");
     let steady: Rate = steady.parse().unwrap();
     let wanted = worn(&original, 3);
-    assert!(off(steady.0 as f64, wanted) <= error && error < 0.05, "{steady}, not {wanted}: {error}");
+    assert!(
+        off(steady.0 as f64, wanted) <= error && error < 0.05,
+        "{steady}, not {wanted}: {error}"
+    );
     // And so does the copy.
     assert!(off(its.raw_size.0 as f64, model.raw_size.0 as f64) < 0.03, "{}", its.raw_size);
     assert!(off(worn(&copy, 3), wanted) < 0.1, "{} instead of {wanted}", worn(&copy, 3));
@@ -141,19 +152,32 @@ fn noise_does_not_hide_an_ssd() {
 fn a_flush_that_is_dropped_measures_nothing() {
     let original = lab("sata-ssd-1tb");
     let dropped = [
-        (Hints { write_cache: Some(false), ..Hints::default() }, "the kernel knows of no write cache"),
+        (
+            Hints { write_cache: Some(false), ..Hints::default() },
+            "the kernel knows of no write cache",
+        ),
         (Hints { file: true, ..Hints::default() }, "it is a file"),
     ];
     for (hints, why) in dropped {
         let (found, _) = measured_with(&original, hints);
-        let seen = |key| found.unseen().find(|unseen| unseen.0 == key).map(|unseen| unseen.1.to_owned());
-        assert!(seen("command_overhead").is_some_and(|said| said.starts_with(why)), "{:?}", found.sheet);
+        let seen =
+            |key| found.unseen().find(|unseen| unseen.0 == key).map(|unseen| unseen.1.to_owned());
+        assert!(
+            seen("command_overhead").is_some_and(|said| said.starts_with(why)),
+            "{:?}",
+            found.sheet
+        );
         assert!(seen("flush").is_some_and(|said| said.starts_with(why)), "{:?}", found.sheet);
         let derived: Vec<(&str, &str)> = found.derived().collect();
-        assert!(derived.iter().any(|line| line.0 == "read_page" && line.1.starts_with("a command takes ")));
+        assert!(
+            derived
+                .iter()
+                .any(|line| line.0 == "read_page" && line.1.starts_with("a command takes "))
+        );
         assert!(derived.iter().any(|line| line.0 == "program_page"), "{derived:?}");
     }
-    let (found, _) = measured_with(&original, Hints { write_cache: Some(true), ..Hints::default() });
+    let (found, _) =
+        measured_with(&original, Hints { write_cache: Some(true), ..Hints::default() });
     assert!(found.derived().next().is_none() && found.unseen().all(|unseen| unseen.0 != "flush"));
 }
 

@@ -2,8 +2,7 @@
 
 use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::{Error, Probe, Target, Timed};
-use disklab_des::Random;
-use disklab_units::{Bytes, Nanos, Seed};
+use disklab_units::{Bytes, Nanos, Random, Seed};
 
 /// A disk behind a host that sees completions a little late, and one in two hundred up to two milliseconds.
 pub struct Noisy {

@@ -1,6 +1,6 @@
 //! Where the time of a request goes: waiting against service.
 
-use disklab_collect::Spread;
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 use super::{Fact, Side, near};
@@ -20,7 +20,8 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
         return at_disks_alone(queued, service, treatment, baseline);
     }
     let (one, other) = latency.medians().filter(|_| latency.apart)?;
-    let mut text = format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
+    let mut text =
+        format!("a request takes {one} with {}, {other} with {}", treatment.name, baseline.name);
     let alike = |fact: &Fact| {
         let (one, other) = (fact.treatment?.median, fact.baseline?.median);
         Some(near(one, other, smallest))
@@ -31,7 +32,9 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
             (true, _) => format!("it {verb} {one} instead of {other}"),
             (false, true) => format!("it {verb} the same, {one}"),
             (false, false) => {
-                format!("how long it {verb} differs by no more than it does between seeds ({one}, {other})")
+                format!(
+                    "how long it {verb} differs by no more than it does between seeds ({one}, {other})"
+                )
             }
         })
     };
@@ -54,7 +57,9 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
     if waiting.medians().is_none() {
         let per_request = requests_of_disks(treatment, baseline);
         text = match waits {
-            Some(_) => format!("{text}; {per_request}, so that these do not add up to the first two"),
+            Some(_) => {
+                format!("{text}; {per_request}, so that these do not add up to the first two")
+            }
             None => {
                 format!(
                     "{text}; how long it queued is not known: {per_request}, and no closing record tells it"
@@ -66,14 +71,21 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
 }
 
 /// Where fio measured nothing: what is apart of how long a request was at its disk.
-fn at_disks_alone(queued: &Fact, service: &Fact, treatment: Side, baseline: Side) -> Option<String> {
+fn at_disks_alone(
+    queued: &Fact,
+    service: &Fact,
+    treatment: Side,
+    baseline: Side,
+) -> Option<String> {
     let side = |one: bool| {
         let told = |fact: &Fact, verb: &str| {
             let (treated, based) = fact.medians().filter(|_| fact.apart)?;
             Some(format!("{verb} {}", if one { treated } else { based }))
         };
-        let parts: Vec<String> =
-            [told(queued, "queues for"), told(service, "is served")].into_iter().flatten().collect();
+        let parts: Vec<String> = [told(queued, "queues for"), told(service, "is served")]
+            .into_iter()
+            .flatten()
+            .collect();
         (!parts.is_empty()).then(|| parts.join(" and "))
     };
     Some(format!(

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use disklab_spec::device::{Device, Model};
-use disklab_spec::join::{Join, Profile};
-use disklab_spec::machine::groups::Group;
-use disklab_spec::machine::lsblk::Disk;
+use disklab_config::device::{Device, Model};
+use disklab_config::join::{Join, Profile};
+use disklab_config::machine::groups::Group;
+use disklab_config::machine::lsblk::Disk;
 use disklab_units::Bytes;
 use disklab_units::prose::visible;
 
@@ -43,15 +43,19 @@ impl Draft {
         let (wanted, ground, chosen_disks) = if let Some((group, members)) = chosen {
             let ground = match group.join {
                 Some(_) => group.name.clone(),
-                None => format!("{}; its profile is not known here: change `join` to it", group.name),
+                None => {
+                    format!("{}; its profile is not known here: change `join` to it", group.name)
+                }
             };
             (group.join.unwrap_or(guess), ground, members.clone())
         } else {
-            let ground = "no two disks of this machine are joined: all of them, as they could be".to_owned();
+            let ground =
+                "no two disks of this machine are joined: all of them, as they could be".to_owned();
             (guess, ground, disks.to_vec())
         };
         let join = if chosen_disks.len() < wanted.devices_min() { Join::SINGLE } else { wanted };
-        let others = joined.iter().filter(|other| chosen.is_none_or(|chosen| !std::ptr::eq(*other, chosen)));
+        let others =
+            joined.iter().filter(|other| chosen.is_none_or(|chosen| !std::ptr::eq(*other, chosen)));
         let mut remarks: Vec<String> = others
             .map(|(group, members)| {
                 let paths: Vec<&str> = members.iter().map(|disk| disk.path.as_str()).collect();
@@ -70,7 +74,11 @@ impl Draft {
     pub fn file(&self) -> String {
         let mut out = String::new();
         // Writing to a string cannot fail.
-        let _ = writeln!(out, "# Drafted by `disklab array new --from-machine`: {}.", visible(&self.ground));
+        let _ = writeln!(
+            out,
+            "# Drafted by `disklab array new --from-machine`: {}.",
+            visible(&self.ground)
+        );
         for remark in &self.remarks {
             let _ = writeln!(out, "# {}", visible(remark));
         }
@@ -78,10 +86,16 @@ impl Draft {
             out,
             "# Each device is a stand-in of the lab, nearest in kind and size. Measure your own:"
         );
-        let _ = writeln!(out, "# disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here.");
+        let _ = writeln!(
+            out,
+            "# disklab calibrate PATH -o lab/devices/NAME.toml, and write NAME here."
+        );
         let count = disklab_units::prose::count(self.disks.len(), "disk");
-        let _ =
-            writeln!(out, "summary = \"{count} of this machine, {}\"\njoin = \"{}\"", self.join, self.join);
+        let _ = writeln!(
+            out,
+            "summary = \"{count} of this machine, {}\"\njoin = \"{}\"",
+            self.join, self.join
+        );
         let _ = writeln!(out, "devices = [");
         for (disk, device) in &self.disks {
             let _ = writeln!(out, "    \"{device}\", # {}", visible(&words(disk)));

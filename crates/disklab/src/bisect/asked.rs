@@ -5,8 +5,8 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use disklab_compare::Metric;
+use disklab_config::suite::Axis;
 use disklab_kernels::{Answer, Revision};
-use disklab_spec::suite::Axis;
 use disklab_stats::Looks;
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +54,11 @@ impl Asked {
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(ASKED);
         let text = fs::read_to_string(&path).map_err(|error| {
-            Failure::mistaken(format!("{} is no bisection: {}: {error}", folder.display(), path.display()))
+            Failure::mistaken(format!(
+                "{} is no bisection: {}: {error}",
+                folder.display(),
+                path.display()
+            ))
         })?;
         toml::from_str(&text)
             .map_err(|wrong| Failure::mistaken(format!("{}: {}", path.display(), wrong.message())))
@@ -70,8 +74,9 @@ impl Asked {
             );
             return Err(Failure::mistaken(what));
         }
-        fs::create_dir_all(folder)
-            .map_err(|error| Failure::cannot(format!("cannot create {}: {error}", folder.display())))?;
+        fs::create_dir_all(folder).map_err(|error| {
+            Failure::cannot(format!("cannot create {}: {error}", folder.display()))
+        })?;
         let text = toml::to_string(self).map_err(|error| Failure::cannot(error.to_string()))?;
         whole_file::write(&folder.join(ASKED), |out| Ok(out.write_all(text.as_bytes())?))
     }
@@ -96,18 +101,22 @@ impl Asked {
     pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
         let kernel = Axis::Kernel.as_str();
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
-            return Err(Failure::mistaken("--cell kernel=...: kernels are what is bisected; leave it out"));
+            return Err(Failure::mistaken(
+                "--cell kernel=...: kernels are what is bisected; leave it out",
+            ));
         }
         let kernel = format!("{kernel}={}@{}", self.repository.display(), Revision::short(commit));
         let set = self.set.iter().cloned().chain([kernel]);
-        let question = Question::ask(&home.lab, &self.suite, &Overrides::of(set, first_seeds(self.seeds))?)?;
+        let question =
+            Question::ask(&home.lab, &self.suite, &Overrides::of(set, first_seeds(self.seeds))?)?;
         let several: Vec<String> = question
             .suite
             .axes()
             .iter()
             .filter(|axis| axis.values.len() > 1)
             .map(|axis| {
-                let values: Vec<&str> = axis.values.iter().map(|value| value.value.as_str()).collect();
+                let values: Vec<&str> =
+                    axis.values.iter().map(|value| value.value.as_str()).collect();
                 format!("\n  --cell {}=... one of {}", axis.axis, values.join(", "))
             })
             .collect();
@@ -128,7 +137,9 @@ impl Judged {
     pub fn all(folder: &Path) -> Result<Vec<Self>, Failure> {
         let path = folder.join(STEPS);
         match fs::read_to_string(&path) {
-            Ok(text) => Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()),
+            Ok(text) => {
+                Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+            }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
             Err(error) => Err(Failure::cannot(format!("cannot read {}: {error}", path.display()))),
         }
@@ -143,7 +154,8 @@ impl Judged {
             writeln!(file, "\n{line}")?;
             file.sync_all()
         };
-        append().map_err(|error| Failure::cannot(format!("cannot write {}: {error}", path.display())))
+        append()
+            .map_err(|error| Failure::cannot(format!("cannot write {}: {error}", path.display())))
     }
 
     pub fn new(commit: &str, answer: Answer, why: String, program: &str) -> Self {
@@ -152,7 +164,12 @@ impl Judged {
             Answer::Bad => "bad",
             Answer::Skip => "skip",
         };
-        Self { commit: commit.to_owned(), verdict: verdict.to_owned(), why, program: program.to_owned() }
+        Self {
+            commit: commit.to_owned(),
+            verdict: verdict.to_owned(),
+            why,
+            program: program.to_owned(),
+        }
     }
 
     pub fn answer(&self) -> Answer {
@@ -189,7 +206,8 @@ mod tests {
         };
         asked.write(&folder).expect("written");
         assert_eq!(Asked::read(&folder).expect("read"), asked);
-        let judged = |commit: &str| Judged::new(commit, Answer::Skip, "it does not build".to_owned(), "");
+        let judged =
+            |commit: &str| Judged::new(commit, Answer::Skip, "it does not build".to_owned(), "");
         judged("a").note(&folder).expect("room");
         let mut file = fs::File::options().append(true).open(folder.join(STEPS)).expect("there");
         write!(file, "{{\"commit\":\"to").expect("room");

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use disklab_exec::Executor;
-use disklab_exec::run::Event;
+use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
-use disklab_spec::Trial;
-use disklab_store::{Record, Retry};
+use disklab_record::{Record, Retry};
+use disklab_runner::Executor;
+use disklab_runner::run::Event;
 
 use super::asked::Asked;
 use crate::exit::{Exit, Failure};
@@ -43,7 +43,8 @@ impl Bench<'_> {
         let (jobs, stop) = (self.jobs, self.stop);
         let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
         let mut progress = progress::Progress::new(self.screen);
-        let built = maker.from(&Source::Revision(revision.clone()), &mut |step| progress.step(step));
+        let built =
+            maker.from(&Source::Revision(revision.clone()), &mut |step| progress.step(step));
         progress.end();
         match built {
             Ok(built) => Ok(Built::Kernel(Box::new(built.kernel))),
@@ -59,7 +60,12 @@ impl Bench<'_> {
     }
 
     /// The record of a commit, with the seeds up to this one.
-    pub fn measure(&self, revision: &Revision, kernel: &Kernel, upto: u32) -> Result<Record, Failure> {
+    pub fn measure(
+        &self,
+        revision: &Revision,
+        kernel: &Kernel,
+        upto: u32,
+    ) -> Result<Record, Failure> {
         let question = self.asked.question(self.home, &revision.commit)?;
         let name = question.trials.first().map(|trial| trial.kernel.clone()).unwrap_or_default();
         let kernels = BTreeMap::from([(name, kernel.clone())]);
@@ -91,7 +97,7 @@ impl Bench<'_> {
         &self,
         run: &dyn Executor,
         trials: &[Trial],
-        writer: &disklab_store::Writer,
+        writer: &disklab_record::Writer,
     ) -> Result<(), Failure> {
         let progress = Progress::new(self.screen, trials, &writer.remaining(), run, None);
         let events = &|event: Event| progress.event(&event);
@@ -99,7 +105,10 @@ impl Bench<'_> {
         progress.end();
         done?;
         if self.stop.load(Ordering::Relaxed) {
-            return Err(Failure::Said { exit: Exit::Interrupted, message: "interrupted".to_owned() });
+            return Err(Failure::Said {
+                exit: Exit::Interrupted,
+                message: "interrupted".to_owned(),
+            });
         }
         Ok(())
     }

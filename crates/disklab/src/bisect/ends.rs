@@ -6,8 +6,8 @@
 
 use disklab_compare::{Change, Contest, Metric, Trust, across, answer, measured};
 use disklab_kernels::Answer;
+use disklab_record::{Record, Status};
 use disklab_stats::{Estimate, Finding, Rule, Verdict};
-use disklab_store::{Record, Status};
 use disklab_units::prose::count;
 
 use super::asked::Asked;
@@ -59,7 +59,8 @@ impl Ran {
                 ran.ok += 1;
             } else {
                 if ran.failed == 0 {
-                    ran.reason = outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string());
+                    ran.reason =
+                        outcome.reason.clone().unwrap_or_else(|| outcome.status.to_string());
                 }
                 ran.failed += 1;
             }
@@ -78,8 +79,7 @@ impl Ends {
     ) -> Result<Seen, Failure> {
         let (first, second) = (Ran::of(good), Ran::of(bad));
         if first.ok == 0 {
-            let what =
-                "no trial of the good end gave a result, so that there is nothing to hold others against";
+            let what = "no trial of the good end gave a result, so that there is nothing to hold others against";
             return Err(Failure::cannot(format!("{what}: {}", first.reason)));
         }
         if second.ok == 0 {
@@ -115,7 +115,8 @@ impl Ends {
     pub fn in_words(&self, metric: &Metric) -> String {
         match self {
             Self::Numbers { change, better, .. } => {
-                let what = if *better { "better: what is looked for is what made it so" } else { "worse" };
+                let what =
+                    if *better { "better: what is looked for is what made it so" } else { "worse" };
                 let (change, interval) = answer::change_and_interval(Some(*change));
                 format!("the bad end is {what}; {}: {change} ({interval})", metric.name())
             }
@@ -123,7 +124,13 @@ impl Ends {
         }
     }
 
-    pub fn side(&self, step: &Record, good: &Record, metric: &Metric, alpha: f64) -> Result<Side, Failure> {
+    pub fn side(
+        &self,
+        step: &Record,
+        good: &Record,
+        metric: &Metric,
+        alpha: f64,
+    ) -> Result<Side, Failure> {
         let ran = Ran::of(step);
         let Self::Numbers { middle, .. } = self else {
             return Ok(by_failure(&ran));
@@ -181,7 +188,10 @@ fn found<'a, 'b>(
 /// `+1.2 % (0.8 % to 1.6 %) against the good end, 4 seeds`
 fn in_words(change: Change, contest: &Contest) -> String {
     let (change, interval) = answer::change_and_interval(Some(change));
-    format!("{change} ({interval}) against the good end, {}", count(contest.treatments.len(), "seed"))
+    format!(
+        "{change} ({interval}) against the good end, {}",
+        count(contest.treatments.len(), "seed")
+    )
 }
 
 #[cfg(test)]
@@ -217,7 +227,10 @@ mod tests {
     fn where_failures_are_looked_for_they_are_what_counts() {
         let ran = |ok, failed| Ran { ok, failed, reason: "panic".to_owned() };
         assert_eq!(by_failure(&ran(0, 3)), Side::Like(Answer::Bad, "panic".to_owned()));
-        assert_eq!(by_failure(&ran(3, 0)), Side::Like(Answer::Good, "3 trials without a failure".to_owned()));
+        assert_eq!(
+            by_failure(&ran(3, 0)),
+            Side::Like(Answer::Good, "3 trials without a failure".to_owned())
+        );
         assert!(matches!(by_failure(&ran(2, 1)), Side::Open(_)));
     }
 }

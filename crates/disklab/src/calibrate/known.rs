@@ -3,8 +3,8 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
+use disklab_block_devices::sysfs::Block;
 use disklab_calibrate::Hints;
-use disklab_host::sysfs::Block;
 use disklab_units::prose::visible;
 use rustix::fs::{major, minor};
 
@@ -34,7 +34,8 @@ pub fn of(path: &Path) -> Known {
         return Known { part: false, ..plain };
     };
     let word = |file: &str| block.disk_word(file);
-    let nvme = block.disk.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme"));
+    let nvme =
+        block.disk.file_name().is_some_and(|name| name.to_string_lossy().starts_with("nvme"));
     let depth = word("device/queue_depth").or_else(|| word("queue/nr_requests").filter(|_| nvme));
     Known {
         model: block.model().map_or(plain.model, |model| visible(&model)),

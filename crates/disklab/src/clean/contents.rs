@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use disklab_exec::run;
 use disklab_kernels::Cache;
+use disklab_runner::run;
 use disklab_units::Bytes;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
@@ -91,9 +91,11 @@ impl Contents {
             Lock::Absent => (false, None),
         };
         let mut contents = Self { items: Vec::new(), in_use, _alone: alone };
-        for (kind, folder) in
-            [(Kind::Kernel, cache.kernels()), (Kind::Disks, cache.disks()), (Kind::Source, cache.sources())]
-        {
+        for (kind, folder) in [
+            (Kind::Kernel, cache.kernels()),
+            (Kind::Disks, cache.disks()),
+            (Kind::Source, cache.sources()),
+        ] {
             contents.add_made(kind, &folder)?;
         }
         contents.add_trials(&cache.root().join("trials"))?;
@@ -110,7 +112,9 @@ impl Contents {
             } else if let Some(made) = name.strip_prefix(TEMPORARY) {
                 match lock(&folder.join(format!("{made}.lock")))? {
                     Lock::Held => {}
-                    Lock::Taken(file) => self.items.push(Item::new(Kind::Leftover, path, Some(file))),
+                    Lock::Taken(file) => {
+                        self.items.push(Item::new(Kind::Leftover, path, Some(file)))
+                    }
                     Lock::Absent => self.items.push(Item::new(Kind::Leftover, path, None)),
                 }
             } else {
@@ -142,8 +146,9 @@ enum Lock {
 }
 
 fn lock(path: &Path) -> Result<Lock, Failure> {
-    let cannot =
-        |error: io::Error| Failure::cannot(format!("cannot look at the lock {}: {error}", path.display()));
+    let cannot = |error: io::Error| {
+        Failure::cannot(format!("cannot look at the lock {}: {error}", path.display()))
+    };
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::Absent),
@@ -163,7 +168,8 @@ fn is_young(path: &Path) -> bool {
 
 /// In no folder there is nothing.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let read = || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
+    let read =
+        || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
     match read() {
         Ok(entries) => Ok(entries),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
@@ -187,8 +193,9 @@ mod tests {
 
     fn paths(cache: &Cache) -> Vec<(Kind, String)> {
         let contents = Contents::of(cache).unwrap();
-        let told =
-            |item: &Item| (item.kind, item.path.strip_prefix(cache.root()).unwrap().display().to_string());
+        let told = |item: &Item| {
+            (item.kind, item.path.strip_prefix(cache.root()).unwrap().display().to_string())
+        };
         contents.items.iter().map(told).collect()
     }
 
@@ -196,12 +203,18 @@ mod tests {
     fn only_what_nobody_holds_is_a_leftover() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::at(folder.path()).unwrap();
-        for made in
-            ["kernels/.tmp-dead", "kernels/.tmp-live", "kernels/7.3.4-abc", "disks/key", "trials/1-dead"]
-        {
+        for made in [
+            "kernels/.tmp-dead",
+            "kernels/.tmp-live",
+            "kernels/7.3.4-abc",
+            "disks/key",
+            "trials/1-dead",
+        ] {
             fs::create_dir_all(folder.path().join(made)).unwrap();
         }
-        for lock in ["kernels/dead.lock", "kernels/live.lock", "disks/key.lock", "trials/1-dead/lock"] {
+        for lock in
+            ["kernels/dead.lock", "kernels/live.lock", "disks/key.lock", "trials/1-dead/lock"]
+        {
             fs::write(folder.path().join(lock), "").unwrap();
         }
         let live = File::open(folder.path().join("kernels/live.lock")).unwrap();

@@ -8,9 +8,9 @@
 use std::io::{self, Write};
 
 use disklab_compare::{Judgement, answer};
-use disklab_spec::suite::Axis;
+use disklab_config::suite::Axis;
+use disklab_record::outcome::Cell;
 use disklab_stats::{Better, Verdict};
-use disklab_store::outcome::Cell;
 
 /// Digits of a value, with two after the point.
 const VALUE: usize = 12;
@@ -21,7 +21,11 @@ const WORD: usize = 9;
 const COLUMN: usize = VALUE + 1 + PERCENT + 1 + WORD;
 
 /// `in_virtual_time`: the records are of guests, and not of real machines.
-pub fn print(judgements: &[Judgement], in_virtual_time: bool, out: &mut dyn Write) -> io::Result<()> {
+pub fn print(
+    judgements: &[Judgement],
+    in_virtual_time: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let mut tables: Vec<(&Judgement, Cell)> = Vec::new();
     for judgement in judgements {
         let of = table_of(&judgement.cell);
@@ -33,11 +37,15 @@ pub fn print(judgements: &[Judgement], in_virtual_time: bool, out: &mut dyn Writ
         if index > 0 {
             writeln!(out)?;
         }
-        let own = judgements.iter().filter(|it| it.metric == first.metric && table_of(&it.cell) == *of);
+        let own =
+            judgements.iter().filter(|it| it.metric == first.metric && table_of(&it.cell) == *of);
         table(&own.collect::<Vec<_>>(), first, of, out)?;
     }
     if in_virtual_time {
-        writeln!(out, "\nUser, system and elapsed time are left out: in virtual time, code takes none.")?;
+        writeln!(
+            out,
+            "\nUser, system and elapsed time are left out: in virtual time, code takes none."
+        )?;
     }
     Ok(())
 }
@@ -79,14 +87,18 @@ fn table(
     writeln!(out, "{}{unit}{whose}", first.metric.name())?;
     // The baseline has no verdict.
     let plain = VALUE + 1 + PERCENT;
-    let heads = treatments.iter().map(|name| format!("{:>plain$}{:10}", shortened(name, plain), ""));
+    let heads =
+        treatments.iter().map(|name| format!("{:>plain$}{:10}", shortened(name, plain), ""));
     let heads: Vec<String> =
-        std::iter::once(format!("{:>plain$}", shortened(&first.baseline, plain))).chain(heads).collect();
+        std::iter::once(format!("{:>plain$}", shortened(&first.baseline, plain)))
+            .chain(heads)
+            .collect();
     writeln!(out, "{:width$}  {}", "", heads.join("  ").trim_end())?;
     for cell in cells {
         let mut fields = vec![field(cell.baseline_median.map(|it| it / scale), Some(0.0), false)];
         for treatment in &treatments {
-            let found = judgements.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
+            let found =
+                judgements.iter().find(|it| it.cell == cell.cell && it.treatment == *treatment);
             fields.push(found.map_or_else(|| " ".repeat(COLUMN), |it| of(it, scale)));
         }
         writeln!(out, "{}", format!("{:width$}  {}", label(cell), fields.join("  ")).trim_end())?;
@@ -119,7 +131,8 @@ fn of(judgement: &Judgement, scale: f64) -> String {
 
 fn field(value: Option<f64>, percent: Option<f64>, certain: bool) -> String {
     let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
-    let percent = percent.map_or_else(|| "-".to_owned(), |percent| format!("{:.2}%", percent + 0.0));
+    let percent =
+        percent.map_or_else(|| "-".to_owned(), |percent| format!("{:.2}%", percent + 0.0));
     let inner = PERCENT - 2;
     let (open, close) = if certain { ('*', '*') } else { ('(', ')') };
     format!("{value:>VALUE$} {open}{percent:>inner$}{close}")

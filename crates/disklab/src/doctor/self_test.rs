@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use disklab_exec::{Executor, Installation, Patience, run::Run};
+use disklab_config::Suite;
+use disklab_config::kernel::NEWEST;
 use disklab_kernels::Cache;
-use disklab_spec::Suite;
-use disklab_spec::kernel::NEWEST;
-use disklab_store::{Manifest, Record, Status, manifest};
+use disklab_record::{Manifest, Record, Status, manifest};
+use disklab_runner::{Executor, Installation, Patience, run::Run};
 
 use crate::home::Home;
 use crate::words;
@@ -31,13 +31,15 @@ pub fn boot(cache: Cache, installation: Installation) -> Result<String, String> 
     let home = Home::open().map_err(|_| "the lab cannot be read".to_owned())?;
     let suite = Suite::of_text(NAME, NAME, SUITE, &[]).map_err(|mistakes| mistakes.to_string())?;
     let trials = suite.trials(&home.lab).map_err(|mistakes| mistakes.to_string())?;
-    let kernel = disklab_kernels::find(&cache, &home.share, disklab_kernels::Btrfs::Policies, NEWEST)
-        .map_err(|error| error.to_string())?;
+    let kernel =
+        disklab_kernels::find(&cache, &home.share, disklab_kernels::Btrfs::Policies, NEWEST)
+            .map_err(|error| error.to_string())?;
     let folder = tempfile::tempdir().map_err(|error| format!("no temporary folder: {error}"))?;
     let ids = trials.iter().map(|trial| trial.id.clone()).collect();
     let suite = manifest::Suite::new(NAME, SUITE, Vec::new());
     let manifest = Manifest::new(env!("CARGO_PKG_VERSION"), "", suite, ids);
-    let writer = Record::create(folder.path(), NAME, &manifest).map_err(|error| error.to_string())?;
+    let writer =
+        Record::create(folder.path(), NAME, &manifest).map_err(|error| error.to_string())?;
     let run = Run {
         kernels: BTreeMap::from([(NEWEST.to_owned(), kernel)]),
         installation,

@@ -25,13 +25,17 @@ impl std::str::FromStr for Pattern {
             if name.is_empty()
                 || !name.chars().all(|letter| letter.is_alphanumeric() || "_-".contains(letter))
             {
-                return Err(format!("`{{{name}}}`: a name is wanted, of letters, digits, `_` and `-`"));
+                return Err(format!(
+                    "`{{{name}}}`: a name is wanted, of letters, digits, `_` and `-`"
+                ));
             }
             if parts.iter().any(|part| *part == Part::Name(name.to_owned())) {
                 return Err(format!("`{{{name}}}` stands there twice"));
             }
             if letters.is_empty() && matches!(parts.last(), Some(Part::Name(_))) {
-                return Err(format!("`{{{name}}}`: something has to part it from the name before it"));
+                return Err(format!(
+                    "`{{{name}}}`: something has to part it from the name before it"
+                ));
             }
             if !letters.is_empty() {
                 parts.push(Part::Letters(letters.to_owned()));
@@ -101,9 +105,15 @@ mod tests {
 
     #[test]
     fn paths() {
-        let some = |values: &[&str]| Some(values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>());
+        let some = |values: &[&str]| {
+            Some(values.iter().map(|&value| value.to_owned()).collect::<Vec<_>>())
+        };
         let short = some(&["scheduler=bfq", "load=rand", "seed=4k-3"]);
-        assert_eq!(read("{scheduler}/{load}-{seed}.json", "bfq/rand-4k-3.json"), short, "as short as can be");
+        assert_eq!(
+            read("{scheduler}/{load}-{seed}.json", "bfq/rand-4k-3.json"),
+            short,
+            "as short as can be"
+        );
         assert_eq!(read("{a}_{b}", "x_y_z"), some(&["a=x", "b=y_z"]));
         assert_eq!(read("{a}_{b}.txt", "x_y_z.txt"), some(&["a=x", "b=y_z"]));
         assert_eq!(

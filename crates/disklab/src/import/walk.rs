@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use disklab_collect::digest::sha256_hex;
-use disklab_collect::foreign::{Claimed, File, Format, format_of};
-use disklab_collect::found::Row;
-use disklab_collect::integrity;
+use disklab_results::digest::sha256_hex;
+use disklab_results::foreign::{Claimed, File, Format, format_of};
+use disklab_results::found::Row;
+use disklab_results::integrity;
 use disklab_units::prose::visible;
 
 use crate::exit::Failure;
@@ -45,7 +45,8 @@ pub struct Looked {
 impl Looked {
     /// What was passed over, each with the reason.
     pub fn passed_over(&self) -> Vec<String> {
-        let unreadable = self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
+        let unreadable =
+            self.unreadable.iter().map(|(path, reason)| format!("{}: {reason}", path.display()));
         let copy = |(path, of): &(PathBuf, PathBuf)| {
             format!("{}: the same bytes as {}: a copy is no repeat", path.display(), of.display())
         };
@@ -58,8 +59,8 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
     let mut looked = Looked::default();
     let mut files = Vec::new();
     for path in paths {
-        let kind =
-            fs::metadata(path).map_err(|error| Failure::mistaken(format!("{}: {error}", path.display())))?;
+        let kind = fs::metadata(path)
+            .map_err(|error| Failure::mistaken(format!("{}: {error}", path.display())))?;
         if kind.is_dir() {
             below(path, path, 0, &mut files, &mut looked)?;
         } else {
@@ -69,10 +70,12 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
     }
     for (there, what) in files.iter().zip(read_all(&files)) {
         match what {
-            What::Results(read) => match looked.read.iter().find(|known| known.sha256 == read.sha256) {
-                Some(known) => looked.copies.push((there.path.clone(), known.path.clone())),
-                None => looked.read.push(read),
-            },
+            What::Results(read) => {
+                match looked.read.iter().find(|known| known.sha256 == read.sha256) {
+                    Some(known) => looked.copies.push((there.path.clone(), known.path.clone())),
+                    None => looked.read.push(read),
+                }
+            }
             What::Unreadable(reason) => looked.unreadable.push((there.path.clone(), reason)),
             What::Unknown => looked.unknown.push(there.path.clone()),
             What::Beside => {}
@@ -166,7 +169,8 @@ fn read(there: &There) -> Result<What, String> {
         (_, Claimed::Beside) => return Ok(What::Beside),
         (Some(format), Claimed::Results) => format,
         _ if *named => {
-            return Err("it is none of the formats known here; `disklab import --help` lists them".to_owned());
+            return Err("it is none of the formats known here; `disklab import --help` lists them"
+                .to_owned());
         }
         _ => return Ok(What::Unknown),
     };
@@ -196,9 +200,14 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, String> {
         return Err("it is no regular file".to_owned());
     }
     if meta.len() > LARGEST_FILE {
-        return Err(format!("{} bytes; files of more than {LARGEST_FILE} are not read", meta.len()));
+        return Err(format!(
+            "{} bytes; files of more than {LARGEST_FILE} are not read",
+            meta.len()
+        ));
     }
     let mut bytes = Vec::with_capacity(meta.len() as usize);
-    fs::File::open(path).and_then(|file| file.take(LARGEST_FILE).read_to_end(&mut bytes)).map_err(told)?;
+    fs::File::open(path)
+        .and_then(|file| file.take(LARGEST_FILE).read_to_end(&mut bytes))
+        .map_err(told)?;
     Ok(bytes)
 }

@@ -4,8 +4,8 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
+use disklab_config::kernel::NEWEST;
 use disklab_kernels::{Cache, PatchSeries, Source};
-use disklab_spec::kernel::NEWEST;
 use serde_json::json;
 
 use super::{progress, source, unknown_kernel};
@@ -46,20 +46,29 @@ pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         let wanted = if args.kernel == NEWEST { series.first() } else { None };
         let of_series = |known: &str| {
-            args.kernel.strip_prefix(known).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+            args.kernel
+                .strip_prefix(known)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         };
         let wanted = wanted.or_else(|| series.iter().find(|series| of_series(&series.series)));
         Source::from(wanted.ok_or_else(|| unknown_kernel(&home, &args.kernel))?)
     };
     let author = args.author.as_deref().map_or_else(author_of_git, check)?;
     let cache = Cache::open()?;
-    let maker = PatchSeries { cache: &cache, share: &home.share, author: &author, stop: signals::watch()? };
+    let maker =
+        PatchSeries { cache: &cache, share: &home.share, author: &author, stop: signals::watch()? };
     let mut progress = progress::Progress::new(screen);
     let written = maker.write(&source, &args.out, &mut |step| progress.step(step));
     progress.end();
     let (version, files) = written?;
-    if args.source.is_none() && args.kernel.split('.').count() > 2 && args.kernel != version.to_string() {
-        screen.remark(&format!("Linux {} was asked for; the package here has {version}", args.kernel));
+    if args.source.is_none()
+        && args.kernel.split('.').count() > 2
+        && args.kernel != version.to_string()
+    {
+        screen.remark(&format!(
+            "Linux {} was asked for; the package here has {version}",
+            args.kernel
+        ));
     }
     if screen.json {
         screen.json(&json!({ "version": version.to_string(), "files": files }))?;

@@ -36,9 +36,14 @@ impl<'a> Progress<'a> {
             Step::Waiting { lock } => {
                 self.begin(&format!("waiting for another disklab, which holds {}", lock.display()));
             }
-            Step::Looking { package, suite } => self.begin(&format!("looking for {package} in {suite}")),
+            Step::Looking { package, suite } => {
+                self.begin(&format!("looking for {package} in {suite}"))
+            }
             Step::Downloading { package, done, total } => {
-                self.go_on(part(done.0, total.0), &format!("downloading {package}: {done} of {total}"));
+                self.go_on(
+                    part(done.0, total.0),
+                    &format!("downloading {package}: {done} of {total}"),
+                );
             }
             Step::Preparing { what } => self.begin(&what),
             Step::Inserting { files, patches } => {
@@ -47,8 +52,8 @@ impl<'a> Progress<'a> {
                 ));
             }
             Step::Compiling { done, total, remaining } => {
-                let left =
-                    remaining.map_or_else(String::new, |left| format!(", about {} left", words::wall(left)));
+                let left = remaining
+                    .map_or_else(String::new, |left| format!(", about {} left", words::wall(left)));
                 // Percent, because nobody counts commands and their total is a guess.
                 let part = part(u64::from(done), u64::from(total));
                 self.go_on(part, &format!("compiling: {} %{left}", part * 100 / PARTS));

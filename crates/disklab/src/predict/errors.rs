@@ -1,14 +1,14 @@
 //! Each number that was measured beside its prediction: how far off that is, how far off the same is from itself, and which
 //! measurements are in doubt.
 
-use disklab_collect::Spread;
 use disklab_compare::noise::{self, Noise, Pair};
 use disklab_compare::{Metric, Trust};
+use disklab_record::outcome::Cell;
+use disklab_record::{Outcome, Record, Status};
 use disklab_report::measures::Measured;
 use disklab_report::merge::{CellRow, Numbers, Report};
 use disklab_report::source::TERMS;
-use disklab_store::outcome::Cell;
-use disklab_store::{Outcome, Record, Status};
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 use serde::Serialize;
 
@@ -46,10 +46,15 @@ pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<Str
             let before = rows.len();
             if let Some(other) = other {
                 let both = cell.measured.as_ref().zip(other.measured.as_ref());
-                let is_own = |known: &Cell| cell.outcomes.iter().any(|outcome| outcome.cell == *known);
-                let pairs = twice.iter().find(|(known, _)| is_own(known)).map_or(&[][..], |(_, pairs)| pairs);
-                let fio =
-                    both.into_iter().flat_map(|(one, other)| of_fio(&name, &one.all, &other.all, pairs));
+                let is_own =
+                    |known: &Cell| cell.outcomes.iter().any(|outcome| outcome.cell == *known);
+                let pairs = twice
+                    .iter()
+                    .find(|(known, _)| is_own(known))
+                    .map_or(&[][..], |(_, pairs)| pairs);
+                let fio = both
+                    .into_iter()
+                    .flat_map(|(one, other)| of_fio(&name, &one.all, &other.all, pairs));
                 rows.extend(fio);
                 rows.extend(of_others(&name, &cell.measures, &other.measures, pairs));
             }
@@ -67,7 +72,8 @@ fn noise_of(pairs: &[Pair], metric: &Metric) -> Option<f64> {
 }
 
 fn name_of(head: &[(String, String)], cell: &CellRow) -> String {
-    let values = head.iter().map(|(_, value)| value.as_str()).chain(cell.values.iter().map(String::as_str));
+    let values =
+        head.iter().map(|(_, value)| value.as_str()).chain(cell.values.iter().map(String::as_str));
     values.collect::<Vec<_>>().join(", ")
 }
 
@@ -79,7 +85,8 @@ fn of_others<'a>(
     pairs: &'a [Pair],
 ) -> impl Iterator<Item = Row> + 'a {
     measured.iter().filter_map(move |one| {
-        let other = predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
+        let other =
+            predicted.iter().find(|other| (&other.name, &other.unit) == (&one.name, &one.unit))?;
         let value = |it: &Measured| it.sum.map_or(it.spread.median, |(sum, of)| sum / of);
         let (measured, predicted) = (value(one), value(other));
         let known = one.censored + other.censored == 0;
@@ -140,7 +147,13 @@ pub fn in_doubt(measured: &Record) -> Vec<String> {
     let told = cells.into_iter().filter_map(|(name, own)| {
         let ok = own.iter().filter(|it| it.status == Status::Ok);
         let doubtful: Vec<&&Outcome> = ok.clone().filter(|it| !it.is_sound()).collect();
-        let why = doubtful.first()?.remarks.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let why = doubtful
+            .first()?
+            .remarks
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; ");
         Some(format!("{name}: {} of {}: {why}", doubtful.len(), words::count(ok.count(), "trial")))
     });
     told.collect()
@@ -150,8 +163,8 @@ pub fn in_doubt(measured: &Record) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use disklab_store::manifest::{Manifest, Suite};
-    use disklab_store::outcome::again;
+    use disklab_record::manifest::{Manifest, Suite};
+    use disklab_record::outcome::again;
     use serde_json::{Value, json};
 
     use super::*;
@@ -194,18 +207,29 @@ mod tests {
         );
         let predicted = record(
             &folder.path().join("predicted"),
-            vec![outcome("pid+s1", "pid", 110.0, &sound), outcome("queue+s1", "queue", 100.0, &sound)],
+            vec![
+                outcome("pid+s1", "pid", 110.0, &sound),
+                outcome("queue+s1", "queue", 100.0, &sound),
+            ],
         );
         let (rows, lacking) = held_against(&measured, &predicted);
         assert!(lacking.is_empty(), "{lacking:?}");
         let near = |one: Option<f64>, other: f64| one.is_some_and(|one| (one - other).abs() < 1e-9);
-        let row =
-            |cell: &str| rows.iter().find(|row| row.cell == cell).unwrap_or_else(|| panic!("no {cell}"));
+        let row = |cell: &str| {
+            rows.iter().find(|row| row.cell == cell).unwrap_or_else(|| panic!("no {cell}"))
+        };
         assert!(near(row("pid").noise, 0.04), "{:?}", row("pid"));
-        assert!(near(row("queue").error, -0.5) && row("queue").noise.is_none(), "{:?}", row("queue"));
+        assert!(
+            near(row("queue").error, -0.5) && row("queue").noise.is_none(),
+            "{:?}",
+            row("queue")
+        );
         let doubtful = in_doubt(&measured);
         assert_eq!(doubtful.len(), 1, "{doubtful:?}");
-        assert!(doubtful[0].starts_with("queue: 1 of 1 trial: disturbed by others: sdb"), "{doubtful:?}");
+        assert!(
+            doubtful[0].starts_with("queue: 1 of 1 trial: disturbed by others: sdb"),
+            "{doubtful:?}"
+        );
     }
 
     fn measured(name: &str, value: f64, censored: usize) -> Measured {
@@ -221,7 +245,8 @@ mod tests {
             measured("boot", 60.0, 1),
             measured("own", 1.0, 0),
         ];
-        let there = [measured("boot", 50.0, 0), measured("late", 1.0, 0), measured("start-up", 1.5, 0)];
+        let there =
+            [measured("boot", 50.0, 0), measured("late", 1.0, 0), measured("start-up", 1.5, 0)];
         let rows: Vec<Row> = of_others("cell", &here, &there, &[]).collect();
         let told: Vec<(&str, Option<f64>)> =
             rows.iter().map(|row| (row.metric.as_str(), row.error)).collect();

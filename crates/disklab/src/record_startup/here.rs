@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-use disklab_collect::strace;
 use disklab_guest::startup::SERVER;
+use disklab_results::strace;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
@@ -32,8 +32,9 @@ impl Server {
         let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
         let mut server = Command::new(program);
         server.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let server =
-            server.spawn().map_err(|e| Failure::mistaken(format!("{program} cannot be run: {e}")))?;
+        let server = server
+            .spawn()
+            .map_err(|e| Failure::mistaken(format!("{program} cannot be run: {e}")))?;
         std::thread::sleep(SERVER);
         Ok(Self(Some(server)))
     }
@@ -55,8 +56,8 @@ pub struct Traced {
 
 /// Runs it under strace.
 pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
-    let file =
-        tempfile::NamedTempFile::new().map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
+    let file = tempfile::NamedTempFile::new()
+        .map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
     strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
@@ -89,8 +90,9 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
             )));
         }
     }
-    let text = std::fs::read(file.path())
-        .map_err(|e| Failure::cannot(format!("what strace wrote, {}: {e}", file.path().display())))?;
+    let text = std::fs::read(file.path()).map_err(|e| {
+        Failure::cannot(format!("what strace wrote, {}: {e}", file.path().display()))
+    })?;
     Ok(Traced { text })
 }
 
@@ -106,7 +108,9 @@ enum End {
 /// strace goes on until all that was started has ended; the command itself may end before.
 fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<End, Failure> {
     let failed = |e| Failure::cannot(format!("waiting for strace: {e}"));
-    let of = |status: ExitStatus| if status.success() { End::Well } else { End::Badly(status.to_string()) };
+    let of = |status: ExitStatus| {
+        if status.success() { End::Well } else { End::Badly(status.to_string()) }
+    };
     let begun = Instant::now();
     let mut last = None;
     let mut told = false;
@@ -156,7 +160,8 @@ fn signal(pid: i32, signal: Signal) {
 
 /// A home without any settings, as the guest has it: what programs write there at their first start they write each time.
 fn home() -> Result<TempDir, Failure> {
-    tempfile::tempdir_in("/tmp").map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))
+    tempfile::tempdir_in("/tmp")
+        .map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))
 }
 
 /// How long it takes with all its files in memory.
@@ -172,6 +177,9 @@ pub fn warm(args: &Args) -> Result<Duration, Failure> {
     if status.success() {
         Ok(begun.elapsed())
     } else {
-        Err(Failure::mistaken(format!("{} failed when it was run again ({status})", args.command.join(" "))))
+        Err(Failure::mistaken(format!(
+            "{} failed when it was run again ({status})",
+            args.command.join(" ")
+        )))
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use disklab_collect::strace::{self, Lineage, Use};
-use disklab_spec::startup::{Act, Entry, EntryKind};
+use disklab_config::startup::{Act, Entry, EntryKind};
+use disklab_results::strace::{self, Lineage, Use};
 use disklab_units::Bytes;
 
 /// What is there without a disk, or is somebody else's.
@@ -49,7 +49,8 @@ impl Needed {
                 continue;
             }
             if it.missing {
-                let number = it.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
+                let number =
+                    it.path.ancestors().skip(1).find_map(|folder| needed.add(folder, MOST_LINKS));
                 if let Some(number) = number.filter(|number| missed.insert(*number)) {
                     needed.used(number, it, Act::Miss);
                 }
@@ -78,9 +79,10 @@ impl Needed {
         }
         if !places.is_empty() {
             let places: Vec<&str> = places.into_iter().collect();
-            needed
-                .left_out
-                .push(format!("what it used in {} is left out: that is on no disk", places.join(", ")));
+            needed.left_out.push(format!(
+                "what it used in {} is left out: that is on no disk",
+                places.join(", ")
+            ));
         }
         if let Some(first) = gone.first() {
             let count = gone.len();

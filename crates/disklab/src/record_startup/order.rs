@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use disklab_collect::strace::Lineage;
-use disklab_spec::startup::{Act, EntryKind, Step, Threads};
+use disklab_config::startup::{Act, EntryKind, Step, Threads};
+use disklab_results::strace::Lineage;
 use disklab_units::Nanos;
 
 use super::needed::{Needed, Used};
@@ -27,7 +27,8 @@ pub fn threads(needed: &Needed, events: &[Event], scale: f64, warm: Duration) ->
         let think = Nanos::from_secs_f64((used.at - last).max(0.0) * scale);
         last = used.at;
         let (number, is_itself) = tree.number(&used.thread);
-        let goes_on = |moment| ends.get(&moment).is_none_or(|other| last_names[*other as usize] <= used.at);
+        let goes_on =
+            |moment| ends.get(&moment).is_none_or(|other| last_names[*other as usize] <= used.at);
         lanes[number as usize].name(needed, used, think, is_itself, goes_on);
     }
     for lane in &mut lanes {
@@ -75,7 +76,8 @@ impl Tree {
         let mut lineages: BTreeMap<u32, Lineage> = BTreeMap::from([(0, Lineage::new())]);
         let mut started: BTreeMap<u32, u32> = BTreeMap::new();
         for event in events {
-            if let (What::Starts(child), Some(parent)) = (&event.what, lineages.get(&event.thread)) {
+            if let (What::Starts(child), Some(parent)) = (&event.what, lineages.get(&event.thread))
+            {
                 let count = started.entry(event.thread).or_default();
                 let lineage = [parent.as_slice(), &[*count]].concat();
                 *count += 1;
@@ -89,8 +91,8 @@ impl Tree {
     /// fewer.
     fn number(&self, lineage: &Lineage) -> (u32, bool) {
         let mut above = (0..=lineage.len()).rev();
-        let found =
-            above.find_map(|length| Some((*self.0.get(&lineage[..length])?, length == lineage.len())));
+        let found = above
+            .find_map(|length| Some((*self.0.get(&lineage[..length])?, length == lineage.len())));
         found.unwrap_or((0, false))
     }
 }
@@ -200,10 +202,14 @@ impl<'a> Lane<'a> {
         };
         // One goes on where the other ended.
         match before {
-            Some(Act::Read { from: begun, bytes }) if access.how == How::Read && *begun + *bytes == from => {
+            Some(Act::Read { from: begun, bytes })
+                if access.how == How::Read && *begun + *bytes == from =>
+            {
                 *bytes += end - from;
             }
-            Some(Act::Map { from: begun, bytes }) if access.how == How::Map && *begun + *bytes == from => {
+            Some(Act::Map { from: begun, bytes })
+                if access.how == How::Map && *begun + *bytes == from =>
+            {
                 *bytes += end - from;
             }
             _ => {
@@ -251,7 +257,8 @@ fn lanes<'a>(needed: &Needed, events: &'a [Event]) -> (Vec<Lane<'a>>, BTreeMap<M
             // Its end wakes who waits for it.
             What::Wakes(other) if other != thread => {
                 let has_ended = matches!(lanes[lane].events.back(), Some(Item::Ends(_)));
-                let item = if has_ended { Item::Ends(moments) } else { Item::Sync(Done::Moment(moments)) };
+                let item =
+                    if has_ended { Item::Ends(moments) } else { Item::Sync(Done::Moment(moments)) };
                 ends.extend(has_ended.then_some((moments, *thread)));
                 lanes[lane].events.push_back(item);
                 lanes[*other as usize].events.push_back(Item::Sync(Done::After(moments)));
@@ -262,7 +269,9 @@ fn lanes<'a>(needed: &Needed, events: &'a [Event]) -> (Vec<Lane<'a>>, BTreeMap<M
                 let all = children.get(thread).into_iter().flatten();
                 let waited = all.filter(|child| whom.is_none_or(|whom| whom == **child));
                 let over: Vec<Moment> = waited.filter_map(|child| ended.remove(child)).collect();
-                lanes[lane].events.extend(over.into_iter().map(|moment| Item::Sync(Done::After(moment))));
+                lanes[lane]
+                    .events
+                    .extend(over.into_iter().map(|moment| Item::Sync(Done::After(moment))));
             }
             What::Ends => {
                 lanes[lane].events.push_back(Item::Ends(moments));
@@ -381,8 +390,8 @@ mod tests {
     fn another_run_has_the_same_lineages_or_fewer() {
         let starts = |thread, child| Event { thread, what: What::Starts(child) };
         let tree = Tree::of(&[starts(0, 1), starts(1, 2), starts(0, 3)]);
-        let numbers =
-            [vec![], vec![0], vec![1], vec![0, 0], vec![0, 1], vec![7, 7]].map(|it| tree.number(&it));
+        let numbers = [vec![], vec![0], vec![1], vec![0, 0], vec![0, 1], vec![7, 7]]
+            .map(|it| tree.number(&it));
         assert_eq!(numbers, [(0, true), (1, true), (3, true), (2, true), (1, false), (0, false)]);
     }
 }

@@ -3,16 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use disklab_exec::Executor;
-use disklab_exec::run;
-use disklab_guest::names;
-use disklab_spec::priority::Priority;
-use disklab_spec::startup::{Startup, Step};
-use disklab_spec::suite::metric::STARTUP;
-use disklab_spec::workload::Workload;
-use disklab_spec::{Lab, Suite};
-use disklab_store::manifest::{self, Manifest};
-use disklab_store::{Outcome, Record, Status};
+use disklab_config::priority::Priority;
+use disklab_config::startup::{Startup, Step};
+use disklab_config::suite::metric::STARTUP;
+use disklab_config::workload::Workload;
+use disklab_config::{Lab, Suite};
+use disklab_protocol::names;
+use disklab_record::manifest::{self, Manifest};
+use disklab_record::{Outcome, Record, Status};
+use disklab_runner::Executor;
+use disklab_runner::run;
 use disklab_units::{Bytes, Nanos};
 use tempfile::TempDir;
 
@@ -97,21 +97,28 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     let record = record.carry_out(startup, &say)?;
     let (outcome, ready) = record.start(SWIFT)?;
     let compared = record.compared()?;
-    let raw = record.record.folder().join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
-    let text =
-        std::fs::read_to_string(&raw).map_err(|e| Failure::cannot(format!("{}: {e}", raw.display())))?;
+    let raw =
+        record.record.folder().join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
+    let text = std::fs::read_to_string(&raw)
+        .map_err(|e| Failure::cannot(format!("{}: {e}", raw.display())))?;
     Ok(Start { events: events(&text), ready, compared })
 }
 
 /// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a guest.
-pub fn replayed(home: &Home, name: &str, startup: &Startup, screen: &Screen) -> Result<[Nanos; 2], Failure> {
+pub fn replayed(
+    home: &Home,
+    name: &str,
+    startup: &Startup,
+    screen: &Screen,
+) -> Result<[Nanos; 2], Failure> {
     let mut startup = startup.clone();
     for step in startup.threads.0.iter_mut().flatten() {
         if let Step::Use { think, .. } = step {
             *think = Nanos::ZERO;
         }
     }
-    let trials = Trials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array), screen };
+    let trials =
+        Trials { home, name, value: name, arrays: &COMPARED.map(|(_, array)| array), screen };
     trials.carry_out(startup, &|_| ())?.compared()
 }
 
@@ -130,7 +137,11 @@ struct Carried {
 }
 
 impl Trials<'_> {
-    fn carry_out(&self, startup: Startup, say: &(dyn Fn(run::Event<'_>) + Sync)) -> Result<Carried, Failure> {
+    fn carry_out(
+        &self,
+        startup: Startup,
+        say: &(dyn Fn(run::Event<'_>) + Sync),
+    ) -> Result<Carried, Failure> {
         let mut lab: Lab = self.home.lab.clone();
         let workload = Workload {
             name: self.name.to_owned(),
@@ -151,12 +162,16 @@ impl Trials<'_> {
         let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
         let trials = suite.trials(&lab)?;
         let ready = ready::check(self.home, &trials, 1, signals::watch()?, self.screen)?;
-        let place = tempfile::tempdir().map_err(|e| Failure::cannot(format!("a temporary folder: {e}")))?;
+        let place =
+            tempfile::tempdir().map_err(|e| Failure::cannot(format!("a temporary folder: {e}")))?;
         let folder = place.path().join("record");
         let now = jiff::Timestamp::now().to_string();
         let ids = trials.iter().map(|trial| trial.id.clone()).collect();
         let asked = manifest::Suite::new("record-startup", text, Vec::new());
-        let writer = Record::create_at(&folder, &Manifest::new(env!("CARGO_PKG_VERSION"), &now, asked, ids))?;
+        let writer = Record::create_at(
+            &folder,
+            &Manifest::new(env!("CARGO_PKG_VERSION"), &now, asked, ids),
+        )?;
         ready.carry_out(&trials, &writer, say)?;
         drop(writer);
         Ok(Carried { record: Record::open(&folder)?, _place: place })

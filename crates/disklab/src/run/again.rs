@@ -1,8 +1,8 @@
 //! Trials that are measured a second time in the same run, among all others: how far two measurements of the same are apart is the
 //! noise of this machine.
 
-use disklab_spec::Trial;
-use disklab_store::outcome::again;
+use disklab_config::Trial;
+use disklab_record::outcome::again;
 
 use crate::question::Question;
 

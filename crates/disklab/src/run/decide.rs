@@ -6,16 +6,18 @@
 use std::path::Path;
 use std::time::Duration;
 
-use disklab_compare::{Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, answer, judge};
-use disklab_exec::run::Event;
-use disklab_exec::{Executor, not_run};
-use disklab_spec::suite::Seeds;
-use disklab_spec::{Suite, Trial};
+use disklab_compare::{
+    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, answer, judge,
+};
+use disklab_config::suite::Seeds;
+use disklab_config::{Suite, Trial};
+use disklab_record::manifest::UntilDecided;
+use disklab_record::outcome::{Cell, Outcome};
+use disklab_record::record::name_of;
+use disklab_record::{Record, Status, Writer};
+use disklab_runner::run::Event;
+use disklab_runner::{Executor, not_run};
 use disklab_stats::{Looks, Verdict};
-use disklab_store::manifest::UntilDecided;
-use disklab_store::outcome::{Cell, Outcome};
-use disklab_store::record::name_of;
-use disklab_store::{Record, Status, Writer};
 use disklab_units::Nanos;
 use disklab_units::prose::count;
 
@@ -57,19 +59,24 @@ impl Verdicts {
 
     pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
         if question.suite.baseline().is_none() {
-            let what = "--until-decided: the suite has no `baseline` that its cells could be held against";
+            let what =
+                "--until-decided: the suite has no `baseline` that its cells could be held against";
             return Err(Failure::mistaken(what));
         }
-        let compared =
-            question.suite.baseline().map(|baseline| (baseline.axis.as_str(), baseline.value.as_str()));
+        let compared = question
+            .suite
+            .baseline()
+            .map(|baseline| (baseline.axis.as_str(), baseline.value.as_str()));
         let is_other = |trial: &Trial| {
             let value = |axis: &str| {
                 trial.cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str())
             };
-            compared.is_some_and(|(axis, baseline)| value(axis).is_some_and(|value| value != baseline))
+            compared
+                .is_some_and(|(axis, baseline)| value(axis).is_some_and(|value| value != baseline))
         };
         if !question.trials.iter().any(is_other) {
-            let what = "--until-decided: nothing but the baseline would run; there is nothing to decide";
+            let what =
+                "--until-decided: nothing but the baseline would run; there is nothing to decide";
             return Err(Failure::mistaken(what));
         }
         if let Some(other) = self.metric.iter().find(|metric| matches!(metric, Metric::Other(_))) {
@@ -81,8 +88,9 @@ impl Verdicts {
         }
         let seeds = question.suite.seeds();
         let budget = seeds.count() as usize;
-        let looks = Looks::plan(budget, self.alpha)
-            .map_err(|error| Failure::mistaken(format!("--until-decided with {budget} seeds: {error}")))?;
+        let looks = Looks::plan(budget, self.alpha).map_err(|error| {
+            Failure::mistaken(format!("--until-decided with {budget} seeds: {error}"))
+        })?;
         Ok(UntilDecided {
             metrics: self.metrics(&question.suite),
             alpha: self.alpha,
@@ -160,8 +168,10 @@ fn is_missing(trials: &[Trial], writer: &Writer) -> bool {
 pub fn still_open(budget: Nanos, open: &[String], folder: &Path) -> Vec<String> {
     let (spent, name) = (words::wall(Duration::from_nanos(budget.0)), name_of(folder));
     let head = format!("the budget of {spent} is spent, and {} open:", verdicts_are(open.len()));
-    let rest =
-        format!("to go on: disklab run --resume {name} --budget {}", budget.to_string().replace(' ', ""));
+    let rest = format!(
+        "to go on: disklab run --resume {name} --budget {}",
+        budget.to_string().replace(' ', "")
+    );
     [head].into_iter().chain(open.iter().map(|it| format!("  {it}"))).chain([rest]).collect()
 }
 
@@ -181,7 +191,8 @@ struct Sides {
 impl Sides {
     /// Whether such a trial is of one of them.
     fn concern(&self, trial: &Trial) -> bool {
-        let value = |axis: &str| trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value);
+        let value =
+            |axis: &str| trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value);
         self.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
             && value(&self.axis).is_some_and(|value| self.values.contains(value))
     }
@@ -229,8 +240,8 @@ fn undecided(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Ope
     let (axis, contests) = against_baseline(record, None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let terms = Terms::recorded(until)?;
-    let judgements =
-        judge(&contests, &metrics, terms, Some(&Looked { until, upto: look })).map_err(Failure::mistaken)?;
+    let judgements = judge(&contests, &metrics, terms, Some(&Looked { until, upto: look }))
+        .map_err(Failure::mistaken)?;
     let open = |it: Judgement| Open {
         has_both: it.trials.0 > 0 && it.trials.1 > 0,
         sides: Sides { cell: it.cell, axis: axis.clone(), values: [it.treatment, it.baseline] },

@@ -5,14 +5,14 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use disklab_collect::digest::sha256_hex;
-use disklab_exec::host::{Host, Place};
-use disklab_exec::run::Run;
-use disklab_exec::{Executor, facts, key};
+use disklab_config::Trial;
+use disklab_record::Manifest;
+use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
 use disklab_report::panels::repeat::COMMIT;
-use disklab_spec::Trial;
-use disklab_store::Manifest;
-use disklab_store::manifest::{Fact, Kernel, NOT_THERE, Suite};
+use disklab_results::digest::sha256_hex;
+use disklab_runner::host::{Host, Place};
+use disklab_runner::run::Run;
+use disklab_runner::{Executor, facts, key};
 use disklab_units::Nanos;
 
 use crate::exit::Failure;
@@ -57,11 +57,14 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     let trials = question.trials.iter().map(|trial| trial.id.clone()).collect();
     let now = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), &now, suite, trials);
-    manifest.command = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    manifest.command =
+        std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     manifest.part.clone_from(&question.part);
     manifest.kernels = match by {
         By::Guests(run) => run.kernels.iter().map(guest_kernel).collect(),
-        By::Host(_) => question.trials.first().map(|trial| own_kernel(&trial.kernel)).into_iter().collect(),
+        By::Host(_) => {
+            question.trials.first().map(|trial| own_kernel(&trial.kernel)).into_iter().collect()
+        }
     };
     manifest.keys = keys(&question.trials, &manifest.kernels)?;
     manifest.tools = facts::tools()?;
@@ -69,7 +72,9 @@ pub fn describe(home: &Home, question: &Question, by: &By) -> Result<Manifest, F
     for program in programs {
         if manifest.tools.iter().all(|tool| tool.name != program) {
             let tool = match facts::tool(&program) {
-                Err(error) if question.trials.iter().all(|trial| facts::obstacle(trial).is_some()) => {
+                Err(error)
+                    if question.trials.iter().all(|trial| facts::obstacle(trial).is_some()) =>
+                {
                     return Err(needed(&error, &program, question));
                 }
                 // The trials that need it are left out, each with its reason.
@@ -137,12 +142,15 @@ fn own_kernel(name: &str) -> Kernel {
 }
 
 /// Of a program that is not there: what it is for, and what to do.
-fn needed(error: &disklab_exec::Error, program: &str, question: &Question) -> Failure {
+fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> Failure {
     let needs = |trial: &&Trial| facts::programs(trial).iter().any(|name| name == program);
     let trials: Vec<&Trial> = question.trials.iter().filter(needs).collect();
     let first = trials.first().map_or("none", |trial| trial.id.as_str());
-    let backgrounds: BTreeSet<&str> =
-        trials.iter().filter_map(|trial| trial.background.as_ref()).map(|it| it.name.as_str()).collect();
+    let backgrounds: BTreeSet<&str> = trials
+        .iter()
+        .filter_map(|trial| trial.background.as_ref())
+        .map(|it| it.name.as_str())
+        .collect();
     let leave_out = if backgrounds.is_empty() {
         "--set".to_owned()
     } else {

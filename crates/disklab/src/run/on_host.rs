@@ -7,13 +7,13 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use disklab_exec::Patience;
-use disklab_exec::host::{Host, Permission, Place};
-use disklab_host::{Allow, Disk, guard, journal};
-use disklab_spec::device::Constant;
-use disklab_spec::kernel::NEWEST;
-use disklab_spec::{Array, Device, Lab, Model, Trial};
-use disklab_store::manifest::{OnHost, UntilDecided};
+use disklab_block_devices::{Allow, Disk, guard, journal};
+use disklab_config::device::Constant;
+use disklab_config::kernel::NEWEST;
+use disklab_config::{Array, Device, Lab, Model, Trial};
+use disklab_record::manifest::{OnHost, UntilDecided};
+use disklab_runner::Patience;
+use disklab_runner::host::{Host, Permission, Place};
 use disklab_units::{Bytes, Nanos};
 
 use crate::exit::Failure;
@@ -108,8 +108,9 @@ impl Machine {
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) if self.on == Executor::Kernel => {
-                let what =
-                    format!("{option} is for this machine's own disks: add --on host, or leave it out");
+                let what = format!(
+                    "{option} is for this machine's own disks: add --on host, or leave it out"
+                );
                 Err(Failure::mistaken(what))
             }
             _ => Ok(()),
@@ -191,7 +192,7 @@ impl Machine {
         guard::apart(&disks).map_err(Failure::mistaken)?;
         let allow = Allow::load(self.allow.as_deref())?;
         // What another disklab has in use is not to be taken for somebody's.
-        drop(disklab_host::claim(&disks).map_err(Failure::cannot)?);
+        drop(disklab_block_devices::claim(&disks).map_err(Failure::cannot)?);
         for disk in &disks {
             guard::may_write(disk, &allow, &self.overwrite).map_err(Failure::mistaken)?;
         }
@@ -208,7 +209,13 @@ impl Machine {
         };
         let fitting = match arrays {
             Some(arrays) => arrays,
-            None => fitting(lab, suite.unwrap_or_default(), &overrides, disks.len(), self.array.is_some())?,
+            None => fitting(
+                lab,
+                suite.unwrap_or_default(),
+                &overrides,
+                disks.len(),
+                self.array.is_some(),
+            )?,
         };
         let overrides = overrides.with("array", &fitting.join(","))?;
         let lab = on_disks(lab, &fitting, &disks);
@@ -216,13 +223,18 @@ impl Machine {
         Ok(Asked { place: Place::Disks { disks, permission }, lab, overrides })
     }
 
-    pub fn host(&self, place: Place, trace: bool, stop: &'static AtomicBool) -> Result<Host, Failure> {
+    pub fn host(
+        &self,
+        place: Place,
+        trace: bool,
+        stop: &'static AtomicBool,
+    ) -> Result<Host, Failure> {
         let program = program()?;
         let state = journal::folder().map_err(Failure::cannot)?;
         Ok(Host {
             program,
             place,
-            name: disklab_exec::host::name()?,
+            name: disklab_runner::host::name()?,
             state,
             trace,
             rest: self.rest.unwrap_or(REST),
@@ -278,11 +290,16 @@ fn fitting(
             all.push((&array.name, devices.len()));
         }
     }
-    let fit: Vec<String> =
-        all.iter().filter(|(_, count)| *count == disks).map(|(name, _)| (*name).to_owned()).collect();
+    let fit: Vec<String> = all
+        .iter()
+        .filter(|(_, count)| *count == disks)
+        .map(|(name, _)| (*name).to_owned())
+        .collect();
     if fit.is_empty() {
-        let known: BTreeSet<String> =
-            all.iter().map(|(name, count)| format!("{name} ({})", words::count(*count, "disk"))).collect();
+        let known: BTreeSet<String> = all
+            .iter()
+            .map(|(name, count)| format!("{name} ({})", words::count(*count, "disk")))
+            .collect();
         let known: Vec<String> = known.into_iter().collect();
         return Err(Failure::mistaken(format!(
             "--devices: {} named, and no array {} has so many: {}; --array takes another of the lab",
@@ -310,18 +327,26 @@ pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
         let mut names = names.iter().cloned();
         let mut next = |count: usize| names.by_ref().take(count).collect::<Vec<_>>();
         let devices = next(array.devices.len());
-        let cache = array.cache.take().map(|cache| disklab_spec::Cache {
+        let cache = array.cache.take().map(|cache| disklab_config::Cache {
             device: next(1).pop().unwrap_or_default(),
             part: None,
             ..cache
         });
         let spares = next(array.spares.len());
-        let replica = array.replica.take().map(|it| disklab_spec::Replica {
+        let replica = array.replica.take().map(|it| disklab_config::Replica {
             devices: next(it.devices.len()),
             part: None,
             ..it
         });
-        *array = Array { devices, cache, spares, replica, part: None, controller: None, ..array.clone() };
+        *array = Array {
+            devices,
+            cache,
+            spares,
+            replica,
+            part: None,
+            controller: None,
+            ..array.clone()
+        };
     }
     lab
 }
@@ -349,7 +374,7 @@ pub fn recorded(host: &Host) -> OnHost {
         Place::At { path, .. } => Some(path.clone()),
         Place::Disks { .. } => None,
     };
-    let disk = |disk: &Disk| disklab_store::manifest::HostDisk {
+    let disk = |disk: &Disk| disklab_record::manifest::HostDisk {
         named: disk.named.clone(),
         name: disk.name.clone(),
         bytes: disk.bytes,
@@ -404,11 +429,12 @@ pub fn dry_run(
 ) -> Result<(), Failure> {
     let looks = until.map(|until| until.looks.as_slice()).unwrap_or_default();
     let first = looks.first().copied().unwrap_or(u32::MAX);
-    let sure: Vec<Trial> = trials.iter().filter(|trial| trial.seed_index <= first).cloned().collect();
-    for line in disklab_exec::host::script(host, &sure) {
+    let sure: Vec<Trial> =
+        trials.iter().filter(|trial| trial.seed_index <= first).cloned().collect();
+    for line in disklab_runner::host::script(host, &sure) {
         writeln!(out, "{line}")?;
     }
-    let time = words::wall(disklab_exec::host::time(host, &sure));
+    let time = words::wall(disklab_runner::host::time(host, &sure));
     writeln!(out, "# {} that would take about {time}", words::count(sure.len(), "trial"))?;
     if let (Some(last), true) = (looks.last(), sure.len() < trials.len()) {
         writeln!(

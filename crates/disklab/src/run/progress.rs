@@ -6,11 +6,11 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use disklab_exec::Executor;
-use disklab_exec::run::Event;
-use disklab_host::change::{News, Undone};
-use disklab_spec::Trial;
-use disklab_store::{Outcome, Record, Status};
+use disklab_block_devices::change::{News, Undone};
+use disklab_config::Trial;
+use disklab_record::{Outcome, Record, Status};
+use disklab_runner::Executor;
+use disklab_runner::run::Event;
 use disklab_units::Nanos;
 use indicatif::{ProgressBar, ProgressStyle};
 
@@ -127,7 +127,8 @@ impl<'a> Progress<'a> {
             ramp: trial.ramp,
             wall: run.wall(trial),
         };
-        let waiting: BTreeMap<_, _> = trials.iter().map(|trial| (trial.id.clone(), work(trial))).collect();
+        let waiting: BTreeMap<_, _> =
+            trials.iter().map(|trial| (trial.id.clone(), work(trial))).collect();
         let preparing: Vec<_> =
             plan::prepared_once(&trials).into_iter().map(|trial| run.preparing(trial)).collect();
         let total: Nanos = waiting.values().map(|work| work.virtual_time).sum();
@@ -168,7 +169,9 @@ impl<'a> Progress<'a> {
         match event {
             Event::Preparing { array } => self.message(&format!("preparing the disks of {array}")),
             Event::Waiting { array } => {
-                self.say(&format!("another disklab is preparing the disks of {array}; waiting for it"));
+                self.say(&format!(
+                    "another disklab is preparing the disks of {array}; waiting for it"
+                ));
             }
             Event::Prepared { array, fresh } => {
                 if *fresh && self.bar.is_none() {
@@ -231,8 +234,10 @@ impl<'a> Progress<'a> {
         let others: Vec<String> = others.map(|(count, what)| format!(", {count} {what}")).collect();
         let left = words::wall(state.left(self.start.elapsed(), self.jobs));
         let trials = self.trials;
-        let text =
-            format!("{ended} of {trials} trials{}, {running} running, about {left} left", others.concat());
+        let text = format!(
+            "{ended} of {trials} trials{}, {running} running, about {left} left",
+            others.concat()
+        );
         match &self.bar {
             Some(bar) => bar.set_message(text),
             None => self.screen.remark(&format!("{percent} %: {text}")),
@@ -289,7 +294,8 @@ impl State {
     fn left(&self, elapsed: Duration, jobs: usize) -> Duration {
         let behind = self.behind + self.running.values().map(Running::behind).sum::<Duration>();
         let jobs = jobs as f64;
-        let pace = (elapsed + TRUST).as_secs_f64() / (behind.as_secs_f64() / jobs + TRUST.as_secs_f64());
+        let pace =
+            (elapsed + TRUST).as_secs_f64() / (behind.as_secs_f64() / jobs + TRUST.as_secs_f64());
         Duration::from_secs_f64(self.wall.saturating_sub(behind).as_secs_f64() / jobs * pace)
     }
 }
@@ -334,13 +340,15 @@ mod tests {
         let lines: Vec<u64> =
             (120..=240).filter(|&s| told.again(6, start + Duration::from_secs(s))).collect();
         assert_eq!(lines, [150, 180, 210, 240], "where nothing moves, so that one knows it lives");
-        let lines = (240..250).filter(|&s| told.again(s - 230, start + Duration::from_secs(s))).count();
+        let lines =
+            (240..250).filter(|&s| told.again(s - 230, start + Duration::from_secs(s))).count();
         assert_eq!(lines, 1, "a quick run says little");
     }
 
     #[test]
     fn at_first_the_estimate_counts_and_later_what_was_seen() {
-        let left = |state: &State, elapsed: u64| state.left(Duration::from_secs(elapsed), 2).as_secs();
+        let left =
+            |state: &State, elapsed: u64| state.left(Duration::from_secs(elapsed), 2).as_secs();
         assert_eq!(left(&state(100, 0), 0), 50);
         // Half is done, in twice the time that was expected.
         let seen = left(&state(1000, 500), 500);
@@ -349,15 +357,18 @@ mod tests {
 
     #[test]
     fn what_was_interrupted_is_not_done() {
-        let work =
-            Work { virtual_time: Nanos::from_secs(20), ramp: Nanos::ZERO, wall: Duration::from_secs(10) };
+        let work = Work {
+            virtual_time: Nanos::from_secs(20),
+            ramp: Nanos::ZERO,
+            wall: Duration::from_secs(10),
+        };
         let mut state = state(20, 0);
         let mut end = |id: &str, status| {
             state.running.insert(id.to_owned(), Running { work, begun: None, moved: Nanos::ZERO });
             state.end(&Outcome {
                 trial: id.to_owned(),
                 key: None,
-                cell: disklab_store::outcome::Cell::default(),
+                cell: disklab_record::outcome::Cell::default(),
                 seed_index: 1,
                 seed: disklab_units::Seed(1),
                 status,

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use disklab_exec::run::Run;
-use disklab_exec::{Installation, Patience};
+use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Built, Cache, Kernel};
-use disklab_spec::Trial;
+use disklab_runner::run::Run;
+use disklab_runner::{Installation, Patience};
 
 use crate::exit::Failure;
 use crate::home::Home;
@@ -37,8 +37,9 @@ pub fn check(
 fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
     // Only paths are ever built; a bar for what is found at once would only flash.
     let mut progress = name.contains('/').then(|| Progress::new(screen));
-    let built =
-        maker.named(name, &mut |step| progress.iter_mut().for_each(|progress| progress.step(step.clone())));
+    let built = maker.named(name, &mut |step| {
+        progress.iter_mut().for_each(|progress| progress.step(step.clone()))
+    });
     progress.iter().for_each(Progress::end);
     let Built { kernel, fresh } = built?;
     if fresh {
@@ -79,7 +80,10 @@ pub fn check_options(name: &str, kernel: &Kernel, trials: &[Trial]) -> Result<()
 }
 
 /// Options that these trials need and a kernel does not have.
-fn lacking<'a>(has: impl Fn(&str) -> bool, trials: impl IntoIterator<Item = &'a Trial>) -> Vec<String> {
+fn lacking<'a>(
+    has: impl Fn(&str) -> bool,
+    trials: impl IntoIterator<Item = &'a Trial>,
+) -> Vec<String> {
     let needed: BTreeSet<&String> = trials.into_iter().flat_map(|trial| &trial.needs).collect();
     needed.into_iter().filter(|need| !has(need)).cloned().collect()
 }
@@ -88,7 +92,10 @@ fn lacking<'a>(has: impl Fn(&str) -> bool, trials: impl IntoIterator<Item = &'a 
 fn without(kernel: &str, lacking: &[String], trials: &[&Trial]) -> String {
     let line = |option: &String| {
         let who = trials.iter().find(|trial| trial.needs.contains(option));
-        format!("  CONFIG_{option}, which {} needs\n", who.map_or("nobody", |trial| trial.id.as_str()))
+        format!(
+            "  CONFIG_{option}, which {} needs\n",
+            who.map_or("nobody", |trial| trial.id.as_str())
+        )
     };
     format!(
         "{kernel} was built without\n{}What to do: build a kernel that has it, or leave out what needs it (--set)",
@@ -100,7 +107,7 @@ fn without(kernel: &str, lacking: &[String], trials: &[&Trial]) -> String {
 mod tests {
     use std::path::Path;
 
-    use disklab_spec::Lab;
+    use disklab_config::Lab;
 
     use super::*;
 

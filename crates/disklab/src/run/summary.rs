@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use disklab_collect::Spread;
 use disklab_compare::{Judgement, Metric, answer, usual};
+use disklab_record::{Record, Status};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
 use disklab_report::notes::Notes;
 use disklab_report::source::{Records, Source, Wanted};
 use disklab_report::survival;
-use disklab_store::{Record, Status};
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 use crate::exit::Failure;
@@ -64,8 +64,11 @@ pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<()
     let doubted = in_doubt(record);
     let survived = survival::sentence(record).map(|sentence| format!("{sentence}."));
     let machine = report.machine.iter().map(|sentence| format!("{sentence}."));
-    for text in
-        verdicts.chain(doubted).chain(machine).chain(survived).chain([medians, report.validity.to_owned()])
+    for text in verdicts
+        .chain(doubted)
+        .chain(machine)
+        .chain(survived)
+        .chain([medians, report.validity.to_owned()])
     {
         for line in words::wrapped(&text, screen.width, "  ") {
             writeln!(out, "{line}")?;
@@ -104,12 +107,14 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (Table, bool
         for cell in &group.cells {
             let mut fields = vec![cell.values.join(", ")];
             fields.extend(
-                columns
-                    .iter()
-                    .map(|column| cell.measured.as_ref().map_or_else(|| "-".to_owned(), column.text)),
+                columns.iter().map(|column| {
+                    cell.measured.as_ref().map_or_else(|| "-".to_owned(), column.text)
+                }),
             );
             if verdicts.is_some() {
-                fields.push(source.map_or_else(String::new, |source| verdict(group, cell, source, screen)));
+                fields.push(
+                    source.map_or_else(String::new, |source| verdict(group, cell, source, screen)),
+                );
             }
             table.row(fields);
         }
@@ -117,7 +122,8 @@ fn rows(group: &Group, source: Option<&Source>, screen: &Screen) -> (Table, bool
     };
     let most = all.iter().map(|column| column.importance).max().unwrap_or(0);
     let kept = |least: u8| {
-        let columns: Vec<&Column> = all.iter().filter(|column| column.importance >= least).collect();
+        let columns: Vec<&Column> =
+            all.iter().filter(|column| column.importance >= least).collect();
         (table(&columns), columns.iter().any(|column| column.is_bars))
     };
     let fits = |(table, _): &(Table, bool)| table.width() + 2 <= screen.width;
@@ -140,8 +146,15 @@ struct Column {
 }
 
 fn columns() -> [Column; 8] {
-    let right = |head, importance, text| Column { head, side: Side::Right, importance, is_bars: false, text };
-    let left = |head, importance, text| Column { head, side: Side::Left, importance, is_bars: true, text };
+    let right = |head, importance, text| Column {
+        head,
+        side: Side::Right,
+        importance,
+        is_bars: false,
+        text,
+    };
+    let left =
+        |head, importance, text| Column { head, side: Side::Left, importance, is_bars: true, text };
     [
         right("IOPS", 4, |it| digits(it.all.iops.median)),
         right("MiB/s", 1, |it| digits(it.all.bw_bytes.median / MIB)),
@@ -169,7 +182,8 @@ fn time(spread: Option<Spread>) -> String {
 fn verdict(group: &Group, cell: &CellRow, source: &Source, screen: &Screen) -> String {
     let axes = group.head.0.iter().map(|(axis, value)| (axis, value));
     let cell: Vec<(&String, &String)> = axes.chain(group.axes.iter().zip(&cell.values)).collect();
-    let value = |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
+    let value =
+        |axis: &str| cell.iter().find(|(known, _)| *known == axis).map(|(_, value)| value.as_str());
     let is_its = |it: &&Judgement| {
         value(&source.compared) == Some(it.treatment.as_str())
             && it.cell.0.iter().all(|(axis, wanted)| value(axis) == Some(wanted))
@@ -202,9 +216,14 @@ mod tests {
     fn the_least_important_numbers_go_first_where_there_is_no_room() {
         let heads = |width| {
             let text = printed(width);
-            let head = text.lines().find(|line| line.contains("IOPS against")).expect("a head").to_owned();
+            let head =
+                text.lines().find(|line| line.contains("IOPS against")).expect("a head").to_owned();
             let told = text.contains("the bars are disks");
-            assert_eq!(told, head.contains(" reads ") || head.contains(" busy "), "{width}:\n{text}");
+            assert_eq!(
+                told,
+                head.contains(" reads ") || head.contains(" busy "),
+                "{width}:\n{text}"
+            );
             ["p99.9", "MiB/s", "busy", "reads", "IOPS"]
                 .map(|word| head.split_whitespace().any(|it| it == word))
         };
@@ -221,7 +240,8 @@ mod tests {
     #[test]
     fn verdicts_are_told_with_what_they_are_valid_for() {
         let text = printed(120);
-        let expected = ["IOPS against baseline", "baseline", "IOPS: ", "The cost of CPU", "\u{2588}"];
+        let expected =
+            ["IOPS against baseline", "baseline", "IOPS: ", "The cost of CPU", "\u{2588}"];
         for expected in expected {
             assert!(text.contains(expected), "no {expected}:\n{text}");
         }

@@ -4,11 +4,11 @@ mod layout;
 
 use std::io::Write;
 
+use disklab_record::Status;
 use disklab_report::fates::{Fate, fates};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Group, Report, TrialRow, made_with};
 use disklab_report::notes::Notes;
-use disklab_store::Status;
 use disklab_units::prose::count;
 
 use super::measures;
@@ -44,7 +44,12 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         }
         for row in rows.iter().filter(|_| has_only(group)) {
             for (text, paint) in &row.below {
-                lines(&format!("{}: {}", row.label, screen.paint(text, *paint)), "  ", screen, out)?;
+                lines(
+                    &format!("{}: {}", row.label, screen.paint(text, *paint)),
+                    "  ",
+                    screen,
+                    out,
+                )?;
             }
         }
     }
@@ -56,7 +61,10 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
         lines(&format!("[{}] {sentence}", at + 1), "", screen, out)?;
     }
     let cells = || report.groups.iter().flat_map(|group| &group.cells);
-    report.machine.iter().try_for_each(|sentence| lines(&format!("{sentence}."), "", screen, out))?;
+    report
+        .machine
+        .iter()
+        .try_for_each(|sentence| lines(&format!("{sentence}."), "", screen, out))?;
     if cells().any(several_seeds) {
         lines(MEDIANS, "", screen, out)?;
     }
@@ -70,7 +78,8 @@ pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<()
 }
 
 fn head(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    let question = report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
+    let question =
+        report.question.as_ref().map_or_else(String::new, |question| format!(": {question}"));
     lines(&format!("{}{question}", report.suite), "", screen, out)?;
     let mut facts = made_with(report);
     facts.push(report.trials.to_string());
@@ -134,14 +143,20 @@ fn several_seeds(cell: &CellRow) -> bool {
 fn best(group: &Group) -> Option<usize> {
     let measured: Vec<_> = group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
     let clear = |(at, candidate): (usize, f64)| {
-        let others =
-            || measured.iter().enumerate().filter(|(other, _)| *other != at).filter_map(|(_, other)| *other);
+        let others = || {
+            measured
+                .iter()
+                .enumerate()
+                .filter(|(other, _)| *other != at)
+                .filter_map(|(_, other)| *other)
+        };
         others().next().is_some() && others().all(|other| other.all.iops.max < candidate)
     };
     if !group.cells.iter().filter(|cell| cell.measured.is_some()).all(several_seeds) {
         return None;
     }
-    let candidates = measured.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?.all.iops.min)));
+    let candidates =
+        measured.iter().enumerate().filter_map(|(at, it)| Some((at, it.as_ref()?.all.iops.min)));
     candidates.into_iter().find(|&candidate| clear(candidate)).map(|(at, _)| at)
 }
 
@@ -149,13 +164,16 @@ fn best(group: &Group) -> Option<usize> {
 fn not_ok(trials: &[TrialRow], goes_on: bool) -> Vec<(String, Paint)> {
     let told = |Fate { text, failed }| (text, if failed { Paint::Bad } else { Paint::Faint });
     let spared = trials.iter().filter(|trial| trial.status == Some(Status::Spared)).count();
-    let spared = (spared > 0).then(|| (format!("{} not needed", count(spared, "seed")), Paint::Faint));
+    let spared =
+        (spared > 0).then(|| (format!("{} not needed", count(spared, "seed")), Paint::Faint));
     fates(trials.iter().copied(), goes_on).into_iter().map(told).chain(spared).collect()
 }
 
 /// Prose, broken to the screen's width.
 fn lines(text: &str, indent: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let width = screen.width.saturating_sub(indent.len());
-    words::wrapped(text, width, "  ").iter().try_for_each(|line| writeln!(out, "{indent}{line}"))?;
+    words::wrapped(text, width, "  ")
+        .iter()
+        .try_for_each(|line| writeln!(out, "{indent}{line}"))?;
     Ok(())
 }

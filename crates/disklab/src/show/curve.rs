@@ -32,7 +32,11 @@ pub fn print(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Fai
     }
     let lines = terminal::percentiles(&points, screen.width.min(WIDEST), ROWS);
     if !lines.is_empty() {
-        writeln!(out, "\n{}", screen.paint("latency of all requests, the fastest first", Paint::Strong))?;
+        writeln!(
+            out,
+            "\n{}",
+            screen.paint("latency of all requests, the fastest first", Paint::Strong)
+        )?;
     }
     Ok(lines.iter().try_for_each(|line| writeln!(out, "{line}"))?)
 }

@@ -38,7 +38,8 @@ fn table(group: &Group, labels: &[String], last: Option<(&str, &[String])>, colo
     let axes = group.axes.join(", ");
     let first = std::iter::once((axes.as_str(), Side::Left));
     if names.len() > MOST_COLUMNS {
-        let columns: Vec<_> = first.chain(labels.iter().map(|label| (label.as_str(), Side::Right))).collect();
+        let columns: Vec<_> =
+            first.chain(labels.iter().map(|label| (label.as_str(), Side::Right))).collect();
         let mut table = Table::new(&columns, color);
         for name in names {
             let medians = group.cells.iter().map(|cell| median(&cell.measures, name));
@@ -65,9 +66,9 @@ fn table(group: &Group, labels: &[String], last: Option<(&str, &[String])>, colo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disklab_collect::Spread;
+    use disklab_record::outcome::Cell;
     use disklab_report::merge::CellRow;
-    use disklab_store::outcome::Cell;
+    use disklab_results::Spread;
 
     fn lines(names: usize) -> Vec<String> {
         let measured = |number: usize| Measured {

@@ -1,20 +1,26 @@
 //! A trial's phases: how long each took, and what of it each disk did.
 
-use disklab_collect::closing::{Closing, Device};
 use disklab_compare::answer;
+use disklab_config::suite::metric::BANDWIDTH;
 use disklab_guest::phases::{STEP, Went};
-use disklab_spec::suite::metric::BANDWIDTH;
-use disklab_store::Outcome;
+use disklab_record::Outcome;
+use disklab_results::closing::{Closing, Device};
 use disklab_units::Nanos;
 use serde_json::Value;
 
 use crate::table::{Side, Table};
 
 /// A row for each phase that began; none where the workload has no phases. Shares are of all disks in their order, per cent.
-pub fn table(steps: &[Value], outcome: &Outcome, closing: Option<&Closing>, color: bool) -> Option<Table> {
+pub fn table(
+    steps: &[Value],
+    outcome: &Outcome,
+    closing: Option<&Closing>,
+    color: bool,
+) -> Option<Table> {
     use Side::{Left, Right};
     let went = |step: &Value| serde_json::from_value::<Went>(step["went"].clone()).ok();
-    let went: Vec<Went> = steps.iter().filter(|step| step["step"] == STEP).filter_map(went).collect();
+    let went: Vec<Went> =
+        steps.iter().filter(|step| step["step"] == STEP).filter_map(went).collect();
     if went.is_empty() {
         return None;
     }
@@ -29,7 +35,8 @@ pub fn table(steps: &[Value], outcome: &Outcome, closing: Option<&Closing>, colo
     let mut table = Table::new(&columns, color);
     for Went { phase, took_ns, given_up } in went {
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
-        let disks = closing.and_then(|closing| closing.phase(&phase)).map_or(&[][..], |it| &it.devices);
+        let disks =
+            closing.and_then(|closing| closing.phase(&phase)).map_or(&[][..], |it| &it.devices);
         let seeks: u64 = disks.iter().map(|disk| disk.apart).fold(0, u64::saturating_add);
         let more = if given_up { "> " } else { "" };
         table.row([

@@ -5,13 +5,13 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use disklab_collect::Sample;
-use disklab_collect::closing::{self, Closing, Phase};
-use disklab_collect::sample::{DirectionSample, LatencyKind};
 use disklab_compare::answer;
-use disklab_guest::names;
+use disklab_protocol::names;
+use disklab_record::{Outcome, Record, Status};
 use disklab_report::merge::{together, validity};
-use disklab_store::{Outcome, Record, Status};
+use disklab_results::Sample;
+use disklab_results::closing::{self, Closing, Phase};
+use disklab_results::sample::{DirectionSample, LatencyKind};
 use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
 use serde_json::{Value, json};
@@ -39,9 +39,15 @@ struct Left {
 pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), Failure> {
     let raw = record.raw(outcome);
     let left = raw.as_deref().map(Left::read);
-    let changed = disklab_store::changed(record, outcome)?;
+    let changed = disklab_record::changed(record, outcome)?;
     if screen.json {
-        return screen.json(&as_json(validity(record), outcome, raw.as_deref(), left.as_ref(), &changed));
+        return screen.json(&as_json(
+            validity(record),
+            outcome,
+            raw.as_deref(),
+            left.as_ref(),
+            &changed,
+        ));
     }
     let mut out = screen.out();
     head(outcome, record.manifest().on_host.is_some(), screen, &mut out)?;
@@ -63,7 +69,9 @@ pub fn print(record: &Record, outcome: &Outcome, screen: &Screen) -> Result<(), 
         say(&format!("remark: {remark}"), screen, &mut out)?;
     }
     if let Some(left) = &left {
-        if let Some(table) = phases::table(&left.steps, outcome, left.closing.as_ref().ok(), screen.color) {
+        if let Some(table) =
+            phases::table(&left.steps, outcome, left.closing.as_ref().ok(), screen.color)
+        {
             section("phases", screen, &mut out)?;
             table.print(screen, "", &mut out)?;
         }
@@ -110,7 +118,12 @@ fn section(title: &str, screen: &Screen, out: &mut dyn Write) -> Result<(), Fail
     Ok(writeln!(out, "{}", screen.paint(title, Paint::Strong))?)
 }
 
-fn head(outcome: &Outcome, on_host: bool, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+fn head(
+    outcome: &Outcome,
+    on_host: bool,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let paint = if outcome.status == Status::Ok { Paint::Good } else { Paint::Bad };
     let status = screen.paint(&outcome.status.to_string(), paint);
     writeln!(out, "{} {status}", screen.paint(&outcome.trial, Paint::Strong))?;
@@ -143,10 +156,15 @@ fn numbers(sample: &Sample, screen: &Screen, out: &mut dyn Write) -> Result<(), 
     };
     let mut direction = |name: &str, it: &DirectionSample| -> Result<(), Failure> {
         let rate = Rate(it.bw_bytes);
-        say(&format!("{name}{} requests, {} IOPS, {rate}", it.requests, digits(it.iops)), screen, out)?;
+        say(
+            &format!("{name}{} requests, {} IOPS, {rate}", it.requests, digits(it.iops)),
+            screen,
+            out,
+        )?;
         let mean = Nanos(it.lat_mean_ns.round() as u64);
         let percentiles = [("p50", it.p50_ns), ("p99", it.p99_ns), ("p99.9", it.p99_9_ns)];
-        let told = percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
+        let told =
+            percentiles.iter().filter_map(|(name, time)| Some(format!(", {name} {}", (*time)?)));
         say(&format!("{name}latency: mean {mean}{}{of}", told.collect::<String>()), screen, out)
     };
     direction("", &together(sample))?;
@@ -196,7 +214,8 @@ impl Left {
             String::from_utf8_lossy(&bytes).into_owned()
         };
         // A guest that died may have left half a line.
-        let steps = text(names::STEPS).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let steps =
+            text(names::STEPS).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
         let closing = fs::read(raw.join(names::CLOSING))
             .map_err(|error| format!("{}: {error}", names::CLOSING))
             .and_then(|bytes| closing::parse(&bytes).map_err(|error| error.to_string()));
@@ -223,14 +242,24 @@ impl Left {
 
     fn commands(&self, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
         for step in self.steps.iter().filter(|step| step["command"].is_array()) {
-            let phase = step["went"]["phase"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
-            section(&format!("{}{phase}: {}", word(&step["step"]), word(&step["status"])), screen, out)?;
-            let words: Vec<_> = step["command"].as_array().into_iter().flatten().map(word).collect();
+            let phase =
+                step["went"]["phase"].as_str().map(|name| format!(" {name}")).unwrap_or_default();
+            section(
+                &format!("{}{phase}: {}", word(&step["step"]), word(&step["status"])),
+                screen,
+                out,
+            )?;
+            let words: Vec<_> =
+                step["command"].as_array().into_iter().flatten().map(word).collect();
             let lines = words::wrapped(&words.join(" "), screen.width, "  ");
             lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
             if let Some(passes) = step["passes"].as_u64() {
                 let ran = Nanos(step["ran_ns"].as_u64().unwrap_or_default());
-                writeln!(out, "  ran for {ran}, to its end {}", words::count(passes as usize, "time"))?;
+                writeln!(
+                    out,
+                    "  ran for {ran}, to its end {}",
+                    words::count(passes as usize, "time")
+                )?;
             }
             let said = word(&step["said"]);
             said.lines().try_for_each(|line| writeln!(out, "  says: {line}"))?;
@@ -253,7 +282,10 @@ impl Left {
         for phase in &closing.phases {
             let length = phase.length();
             section(
-                &format!("disks in phase {} ({} to {}: {length})", phase.name, phase.begin, phase.end),
+                &format!(
+                    "disks in phase {} ({} to {}: {length})",
+                    phase.name, phase.begin, phase.end
+                ),
                 screen,
                 out,
             )?;
@@ -263,9 +295,15 @@ impl Left {
                 arrivals_table(phase, screen).print(screen, "", out)?;
             }
             if let Some(switched) = phase.switched() {
-                writeln!(out, "{:.1} % of consecutive reads went to another disk", switched * 100.0)?;
+                writeln!(
+                    out,
+                    "{:.1} % of consecutive reads went to another disk",
+                    switched * 100.0
+                )?;
             }
-            for (disk, counts) in phase.devices.iter().map(|disk| (&disk.name, model_counts(&disk.model))) {
+            for (disk, counts) in
+                phase.devices.iter().map(|disk| (&disk.name, model_counts(&disk.model)))
+            {
                 if !counts.is_empty() {
                     let text = format!("{disk}: {}", counts.join(", "));
                     let lines = words::wrapped(&text, screen.width, "  ");
@@ -282,8 +320,14 @@ impl Left {
             return Ok(());
         }
         section("power cuts", screen, out)?;
-        let heads =
-            ["cut", "at", "fsynced records", "unflushed blocks", "of them lost", "writes on their way"];
+        let heads = [
+            "cut",
+            "at",
+            "fsynced records",
+            "unflushed blocks",
+            "of them lost",
+            "writes on their way",
+        ];
         let columns = heads.map(|head| (head, Side::Right));
         let mut table = Table::new(&columns, screen.color);
         for (number, cut) in cuts.iter().enumerate() {
@@ -328,7 +372,8 @@ fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
     let reads: u64 = phase.devices.iter().map(|disk| disk.reads).fold(0, u64::saturating_add);
     let length = phase.length().0;
     for (index, disk) in phase.devices.iter().enumerate() {
-        let time = |mean: Option<Nanos>| mean.map_or_else(|| "-".to_owned(), |mean| mean.to_string());
+        let time =
+            |mean: Option<Nanos>| mean.map_or_else(|| "-".to_owned(), |mean| mean.to_string());
         table.row([
             disk.name.clone(),
             closing.devices.get(index).cloned().unwrap_or_default(),
@@ -349,11 +394,17 @@ fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
 /// In which order requests came to each disk: what its policy and scheduler made of them.
 fn arrivals_table(phase: &Phase, screen: &Screen) -> Table {
     use Side::{Left, Right};
-    let columns =
-        [("disk", Left), ("mean depth", Right), ("not sequential, %", Right), ("mean distance", Right)];
+    let columns = [
+        ("disk", Left),
+        ("mean depth", Right),
+        ("not sequential, %", Right),
+        ("mean distance", Right),
+    ];
     let mut table = Table::new(&columns, screen.color);
     for disk in &phase.devices {
-        let number = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"));
+        let number = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{value:.1}"))
+        };
         let distance = disk.mean_distance().map(|bytes| Bytes(bytes.round() as u64).to_string());
         table.row([
             disk.name.clone(),
@@ -374,7 +425,8 @@ fn model_counts(model: &Value) -> Vec<String> {
     fn collect(prefix: &str, value: &Value, into: &mut Vec<String>) {
         match value {
             Value::Object(entries) => entries.iter().for_each(|(name, value)| {
-                let name = if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
+                let name =
+                    if prefix.is_empty() { name.clone() } else { format!("{prefix}.{name}") };
                 collect(&name, value, into);
             }),
             Value::Null => {}
@@ -398,7 +450,9 @@ fn files(raw: &Path, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure
         .collect();
     files.sort_unstable();
     let told: Vec<_> = files.iter().map(|(name, size)| format!("{name} ({size})")).collect();
-    words::wrapped(&told.join(", "), screen.width, "").iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    words::wrapped(&told.join(", "), screen.width, "")
+        .iter()
+        .try_for_each(|line| writeln!(out, "{line}"))?;
     Ok(())
 }
 

@@ -8,7 +8,8 @@ use serde_json::Value;
 pub fn told(steps: &[Value]) -> Option<String> {
     let step = steps.iter().find(|step| step["step"] == "warmed")?;
     let time = |key: &str| Nanos(step[key].as_u64().unwrap_or_default());
-    let how = if step["steady"] == true { "until it was steady" } else { "and was not steady then" };
+    let how =
+        if step["steady"] == true { "until it was steady" } else { "and was not steady then" };
     let rates = step["rates"].as_array().into_iter().flatten().filter_map(Value::as_f64);
     let rates: Vec<String> = rates.map(digits).collect();
     Some(format!(

@@ -35,7 +35,11 @@ pub fn write(
         let Served { disk, sector, sectors, .. } = served;
         lines[disk] += 1;
         let (line, kind) = (lines[disk], kind(&served));
-        write!(out, "{MAJOR:3},{disk:<3} {:2} {line:>8} {time} {:>5} {action:>2} {kind:>3} ", 0, 0)?;
+        write!(
+            out,
+            "{MAJOR:3},{disk:<3} {:2} {line:>8} {time} {:>5} {action:>2} {kind:>3} ",
+            0, 0
+        )?;
         match (sectors, action) {
             (0, "C") => writeln!(out, "{sector} [0]")?,
             (0, _) => writeln!(out, "[0]")?,
@@ -75,7 +79,8 @@ mod tests {
             ended: 12_345_678_901,
         };
         let flush = Served { disk: 0, op: Op::Flush, sector: 0, sectors: 0, ..read };
-        let write_fua = Served { disk: 0, op: Op::Write, fua: true, started: 1_000_000_003, ..read };
+        let write_fua =
+            Served { disk: 0, op: Op::Write, fua: true, started: 1_000_000_003, ..read };
         let mark = Entry::Mark { at: 5, text: "begin \u{1b}[31m 0".to_owned() };
         let entries = [Entry::Served(read), Entry::Served(flush), Entry::Served(write_fua), mark];
         let mut text = Vec::new();

@@ -52,7 +52,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use disklab_spec::places::disk_name;
+    use disklab_config::places::disk_name;
 
     use super::*;
 

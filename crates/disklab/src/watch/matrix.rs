@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use disklab_record::{Record, Status};
 use disklab_report::Tally;
 use disklab_report::merge::{CellRow, Group, Report, TrialRow};
-use disklab_store::{Record, Status};
 use disklab_units::prose::digits;
 use rustix::termios::tcgetwinsize;
 
@@ -20,12 +20,22 @@ pub fn of(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let room = if height == 0 { USUAL_HEIGHT } else { height.saturating_sub(1 + others) };
     let running = record.under_way();
     let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
-    lines.extend(fitting(&Report::of(record).groups, &running, room.saturating_sub(lines.len()), screen));
+    lines.extend(fitting(
+        &Report::of(record).groups,
+        &running,
+        room.saturating_sub(lines.len()),
+        screen,
+    ));
     lines
 }
 
 /// Groups fold into a line each, those first that say least: the ones that are done, then those not begun, then all.
-fn fitting(groups: &[Group], running: &BTreeSet<String>, room: usize, screen: &Screen) -> Vec<String> {
+fn fitting(
+    groups: &[Group],
+    running: &BTreeSet<String>,
+    room: usize,
+    screen: &Screen,
+) -> Vec<String> {
     let folds: [fn(&Group) -> bool; 4] =
         [|_| false, is_done, |group| is_done(group) || is_to_come(group), |_| true];
     let lines = |folded: fn(&Group) -> bool| -> Vec<String> {
@@ -40,8 +50,11 @@ fn fitting(groups: &[Group], running: &BTreeSet<String>, room: usize, screen: &S
             })
             .collect()
     };
-    let mut lines =
-        folds.into_iter().map(lines).find(|lines| lines.len() <= room).unwrap_or_else(|| lines(|_| true));
+    let mut lines = folds
+        .into_iter()
+        .map(lines)
+        .find(|lines| lines.len() <= room)
+        .unwrap_or_else(|| lines(|_| true));
     if lines.len() > room {
         let hidden = lines.len() - room.saturating_sub(1);
         lines.truncate(room.saturating_sub(1));
@@ -49,7 +62,9 @@ fn fitting(groups: &[Group], running: &BTreeSet<String>, room: usize, screen: &S
     }
     lines
         .into_iter()
-        .map(|line| console::truncate_str(&screen.shown(&line), screen.width, "\u{2026}").into_owned())
+        .map(|line| {
+            console::truncate_str(&screen.shown(&line), screen.width, "\u{2026}").into_owned()
+        })
         .collect()
 }
 
@@ -76,7 +91,8 @@ fn head(group: &Group) -> String {
 /// Its head, with a mark for each cell.
 fn folded_row(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> String {
     let mark = |cell: &CellRow| {
-        let states: Vec<State> = cell.trials.iter().map(|trial| State::of(trial, running)).collect();
+        let states: Vec<State> =
+            cell.trials.iter().map(|trial| State::of(trial, running)).collect();
         let of_cell = if states.contains(&State::Failed) {
             State::Failed
         } else if states.iter().all(|state| *state == states[0]) {
@@ -93,7 +109,8 @@ fn rows(group: &Group, running: &BTreeSet<String>, screen: &Screen) -> Vec<Strin
     let labels: Vec<String> = group.cells.iter().map(|cell| cell.values.join(", ")).collect();
     let width = labels.iter().map(|label| label.chars().count()).max().unwrap_or(0);
     let row = |(cell, label): (&CellRow, &String)| {
-        let marks: String = cell.trials.iter().map(|trial| State::of(trial, running).mark(screen)).collect();
+        let marks: String =
+            cell.trials.iter().map(|trial| State::of(trial, running).mark(screen)).collect();
         let median = cell
             .measured
             .as_ref()
@@ -139,9 +156,9 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use disklab_store::manifest::Suite;
-    use disklab_store::outcome::Cell;
-    use disklab_store::{Manifest, Outcome};
+    use disklab_record::manifest::Suite;
+    use disklab_record::outcome::Cell;
+    use disklab_record::{Manifest, Outcome};
     use disklab_units::Seed;
 
     use super::*;
@@ -153,7 +170,8 @@ mod tests {
             .iter()
             .flat_map(|policy| (1..=3).map(move |seed| format!("{policy}+s{seed}")))
             .collect();
-        let suite = Suite::new("quick", "question = \"?\"\n[axes]\npolicy = [\"pid\"]\n", Vec::new());
+        let suite =
+            Suite::new("quick", "question = \"?\"\n[axes]\npolicy = [\"pid\"]\n", Vec::new());
         let manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", suite, ids.clone());
         let writer = Record::create_at(&folder.join("run"), &manifest).expect("a record");
         let note = |id: &str, status| {
@@ -200,6 +218,9 @@ mod tests {
             "  devid  \u{b7}\u{b7}\u{b7}",
         ];
         assert_eq!(lines, rows);
-        assert_eq!(fitting(&report.groups, &running, 2, &screen), ["\u{25cf}\u{2717}\u{b7}  4 of 9"]);
+        assert_eq!(
+            fitting(&report.groups, &running, 2, &screen),
+            ["\u{25cf}\u{2717}\u{b7}  4 of 9"]
+        );
     }
 }

@@ -76,7 +76,10 @@ fn mistakes_are_told_with_what_to_do_before_anything_is_built() {
         (&["--suite", "smoke"][..], "--cell policy=... one of"),
         (&["--suite", "smoke", "--cell", "kernel=7.3"], "kernels are what is bisected"),
         (&["--suite", "smok", "--cell", "policy=pid"], "did you mean `smoke`?"),
-        (&["--suite", "smoke", "--cell", "policy=pid", "--metric", "iopss"], "did you mean `iops`?"),
+        (
+            &["--suite", "smoke", "--cell", "policy=pid", "--metric", "iopss"],
+            "did you mean `iops`?",
+        ),
         (
             &["--suite", "smoke", "--cell", "policy=pid", "--metric", "find time"],
             "there is no number `find time`",
@@ -137,12 +140,21 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     let share = Share::at(Path::new(HOME)).expect("this work tree");
     let cache = Cache::at(&here.join("cache/disklab")).expect("a cache");
     let real = find(&cache, &share, Btrfs::Policies, "newest").expect("linked there").path;
-    let boots = |number: u32| format!("cp {} $1\nchmod u+w $1\necho {number} >> $1\n", real.display());
+    let boots =
+        |number: u32| format!("cp {} $1\nchmod u+w $1\necho {number} >> $1\n", real.display());
     let ends = |number: u32| format!("printf '#!/bin/sh\\nexit {number}\\n' > $1\nchmod +x $1\n");
     let broken = "echo 'fs/x.c:1: error: what is this'; exit 1\n".to_owned();
     // The fourth builds what the third does, in another way.
-    let scripts =
-        [boots(1), boots(2), boots(3), boots(3) + "# the same\n", broken, ends(6), ends(7), ends(8)];
+    let scripts = [
+        boots(1),
+        boots(2),
+        boots(3),
+        boots(3) + "# the same\n",
+        broken,
+        ends(6),
+        ends(7),
+        ends(8),
+    ];
     let commits = repository(here, &scripts);
     let cell = ["--suite", "mine.toml", "--kernel", "linux", "--seeds", "3", "--out", "b"];
     let found = bisect(here, &[&cell[..], &["--good", &commits[0], "--bad", "HEAD"]].concat());
@@ -152,7 +164,8 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     assert!(found.out.contains(&commits[4]) && found.out.contains(&commits[5]), "{told}");
     assert!(!found.out.contains(&commits[3]) && !found.out.contains(&commits[6]), "{told}");
     assert!(
-        told.contains("what is looked for is why trials fail") && told.contains("it does not build"),
+        told.contains("what is looked for is why trials fail")
+            && told.contains("it does not build"),
         "{told}"
     );
 
@@ -164,8 +177,9 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     // It names the folder as it was told.
     let told = again.out.replace("./b", "b");
     assert_eq!((again.status, &told), (Some(4), &found.out), "{}", again.err);
-    let lines =
-        |text: &str| text.lines().filter(|line| line.ends_with('}')).map(str::to_owned).collect::<Vec<_>>();
+    let lines = |text: &str| {
+        text.lines().filter(|line| line.ends_with('}')).map(str::to_owned).collect::<Vec<_>>()
+    };
     let now = fs::read_to_string(here.join("b/steps.jsonl")).expect("steps");
     assert_eq!(lines(&now), lines(&steps), "a step is judged again as it was");
 
@@ -173,5 +187,9 @@ fn the_commit_since_which_trials_fail_is_found_around_one_that_does_not_build() 
     let same = bisect(here, &[&same[..], &["--good", &commits[0], "--bad", &commits[2]]].concat());
     assert_eq!(same.status, Some(2), "{}{}", same.out, same.err);
     assert!(same.out.contains("the ends do not differ: IOPS of the bad end is"), "{}", same.out);
-    assert_eq!(git(&here.join("linux"), &["status", "--porcelain"]), "M build.sh", "the tree is the user's");
+    assert_eq!(
+        git(&here.join("linux"), &["status", "--porcelain"]),
+        "M build.sh",
+        "the tree is the user's"
+    );
 }

@@ -26,7 +26,10 @@ fn assert_untouched(here: &Path, bytes: &[u8], at: u64) {
     let held = fs::read(here.join("disk")).unwrap();
     let (before, rest) = held.split_at(at as usize);
     let (there, behind) = rest.split_at(bytes.len());
-    assert!(there == bytes && before.iter().chain(behind).all(|&byte| byte == 0), "it was written to");
+    assert!(
+        there == bytes && before.iter().chain(behind).all(|&byte| byte == 0),
+        "it was written to"
+    );
 }
 
 #[test]
@@ -34,19 +37,30 @@ fn a_file_is_measured_and_left_alone() {
     let place = place();
     let here = place.path();
     disk(here, b"mine", 4096);
-    let done = run(here, &["calibrate", "disk", "--name", "a \"hole\"", "-o", "hole.toml", "--time", "10s"]);
+    let done = run(
+        here,
+        &["calibrate", "disk", "--name", "a \"hole\"", "-o", "hole.toml", "--time", "10s"],
+    );
     assert_eq!((done.status, done.err.as_str()), (Some(0), ""), "{}", done.out);
     assert_untouched(here, b"mine", 4096);
     let text = fs::read_to_string(here.join("hole.toml")).unwrap();
     assert!(text.contains("# reads only") && text.contains("by `disklab calibrate disk"), "{text}");
-    let device =
-        disklab_calibrate::read_back("hole", &text).unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
+    let device = disklab_calibrate::read_back("hole", &text)
+        .unwrap_or_else(|mistakes| panic!("{mistakes}\n{text}"));
     assert!(device.bytes.0 == 1 << 30 && device.summary.starts_with("a \"hole\" ("), "{device:?}");
     // What is not seen is told, and a file that is there stays.
-    assert!(done.out.contains("write_buffer was not seen: it was only read (--write)"), "{}", done.out);
+    assert!(
+        done.out.contains("write_buffer was not seen: it was only read (--write)"),
+        "{}",
+        done.out
+    );
     let again = run(here, &["calibrate", "disk", "-o", "hole.toml"]);
     assert_eq!(again.status, Some(2));
-    assert!(again.err.contains("hole.toml is there already; name a new file with -o"), "{}", again.err);
+    assert!(
+        again.err.contains("hole.toml is there already; name a new file with -o"),
+        "{}",
+        again.err
+    );
     assert_eq!(fs::read_to_string(here.join("hole.toml")).unwrap(), text);
 }
 
@@ -57,7 +71,10 @@ fn what_is_not_named_twice_or_may_be_somebodys_is_not_written() {
     disk(here, b"\x53\xef", 0x438);
     fs::write(here.join("other"), "mine").unwrap();
     for (again, said) in [
-        ("other", "disk is not written: --write names other, which is another; name the same twice"),
+        (
+            "other",
+            "disk is not written: --write names other, which is another; name the same twice",
+        ),
         (
             "./disk",
             "disk is not written: it holds an ext filesystem; if that is not needed, wipefs --all disk",
@@ -112,8 +129,11 @@ fn an_interrupted_one_leaves_nothing() {
     disk(here, b"", 0);
     let mut command = disklab(here);
     command.args(["calibrate", "disk", "-o", "new.toml", "--time", "10min"]);
-    let child =
-        command.stderr(std::process::Stdio::piped()).stdout(std::process::Stdio::piped()).spawn().unwrap();
+    let child = command
+        .stderr(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
     wait_until_it_catches_interrupts(&child);
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     let done = done(child.wait_with_output().unwrap());
@@ -153,10 +173,19 @@ fn an_array_is_drafted_from_what_the_machine_has() {
     assert_eq!(fs::read_to_string(here.join("mine.toml")).unwrap(), drafted.out);
     let again = done(with_tools(here).args(["-o", "mine.toml"]).output().unwrap());
     assert_eq!(again.status, Some(2));
-    assert!(again.err.contains("mine.toml is there already; name a new file with -o"), "{}", again.err);
+    assert!(
+        again.err.contains("mine.toml is there already; name a new file with -o"),
+        "{}",
+        again.err
+    );
     fs::remove_file(here.join("lsblk")).unwrap();
-    let none =
-        done(disklab(here).env("PATH", here).args(["array", "new", "--from-machine"]).output().unwrap());
+    let none = done(
+        disklab(here).env("PATH", here).args(["array", "new", "--from-machine"]).output().unwrap(),
+    );
     assert_eq!(none.status, Some(5));
-    assert!(none.err.contains("lsblk, which lists disks, is not here; it is in util-linux"), "{}", none.err);
+    assert!(
+        none.err.contains("lsblk, which lists disks, is not here; it is in util-linux"),
+        "{}",
+        none.err
+    );
 }

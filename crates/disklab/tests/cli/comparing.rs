@@ -11,14 +11,21 @@ fn cells_against_the_baseline() {
     assert_eq!((compare.status, compare.err.as_str()), (Some(0), ""));
     insta::assert_snapshot!(compare.out);
     let mmtests = run(here.path(), &["compare", "eight", "--format", "mmtests"]);
-    assert!(mmtests.out.starts_with("IOPS, 1/s\n") && mmtests.out.contains("*    5.33%*"), "{}", mmtests.out);
+    assert!(
+        mmtests.out.starts_with("IOPS, 1/s\n") && mmtests.out.contains("*    5.33%*"),
+        "{}",
+        mmtests.out
+    );
     let csv = run(here.path(), &["compare", "eight", "--format", "csv"]);
     assert_eq!(csv.out.lines().count(), 5, "{}", csv.out);
     assert!(csv.out.starts_with(
         "cell,metric,of,against,trials,median,baseline,\"change, %\",\"interval, %\",verdict\n"
     ));
     assert!(
-        csv.out.lines().nth(1).is_some_and(|row| row.starts_with("\"hdd-raid1, randread-4k-qd1\",IOPS,"))
+        csv.out
+            .lines()
+            .nth(1)
+            .is_some_and(|row| row.starts_with("\"hdd-raid1, randread-4k-qd1\",IOPS,"))
     );
 }
 
@@ -41,7 +48,10 @@ fn a_run_against_a_run() {
         assert!((percent - 100.0 * (1.0 / 1.1 - 1.0)).abs() < 1e-9, "{cell}");
     }
     let same = json(here.path(), &["compare", "before", "before", "--json"]);
-    assert!(same["cells"].as_array().expect("cells").iter().all(|cell| cell["verdict"] == "same"), "{same}");
+    assert!(
+        same["cells"].as_array().expect("cells").iter().all(|cell| cell["verdict"] == "same"),
+        "{same}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `disklab devices`: what it lists, what it permits, and which lists it believes.
 
-use disklab_skipped::skipped_without_root;
+use disklab_testkit::skipped_without_root;
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -16,7 +16,9 @@ impl Loop {
         let file = here.join("image");
         File::create(&file).unwrap().set_len(256 << 20).unwrap();
         let said = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().ok()?;
-        said.status.success().then(|| Self(String::from_utf8(said.stdout).unwrap().trim().to_owned()))
+        said.status
+            .success()
+            .then(|| Self(String::from_utf8(said.stdout).unwrap().trim().to_owned()))
     }
 }
 
@@ -39,13 +41,25 @@ fn the_lines_that_it_prints_are_those_that_permit_a_disk() {
         return;
     };
     fs::write(here.join("allow.toml"), "").unwrap();
-    let listed = || device(&json(here, &["devices", "--allow", "allow.toml", "--json"]), path).unwrap();
+    let listed =
+        || device(&json(here, &["devices", "--allow", "allow.toml", "--json"]), path).unwrap();
     let before = listed();
-    assert_eq!((&before["writable"], &before["bytes"]), (&false.into(), &(256 << 20).into()), "{before}");
-    assert!(before["why_not"].as_str().unwrap().starts_with("allow.toml does not list it"), "{before}");
+    assert_eq!(
+        (&before["writable"], &before["bytes"]),
+        (&false.into(), &(256 << 20).into()),
+        "{before}"
+    );
+    assert!(
+        before["why_not"].as_str().unwrap().starts_with("allow.toml does not list it"),
+        "{before}"
+    );
     let table = run(here, &["devices", "--allow", "allow.toml"]);
     let lines = before["allow_lines"].as_str().unwrap();
-    assert!(table.out.contains(lines.trim_end()) && table.out.contains("if listed"), "{}", table.out);
+    assert!(
+        table.out.contains(lines.trim_end()) && table.out.contains("if listed"),
+        "{}",
+        table.out
+    );
     fs::write(here.join("allow.toml"), lines).unwrap();
     let after = listed();
     assert_eq!(after["writable"], true, "{after}");
@@ -53,11 +67,18 @@ fn the_lines_that_it_prints_are_those_that_permit_a_disk() {
     // What it holds is seen, though it is listed.
     fs::write(here.join("mark"), b"_BHRfS_M").unwrap();
     let mark = ["conv=notrunc,fsync", "oflag=seek_bytes", "seek=65600"];
-    let dd =
-        Command::new("dd").arg("if=mark").arg(format!("of={path}")).args(mark).current_dir(here).output();
+    let dd = Command::new("dd")
+        .arg("if=mark")
+        .arg(format!("of={path}"))
+        .args(mark)
+        .current_dir(here)
+        .output();
     assert!(dd.unwrap().status.success());
     let holding = listed();
-    assert!(holding["why_not"].as_str().unwrap().contains("it holds a btrfs filesystem"), "{holding}");
+    assert!(
+        holding["why_not"].as_str().unwrap().contains("it holds a btrfs filesystem"),
+        "{holding}"
+    );
 }
 
 #[test]
@@ -66,7 +87,11 @@ fn a_list_with_mistakes_or_of_others_is_not_believed() {
     let here = place.path();
     let file = here.join("allow.toml");
     for (text, mode, said) in [
-        ("[[device]]\npath = \"sdb\"\n", 0o600, "allow.toml:2:8: device.path: it must begin with `/`"),
+        (
+            "[[device]]\npath = \"sdb\"\n",
+            0o600,
+            "allow.toml:2:8: device.path: it must begin with `/`",
+        ),
         ("", 0o666, "allow.toml: it is not believed, since others may write it (mode 666)"),
     ] {
         fs::write(&file, text).unwrap();

@@ -23,21 +23,36 @@ fn a_record_becomes_tables() {
     assert_eq!(done.status, Some(0));
     assert!(done.err.contains("8 of 12 trials ok, 1 failed, 1 skipped, 2 not run"), "{}", done.err);
     assert!(
-        done.out.contains("tables/metrics: ") && done.out.contains("tables/trials: 10 rows in 1 file"),
+        done.out.contains("tables/metrics: ")
+            && done.out.contains("tables/trials: 10 rows in 1 file"),
         "{}",
         done.out
     );
     let place = format!("suite=quick/run={}/data.csv", fixture::NAME);
-    let metrics = fs::read_to_string(here.path().join("tables/metrics").join(&place)).expect("a table");
+    let metrics =
+        fs::read_to_string(here.path().join("tables/metrics").join(&place)).expect("a table");
     // As the record has it: 1e9 / 8,500,000 ns.
     let iops = metrics.lines().find(|line| line.contains(",iops,")).expect("a row");
-    assert!(iops.starts_with("hdd-raid1+randread-4k-qd1+pid+s1,,hdd-raid1,randread-4k-qd1,,,pid,"), "{iops}");
+    assert!(
+        iops.starts_with("hdd-raid1+randread-4k-qd1+pid+s1,,hdd-raid1,randread-4k-qd1,,,pid,"),
+        "{iops}"
+    );
     assert!(iops.contains(",iops,1/s,,117.6470588235294"), "{iops}");
     assert!(!here.path().join("tables/traces").exists());
-    let arguments =
-        ["export", fixture::NAME, "--format", "jsonl", "-o", "tables", "--table", "traces", "--json"];
+    let arguments = [
+        "export",
+        fixture::NAME,
+        "--format",
+        "jsonl",
+        "-o",
+        "tables",
+        "--table",
+        "traces",
+        "--json",
+    ];
     let told = json(here.path(), &arguments);
-    let traces = told["files"].as_array().into_iter().flatten().find(|file| file["table"] == "traces");
+    let traces =
+        told["files"].as_array().into_iter().flatten().find(|file| file["table"] == "traces");
     // Two requests and a mark of each trial that is ok.
     assert_eq!(traces.expect("a table")["rows"], 3 * 8, "{told}");
 }
@@ -51,13 +66,19 @@ fn mistakes_are_told() {
     fs::write(here.path().join("file"), "").expect("a file");
     assert!(refused(export(&[fixture::NAME, "-o", "file"])).contains("is there and is no folder"));
     assert_eq!(export(&[fixture::NAME]).status, Some(2), "where to is not said");
-    assert!(refused(export(&[fixture::NAME, "-o", "tables", "--table", "trace"])).contains("traces"));
+    assert!(
+        refused(export(&[fixture::NAME, "-o", "tables", "--table", "trace"])).contains("traces")
+    );
     let elsewhere = here.path().join("elsewhere");
     fs::create_dir(&elsewhere).expect("a folder");
     record(&elsewhere);
     let other = format!("elsewhere/records/{}", fixture::NAME);
     let twice = refused(export(&[fixture::NAME, &other, "-o", "tables"]));
-    assert!(twice.contains("have one suite and one name") && !here.path().join("tables").exists(), "{twice}");
-    fs::write(here.path().join(format!("records/{}/trials.jsonl", fixture::NAME)), "?\n").expect("a file");
+    assert!(
+        twice.contains("have one suite and one name") && !here.path().join("tables").exists(),
+        "{twice}"
+    );
+    fs::write(here.path().join(format!("records/{}/trials.jsonl", fixture::NAME)), "?\n")
+        .expect("a file");
     assert!(refused(export(&[fixture::NAME, "-o", "tables"])).contains("trials.jsonl, line 1"));
 }

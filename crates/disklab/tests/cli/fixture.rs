@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use disklab_collect::digest::sha256_hex;
-use disklab_collect::sample::{DeviceSample, LatencyKind};
-use disklab_collect::{Remark, Sample};
-use disklab_store::manifest::{Fact, Kernel, Suite};
-use disklab_store::outcome::Cell;
-use disklab_store::{Manifest, Outcome, Record, Status, Writer};
+use disklab_record::manifest::{Fact, Kernel, Suite};
+use disklab_record::outcome::Cell;
+use disklab_record::{Manifest, Outcome, Record, Status, Writer};
+use disklab_results::digest::sha256_hex;
+use disklab_results::sample::{DeviceSample, LatencyKind};
+use disklab_results::{Remark, Sample};
 use disklab_trace::Served;
 use disklab_units::{Nanos, Seed};
 
@@ -53,7 +53,8 @@ pub fn record(here: &Path) -> PathBuf {
         match (cell[0], cell[2], seed) {
             ("hdd-raid1", "devid", 1) => {
                 outcome.status = Status::Failed;
-                outcome.reason = Some("the guest kernel panicked: sysrq triggered crash".to_owned());
+                outcome.reason =
+                    Some("the guest kernel panicked: sysrq triggered crash".to_owned());
                 outcome.sample = None;
             }
             ("ssd-raid10", "round-robin:4096", 1) => {
@@ -110,7 +111,8 @@ pub fn seeds_record(here: &Path, name: &str, seeds: u32, factor: f64) -> PathBuf
 fn begin(here: &Path, name: &str, seeds: u32) -> Writer {
     let trials = (1..=seeds).flat_map(|seed| CELLS.map(|cell| id(cell, seed))).collect();
     let suite = Suite::new("quick", SUITE, vec!["kernel=7.3".to_owned()]);
-    let mut manifest = Manifest::new(env!("CARGO_PKG_VERSION"), "2026-11-21T21:00:00Z", suite, trials);
+    let mut manifest =
+        Manifest::new(env!("CARGO_PKG_VERSION"), "2026-11-21T21:00:00Z", suite, trials);
     manifest.kernels.push(Kernel {
         name: "7.3".to_owned(),
         version: "7.3.4".to_owned(),
@@ -166,7 +168,11 @@ fn sample(cell: [&str; 3], seed: u32) -> Sample {
         device: Some(device.to_owned()),
         reads: 100,
         writes: 0,
-        read_share: Some(if even { 1.0 / f64::from(disks) } else { f64::from(u8::from(index + 1 == seed)) }),
+        read_share: Some(if even {
+            1.0 / f64::from(disks)
+        } else {
+            f64::from(u8::from(index + 1 == seed))
+        }),
         utilisation: if even { 0.5 } else { 0.97 },
         ..DeviceSample::default()
     };
@@ -186,11 +192,15 @@ fn sample(cell: [&str; 3], seed: u32) -> Sample {
 
 fn finish(writer: &Writer, trial: &str, outcome: Outcome, sector: u64) {
     let raw = writer.begin(trial).expect("a folder");
-    let write = |name: &str, text: &[u8]| fs::write(raw.path().join(name), text).expect("raw output");
+    let write =
+        |name: &str, text: &[u8]| fs::write(raw.path().join(name), text).expect("raw output");
     write("fio.json", b"{}\n");
     write("console.log", b"disklab: hello\n\x1b[31mred\n");
     write("guest.jsonl", STEPS.as_bytes());
-    write("disks.json", format!("{CLOSING}\nsha256 {}\n", sha256_hex(CLOSING.as_bytes())).as_bytes());
+    write(
+        "disks.json",
+        format!("{CLOSING}\nsha256 {}\n", sha256_hex(CLOSING.as_bytes())).as_bytes(),
+    );
     write(disklab_trace::PLAIN, &requests(sector));
     disklab_trace::pack(raw.path()).expect("a packed trace");
     writer.finish(raw, outcome).expect("a recorded trial");

@@ -11,7 +11,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use disklab_kernels::{Cache, Share, find};
-use disklab_store::{Record, Status};
+use disklab_record::{Record, Status};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{Done, HOME, disklab, done, json, run};
@@ -30,13 +30,17 @@ workload = ["smoke-randread"]
 /// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there is no kernel.
 pub fn place() -> Option<tempfile::TempDir> {
     let share = Share::at(Path::new(HOME)).expect("this work tree");
-    let kernel =
-        Cache::open().and_then(|cache| find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest"));
+    let kernel = Cache::open()
+        .and_then(|cache| find(&cache, &share, disklab_kernels::Btrfs::Policies, "newest"));
     let missing = kernel.as_ref().err().map(ToString::to_string);
-    let missing = missing.or_else(|| disklab_exec::facts::tools().err().map(|error| error.to_string()));
+    let missing =
+        missing.or_else(|| disklab_runner::facts::tools().err().map(|error| error.to_string()));
     if let Some(reason) = missing {
-        assert!(std::env::var_os("DISKLAB_NEED_GUEST").is_none(), "DISKLAB_NEED_GUEST is set, and {reason}");
-        disklab_skipped::skipped(reason);
+        assert!(
+            std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
+            "DISKLAB_NEED_GUEST is set, and {reason}"
+        );
+        disklab_testkit::skipped(reason);
         return None;
     }
     let folder = kernel.expect("looked at above").folder;
@@ -50,15 +54,25 @@ pub fn place() -> Option<tempfile::TempDir> {
 
 fn start(here: &Path, arguments: &[&str]) -> Child {
     let mut command = disklab(here);
-    command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    command
+        .args(arguments)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
 }
 
 /// Waits until a record has so many lines; the run must not be over by then.
 fn wait_for_lines(run: &mut Child, record: &Path, lines: usize) {
     let asked = Instant::now();
-    let count = || fs::read_to_string(record.join("trials.jsonl")).map_or(0, |text| text.lines().count());
+    let count =
+        || fs::read_to_string(record.join("trials.jsonl")).map_or(0, |text| text.lines().count());
     while count() < lines {
-        assert!(asked.elapsed() < Duration::from_secs(60), "{} lines of {lines} in a minute", count());
+        assert!(
+            asked.elapsed() < Duration::from_secs(60),
+            "{} lines of {lines} in a minute",
+            count()
+        );
         assert!(run.try_wait().expect("its state").is_none(), "the run ended before {lines} lines");
         sleep(Duration::from_millis(5));
     }
@@ -73,11 +87,13 @@ fn end(run: Child, signal: Signal) -> Output {
 fn processes(here: &Path) -> Vec<PathBuf> {
     let now = || {
         let all = fs::read_dir("/proc").expect("/proc").flatten().map(|entry| entry.path());
-        all.filter(|process| fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(here)))
-            .filter(|process| {
-                fs::read_to_string(process.join("stat")).is_ok_and(|stat| !stat.contains(") Z "))
-            })
-            .collect::<Vec<_>>()
+        all.filter(|process| {
+            fs::read_link(process.join("cwd")).is_ok_and(|cwd| cwd.starts_with(here))
+        })
+        .filter(|process| {
+            fs::read_to_string(process.join("stat")).is_ok_and(|stat| !stat.contains(") Z "))
+        })
+        .collect::<Vec<_>>()
     };
     for _ in 0..100 {
         if now().is_empty() {
@@ -138,8 +154,10 @@ fn a_killed_run_is_continued() {
     let record = here.join("record");
     for (round, lines) in [2, 5, 9].into_iter().enumerate() {
         let first = ["run", "mine.toml", "--jobs", "2", "--out", "record"];
-        let mut run =
-            start(here, if round == 0 { &first } else { &["run", "--jobs", "2", "--resume", "record/"] });
+        let mut run = start(
+            here,
+            if round == 0 { &first } else { &["run", "--jobs", "2", "--resume", "record/"] },
+        );
         wait_for_lines(&mut run, &record, lines);
         // Somewhere in the life of the next two guests.
         sleep(Duration::from_millis(70 * (round as u64 + 1)));
@@ -155,8 +173,12 @@ fn a_killed_run_is_continued() {
     let ran: BTreeSet<&str> = kept.lines().iter().map(|line| line.trial.as_str()).collect();
     assert_eq!((ran.len(), kept.lines().len()), (TRIALS, TRIALS), "a trial was lost or ran twice");
     for line in kept.lines() {
-        assert_eq!((line.status, line.disks.len(), line.files.len()), (Status::Ok, 2, 4), "{line:?}");
-        assert_eq!(disklab_store::changed(&kept, line).expect("it can be read"), [""; 0]);
+        assert_eq!(
+            (line.status, line.disks.len(), line.files.len()),
+            (Status::Ok, 2, 4),
+            "{line:?}"
+        );
+        assert_eq!(disklab_record::changed(&kept, line).expect("it can be read"), [""; 0]);
     }
     assert_eq!(names(&record.join("raw")), ran.iter().map(|&trial| trial.to_owned()).collect());
     assert_eq!(names(&here.join("cache/disklab/trials")).len(), 0, "copies of disks are left");
@@ -169,7 +191,9 @@ fn a_killed_run_is_continued() {
 fn paths_of_all_kinds() {
     let Some(here) = place() else { return };
     let here = here.path();
-    for name in ["with a space, a $ and 'marks' \\ #", "with \" marks\" and\nlines, in \u{65e5}\u{672c}"] {
+    for name in
+        ["with a space, a $ and 'marks' \\ #", "with \" marks\" and\nlines, in \u{65e5}\u{672c}"]
+    {
         let folder = here.join(name);
         fs::create_dir(&folder).expect("a folder");
         let program = folder.join("disklab");
@@ -177,7 +201,10 @@ fn paths_of_all_kinds() {
         let library = Path::new(env!("CARGO_BIN_EXE_disklab")).with_file_name("deps");
         symlink(library, folder.join("deps")).expect("a link");
         let mut command = std::process::Command::new(&program);
-        command.current_dir(&folder).env("DISKLAB_HOME", HOME).env("XDG_CACHE_HOME", here.join("cache"));
+        command
+            .current_dir(&folder)
+            .env("DISKLAB_HOME", HOME)
+            .env("XDG_CACHE_HOME", here.join("cache"));
         command.args(["run", "../mine.toml", "--seeds", "1", "--out", "record"]);
         let ended = done(command.output().expect("it starts"));
         assert_eq!(ended.status, Some(0), "{name}: {}{}", ended.out, ended.err);
@@ -217,10 +244,15 @@ fn seeds_until_decided() {
             .map(|(id, outcome)| (id.to_owned(), outcome.map(|it| it.status)))
             .collect()
     };
-    let spared = statuses("whole").iter().filter(|(_, status)| *status == Some(Status::Spared)).count();
+    let spared =
+        statuses("whole").iter().filter(|(_, status)| *status == Some(Status::Spared)).count();
     // In turn serves two disks at once, and one disk alone is decided by as few seeds as there can be; what is the same
     // disk after disk needs no more either.
-    assert!(spared >= 8 && whole.out.contains(&format!("{spared} not needed")), "{spared}: {}", whole.out);
+    assert!(
+        spared >= 8 && whole.out.contains(&format!("{spared} not needed")),
+        "{spared}: {}",
+        whole.out
+    );
     let compare = json(here.path(), &["compare", "./whole", "--json"]);
     let verdicts: Vec<&str> = compare["cells"]
         .as_array()
@@ -230,8 +262,10 @@ fn seeds_until_decided() {
         .collect();
     assert!(verdicts.iter().all(|verdict| *verdict != "undecided"), "{compare}");
 
-    let mut killed =
-        start(here.path(), &["run", "decide.toml", "--until-decided", "--seeds", "8", "--out", "killed"]);
+    let mut killed = start(
+        here.path(),
+        &["run", "decide.toml", "--until-decided", "--seeds", "8", "--out", "killed"],
+    );
     wait_for_lines(&mut killed, &here.path().join("killed"), 7);
     end(killed, Signal::KILL);
     let resumed = run(here.path(), &["run", "--resume", "./killed"]);
@@ -268,16 +302,24 @@ fn a_against_a() {
     for (at, first) in runs.iter().enumerate() {
         for second in &runs[at + 1..] {
             let (first, second) = (format!("./{first}"), format!("./{second}"));
-            let compare = json(here.path(), &["compare", &first, &second, "--metric", "iops,p99", "--json"]);
+            let compare =
+                json(here.path(), &["compare", &first, &second, "--metric", "iops,p99", "--json"]);
             let judged = compare["cells"].as_array().expect("cells");
-            assert!(judged.len() == 12 && judged.iter().all(|cell| cell["paired"] == false), "{compare}");
+            assert!(
+                judged.len() == 12 && judged.iter().all(|cell| cell["paired"] == false),
+                "{compare}"
+            );
             let wrong = judged
                 .iter()
                 .filter(|cell| cell["verdict"] == "better" || cell["verdict"] == "worse")
                 .count();
             families += usize::from(wrong > 0);
-            let end = |cell: &serde_json::Value, end: &str| cell["change"][end].as_f64().unwrap_or(0.0);
-            alone += judged.iter().filter(|cell| end(cell, "low") > 0.0 || end(cell, "high") < 0.0).count();
+            let end =
+                |cell: &serde_json::Value, end: &str| cell["change"][end].as_f64().unwrap_or(0.0);
+            alone += judged
+                .iter()
+                .filter(|cell| end(cell, "low") > 0.0 || end(cell, "high") < 0.0)
+                .count();
             all += judged.len();
         }
     }

@@ -6,9 +6,9 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use disklab_collect::Remark;
-use disklab_collect::remark::Others;
-use disklab_store::{Record, Status};
+use disklab_record::{Record, Status};
+use disklab_results::Remark;
+use disklab_results::remark::Others;
 
 use crate::loops::loops;
 use crate::on_host::{devices, made_and_mounted, outcomes, with_programs};
@@ -60,8 +60,12 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
     }
     // As it was said: block by block, the second times among the others.
     let ran: Vec<&str> = record.lines().iter().map(|it| it.trial.as_str()).collect();
-    let said: Vec<&str> =
-        dry.out.lines().filter_map(|line| line.strip_prefix("# ")).filter(|it| ran.contains(it)).collect();
+    let said: Vec<&str> = dry
+        .out
+        .lines()
+        .filter_map(|line| line.strip_prefix("# "))
+        .filter(|it| ran.contains(it))
+        .collect();
     assert_eq!(ran, said, "{}", dry.out);
     let seeds: Vec<u32> = record.lines().iter().map(|it| it.seed_index).collect();
     assert_eq!(seeds, [1, 1, 1, 2, 2, 2, 3, 3, 3]);
@@ -74,16 +78,21 @@ fn loads_are_warmed_and_the_baseline_is_measured_twice_in_a_drawn_order() {
         let raw = record.folder().join(outcome.raw.as_deref().expect("raw output"));
         surroundings_are_noted(&raw, outcome.cell.value("scheduler").expect("its axis"));
     }
-    for command in
-        [vec!["show", "a"], vec!["compare", "a"], vec!["report", "a", "--format", "markdown", "-o", "-"]]
-    {
+    for command in [
+        vec!["show", "a"],
+        vec!["compare", "a"],
+        vec!["report", "a", "--format", "markdown", "-o", "-"],
+    ] {
         let done = crate::run(here.path(), &command);
         let told = flat(&format!("{}{}", done.out, done.err));
         assert!(told.contains("measured twice, may differ by"), "{command:?}: {told}");
     }
     let id = &record.lines()[0].trial;
     let shown = flat(&crate::run(here.path(), &["show", "a", id]).out);
-    assert!(shown.contains("warm-up") && shown.contains("requests a second, each over 20 ms"), "{shown}");
+    assert!(
+        shown.contains("warm-up") && shown.contains("requests a second, each over 20 ms"),
+        "{shown}"
+    );
 }
 
 /// Of the machine before a trial and behind it: what any Linux tells.
@@ -93,7 +102,9 @@ fn surroundings_are_noted(raw: &Path, scheduler: &str) {
     for when in ["before", "after"] {
         let then = &noted[when];
         assert!(
-            then["kernel"].as_str().is_some_and(|it| it.starts_with(|first: char| first.is_ascii_digit())),
+            then["kernel"]
+                .as_str()
+                .is_some_and(|it| it.starts_with(|first: char| first.is_ascii_digit())),
             "{then}"
         );
         assert!(
@@ -112,8 +123,17 @@ fn a_budget_ends_a_run_with_what_is_open() {
     let Some((loops, allow)) = loops(here.path(), 1) else { return };
     fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked =
-        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--until-decided", "--budget", "5 s"];
+    let asked = [
+        "--devices",
+        &names,
+        "--allow",
+        &allow,
+        "--warm-up",
+        "0 s",
+        "--until-decided",
+        "--budget",
+        "5 s",
+    ];
     let done = run(here.path(), &[&asked[..], &["--seeds", "30", "--out", "a"]].concat());
     assert_eq!(done.status, Some(4), "{}{}", done.out, done.err);
     assert!(flat(&done.err).contains("budget of 5 s is spent"), "{}", done.err);
@@ -143,10 +163,12 @@ fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
     let Some((loops, allow)) = loops(here.path(), 2) else { return };
     let suite = SUITE.replace("constant-ext4", "constant-raid1").replace("seeds = 3", "seeds = 2");
     let suite = suite.replace("scheduler = \"none\"", "policy = \"pid\"");
-    let suite = suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
+    let suite =
+        suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
     fs::write(here.path().join("mine.toml"), suite).expect("a file");
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked = ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--no-pairs", "--out", "a"];
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--no-pairs", "--out", "a"];
     let done = run(here.path(), &asked);
     let outcomes = outcomes(&here.path().join("a"));
     let of = |policy: &str| {
@@ -162,7 +184,11 @@ fn a_choice_that_the_kernel_lacks_is_left_out_and_not_failed() {
         assert!(reason.contains("has no queue") && reason.contains("pid"), "{reason}");
     }
     assert_eq!(queue.iter().filter(|it| it.raw.is_some()).count(), 1, "it is tried once");
-    assert_eq!(fs::read_dir(here.path().join("state")).map_or(0, Iterator::count), 0, "a journal is left");
+    assert_eq!(
+        fs::read_dir(here.path().join("state")).map_or(0, Iterator::count),
+        0,
+        "a journal is left"
+    );
 }
 
 #[test]
@@ -172,23 +198,37 @@ fn what_has_nothing_to_be_held_against_gets_no_more_seeds() {
     let suite = SUITE.replace("constant-ext4", "constant-raid1");
     // No kernel has the baseline that was not patched with it.
     let suite = suite.replace("scheduler = \"none\"", "policy = \"queue\"");
-    let suite = suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
+    let suite =
+        suite.replace("scheduler = [\"none\", \"mq-deadline\"]", "policy = [\"pid\", \"queue\"]");
     fs::write(here.path().join("mine.toml"), suite).expect("a file");
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked =
-        ["--devices", &names, "--allow", &allow, "--warm-up", "0 s", "--until-decided", "--seeds", "8"];
+    let asked = [
+        "--devices",
+        &names,
+        "--allow",
+        &allow,
+        "--warm-up",
+        "0 s",
+        "--until-decided",
+        "--seeds",
+        "8",
+    ];
     let done = run(here.path(), &[&asked[..], &["--out", "a"]].concat());
     let outcomes = outcomes(&here.path().join("a"));
     let of = |status: Status| {
         let those = outcomes.iter().filter(|it| it.status == status);
-        those.map(|it| (it.cell.value("policy").unwrap_or_default(), it.seed_index)).collect::<Vec<_>>()
+        those
+            .map(|it| (it.cell.value("policy").unwrap_or_default(), it.seed_index))
+            .collect::<Vec<_>>()
     };
     assert_eq!(of(Status::Ok), [("pid", 1)], "{}{}", done.out, done.err);
     assert!(of(Status::Skipped).iter().all(|it| *it == ("queue", 1)), "{}{}", done.out, done.err);
     let spared = of(Status::Spared);
     assert!(spared.contains(&("pid", 2)) && spared.contains(&("queue", 8)), "{spared:?}");
-    let reasons =
-        outcomes.iter().filter(|it| it.status == Status::Spared).filter_map(|it| it.reason.as_deref());
+    let reasons = outcomes
+        .iter()
+        .filter(|it| it.status == Status::Spared)
+        .filter_map(|it| it.reason.as_deref());
     assert!(reasons.into_iter().all(|it| it.contains("held against, is left out")));
 }
 
@@ -221,7 +261,10 @@ fn others_that_write_to_a_filesystem_in_use_are_seen_and_it_is_not_filled() {
     assert!(outcome.remarks.iter().any(wrote), "{:?}{}", outcome.remarks, done.err);
     assert!(!outcome.is_sound());
     let shown = flat(&crate::run(here.path(), &["show", "a"]).out);
-    assert!(shown.contains("disturbed by others") && !shown.contains("cannot be true together"), "{shown}");
+    assert!(
+        shown.contains("disturbed by others") && !shown.contains("cannot be true together"),
+        "{shown}"
+    );
     // Room for the test file, but not for what is to stay free beside it.
     let filler = fs::File::create(pool.join("filler")).expect("a file");
     let stat = rustix::fs::statvfs(&pool).expect("statvfs");
@@ -252,7 +295,9 @@ fn an_old_fio_is_refused_before_anything_is_made() {
     fs::write(&fio, "#!/bin/sh\necho fio-3.12\n").expect("a file");
     fs::set_permissions(&fio, fs::Permissions::from_mode(0o755)).expect("chmod");
     let mut asked = disklab(here.path());
-    asked.args(["run", "mine.toml", "--on", "host", "--devices", &devices(&loops), "--allow"]).arg(&allow);
+    asked
+        .args(["run", "mine.toml", "--on", "host", "--devices", &devices(&loops), "--allow"])
+        .arg(&allow);
     asked.env("DISKLAB_STATE", here.path().join("state"));
     // Where programs are looked for first, for this one only.
     let done = done(with_programs(&programs, &asked).output().expect("unshare"));
@@ -292,7 +337,8 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
     assert_eq!(outcome.status, Status::Failed, "{}{}", done.out, done.err);
     let reason = outcome.reason.unwrap_or_default();
     assert!(reason.contains("No space left on device"), "{reason}");
-    let left: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+    let left: Vec<_> =
+        fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
     assert_eq!(left, ["filler"], "the folder is removed all the same");
 }
 
@@ -300,12 +346,14 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
 fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
     let measures = || {
         let raw = fs::read_dir(record.join("raw")).into_iter().flatten().flatten();
-        raw.map(|it| it.path().join("marks.jsonl")).any(|it| it.metadata().is_ok_and(|it| it.len() > 0))
+        raw.map(|it| it.path().join("marks.jsonl"))
+            .any(|it| it.metadata().is_ok_and(|it| it.len() > 0))
     };
     while !measures() && !stop.load(Ordering::Relaxed) {
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
-    let mut file = fs::File::options().create(true).append(true).open(pool.join("filler")).expect("a file");
+    let mut file =
+        fs::File::options().create(true).append(true).open(pool.join("filler")).expect("a file");
     let stat = rustix::fs::statvfs(pool).expect("statvfs");
     let most = (stat.f_bavail * stat.f_frsize).saturating_sub(8 << 20);
     let _ = rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, most);

@@ -7,16 +7,16 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use disklab_exec::Installation;
-use disklab_exec::evidence::{self, Who};
-use disklab_exec::guest::Guest;
+use disklab_config::priority::Priority;
+use disklab_config::{Lab, Suite, Trial};
 use disklab_guest::machine::{Machine, MachineDisk};
-use disklab_guest::names;
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Share, find};
-use disklab_spec::priority::Priority;
-use disklab_spec::{Lab, Suite, Trial};
-use disklab_store::{Outcome, Record, Status};
+use disklab_protocol::names;
+use disklab_record::{Outcome, Record, Status};
+use disklab_runner::Installation;
+use disklab_runner::evidence::{self, Who};
+use disklab_runner::guest::Guest;
 use disklab_units::{Bytes, Nanos, Seed};
 
 use crate::{HOME, guests};
@@ -50,19 +50,28 @@ fn a_disk_that_was_calibrated_is_predicted() {
     let Some(here) = guests::place() else { return };
     let text = SUITE.replace("ARRAY", "ssd-xfs");
     let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
-    let trials =
-        Suite::of_text("mine", "mine.toml", &text, &[]).and_then(|suite| suite.trials(&lab)).expect("trials");
+    let trials = Suite::of_text("mine", "mine.toml", &text, &[])
+        .and_then(|suite| suite.trials(&lab))
+        .expect("trials");
     let [calibrated, measured] = [(); 2].map(|()| tempfile::tempdir().expect("a folder"));
     let program = env!("CARGO_BIN_EXE_disklab");
     let file = "/mnt/trial/measured.toml";
-    let command = [program, "calibrate", "/dev/vda", "--write", "/dev/vda", "-o", file, "--time", "3min"];
+    let command =
+        [program, "calibrate", "/dev/vda", "--write", "/dev/vda", "-o", file, "--time", "3min"];
     carry_out(calibrated.path(), disks(&trials[0]), &command.map(str::to_owned));
     in_guest(measured.path(), &trials[0], &text);
     let home = crate::starting::home(here.path());
-    fs::copy(calibrated.path().join("measured.toml"), home.join("lab/devices/measured.toml")).expect("it");
+    fs::copy(calibrated.path().join("measured.toml"), home.join("lab/devices/measured.toml"))
+        .expect("it");
     let record = measured.path().join("record").display().to_string();
     let mut predict = crate::disklab(here.path());
-    predict.env("DISKLAB_HOME", &home).args(["--json", "predict", &record, "--devices", "measured"]);
+    predict.env("DISKLAB_HOME", &home).args([
+        "--json",
+        "predict",
+        &record,
+        "--devices",
+        "measured",
+    ]);
     let done = crate::done(predict.output().expect("it starts"));
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let told: serde_json::Value = serde_json::from_str(&done.out).expect("one JSON document");
@@ -81,8 +90,9 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
     let run = crate::run(here.path(), &["run", "mine.toml", "--out", "kernel"]);
     assert_eq!(run.status, Some(0), "{}{}", run.out, run.err);
     let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");
-    let trials =
-        Suite::of_text("mine", "mine.toml", &text, &[]).and_then(|suite| suite.trials(&lab)).expect("trials");
+    let trials = Suite::of_text("mine", "mine.toml", &text, &[])
+        .and_then(|suite| suite.trials(&lab))
+        .expect("trials");
     let guest = tempfile::tempdir().expect("a folder");
     in_guest(guest.path(), &trials[0], &text);
     let [by_kernel, by_host] =
@@ -109,7 +119,11 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
         near("depth", kernel.depth_mean.expect("a depth"), host.depth_mean.expect("a depth"));
     }
     let raw = guest.path().join("record").join(by_host.raw.expect("raw output"));
-    assert!(disklab_trace::find(&raw).is_some(), "the kernel's events are a trace: {:?}", by_host.remarks);
+    assert!(
+        disklab_trace::find(&raw).is_some(),
+        "the kernel's events are a trace: {:?}",
+        by_host.remarks
+    );
     predicted(here.path(), &guest.path().join("record"), &trials[0], within);
 }
 
@@ -117,7 +131,8 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
 fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     let models: Vec<&str> = trial.devices.iter().map(|device| device.name.as_str()).collect();
     let record = record.display().to_string();
-    let asked = ["--json", "predict", &record, "--devices", &models.join(","), "--out", "predicted"];
+    let asked =
+        ["--json", "predict", &record, "--devices", &models.join(","), "--out", "predicted"];
     let done = crate::run(here, &asked);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let told: serde_json::Value = serde_json::from_str(&done.out).expect("one JSON document");
@@ -133,7 +148,8 @@ fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     }
     // Disks that are ten times as slow are not those.
     let slow = vec!["desktop-2tb"; models.len()].join(",");
-    let done = crate::run(here, &["--json", "predict", &record, "--devices", &slow, "--out", "slow"]);
+    let done =
+        crate::run(here, &["--json", "predict", &record, "--devices", &slow, "--out", "slow"]);
     let told: serde_json::Value = serde_json::from_str(&done.out).expect("one JSON document");
     assert!(told["worst_error"].as_f64().is_some_and(|worst| worst > 0.5), "{told}{}", done.err);
 }
@@ -146,7 +162,7 @@ fn only(record: &Path) -> Outcome {
 }
 
 fn disks(trial: &Trial) -> Vec<MachineDisk> {
-    let disk = |(number, device): (usize, &disklab_spec::Device)| MachineDisk {
+    let disk = |(number, device): (usize, &disklab_config::Device)| MachineDisk {
         device: device.name.clone(),
         bytes: device.used,
         size: device.bytes,
@@ -191,8 +207,11 @@ pub fn in_guest(folder: &Path, trial: &Trial, suite: &str) {
 /// Lists all disks of a guest as those that may be written.
 pub fn allow(folder: &Path, disks: &[MachineDisk]) {
     let allowed = |(number, disk): (usize, &MachineDisk)| {
-        let name = disklab_spec::places::disk_name(number);
-        format!("[[device]]\npath = \"/dev/{name}\"\nserial = \"none\"\nsize = \"{}\"\n", disk.bytes.0)
+        let name = disklab_config::places::disk_name(number);
+        format!(
+            "[[device]]\npath = \"/dev/{name}\"\nserial = \"none\"\nsize = \"{}\"\n",
+            disk.bytes.0
+        )
     };
     let allow: String = disks.iter().enumerate().map(allowed).collect();
     fs::write(folder.join("devices.toml"), allow).expect("a file");
@@ -227,10 +246,11 @@ pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
     };
     fs::write(folder.join(names::MACHINE), serde_json::to_vec(&machine).expect("plain data"))
         .expect("a file");
-    fs::write(folder.join(names::PLAN), serde_json::to_vec(&plan).expect("plain data")).expect("a file");
+    fs::write(folder.join(names::PLAN), serde_json::to_vec(&plan).expect("plain data"))
+        .expect("a file");
     let share = Share::at(Path::new(HOME)).expect("this work tree");
-    let kernel =
-        find(&Cache::open().expect("a cache"), &share, Btrfs::Policies, "newest").expect("looked at before");
+    let kernel = find(&Cache::open().expect("a cache"), &share, Btrfs::Policies, "newest")
+        .expect("looked at before");
     let guest = Guest {
         kernel: &kernel.path,
         installation: &installation,
@@ -239,8 +259,9 @@ pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
         guests: 1,
         parameters: &[],
     };
-    let end =
-        guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ()).expect("a guest");
+    let end = guest
+        .run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, &mut |_| ())
+        .expect("a guest");
     let steps = fs::read_to_string(folder.join(names::STEPS)).unwrap_or_default();
     if let Err(why) = evidence::judge(folder, &end, Who::Guest) {
         panic!("{why}\n{steps}");

@@ -10,8 +10,8 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
+use disklab_config::Lab;
 use disklab_guest::machine::MachineDisk;
-use disklab_spec::Lab;
 use disklab_units::Bytes;
 
 use crate::guests;
@@ -46,13 +46,18 @@ const ASKED: &str = "DISKLAB_TEST_KILLED";
 
 #[test]
 fn at_any_step_with_md_and_a_weight() {
-    let asked = "--devices /dev/vda,/dev/vdb --allow /mnt/trial/devices.toml --array nvme-md-raid1-ext4";
+    let asked =
+        "--devices /dev/vda,/dev/vdb --allow /mnt/trial/devices.toml --array nvme-md-raid1-ext4";
     killed(asked, "cgroup control journal mark md scheduler tracing", 12);
 }
 
 #[test]
 fn at_any_step_on_a_filesystem_that_is_in_use() {
-    killed("--at /mnt/data --set policy=round-robin:4k", "cgroup folder journal policy scheduler tracing", 9);
+    killed(
+        "--at /mnt/data --set policy=round-robin:4k",
+        "cgroup folder journal policy scheduler tracing",
+        9,
+    );
 }
 
 /// Kills it at least so many times; some time each of these is different.
@@ -96,7 +101,9 @@ fn killed(arguments: &str, different: &str, least: u32) {
 #[ignore = "for a guest"]
 fn inside_the_guest() {
     let Ok(asked) = std::env::var(ASKED) else { return };
-    let [arguments, different, least] = asked.split('|').collect::<Vec<_>>()[..] else { panic!("{asked}") };
+    let [arguments, different, least] = asked.split('|').collect::<Vec<_>>()[..] else {
+        panic!("{asked}")
+    };
     fs::create_dir(STATE).and_then(|()| fs::create_dir(DATA)).expect("folders");
     for command in [
         "mount -t cgroup2 cgroup2 /sys/fs/cgroup",
@@ -150,7 +157,10 @@ fn kill(mut run: Child, before: &State, when: &str) -> BTreeSet<&'static str> {
     let left = State::now().unlike(before);
     assert!(left.is_empty(), "after {when}, with {changed:?} changed, {left:?} is left:\n{said}");
     // A journal and no more may be there. What is more is told.
-    assert!(changed.len() < 2 || !said.starts_with("nothing"), "{changed:?} changed, and it said {said}");
+    assert!(
+        changed.len() < 2 || !said.starts_with("nothing"),
+        "{changed:?} changed, and it said {said}"
+    );
     changed
 }
 
@@ -168,8 +178,9 @@ fn disklab(arguments: &str) -> Command {
 
 fn start(arguments: &str) -> Child {
     let _ = fs::remove_dir_all("/tmp/record");
-    let mut command =
-        disklab("run /mnt/trial/mine.toml --on host --out /tmp/record --rest 0s --warm-up 0s --no-pairs");
+    let mut command = disklab(
+        "run /mnt/trial/mine.toml --on host --out /tmp/record --rest 0s --warm-up 0s --no-pairs",
+    );
     command
         .args(arguments.split(' '))
         .stdout(Stdio::null())
@@ -197,7 +208,9 @@ fn journalled() -> usize {
 
 fn is_measuring() -> bool {
     let mut trials = fs::read_dir("/tmp/record/raw").into_iter().flatten().flatten();
-    trials.any(|it| fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|text| !text.is_empty()))
+    trials.any(|it| {
+        fs::read_to_string(it.path().join("marks.jsonl")).is_ok_and(|text| !text.is_empty())
+    })
 }
 
 /// All that a trial may change, each line by its kind.
@@ -208,9 +221,13 @@ impl State {
         let mut all = BTreeSet::new();
         for disk in ["vda", "vdb", "vdc", "vde"] {
             let queue = format!("/sys/block/{disk}/queue");
-            let tunables = names(&format!("{queue}/iosched")).into_iter().map(|it| format!("iosched/{it}"));
+            let tunables =
+                names(&format!("{queue}/iosched")).into_iter().map(|it| format!("iosched/{it}"));
             for file in tunables.chain(["scheduler".to_owned(), "nr_requests".to_owned()]) {
-                all.insert(("scheduler", format!("{disk} {file} {}", said(&format!("{queue}/{file}")))));
+                all.insert((
+                    "scheduler",
+                    format!("{disk} {file} {}", said(&format!("{queue}/{file}"))),
+                ));
             }
         }
         for filesystem in names("/sys/fs/btrfs").iter().filter(|it| it.contains('-')) {
@@ -221,17 +238,21 @@ impl State {
         all.extend(ours("/sys/kernel/tracing/instances").map(|name| ("tracing", name)));
         all.extend(ours("/dev").map(|name| ("node", name)));
         all.insert(("control", said("/sys/fs/cgroup/cgroup.subtree_control")));
-        all.extend(names("/sys/block").into_iter().filter(|it| it.starts_with("md")).map(|it| ("md", it)));
+        all.extend(
+            names("/sys/block").into_iter().filter(|it| it.starts_with("md")).map(|it| ("md", it)),
+        );
         all.extend(names(DATA).into_iter().map(|it| ("folder", it)));
         all.extend(names(STATE).into_iter().map(|it| ("journal", it)));
         for disk in ["/dev/vda", "/dev/vdb"] {
-            let marks = Command::new("wipefs").args(["--noheadings", disk]).output().expect("wipefs");
+            let marks =
+                Command::new("wipefs").args(["--noheadings", disk]).output().expect("wipefs");
             all.insert(("mark", String::from_utf8_lossy(&marks.stdout).into_owned()));
         }
         all.extend(said("/proc/self/mounts").lines().map(|line| ("mount", line.to_owned())));
         // One that has ended and is waited for by nobody has no words any more.
-        let words =
-            |pid: &String| format!("{pid} {}", said(&format!("/proc/{pid}/cmdline")).replace('\0', " "));
+        let words = |pid: &String| {
+            format!("{pid} {}", said(&format!("/proc/{pid}/cmdline")).replace('\0', " "))
+        };
         let running = names("/proc").into_iter().filter(|it| it.parse::<u32>().is_ok());
         let ours = running
             .map(|pid| words(&pid))

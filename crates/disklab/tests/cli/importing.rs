@@ -34,7 +34,8 @@ fn results(here: &Path) {
             let noise = 1.0 + 0.002 * f64::from(seed);
             let iops = (2000.0 / factor / noise).round();
             let text = fio(8, iops, 8e6 / iops);
-            fs::write(here.join(format!("results/{scheduler}/rand-{seed}.json")), text).expect("a file");
+            fs::write(here.join(format!("results/{scheduler}/rand-{seed}.json")), text)
+                .expect("a file");
         }
     }
 }
@@ -43,15 +44,23 @@ fn results(here: &Path) {
 fn repeats_of_others_are_compared() {
     let here = tempfile::tempdir().expect("a folder");
     results(here.path());
-    let import =
-        run(here.path(), &["import", "results", "--cell", "{scheduler}/rand-{seed}.json", "--out", "theirs"]);
+    let import = run(
+        here.path(),
+        &["import", "results", "--cell", "{scheduler}/rand-{seed}.json", "--out", "theirs"],
+    );
     assert_eq!((import.status, import.err.as_str()), (Some(0), ""), "{}", import.out);
     assert!(import.out.starts_with("10 rows of 10 files\n"), "{}", import.out);
-    let compare = json(here.path(), &["compare", "./theirs", "--baseline", "scheduler=none", "--json"]);
+    let compare =
+        json(here.path(), &["compare", "./theirs", "--baseline", "scheduler=none", "--json"]);
     let cell = &compare["cells"][0];
-    assert_eq!((&cell["treatment"], &cell["verdict"]), (&"bfq".into(), &"worse".into()), "{compare}");
+    assert_eq!(
+        (&cell["treatment"], &cell["verdict"]),
+        (&"bfq".into(), &"worse".into()),
+        "{compare}"
+    );
     assert_eq!((&cell["paired"], &cell["trials"]), (&false.into(), &serde_json::json!([5, 5])));
-    let arguments = ["compare", "./theirs", "--baseline", "scheduler=none", "--metric", "read p99", "--json"];
+    let arguments =
+        ["compare", "./theirs", "--baseline", "scheduler=none", "--metric", "read p99", "--json"];
     let reads = json(here.path(), &arguments);
     assert_eq!(
         (&reads["cells"][0]["unit"], &reads["cells"][0]["verdict"]),
@@ -87,7 +96,8 @@ fn rows_that_cannot_be_true_are_kept_and_left_out() {
     let import = run(here.path(), &["import", "results", "--cell", pattern, "--out", "theirs"]);
     assert!(import.out.contains("1 row cannot be true, 0 without a result"), "{}", import.out);
     let trials = |more: &[&str]| {
-        let arguments = [&["compare", "./theirs", "--baseline", "scheduler=none", "--json"], more].concat();
+        let arguments =
+            [&["compare", "./theirs", "--baseline", "scheduler=none", "--json"], more].concat();
         json(here.path(), &arguments)["cells"].as_array().expect("cells").len()
     };
     // Its depth is another, so it is in a cell of its own, and against nothing.
@@ -100,11 +110,12 @@ fn rows_that_cannot_be_true_are_kept_and_left_out() {
 #[test]
 fn a_published_table() {
     let here = tempfile::tempdir().expect("a folder");
-    let table =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/results/published/btrfs-read-policy.csv");
+    let table = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../../docs/results/published/btrfs-read-policy.csv");
     fs::copy(&table, here.path().join("table.csv")).expect("the published table");
     let audit: Value =
-        serde_json::from_str(&run(here.path(), &["audit", "table.csv", "--json"]).out).expect("JSON");
+        serde_json::from_str(&run(here.path(), &["audit", "table.csv", "--json"]).out)
+            .expect("JSON");
     let groups = serde_json::json!([
         ["kakra-run2", { "rows": 30, "cannot_be_true": 1, "without_result": 1 }],
         ["forza-2025-05-04", { "rows": 30, "cannot_be_true": 15, "without_result": 0 }],
@@ -115,12 +126,16 @@ fn a_published_table() {
     assert_eq!(import.status, Some(0), "{}", import.err);
     let said = refused(run(here.path(), &["compare", "./table"]));
     assert!(said.contains("--baseline AXIS=VALUE") && said.contains("policy"), "{said}");
-    let compare =
-        run(here.path(), &["compare", "./table", "--baseline", "policy=pid", "--metric", "iops,p99.9"]);
+    let compare = run(
+        here.path(),
+        &["compare", "./table", "--baseline", "policy=pid", "--metric", "iops,p99.9"],
+    );
     assert_eq!(compare.status, Some(0), "{}", compare.err);
     assert!(compare.out.contains("undecided"), "one run a cell decides nothing: {}", compare.out);
-    let said =
-        refused(run(here.path(), &["compare", "./table", "--baseline", "policy=pid", "--metric", "speed"]));
+    let said = refused(run(
+        here.path(),
+        &["compare", "./table", "--baseline", "policy=pid", "--metric", "speed"],
+    ));
     assert!(said.contains("no trial has a number `speed`") && said.contains("bandwidth"), "{said}");
 }
 
@@ -162,7 +177,8 @@ fn what_is_no_result() {
     fs::copy(path("good.json"), path("copy.json")).expect("a copy");
     let copies = run(here.path(), &["import", "good.json", "copy.json", "--out", "copies"]);
     assert!(
-        copies.err.contains("the same bytes as good.json") && copies.out.starts_with("1 row of 1 file\n")
+        copies.err.contains("the same bytes as good.json")
+            && copies.out.starts_with("1 row of 1 file\n")
     );
     fs::write(path("twice.csv"), "policy,seed,iops\npid,1,5\npid,1,6\n").expect("a file");
     let twice = run(here.path(), &["import", "twice.csv", "--out", "twice"]);
@@ -193,7 +209,10 @@ fn a_gate() {
     };
     let (status, said) = gate("same", &[]);
     assert_eq!(status, Some(0), "{said}");
-    assert!(said.ends_with("passed in 6 of 6 cells; 3 % worse is too much, at 95 % certainty.\n"), "{said}");
+    assert!(
+        said.ends_with("passed in 6 of 6 cells; 3 % worse is too much, at 95 % certainty.\n"),
+        "{said}"
+    );
     let (status, said) = gate("after", &["--max-regression", "5%"]);
     assert_eq!(status, Some(3), "{said}");
     assert!(said.contains("regression in 6 of 6 cells"), "{said}");
@@ -213,7 +232,10 @@ fn a_gate() {
         assert_eq!(run(here.path(), &["import", &table, "--out", name]).status, Some(0));
     };
     let rows = |workload: &str| {
-        (1..=5).map(|seed| format!("{workload},{seed},{}\n", 1000 + seed)).collect::<Vec<_>>().concat()
+        (1..=5)
+            .map(|seed| format!("{workload},{seed},{}\n", 1000 + seed))
+            .collect::<Vec<_>>()
+            .concat()
     };
     theirs("both", &(rows("read") + &rows("write")));
     theirs("one", &rows("read"));
@@ -232,13 +254,14 @@ fn the_folder_of_a_published_script() {
     let here = tempfile::tempdir().expect("a folder");
     let folder = here.path().join("btrfs_policy_benchmark_20250509_120000");
     fs::create_dir(&folder).expect("a folder");
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../collect/tests/data/foreign");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/data/foreign");
     let mut log = "2025-05-09 12:00:00 - ===== Starting tests with Defrag off =====\n".to_owned();
     let active = "[pid] round-robin queue";
     for (policy, version) in [("pid", "3.33"), ("queue", "3.39")] {
         let name = format!("defrag_off_policy_{policy}_fio_randread_4k_qd8_fio.txt");
         fs::copy(data.join(version).join("randread.txt"), folder.join(name)).expect("fio's output");
-        let lines = [format!("Setting read policy to: {policy}"), format!("Current policy: {active}")];
+        let lines =
+            [format!("Setting read policy to: {policy}"), format!("Current policy: {active}")];
         log.extend(lines.map(|line| format!("2025-05-09 12:00:00 - {line}\n")));
     }
     fs::write(folder.join("benchmark.log"), log).expect("a file");

@@ -29,7 +29,10 @@ fn the_nearest_name_is_suggested() {
             &["plan", "smoke", "--set", "polcy=pid"],
             "--set: polcy: there is no axis `polcy`; did you mean `policy`?",
         ),
-        (&["plan", "smoke", "--set", "policy=pdi"], "there is no policy `pdi`; did you mean `pid`?"),
+        (
+            &["plan", "smoke", "--set", "policy=pdi"],
+            "there is no policy `pdi`; did you mean `pid`?",
+        ),
         (&["run", "smoke", "--set", "array=constant-raid2"], "did you mean `constant-raid1`?"),
         (&["run", "smoke", "--set", "kernel=7.9"], "there is no kernel `7.9`"),
         (&["kernel", "build", "--kernel", "7.9"], "there is no kernel `7.9`"),
@@ -58,7 +61,10 @@ fn what_makes_no_sense_is_refused() {
             &["plan", "smoke", "--set", "array=hdd-raid1,policy=pid"],
             "one axis at a time: --set array=... --set policy=pid",
         ),
-        (&["kernel", "patch", "--out", "records", "--author", "A <a@b>"], "holds something already"),
+        (
+            &["kernel", "patch", "--out", "records", "--author", "A <a@b>"],
+            "holds something already",
+        ),
         (&["trace", "quick-1", "hdd-raid1+randread-4k-qd1+pid+s1", "--json"], "leave out --json"),
         (&["plan", "smoke", "--set", "policy="], "a value is empty"),
         (&["plan", "smoke", "--set", "policy=pid,pid"], "`pid` is there twice"),
@@ -69,17 +75,32 @@ fn what_makes_no_sense_is_refused() {
         (&["run", "smoke", "--resume", "quick-1"], "cannot be used with"),
         (&["trace", "quick-1"], "<TRIAL>"),
         (&["show", "quick-1", "ssd-raid10+randread-4k-qd1+devid+s2"], "has not run"),
-        (&["plan", "smoke", "--jobs", "100000"], "each keeps a processor busy, and this machine has "),
+        (
+            &["plan", "smoke", "--jobs", "100000"],
+            "each keeps a processor busy, and this machine has ",
+        ),
         (&["kernel", "build", "--jobs", "100000"], "at most"),
-        (&["run", "smoke", "--set", "kernel=/nonexistent"], "there is no built kernel at /nonexistent"),
-        (&["plan", "smoke", "--set", "kernel=/nonexistent"], "there is no built kernel at /nonexistent"),
+        (
+            &["run", "smoke", "--set", "kernel=/nonexistent"],
+            "there is no built kernel at /nonexistent",
+        ),
+        (
+            &["plan", "smoke", "--set", "kernel=/nonexistent"],
+            "there is no built kernel at /nonexistent",
+        ),
         (&["run", "smoke", "--out", "/etc/passwd"], "--out: /etc/passwd is there and is no folder"),
         (&["plan", "smoke", "--kernel", "/etc@v7.4"], "/etc is not the folder of a git repository"),
         (&["run", "smoke", "--kernel", "/tmp/a+b"], "a kernel's path cannot have `+` in it"),
-        (&["kernel", "build", "--kernel", "/etc@v7.4"], "/etc is not the folder of a git repository"),
+        (
+            &["kernel", "build", "--kernel", "/etc@v7.4"],
+            "/etc is not the folder of a git repository",
+        ),
         (&["kernel", "path", "/nonexistent"], "`disklab kernel list`"),
         (&["kernel", "build", "--source", "/nowhere/linux"], "/nowhere/linux"),
-        (&["kernel", "build", "--source", "/etc/passwd"], "/etc/passwd is not a Linux kernel source"),
+        (
+            &["kernel", "build", "--source", "/etc/passwd"],
+            "/etc/passwd is not a Linux kernel source",
+        ),
         (&["kernel", "build", "--source", "/dev/null"], "it is neither a folder nor a file"),
         (&["kernel", "build", "--sha256", "00"], "--source"),
     ] {
@@ -94,15 +115,20 @@ fn more_memory_than_there_is_is_refused() {
     let here = tempfile::tempdir().expect("a folder");
     fs::write(here.path().join("mine.toml"), SMALL.replace("256 MiB", "256 GiB")).expect("a file");
     let machine = fs::read_to_string("/proc/meminfo").expect("/proc");
-    let kib = machine.split_whitespace().nth(1).and_then(|kib| kib.parse::<u64>().ok()).expect("MemTotal");
+    let kib = machine
+        .split_whitespace()
+        .nth(1)
+        .and_then(|kib| kib.parse::<u64>().ok())
+        .expect("MemTotal");
     if kib >= 256 << 20 {
-        disklab_skipped::skipped(format!("this machine has {kib} KiB of memory"));
+        disklab_testkit::skipped(format!("this machine has {kib} KiB of memory"));
         return;
     }
     for verb in ["plan", "run"] {
         let message = refused(run(here.path(), &[verb, "mine.toml"]));
         assert!(
-            message.contains("mine.toml: memory: a guest is to have 256 GiB, and this machine has "),
+            message
+                .contains("mine.toml: memory: a guest is to have 256 GiB, and this machine has "),
             "{message}"
         );
     }
@@ -138,16 +164,24 @@ fn a_pipe_in_the_lab_is_no_suite() {
     let home = here.path().join("home");
     fs::create_dir(&home).expect("a folder");
     for name in ["lab", "guest-kernel", "read-policies"] {
-        let copied = Command::new("cp").arg("-r").arg(HOME.to_owned() + name).arg(home.join(name)).status();
+        let copied =
+            Command::new("cp").arg("-r").arg(HOME.to_owned() + name).arg(home.join(name)).status();
         assert!(copied.is_ok_and(|status| status.success()));
     }
     let pipe = home.join("lab/suites/pipe.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().is_ok_and(|status| status.success()));
-    for arguments in
-        [&["list"][..], &["list", "suites"], &["plan", "pipe"], &["plan", "home/lab/suites/pipe.toml"]]
-    {
+    for arguments in [
+        &["list"][..],
+        &["list", "suites"],
+        &["plan", "pipe"],
+        &["plan", "home/lab/suites/pipe.toml"],
+    ] {
         let Done { out, err, .. } = done(
-            disklab(here.path()).args(arguments).env("DISKLAB_HOME", &home).output().expect("it starts"),
+            disklab(here.path())
+                .args(arguments)
+                .env("DISKLAB_HOME", &home)
+                .output()
+                .expect("it starts"),
         );
         // A table breaks its lines where they end.
         let words: Vec<_> = out.split_whitespace().chain(err.split_whitespace()).collect();
@@ -164,7 +198,10 @@ fn all_mistakes_of_a_suite_are_told_with_their_lines() {
     for verb in ["plan", "run"] {
         let message = refused(run(here.path(), &[verb, "mine.toml"]));
         assert!(message.contains("mine.toml:2:9: seeds: "), "{message}");
-        assert!(message.contains("mine.toml:3:1: memry: unknown key; did you mean `memory`?"), "{message}");
+        assert!(
+            message.contains("mine.toml:3:1: memry: unknown key; did you mean `memory`?"),
+            "{message}"
+        );
         assert!(!here.path().join("records").exists(), "nothing was begun");
     }
 }
@@ -193,5 +230,9 @@ fn a_record_that_was_tampered_with_is_an_error_and_no_panic() {
     assert!(refused(run(here.path(), &["show", "quick-1"])).contains("manifest.toml"));
     let listed = run(here.path(), &["list", "runs"]);
     assert_eq!(listed.status, Some(0));
-    assert!(listed.out.contains("quick-1") && listed.out.contains("manifest.toml"), "{}", listed.out);
+    assert!(
+        listed.out.contains("quick-1") && listed.out.contains("manifest.toml"),
+        "{}",
+        listed.out
+    );
 }

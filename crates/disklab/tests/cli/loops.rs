@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use disklab_host::Disk;
-use disklab_skipped::skipped_without_root;
+use disklab_block_devices::Disk;
+use disklab_testkit::skipped_without_root;
 
 pub struct Loop {
     pub path: PathBuf,
@@ -15,7 +15,11 @@ impl Loop {
     pub fn new(here: &Path, name: &str, mebibytes: u64) -> Self {
         let file = here.join(name);
         std::fs::File::create(&file).and_then(|it| it.set_len(mebibytes << 20)).expect("a file");
-        let made = Command::new("losetup").args(["--find", "--show"]).arg(&file).output().expect("losetup");
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(&file)
+            .output()
+            .expect("losetup");
         assert!(made.status.success(), "losetup: {}", String::from_utf8_lossy(&made.stderr));
         Self { path: String::from_utf8(made.stdout).expect("text").trim().into() }
     }
@@ -32,7 +36,8 @@ impl Loop {
 
     /// Whether anything that blkid knows is on it.
     pub fn is_blank(&self) -> bool {
-        let out = Command::new("wipefs").arg("--noheadings").arg(&self.path).output().expect("wipefs");
+        let out =
+            Command::new("wipefs").arg("--noheadings").arg(&self.path).output().expect("wipefs");
         assert!(out.status.success(), "wipefs: {}", String::from_utf8_lossy(&out.stderr));
         out.stdout.is_empty()
     }
@@ -57,7 +62,8 @@ pub fn loops(here: &Path, count: usize) -> Option<(Vec<Loop>, PathBuf)> {
         skipped_without_root(why);
         return None;
     }
-    let loops: Vec<Loop> = (0..count).map(|number| Loop::new(here, &format!("{number}.img"), 512)).collect();
+    let loops: Vec<Loop> =
+        (0..count).map(|number| Loop::new(here, &format!("{number}.img"), 512)).collect();
     let allow = here.join("devices.toml");
     let text: String = loops.iter().map(allowed).collect();
     std::fs::write(&allow, text).expect("a file");

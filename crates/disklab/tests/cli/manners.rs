@@ -77,7 +77,9 @@ fn a_reader_that_leaves_is_no_error() {
 fn a_full_disk_is_an_error() {
     let here = tempfile::tempdir().expect("a folder");
     let full = std::fs::File::options().write(true).open("/dev/full").expect("/dev/full");
-    let done = done(disklab(here.path()).args(["list", "devices"]).stdout(full).output().expect("it starts"));
+    let done = done(
+        disklab(here.path()).args(["list", "devices"]).stdout(full).output().expect("it starts"),
+    );
     assert_eq!(done.status, Some(5));
     assert!(done.err.contains("cannot write to standard output"), "{}", done.err);
 }
@@ -118,7 +120,10 @@ fn a_terminal_gets_colours_unless_it_does_not_want_them_and_tables_as_wide_as_it
         let text = show(columns, &[("NO_COLOR", "1")]);
         let numbers = text.lines().take_while(|line| !line.starts_with("One trial"));
         let longest = numbers.map(|line| line.trim_end().chars().count()).max().unwrap_or(0);
-        assert!(longest > usize::from(columns) / 2 && longest <= usize::from(columns), "{longest}:\n{text}");
+        assert!(
+            longest > usize::from(columns) / 2 && longest <= usize::from(columns),
+            "{longest}:\n{text}"
+        );
     }
 }
 
@@ -154,7 +159,8 @@ fn on_terminal_of(here: &std::path::Path, arguments: &[&str], columns: u16) -> S
 fn on_terminal(mut command: std::process::Command, columns: u16) -> String {
     let terminal = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
     grantpt(&terminal).and_then(|()| unlockpt(&terminal)).expect("a terminal");
-    let name = ptsname(&terminal, Vec::new()).expect("its name").into_string().expect("a plain one");
+    let name =
+        ptsname(&terminal, Vec::new()).expect("its name").into_string().expect("a plain one");
     let screen = File::options().read(true).write(true).open(name).expect("its other end");
     let size = Winsize { ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&screen, size).expect("a size");
@@ -183,14 +189,20 @@ fn without_a_kernel_a_run_says_how_to_get_one() {
 #[test]
 fn a_lab_that_is_not_there_is_said_to_be_missing() {
     let here = tempfile::tempdir().expect("a folder");
-    let done =
-        done(disklab(here.path()).arg("list").env("DISKLAB_HOME", "/nowhere").output().expect("it starts"));
+    let done = done(
+        disklab(here.path())
+            .arg("list")
+            .env("DISKLAB_HOME", "/nowhere")
+            .output()
+            .expect("it starts"),
+    );
     assert_eq!(done.status, Some(2));
     assert!(done.err.contains("DISKLAB_HOME=/nowhere"), "{}", done.err);
     let doctor = run(here.path(), &["doctor", "--json"]);
     assert_eq!(doctor.status, Some(5), "there is no kernel: {}", doctor.out);
     let checks: serde_json::Value = serde_json::from_str(&doctor.out).expect("JSON");
-    let kernel = checks.as_array().into_iter().flatten().find(|check| check["name"] == "guest kernel");
+    let kernel =
+        checks.as_array().into_iter().flatten().find(|check| check["name"] == "guest kernel");
     assert_eq!(kernel.expect("a check")["remedy"], "disklab kernel build");
 }
 
@@ -229,5 +241,9 @@ fn a_killed_build_leaves_no_process() {
 #[test]
 fn only_a_guests_first_process_is_one() {
     let here = tempfile::tempdir().expect("a folder");
-    assert_eq!(run(here.path(), &["guest-init"]).status, Some(2), "it has another process id than 1");
+    assert_eq!(
+        run(here.path(), &["guest-init"]).status,
+        Some(2),
+        "it has another process id than 1"
+    );
 }

@@ -31,7 +31,8 @@ impl Machine {
         };
         for name in ["bash", "env", "dirname", "sed", "cut", "sort", "head"] {
             let found = ["/usr/bin", "/bin"].map(|folder| Path::new(folder).join(name));
-            let found = found.iter().find(|path| path.exists()).expect("a tool that Debian always has");
+            let found =
+                found.iter().find(|path| path.exists()).expect("a tool that Debian always has");
             symlink(found, here.path().join(name)).expect("a link");
         }
         for name in ["apt-get", "rustup"] {
@@ -72,7 +73,8 @@ fn a_cargo_that_is_new_enough_is_installed() {
 /// As on Debian 13.
 #[test]
 fn else_rustup_is() {
-    let machine = Machine { cargo_offered: "1.85.0+dfsg3-1", rustup_offered: "1.27.1-3", cargo: "" };
+    let machine =
+        Machine { cargo_offered: "1.85.0+dfsg3-1", rustup_offered: "1.27.1-3", cargo: "" };
     let (_, text) = machine.needs();
     assert!(text.contains("rustup") && text.contains("rustup default stable"), "{text}");
     assert!(!text.split_whitespace().any(|word| word == "cargo"), "{text}");
@@ -83,13 +85,19 @@ fn else_rustup_is() {
 fn where_apt_has_neither_the_line_to_type_is_printed() {
     let (well, text) = Machine { cargo_offered: "0.66.0+ds1-1", ..Machine::default() }.needs();
     assert!(!well && text.contains("https://sh.rustup.rs | sh -s -- -y"), "{text}");
-    assert!(!text.lines().any(|line| line.contains("install") && line.ends_with(" cargo")), "{text}");
+    assert!(
+        !text.lines().any(|line| line.contains("install") && line.ends_with(" cargo")),
+        "{text}"
+    );
 }
 
 #[test]
 fn a_cargo_that_is_too_old_is_told_with_what_to_type() {
     let (well, text) = Machine { cargo: "1.75.0", ..Machine::default() }.needs();
-    assert!(!well && text.contains("cargo here is 1.75.0") && text.contains("sh.rustup.rs"), "{text}");
+    assert!(
+        !well && text.contains("cargo here is 1.75.0") && text.contains("sh.rustup.rs"),
+        "{text}"
+    );
     let machine = Machine { cargo: "1.75.0", rustup_offered: "1.27.1", ..Machine::default() };
     let (well, text) = machine.needs();
     assert!(!well && text.contains("rustup default stable"), "{text}");
@@ -101,5 +109,8 @@ fn a_browser_is_installed_for_tests_only() {
     let (_, text) = machine.needs_for(&["test"]);
     assert!(text.contains(" git ccache chromium strace poppler-utils nodejs npm"), "{text}");
     let (_, text) = machine.needs();
-    assert!(text.contains(" gcc ") && !text.contains("chromium") && !text.contains("npm"), "{text}");
+    assert!(
+        text.contains(" gcc ") && !text.contains("chromium") && !text.contains("npm"),
+        "{text}"
+    );
 }

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use disklab_collect::Remark;
-use disklab_skipped::skipped_without_root;
-use disklab_store::{Outcome, Record, Status};
+use disklab_record::{Outcome, Record, Status};
+use disklab_results::Remark;
+use disklab_testkit::skipped_without_root;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::loops::{Loop, loops};
@@ -71,7 +71,12 @@ pub fn devices(loops: &[Loop]) -> String {
 }
 
 pub fn outcomes(record: &Path) -> Vec<Outcome> {
-    Record::open(record).expect("a record").outcomes().into_iter().filter_map(|(_, it)| it.cloned()).collect()
+    Record::open(record)
+        .expect("a record")
+        .outcomes()
+        .into_iter()
+        .filter_map(|(_, it)| it.cloned())
+        .collect()
 }
 
 pub fn journals(here: &Path) -> usize {
@@ -112,17 +117,25 @@ fn stacks_and_schedulers_are_measured_and_everything_is_given_back() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
     assert!(
-        done.out.contains("Disks of a machine, in its own time") && !done.out.contains("virtual time"),
+        done.out.contains("Disks of a machine, in its own time")
+            && !done.out.contains("virtual time"),
         "{}",
         done.out
     );
     let outcomes = outcomes(&here.path().join("a"));
     assert_eq!(outcomes.len(), 4);
     let mut trace = disklab(here.path());
-    let traced = crate::done(trace.args(["trace", "a", &outcomes[0].trial]).output().expect("it starts"));
-    let of_disk =
-        |it: &Loop| traced.out.lines().any(|line| line.starts_with(&format!("{},read,", it.name())));
-    assert!(loops.iter().all(of_disk) && !traced.out.contains("vda"), "{}{}", traced.out, traced.err);
+    let traced =
+        crate::done(trace.args(["trace", "a", &outcomes[0].trial]).output().expect("it starts"));
+    let of_disk = |it: &Loop| {
+        traced.out.lines().any(|line| line.starts_with(&format!("{},read,", it.name())))
+    };
+    assert!(
+        loops.iter().all(of_disk) && !traced.out.contains("vda"),
+        "{}{}",
+        traced.out,
+        traced.err
+    );
     for outcome in outcomes {
         let sample = outcome.sample.expect("fio's numbers");
         assert!(sample.iops > 0.0 && sample.requests > 0);
@@ -173,8 +186,10 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     } else {
         3.1 + 0.05 + 0.3 + 1.0
     };
-    let told = dry.out.lines().find_map(|line| line.strip_prefix("# 1 trial that would take about "));
-    let seconds: Option<f64> = told.and_then(|it| it.strip_suffix(" s")).and_then(|it| it.parse().ok());
+    let told =
+        dry.out.lines().find_map(|line| line.strip_prefix("# 1 trial that would take about "));
+    let seconds: Option<f64> =
+        told.and_then(|it| it.strip_suffix(" s")).and_then(|it| it.parse().ok());
     assert!(
         seconds.is_some_and(|it| (it - expected).abs() < 1.0),
         "{told:?} for {expected} s in\n{}",
@@ -186,8 +201,11 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     is_as_before(here.path(), &loops, &before);
     // What was said to be run was run, in that order: each step of the trial is a line of it.
-    let raw =
-        fs::read_dir(here.path().join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
+    let raw = fs::read_dir(here.path().join("a/raw"))
+        .expect("raw")
+        .next()
+        .expect("a trial")
+        .expect("a folder");
     let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
     let (mut lines, mut behind) = (dry.out.lines(), Vec::new());
     let mut next = |said: &str| {
@@ -198,13 +216,18 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     next("# before each trial nothing of ours runs for 0 ns, and the disks are looked at");
     next(&format!("mkfs.btrfs -q -f -d raid1 -m raid1 -U {uuid} {}", names.replace(',', " ")));
     next("umount /mnt/pool");
-    for step in steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON")) {
+    for step in
+        steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).expect("JSON"))
+    {
         let word = |key: &str| step[key].as_str().unwrap_or_default();
         match (word("step"), &step["command"]) {
             ("set", _) => next(&format!("echo {} > {}", word("value"), word("path"))),
             ("mounted", _) => {
                 let devices = names.replace(',', ",device=");
-                next(&format!("mount -t btrfs -o device={devices} {} /mnt/pool", loops[0].path.display()));
+                next(&format!(
+                    "mount -t btrfs -o device={devices} {} /mnt/pool",
+                    loops[0].path.display()
+                ));
             }
             ("caches", _) => next("echo 3 > /proc/sys/vm/drop_caches"),
             // It ends, and is told of, behind what it is beside.
@@ -213,15 +236,29 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
             _ => {}
         }
     }
-    assert!(!behind.is_empty() && behind.iter().all(|it| dry.out.contains(&format!("{} &", line_of(it)))));
+    assert!(
+        !behind.is_empty()
+            && behind.iter().all(|it| dry.out.contains(&format!("{} &", line_of(it))))
+    );
     // And how it is undone, with what each file says now.
     for (it, was) in loops.iter().zip(&before).rev() {
-        let active = was.split_once('[').and_then(|(_, rest)| rest.split_once(']')).expect("one is active").0;
+        let active = was
+            .split_once('[')
+            .and_then(|(_, rest)| rest.split_once(']'))
+            .expect("one is active")
+            .0;
         next(&format!("echo {active} > /sys/block/{}/queue/scheduler", it.name()));
-        next(&format!("echo {} > /sys/block/{}/queue/nr_requests", it.queue("nr_requests"), it.name()));
+        next(&format!(
+            "echo {} > /sys/block/{}/queue/nr_requests",
+            it.queue("nr_requests"),
+            it.name()
+        ));
     }
     for it in loops.iter().rev() {
-        next(&format!("wipefs --all --quiet {}  # if it still holds what was made there", it.path.display()));
+        next(&format!(
+            "wipefs --all --quiet {}  # if it still holds what was made there",
+            it.path.display()
+        ));
     }
 }
 
@@ -240,8 +277,9 @@ fn wait_for_lines(run: &mut Child, here: &Path, lines: usize) -> bool {
     let begun = Instant::now();
     loop {
         let entries = fs::read_dir(here.join("state")).into_iter().flatten().flatten();
-        let count: usize =
-            entries.map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count())).sum();
+        let count: usize = entries
+            .map(|it| fs::read_to_string(it.path()).map_or(0, |text| text.lines().count()))
+            .sum();
         if count >= lines {
             return true;
         }
@@ -265,7 +303,8 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
     for lines in 1.. {
         let record = format!("killed-{lines}");
         let mut command = on_host(here.path(), &[&asked[..], &["--out", &record]].concat());
-        let mut killing = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+        let mut killing =
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
         let there = wait_for_lines(&mut killing, here.path(), lines);
         let _ = killing.kill();
         killing.wait().expect("its end");
@@ -274,7 +313,8 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
         }
         killed += 1;
         // What was noted was about to be made: it is given a moment now and then.
-        let [is_marked, is_set] = [loops.iter().any(|it| !it.is_blank()), schedulers(&loops) != before];
+        let [is_marked, is_set] =
+            [loops.iter().any(|it| !it.is_blank()), schedulers(&loops) != before];
         marked += usize::from(is_marked);
         set += usize::from(is_set);
         // Undone by `clean`, or by whatever is run next.
@@ -308,7 +348,8 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
 fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     let here = tempfile::tempdir().expect("a folder");
     let Some((loops, allow)) = loops(here.path(), 2) else { return };
-    fs::write(here.path().join("mine.toml"), SUITE.replace("seeds = 1", "seeds = 6")).expect("a file");
+    fs::write(here.path().join("mine.toml"), SUITE.replace("seeds = 1", "seeds = 6"))
+        .expect("a file");
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let mut command = on_host(here.path(), &["--devices", &names, "--allow", &allow, "--out", "a"]);
@@ -323,7 +364,10 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     is_as_before(here.path(), &loops, &before);
     let resume = |more: &[&str]| {
         let mut resume = disklab(here.path());
-        resume.env("DISKLAB_STATE", here.path().join("state")).args(["run", "--resume", "a"]).args(more);
+        resume
+            .env("DISKLAB_STATE", here.path().join("state"))
+            .args(["run", "--resume", "a"])
+            .args(more);
         crate::done(resume.output().expect("it starts"))
     };
     // That the record names a list is not enough: it may be somebody else's.
@@ -335,7 +379,12 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     assert_eq!(others.status, Some(2), "{}{}", others.out, others.err);
     assert!(others.err.contains("--devices"), "{}", others.err);
     let dry = resume(&["--allow", &allow, "--dry-run"]);
-    assert!(dry.out.contains("before each trial nothing of ours runs for 0 ns"), "{}{}", dry.out, dry.err);
+    assert!(
+        dry.out.contains("before each trial nothing of ours runs for 0 ns"),
+        "{}{}",
+        dry.out,
+        dry.err
+    );
     // Of what is left, and no more.
     let left = outcomes(&here.path().join("a")).iter().filter(|it| it.status != Status::Ok).count()
         + fs::read_to_string(&log).map_or(6, |text| 6 - text.lines().count());
@@ -343,7 +392,10 @@ fn interrupted_it_keeps_what_was_done_and_can_be_continued() {
     assert!(dry.out.contains(&told), "`{told}` is not in\n{}", dry.out);
     let done = resume(&["--allow", &allow]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
-    assert_eq!(outcomes(&here.path().join("a")).iter().filter(|it| it.status == Status::Ok).count(), 6);
+    assert_eq!(
+        outcomes(&here.path().join("a")).iter().filter(|it| it.status == Status::Ok).count(),
+        6
+    );
     is_as_before(here.path(), &loops, &before);
 }
 
@@ -366,13 +418,19 @@ fn what_is_not_offered_is_not_touched() {
     let twice = format!("{0},{0}", loops[0].path.display());
     refused(&["--devices", &twice, "--allow", &allow], "named twice");
     // Somebody's filesystem, named once.
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&loops[0].path).status().expect("mkfs.ext4");
+    let made = Command::new("mkfs.ext4")
+        .args(["-q", "-F"])
+        .arg(&loops[0].path)
+        .status()
+        .expect("mkfs.ext4");
     assert!(made.success());
     refused(&["--devices", &names, "--allow", &allow], "ext filesystem");
     // Named again it goes.
     let again = loops[0].path.display().to_string();
-    let done =
-        run(here.path(), &["--devices", &names, "--allow", &allow, "--overwrite", &again, "--out", "a"]);
+    let done = run(
+        here.path(),
+        &["--devices", &names, "--allow", &allow, "--overwrite", &again, "--out", "a"],
+    );
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
 }
 
@@ -384,22 +442,32 @@ fn on_a_filesystem_that_is_there_one_folder_is_made_and_removed() {
     let pool = here.path().join("pool");
     let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     fs::write(pool.join("mine"), "not to be touched").expect("a file");
-    let mut contents: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+    let mut contents: Vec<_> =
+        fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
     contents.sort();
     let at = pool.display().to_string();
     let dry = run(here.path(), &["--at", &at, "--dry-run"]).out;
     let mut lines = dry.lines();
-    for wanted in
-        ["mkdir /", "mount --bind /", "# write 64 MiB to /mnt/pool/test", "mount --bind /", "fio ", "rm -r /"]
-    {
-        assert!(lines.any(|line| line.starts_with(wanted)), "no `{wanted}` in this order in\n{dry}");
+    for wanted in [
+        "mkdir /",
+        "mount --bind /",
+        "# write 64 MiB to /mnt/pool/test",
+        "mount --bind /",
+        "fio ",
+        "rm -r /",
+    ] {
+        assert!(
+            lines.any(|line| line.starts_with(wanted)),
+            "no `{wanted}` in this order in\n{dry}"
+        );
     }
     let done = run(here.path(), &["--at", &at, "--out", "a"]);
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     let sample = outcomes(&here.path().join("a"))[0].sample.clone().expect("fio's numbers");
     assert_eq!(sample.devices[0].name, loops[0].name(), "its disk is seen");
     assert!(sample.devices[0].reads > 0);
-    let mut after: Vec<_> = fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
+    let mut after: Vec<_> =
+        fs::read_dir(&pool).expect("it").flatten().map(|it| it.file_name()).collect();
     after.sort();
     assert_eq!(after, contents);
     // One file of the user's is only read: here a large one is made first.
@@ -417,7 +485,8 @@ fn as_nobody(here: &Path, pool: &Path) {
     fs::create_dir(&own).expect("a folder");
     let nobody = Some((65534, 65534));
     for folder in [here, &own] {
-        std::os::unix::fs::chown(folder, nobody.map(|it| it.0), nobody.map(|it| it.1)).expect("chown");
+        std::os::unix::fs::chown(folder, nobody.map(|it| it.0), nobody.map(|it| it.1))
+            .expect("chown");
     }
     let _ = fs::remove_dir_all(here.join("state"));
     let at = own.display().to_string();
@@ -443,7 +512,8 @@ fn as_nobody(here: &Path, pool: &Path) {
 /// A filesystem on these disks, mounted at a new folder.
 pub fn made_and_mounted<'a>(mkfs: &[&str], disks: &[Loop], at: &'a Path) -> Mounted<'a> {
     fs::create_dir(at).expect("a folder");
-    let made = Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|it| &it.path)).status();
+    let made =
+        Command::new(mkfs[0]).args(&mkfs[1..]).args(disks.iter().map(|it| &it.path)).status();
     let mounted = Command::new("mount").arg(&disks[0].path).arg(at).status();
     assert!(made.expect("mkfs").success() && mounted.expect("mount").success());
     Mounted(at)

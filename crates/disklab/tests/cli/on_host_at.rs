@@ -6,8 +6,8 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::process::Command;
 
-use disklab_collect::Remark;
-use disklab_store::Status;
+use disklab_record::Status;
+use disklab_results::Remark;
 
 use crate::guests;
 use crate::loops::loops;
@@ -43,7 +43,8 @@ fn what_is_for_disks_and_places_that_may_not_be_used_are_refused_at_once() {
 fn spoil(image: &Path, byte: u8, which: usize) -> usize {
     let file = fs::OpenOptions::new().read(true).write(true).open(image).expect("a disk's file");
     let contents = fs::read(image).expect("a disk's file");
-    let blocks = contents.chunks_exact(4096).enumerate().filter(|(_, it)| it.iter().all(|it| *it == byte));
+    let blocks =
+        contents.chunks_exact(4096).enumerate().filter(|(_, it)| it.iter().all(|it| *it == byte));
     let mut spoilt = 0;
     for (at, _) in blocks.filter(|(at, _)| at % 2 == which) {
         file.write_all_at(&[byte + 1; 4096], at as u64 * 4096).expect("a disk's file");
@@ -59,7 +60,8 @@ fn errors_that_btrfs_counts_are_told_by_device() {
     let Some((loops, _)) = loops(here, 2) else { return };
     suite(here);
     let pool = here.join("pool");
-    let _mounted = made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
+    let _mounted =
+        made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
     let file = pool.join("large");
     fs::write(&file, vec![7; 64 << 20]).expect("a file");
     fs::File::open(&file).and_then(|it| it.sync_all()).expect("it is on the disks");
@@ -69,14 +71,19 @@ fn errors_that_btrfs_counts_are_told_by_device() {
         let outcome = outcomes(&here.join(record)).remove(0);
         assert_eq!(outcome.status, Status::Ok, "{}{}", done.out, done.err);
         let errors = |remark: &Remark| match remark {
-            Remark::DeviceErrors { device_id, what, errors } => Some((*device_id, what.clone(), *errors)),
+            Remark::DeviceErrors { device_id, what, errors } => {
+                Some((*device_id, what.clone(), *errors))
+            }
             _ => None,
         };
         outcome.remarks.iter().filter_map(errors).collect::<Vec<_>>()
     };
     // A dry run tries no policy, and sees which there are.
-    let dry = |policy: &str| run(here, &["--at", &at, "--set", &format!("policy={policy}"), "--dry-run"]).out;
-    let lacks = |said: &str| said.lines().any(|line| line.contains("left out: the kernel that runs"));
+    let dry = |policy: &str| {
+        run(here, &["--at", &at, "--set", &format!("policy={policy}"), "--dry-run"]).out
+    };
+    let lacks =
+        |said: &str| said.lines().any(|line| line.contains("left out: the kernel that runs"));
     assert!(lacks(&dry("queue")) && !lacks(&dry("pid")), "{}", dry("queue"));
     assert_eq!(told("a"), []);
     // No block is bad on both.
@@ -85,7 +92,10 @@ fn errors_that_btrfs_counts_are_told_by_device() {
     let errors = told("b");
     assert!(!errors.is_empty(), "no errors are told");
     for (device, what, count) in errors {
-        assert!(matches!(device, 1 | 2) && what == "corruption_errs" && count > 0, "{device} {what} {count}");
+        assert!(
+            matches!(device, 1 | 2) && what == "corruption_errs" && count > 0,
+            "{device} {what} {count}"
+        );
     }
 }
 
@@ -96,7 +106,8 @@ fn a_file_with_holes_is_refused_and_a_filesystem_in_use_is_predicted() {
     let Some((loops, _)) = loops(here, 2) else { return };
     suite(here);
     let pool = here.join("pool");
-    let _mounted = made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
+    let _mounted =
+        made_and_mounted(&["mkfs.btrfs", "-q", "-d", "raid1", "-m", "raid1"], &loops, &pool);
     let sparse = pool.join("sparse");
     let file = fs::File::create(&sparse).expect("a file");
     file.write_all_at(&vec![7; 1 << 20], 0)
@@ -136,12 +147,14 @@ fn what_stays_in_our_folder_runs_beside_a_trial_in_it() {
     let pool = here.join("pool");
     let _mounted = made_and_mounted(&["mkfs.btrfs", "-q"], &loops, &pool);
     let at = pool.display().to_string();
-    let mut command = on_host(here, &["--at", &at, "--set", "background=copies,scrub", "--out", "a"]);
+    let mut command =
+        on_host(here, &["--at", &at, "--set", "background=copies,scrub", "--out", "a"]);
     let done = done(command.env("DISKLAB_HOME", &home).output().expect("it starts"));
     assert!(here.join("a").exists(), "{}{}", done.out, done.err);
     let outcomes = outcomes(&here.join("a"));
-    let of =
-        |name: &str| outcomes.iter().find(|it| it.cell.value("background") == Some(name)).expect("its trial");
+    let of = |name: &str| {
+        outcomes.iter().find(|it| it.cell.value("background") == Some(name)).expect("its trial")
+    };
     assert_eq!(of("copies").status, Status::Ok, "{}{}", done.out, done.err);
     let sample = of("copies").sample.clone().expect("fio's numbers");
     assert!(sample.devices[0].write_bytes >= 4 << 20, "{} bytes", sample.devices[0].write_bytes);

@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 use std::thread::sleep;
 use std::time::Duration;
 
-use disklab_collect::Remark;
-use disklab_collect::remark::Others;
+use disklab_results::Remark;
+use disklab_results::remark::Others;
 
 use crate::loops::{Loop, loops};
 use crate::on_host::{devices, is_as_before, journals, outcomes, schedulers, suite};
@@ -54,7 +54,14 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
         let done = Command::new("losetup").args(arguments).arg(&loops[1].path).arg(file).status();
         assert!(done.expect("losetup").success());
     };
-    assert!(Command::new("losetup").arg("--detach").arg(&loops[1].path).status().expect("losetup").success());
+    assert!(
+        Command::new("losetup")
+            .arg("--detach")
+            .arg(&loops[1].path)
+            .status()
+            .expect("losetup")
+            .success()
+    );
     losetup(&[], &other);
     let end = run.wait_with_output().expect("its end");
     assert_ne!(end.status.code(), Some(0));
@@ -70,7 +77,14 @@ fn a_disk_that_goes_between_trials_is_not_written_and_not_forgotten() {
     let said = clean(here);
     assert!(said.out.contains("plug it in"), "{}{}", said.out, said.err);
     assert_eq!((said.status, journals(here)), (Some(5), 1));
-    assert!(Command::new("losetup").arg("--detach").arg(&loops[1].path).status().expect("losetup").success());
+    assert!(
+        Command::new("losetup")
+            .arg("--detach")
+            .arg(&loops[1].path)
+            .status()
+            .expect("losetup")
+            .success()
+    );
     losetup(&[], &here.join("1.img"));
     assert!(!loops[1].is_blank(), "it came back as it was");
     let said = clean(here);
@@ -96,7 +110,10 @@ fn a_disk_whose_name_goes_ends_the_run_and_is_given_back() {
     fs::remove_file(&link).expect("a link");
     let end = run.wait_with_output().expect("its end");
     let said = String::from_utf8_lossy(&end.stderr);
-    assert!(end.status.code() != Some(0) && said.contains("it was there when the run began"), "{said}");
+    assert!(
+        end.status.code() != Some(0) && said.contains("it was there when the run began"),
+        "{said}"
+    );
     assert!(outcomes(&here.join("a")).len() < 3, "the others can follow");
     is_as_before(here, &loops, &before);
 }
@@ -117,7 +134,12 @@ fn a_disk_that_fails_while_it_is_measured_is_not_forgotten() {
     let image = here.join("1.img");
     let copy = here.join("kept.img");
     assert!(
-        Command::new("cp").args(["--sparse=always"]).args([&image, &copy]).status().expect("cp").success()
+        Command::new("cp")
+            .args(["--sparse=always"])
+            .args([&image, &copy])
+            .status()
+            .expect("cp")
+            .success()
     );
     fs::File::options().write(true).open(&image).and_then(|it| it.set_len(0)).expect("cut");
     let end = run.wait_with_output().expect("its end");
@@ -153,7 +175,9 @@ fn a_disk_that_is_still_in_use_is_waited_for() {
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let mut run = resting(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
     // Prepared and let go: the trial has a folder, and the run rests before it.
-    wait_until(&mut run, "a rest", || fs::read_dir(here.join("a/raw")).is_ok_and(|all| all.count() == 1));
+    wait_until(&mut run, "a rest", || {
+        fs::read_dir(here.join("a/raw")).is_ok_and(|all| all.count() == 1)
+    });
     run.kill().expect("it runs");
     run.wait().expect("its end");
     let disk = OpenOptions::new().write(true).open(&loops[1].path).expect("it is there");
@@ -161,13 +185,22 @@ fn a_disk_that_is_still_in_use_is_waited_for() {
     drop(disk);
     let held = alone(&loops[0]).expect("it is let go");
     let mut clean = disklab(here);
-    clean.env("DISKLAB_STATE", here.join("state")).arg("clean").stdout(Stdio::piped()).stderr(Stdio::piped());
+    clean
+        .env("DISKLAB_STATE", here.join("state"))
+        .arg("clean")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let clean = clean.spawn().expect("it starts");
     sleep(Duration::from_millis(3500));
     drop(held);
     let end = done(clean.wait_with_output().expect("its end"));
     assert_eq!(end.status, Some(0), "{}{}", end.out, end.err);
-    assert!(end.err.contains("waiting: ") && end.err.contains("still in use"), "{}{}", end.out, end.err);
+    assert!(
+        end.err.contains("waiting: ") && end.err.contains("still in use"),
+        "{}{}",
+        end.out,
+        end.err
+    );
     is_as_before(here, &loops, &before);
 }
 
@@ -179,8 +212,10 @@ fn a_bare_disk_is_kept_while_it_is_measured() {
     suite(here);
     let was = turning(&loops[0]);
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let mut run =
-        start(here, &["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"]);
+    let mut run = start(
+        here,
+        &["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"],
+    );
     wait_until(&mut run, "a measurement", || is_measuring(here));
     let busy = alone(&loops[0]).map(drop).map_err(|error| error.kind());
     let end = run.wait_with_output().expect("its end");
@@ -200,12 +235,18 @@ fn others_that_write_a_disk_while_it_is_read_are_seen() {
     let was = turning(&loops[0]);
     let (names, allow) = (devices(&loops), allow.display().to_string());
     for (record, array, writes) in [("a", "single-constant", true), ("b", "constant-ext4", false)] {
-        let mut run =
-            start(here, &["--devices", &names, "--allow", &allow, "--array", array, "--out", record]);
+        let mut run = start(
+            here,
+            &["--devices", &names, "--allow", &allow, "--array", array, "--out", record],
+        );
         if writes {
             wait_until(&mut run, "a measurement", || is_measuring(here));
             let direct = rustix::fs::OFlags::DSYNC.bits().cast_signed();
-            let disk = OpenOptions::new().write(true).custom_flags(direct).open(&loops[0].path).expect("it");
+            let disk = OpenOptions::new()
+                .write(true)
+                .custom_flags(direct)
+                .open(&loops[0].path)
+                .expect("it");
             while run.try_wait().expect("its state").is_none() {
                 disk.write_all_at(&[1; 4096], 400 << 20).expect("written");
             }

@@ -22,8 +22,11 @@ fn weights_have_cgroups_of_the_runs_own_or_are_left_out() {
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
     assert!(!here.join("state").exists() && !here.join("records").exists());
     let said = done.out;
-    if !disklab_host::cgroups::are_whole() {
-        assert!(said.contains("left out: it has a weight, which wants cgroups of version 2"), "{said}");
+    if !disklab_block_devices::cgroups::are_whole() {
+        assert!(
+            said.contains("left out: it has a weight, which wants cgroups of version 2"),
+            "{said}"
+        );
         return;
     }
     let mut lines = said.lines();

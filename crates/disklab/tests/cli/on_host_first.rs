@@ -6,11 +6,11 @@ use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use disklab_block_devices::{Disk, Journal};
+use disklab_config::background::Trees;
+use disklab_config::priority::Priority;
+use disklab_config::startup::{Entry, EntryKind};
 use disklab_guest::plan::{Entries, Host, Measure, Measured, Plan, Startup};
-use disklab_host::{Disk, Journal};
-use disklab_spec::background::Trees;
-use disklab_spec::priority::Priority;
-use disklab_spec::startup::{Entry, EntryKind};
 use disklab_units::{Bytes, Seed};
 
 use crate::loops::{Loop, loops};
@@ -21,8 +21,10 @@ fn first(here: &Path, plan: &Plan) -> (bool, String) {
     let folder = here.join("trial");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir(&folder).expect("a folder");
-    fs::write(folder.join("plan.json"), serde_json::to_vec(plan).expect("plain data")).expect("a file");
-    let done = Command::new(env!("CARGO_BIN_EXE_disklab")).arg("host-init").current_dir(&folder).output();
+    fs::write(folder.join("plan.json"), serde_json::to_vec(plan).expect("plain data"))
+        .expect("a file");
+    let done =
+        Command::new(env!("CARGO_BIN_EXE_disklab")).arg("host-init").current_dir(&folder).output();
     let done = done.expect("it starts");
     let steps = fs::read_to_string(folder.join("guest.jsonl")).unwrap_or_default();
     (done.status.success(), format!("{steps}{}", String::from_utf8_lossy(&done.stderr)))
@@ -57,7 +59,10 @@ fn what_holds_something_by_now_is_not_made_anew() {
         ..Plan::default()
     };
     let (well, said) = first(here, &plan(Vec::new()));
-    assert!(!well && said.contains("ext filesystem") && !said.contains("\"step\":\"mkfs\""), "{said}");
+    assert!(
+        !well && said.contains("ext filesystem") && !said.contains("\"step\":\"mkfs\""),
+        "{said}"
+    );
     let kind = || {
         let out = Command::new("wipefs").args(["--noheadings", "--output", "TYPE", &disk]).output();
         String::from_utf8_lossy(&out.expect("wipefs").stdout).trim().to_owned()
@@ -124,9 +129,16 @@ fn what_starts_can_write_nothing_of_the_machine() {
         .and_then(|rest| rest.split(['\\', '"']).next())
         .expect("what it saw");
     let names = ["full", "null", "ptmx", "pts", "random", "shm", "tty", "urandom", "zero"];
-    assert_eq!(devices.split(' ').collect::<Vec<_>>(), names.map(|name| format!("/dev/{name}")), "{said}");
+    assert_eq!(
+        devices.split(' ').collect::<Vec<_>>(),
+        names.map(|name| format!("/dev/{name}")),
+        "{said}"
+    );
     for word in ["WROTE", "BROKEN", "UNREAD"] {
-        assert!(!said.contains(&format!("{word} ")) && !said.contains(&format!("{word}\\n")), "{said}");
+        assert!(
+            !said.contains(&format!("{word} ")) && !said.contains(&format!("{word}\\n")),
+            "{said}"
+        );
     }
 }
 

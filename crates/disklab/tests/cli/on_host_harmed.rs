@@ -9,13 +9,14 @@ use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use disklab_skipped::skipped_without_root;
-use disklab_store::Status;
+use disklab_record::Status;
+use disklab_testkit::skipped_without_root;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::loops::{Loop, loops};
 use crate::on_host::{
-    behind, devices, is_as_before, journals, made_and_mounted, on_host, outcomes, run, schedulers, suite,
+    behind, devices, is_as_before, journals, made_and_mounted, on_host, outcomes, run, schedulers,
+    suite,
 };
 use crate::{Done, disklab, done};
 
@@ -45,8 +46,9 @@ pub fn lines(file: &Path) -> usize {
 
 pub fn seeds(here: &Path, seeds: u32, more: &str) {
     let text = fs::read_to_string(here.join("mine.toml")).expect("a suite");
-    let text =
-        text.replace("seeds = 1", &format!("seeds = {seeds}")).replace("[axes]", &format!("{more}[axes]"));
+    let text = text
+        .replace("seeds = 1", &format!("seeds = {seeds}"))
+        .replace("[axes]", &format!("{more}[axes]"));
     fs::write(here.join("mine.toml"), text).expect("a file");
 }
 
@@ -83,7 +85,8 @@ fn without_its_tools_a_run_says_which_is_missing_and_makes_nothing() {
                     if test -e $folder/$2; then mount --bind $1 $folder/$2; fi; done; shift 2; exec \"$@\"";
         for more in [&["--dry-run"][..], &["--out", &format!("a{number}")]] {
             let asked = on_host(here, &[&["--devices", &names, "--allow", &allow], more].concat());
-            let done = done(behind(hide, &[&none, Path::new(missing)], &asked).output().expect("unshare"));
+            let done =
+                done(behind(hide, &[&none, Path::new(missing)], &asked).output().expect("unshare"));
             assert!(done.status.is_some_and(|it| it != 0), "{missing}: {}{}", done.out, done.err);
             assert!(
                 format!("{}{}", done.out, done.err).contains(missing),
@@ -103,16 +106,20 @@ fn a_disk_that_is_full_below_fails_and_is_unmade() {
     let small = here.join("small");
     fs::create_dir(&small).expect("a folder");
     let Some(_) = loops(here, 0) else { return };
-    let mounted =
-        Command::new("mount").args(["-t", "tmpfs", "-o", "size=48m,mode=700", "tmpfs"]).arg(&small).status();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=48m,mode=700", "tmpfs"])
+        .arg(&small)
+        .status();
     assert!(mounted.expect("mount").success());
     {
         let Some((loops, allow)) = loops(&small, 1) else { return };
         suite(here);
         let before = schedulers(&loops);
         let (names, allow) = (devices(&loops), allow.display().to_string());
-        let done =
-            run(here, &["--devices", &names, "--allow", &allow, "--array", "constant-ext4", "--out", "a"]);
+        let done = run(
+            here,
+            &["--devices", &names, "--allow", &allow, "--array", "constant-ext4", "--out", "a"],
+        );
         assert_eq!(done.status, Some(1), "{}{}", done.out, done.err);
         let outcome = outcomes(&here.join("a")).remove(0);
         assert_eq!(outcome.status, Status::Failed);
@@ -155,7 +162,8 @@ fn trials_whose_programs_are_missing_are_left_out() {
                   [[process]]\ncommand = [\"disklab-no-such-program\"]\n";
     fs::write(home.join("lab/backgrounds/missing.toml"), beside).expect("a file");
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked = ["--devices", &names, "--allow", &allow, "--set", "background=none,missing", "--out", "a"];
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--set", "background=none,missing", "--out", "a"];
     let done = done(on_host(here, &asked).env("DISKLAB_HOME", &home).output().expect("it starts"));
     let outcomes = outcomes(&here.join("a"));
     let count = |status| outcomes.iter().filter(|it| it.status == status).count();
@@ -193,7 +201,8 @@ fn a_link_in_the_place_of_our_folder_is_not_followed() {
     symlink(&precious, &ours).expect("a link");
     let end = run.wait_with_output().expect("its end");
     assert_eq!(end.status.code(), Some(1), "{}", String::from_utf8_lossy(&end.stderr));
-    let why: Vec<String> = outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
+    let why: Vec<String> =
+        outcomes(&here.join("a")).into_iter().filter_map(|it| it.reason).collect();
     assert!(why.iter().any(|it| it.contains("no longer the folder")), "{why:?}");
     assert_eq!(fs::read_to_string(precious.join("test")).expect("it"), "mine");
     assert_eq!(journals(here), 0, "the link is removed, and what it led to is not");
@@ -212,8 +221,10 @@ fn interrupted_at_any_moment_it_gives_everything_back() {
     for number in 1..=8_u32 {
         let moment = Duration::from_secs_f64(f64::from(number) * 0.618_034 % 1.0 * 1.5);
         let out = format!("a{number}");
-        let run =
-            start(here, &["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", &out]);
+        let run = start(
+            here,
+            &["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", &out],
+        );
         sleep(moment);
         // It may be over.
         let _ = kill_process(Pid::from_child(&run), Signal::INT);
@@ -239,16 +250,27 @@ fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
     let home = crate::starting::home(here);
     let lab = home.join("lab");
     let text = fs::read_to_string(lab.join("workloads/smoke-randread.toml")).expect("a workload");
-    fs::write(lab.join("workloads/smoke-randread.toml"), text.replace("randread", "randrw")).expect("a file");
+    fs::write(lab.join("workloads/smoke-randread.toml"), text.replace("randread", "randrw"))
+        .expect("a file");
     // Smaller trees, which are made in less time.
     let text = fs::read_to_string(lab.join("backgrounds/defrag.toml")).expect("a background");
-    let text =
-        text.replace("\"5s\"", "\"75ms\"").replace("files = 16", "files = 8").replace("4 KiB", "16 KiB");
+    let text = text
+        .replace("\"5s\"", "\"75ms\"")
+        .replace("files = 16", "files = 8")
+        .replace("4 KiB", "16 KiB");
     fs::write(lab.join("backgrounds/defrag.toml"), text).expect("a file");
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked =
-        ["--devices", &names, "--allow", &allow, "--array", "ssd-raid10", "--set", "background=defrag"];
+    let asked = [
+        "--devices",
+        &names,
+        "--allow",
+        &allow,
+        "--array",
+        "ssd-raid10",
+        "--set",
+        "background=defrag",
+    ];
     let asked = [&asked[..], &["--out", "a"]].concat();
     let done = done(on_host(here, &asked).env("DISKLAB_HOME", &home).output().expect("it starts"));
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
@@ -256,7 +278,10 @@ fn two_seeds_of_a_load_that_writes_on_raid10_beside_defragmentation() {
     let outcomes = outcomes(&here.join("a"));
     assert_eq!(outcomes.iter().filter(|it| it.status == Status::Ok).count(), 2);
     let writes = outcomes.iter().filter_map(|it| it.sample.as_ref()).flat_map(|it| &it.devices);
-    assert!(writes.clone().count() == 8 && writes.clone().all(|it| it.writes > 0), "each disk is written");
+    assert!(
+        writes.clone().count() == 8 && writes.clone().all(|it| it.writes > 0),
+        "each disk is written"
+    );
 }
 
 /// A device of which nothing was written answers from its map.
@@ -271,7 +296,8 @@ fn flash_that_was_never_written_is_not_measured() {
     // Loop devices take it from what their file is on.
     let was = loops[0].queue("rotational");
     fs::write(&rotational, "0").expect("sysfs");
-    let asked = ["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"];
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--array", "single-constant", "--out", "a"];
     let done = run(here, &asked);
     let outcome = outcomes(&here.join("a")).remove(0);
     assert_eq!(outcome.status, Status::Skipped, "{}{}", done.out, done.err);
@@ -291,11 +317,11 @@ fn a_partition_has_the_scheduler_of_its_disk() {
     let Some((loops, _)) = loops(here, 1) else { return };
     suite(here);
     let table = "label: gpt\nsize=400MiB\n";
-    let mut sfdisk = match Command::new("sfdisk").arg("-q").arg(&loops[0].path).stdin(Stdio::piped()).spawn()
-    {
-        Ok(sfdisk) => sfdisk,
-        Err(why) => return skipped_without_root(format!("sfdisk: {why}")),
-    };
+    let mut sfdisk =
+        match Command::new("sfdisk").arg("-q").arg(&loops[0].path).stdin(Stdio::piped()).spawn() {
+            Ok(sfdisk) => sfdisk,
+            Err(why) => return skipped_without_root(format!("sfdisk: {why}")),
+        };
     std::io::Write::write_all(&mut sfdisk.stdin.take().expect("its input"), table.as_bytes())
         .expect("a pipe");
     assert!(sfdisk.wait().expect("its end").success());
@@ -305,13 +331,15 @@ fn a_partition_has_the_scheduler_of_its_disk() {
         return skipped_without_root(format!("{part} does not appear"));
     }
     let allow = here.join("devices.toml");
-    let disk = disklab_host::Disk::find(Path::new(&part)).expect("it was just made");
-    fs::write(&allow, disklab_host::allow::lines(&disk)).expect("a file");
+    let disk = disklab_block_devices::Disk::find(Path::new(&part)).expect("it was just made");
+    fs::write(&allow, disklab_block_devices::allow::lines(&disk)).expect("a file");
     let before = loops[0].queue("scheduler");
-    let asked = ["--devices", &part, "--allow", &allow.display().to_string(), "--array", "constant-ext4"];
+    let asked =
+        ["--devices", &part, "--allow", &allow.display().to_string(), "--array", "constant-ext4"];
     let done = run(here, &[&asked[..], &["--set", "scheduler=bfq", "--out", "a"]].concat());
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
-    let raw = fs::read_dir(here.join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
+    let raw =
+        fs::read_dir(here.join("a/raw")).expect("raw").next().expect("a trial").expect("a folder");
     let steps = fs::read_to_string(raw.path().join("guest.jsonl")).expect("steps");
     assert!(steps.contains(&format!("/sys/block/{}/queue/scheduler", loops[0].name())), "{steps}");
     assert_eq!(loops[0].queue("scheduler"), before);

@@ -9,12 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use disklab_collect::Remark;
-use disklab_store::{Outcome, Status};
+use disklab_record::{Outcome, Status};
+use disklab_results::Remark;
 
 use crate::loops::loops;
 use crate::on_host::{
-    behind, devices, is_as_before, journals, made_and_mounted, on_host, outcomes, run, schedulers, suite,
+    behind, devices, is_as_before, journals, made_and_mounted, on_host, outcomes, run, schedulers,
+    suite,
 };
 use crate::{disklab, done};
 
@@ -27,7 +28,12 @@ fn long_suite(here: &Path) {
 }
 
 fn begin(command: &mut Command) -> Child {
-    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
 }
 
 /// Waits until the one trial of a record is measured.
@@ -73,7 +79,8 @@ fn what_others_unmount_during_a_trial_is_unmounted() {
     let stick = loops.pop().expect("a disk");
     long_suite(here);
     fs::create_dir(here.join("stick")).expect("a folder");
-    let made = Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&stick.path).status().expect("mkfs.ext4");
+    let made =
+        Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&stick.path).status().expect("mkfs.ext4");
     assert!(made.success());
     let (names, allow) = (devices(&loops), allow.display().to_string());
     let asked = on_host(here, &["--devices", &names, "--allow", &allow, "--out", "a"]);
@@ -102,12 +109,14 @@ fn a_disk_is_one_disklabs_at_a_time() {
     long_suite(here);
     let before = schedulers(&loops);
     let (names, allow) = (devices(&loops), allow.display().to_string());
-    let asked = |out| ["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", out];
+    let asked =
+        |out| ["--devices", &names, "--allow", &allow, "--set", "scheduler=bfq", "--out", out];
     let mut first = begin(&mut on_host(here, &asked("a")));
     wait_for_the_trial(&mut first, &here.join("a"));
     // Whatever it has noted where: the second keeps its notes elsewhere.
     let mut command = on_host(here, &[&asked("b")[..], &["--overwrite", &names]].concat());
-    let second = done(command.env("DISKLAB_STATE", here.join("other-state")).output().expect("it starts"));
+    let second =
+        done(command.env("DISKLAB_STATE", here.join("other-state")).output().expect("it starts"));
     assert!(second.status != Some(0) && !here.join("b").exists(), "{}{}", second.out, second.err);
     let mut calibrate = disklab(here);
     calibrate.args(["calibrate", loops[0].path.to_str().expect("a name"), "--time", "10 s"]);
@@ -128,10 +137,16 @@ fn two_on_one_filesystem_are_not_at_once() {
     let pool = here.join("pool");
     let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     let at = pool.display().to_string();
-    let mut first = begin(&mut on_host(here, &["--at", &at, "--set", "scheduler=bfq", "--out", "a"]));
+    let mut first =
+        begin(&mut on_host(here, &["--at", &at, "--set", "scheduler=bfq", "--out", "a"]));
     wait_for_the_trial(&mut first, &here.join("a"));
     let second = run(here, &["--at", &at, "--set", "scheduler=kyber", "--out", "b"]);
-    assert!(second.err.contains("another disklab uses this disk now"), "{}{}", second.out, second.err);
+    assert!(
+        second.err.contains("another disklab uses this disk now"),
+        "{}{}",
+        second.out,
+        second.err
+    );
     assert!(second.status == Some(5) && !here.join("b").exists(), "{:?}", second.status);
     let first = first.wait_with_output().expect("its end");
     assert_eq!(first.status.code(), Some(0), "{}", String::from_utf8_lossy(&first.stderr));
@@ -155,7 +170,10 @@ fn what_others_set_meanwhile_fails_the_trial_and_stays() {
     let outcome = outcomes(&here.join("a")).remove(0);
     assert_eq!(outcome.status, Status::Failed, "{said}");
     let reason = outcome.reason.unwrap_or_default();
-    assert!(reason.contains("\"bfq\"") && reason.contains("somebody else has changed it"), "{reason}");
+    assert!(
+        reason.contains("\"bfq\"") && reason.contains("somebody else has changed it"),
+        "{reason}"
+    );
     assert!(loops[1].queue("scheduler").contains("[kyber]"), "{}", loops[1].queue("scheduler"));
     assert!(!loops[0].queue("scheduler").contains("[bfq]"), "{}", loops[0].queue("scheduler"));
     assert_eq!(journals(here), 0);
@@ -168,7 +186,8 @@ fn own_read(record: &Path, outcome: &Outcome) -> (u64, u64) {
     let marks: Vec<serde_json::Value> =
         marks.lines().map(|line| serde_json::from_str(line).expect("a mark")).collect();
     let at = |text: &str| {
-        let mark = marks.iter().rfind(|mark| mark["text"].as_str().is_some_and(|it| it.starts_with(text)));
+        let mark =
+            marks.iter().rfind(|mark| mark["text"].as_str().is_some_and(|it| it.starts_with(text)));
         mark.expect(text)["own_read"].as_u64().expect("the kernel counts")
     };
     let sample = outcome.sample.as_ref().expect("a result");
@@ -216,7 +235,10 @@ fn others_that_read_are_seen_and_told_in_the_end() {
     assert!(outcome.remarks.iter().any(is_told), "{:?}{}", outcome.remarks, done.err);
     assert!(!outcome.is_sound());
     let told = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(told.contains("In doubt, and in no verdict:") && told.contains("others used them"), "{told}");
+    assert!(
+        told.contains("In doubt, and in no verdict:") && told.contains("others used them"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -246,7 +268,9 @@ fn root_runs_no_programs_from_the_users_own_path() {
     let _mounted = made_and_mounted(&["mkfs.ext4", "-q", "-F"], &loops, &pool);
     let own = here.join("own");
     fs::create_dir(&own).expect("a folder");
-    for name in ["smartctl", "findmnt", "ldd", "fio", "blkid", "wipefs", "mkfs.ext4", "udevadm", "mount"] {
+    for name in
+        ["smartctl", "findmnt", "ldd", "fio", "blkid", "wipefs", "mkfs.ext4", "udevadm", "mount"]
+    {
         let program = own.join(name);
         fs::write(&program, format!("#!/bin/sh\necho {name} >> {}\n", here.join("ran").display()))
             .expect("a file");
@@ -278,8 +302,13 @@ fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
         "until grep -q 65536 /proc/self/uid_map; do sleep 0.02; done; exec sh -c '{inside}' sh \"$@\""
     );
     let mut unshare = Command::new("unshare");
-    unshare.args(["--user", "sh", "-c", &script, "sh"]).arg(asked.get_program()).args(asked.get_args());
-    unshare.envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?)))).current_dir(here);
+    unshare
+        .args(["--user", "sh", "-c", &script, "sh"])
+        .arg(asked.get_program())
+        .args(asked.get_args());
+    unshare
+        .envs(asked.get_envs().filter_map(|(name, value)| Some((name, value?))))
+        .current_dir(here);
     let child = begin(&mut unshare);
     let process = Path::new("/proc").join(child.id().to_string());
     let own = fs::read_link("/proc/self/ns/user").expect("/proc");
@@ -292,6 +321,9 @@ fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
     let ended = child.wait_with_output().expect("its end");
     let said = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert_eq!(ended.status.code(), Some(5), "{said}");
-    assert!(said.contains("does not let users have namespaces") && said.contains("sysctl -w"), "{said}");
+    assert!(
+        said.contains("does not let users have namespaces") && said.contains("sysctl -w"),
+        "{said}"
+    );
     assert!(!here.join("a").exists() && journals(here) == 0);
 }

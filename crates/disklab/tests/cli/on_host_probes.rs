@@ -5,9 +5,9 @@ use std::fs;
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 
-use disklab_collect::Remark;
-use disklab_skipped::skipped_without_root;
-use disklab_store::{Outcome, Status};
+use disklab_record::{Outcome, Status};
+use disklab_results::Remark;
+use disklab_testkit::skipped_without_root;
 
 use crate::loops::{Loop, loops};
 use crate::on_host::{
@@ -55,8 +55,10 @@ fn lab(here: &Path) -> std::path::PathBuf {
     ] {
         fs::write(home.join("lab").join(place), text).expect("a file");
     }
-    let text = fs::read_to_string(home.join("lab/workloads/smoke-randread.toml")).expect("a workload");
-    fs::write(home.join("lab/workloads/mixed.toml"), text.replace("randread", "randrw")).expect("a file");
+    let text =
+        fs::read_to_string(home.join("lab/workloads/smoke-randread.toml")).expect("a workload");
+    fs::write(home.join("lab/workloads/mixed.toml"), text.replace("randread", "randrw"))
+        .expect("a file");
     home
 }
 
@@ -88,7 +90,8 @@ fn programs_start_and_films_play_on_disks_and_for_users_too() {
     let (names, allow) = (devices(&loops), allow.display().to_string());
     // A program of this machine, the replay of its record, and a film.
     let what = "workload=login-shell:program,login-shell,film";
-    let asked = ["--devices", &names, "--allow", &allow, "--set", "array=constant-ext4", "--set", what];
+    let asked =
+        ["--devices", &names, "--allow", &allow, "--set", "array=constant-ext4", "--set", what];
     let (done, outcomes) = measured(here, &home, &asked, "a");
     is_measured(&outcomes, &done);
     is_as_before(here, &loops, &before);
@@ -98,7 +101,8 @@ fn programs_start_and_films_play_on_disks_and_for_users_too() {
 fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
     let pool = here.join("pool");
     let _mounted = users_pool(here, &pool, &["mkfs.ext4", "-q", "-F"], std::slice::from_ref(disk));
-    let Some(done) = as_user(here, home, &["--at", &pool.display().to_string(), "--set", what, "--out", "u"])
+    let Some(done) =
+        as_user(here, home, &["--at", &pool.display().to_string(), "--set", what, "--out", "u"])
     else {
         return;
     };
@@ -107,7 +111,8 @@ fn for_a_user(here: &Path, home: &Path, disk: &Loop, what: &str) {
     for outcome in outcomes {
         if outcome.trial.contains("film") {
             assert_eq!(outcome.status, Status::Ok, "{:?} {}{}", outcome.reason, done.out, done.err);
-            let untraced = |it: &Remark| matches!(it, Remark::NoTrace { why } if why.contains("only root"));
+            let untraced =
+                |it: &Remark| matches!(it, Remark::NoTrace { why } if why.contains("only root"));
             assert!(outcome.remarks.iter().any(untraced), "{:?}", outcome.remarks);
         } else {
             assert_eq!(outcome.status, Status::Skipped, "{:?}", outcome.reason);
@@ -130,7 +135,8 @@ fn users_pool<'a>(here: &Path, pool: &'a Path, mkfs: &[&str], disks: &[Loop]) ->
 /// None, and a line that says why, where users have no namespaces.
 fn as_user(here: &Path, home: &Path, arguments: &[&str]) -> Option<Done> {
     let mut command = on_host(here, arguments);
-    let done = done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
+    let done =
+        done(command.env("DISKLAB_HOME", home).uid(65534).gid(65534).output().expect("it starts"));
     if done.err.contains("namespaces of their own") {
         skipped_without_root(format!("as a user: {}", done.err));
         return None;
@@ -149,7 +155,8 @@ fn a_users_btrfs_is_seen_with_all_its_disks() {
     let mkfs = ["mkfs.btrfs", "-q", "-f", "-d", "raid1", "-m", "raid1"];
     let _mounted = users_pool(here, &pool, &mkfs, &loops);
     let home = Path::new(crate::HOME);
-    let Some(done) = as_user(here, home, &["--at", &pool.display().to_string(), "--out", "u"]) else {
+    let Some(done) = as_user(here, home, &["--at", &pool.display().to_string(), "--out", "u"])
+    else {
         return;
     };
     let outcome = outcomes(&here.join("u")).remove(0);
@@ -195,7 +202,8 @@ fn snapshots_are_taken_and_sent_to_a_replica() {
         outcome.measures
     );
     // The pool is on the first two, the replica on the others: they are written by nothing else.
-    let writes: Vec<u64> = outcome.sample.iter().flat_map(|it| &it.devices).map(|it| it.writes).collect();
+    let writes: Vec<u64> =
+        outcome.sample.iter().flat_map(|it| &it.devices).map(|it| it.writes).collect();
     assert!(writes.len() == 4 && writes.iter().all(|it| *it > 0), "{writes:?}");
     is_as_before(here, &loops, &before);
 }

@@ -7,12 +7,17 @@ fn the_lab_is_listed() {
     let here = tempfile::tempdir().expect("a folder");
     let all = run(here.path(), &["list"]);
     assert_eq!(all.status, Some(0), "{}", all.err);
-    for name in ["read-policy-quick", "hdd-8-mixed", "nas-4tb", "randread-4k-qd32", "round-robin", "7.3"] {
+    for name in
+        ["read-policy-quick", "hdd-8-mixed", "nas-4tb", "randread-4k-qd32", "round-robin", "7.3"]
+    {
         assert!(all.out.contains(name), "{name} is not in {}", all.out);
     }
     let suites = json(here.path(), &["list", "suites", "--json"]);
-    let quick =
-        suites["suites"].as_array().into_iter().flatten().find(|it| it["name"] == "read-policy-quick");
+    let quick = suites["suites"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .find(|it| it["name"] == "read-policy-quick");
     assert_eq!(quick.expect("the suite")["trials"], 108);
     let devices = json(here.path(), &["list", "devices", "--json"]);
     assert!(devices["devices"].as_array().is_some_and(|all| all.len() > 3), "{devices}");
@@ -36,11 +41,18 @@ fn what_is_set_shows_in_the_plan() {
         here.path(),
         &["plan", "smoke", "--json", "--set", "policy=round-robin:4k,devid:2", "--seeds", "1"],
     );
-    let ids: Vec<&str> =
-        plan["trials"].as_array().into_iter().flatten().filter_map(|trial| trial["id"].as_str()).collect();
+    let ids: Vec<&str> = plan["trials"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|trial| trial["id"].as_str())
+        .collect();
     assert_eq!(
         ids,
-        ["constant-raid1+smoke-randread+round-robin=4096+s1", "constant-raid1+smoke-randread+devid=2+s1"]
+        [
+            "constant-raid1+smoke-randread+round-robin=4096+s1",
+            "constant-raid1+smoke-randread+devid=2+s1"
+        ]
     );
     assert_eq!(plan["set"], serde_json::json!(["policy=round-robin:4k,devid:2", "seeds=1"]));
     let jobs = |jobs: &str| json(here.path(), &["plan", "smoke", "--json", "--jobs", jobs]);

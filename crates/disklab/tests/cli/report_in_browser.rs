@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use disklab_spec::{Lab, Suite};
-use disklab_store::Record;
+use disklab_config::{Lab, Suite};
+use disklab_record::Record;
 
 use crate::{HOME, guests, host_in_guest, run};
 
@@ -32,7 +32,7 @@ fn reports_hold_in_a_browser() {
             std::env::var_os("DISKLAB_NEED_BROWSER").is_none(),
             "DISKLAB_NEED_BROWSER is set, and {reason}"
         );
-        disklab_skipped::skipped(reason);
+        disklab_testkit::skipped(reason);
         return;
     }
     let here = tempfile::tempdir().expect("a folder");
@@ -41,10 +41,30 @@ fn reports_hold_in_a_browser() {
     let mut pages = vec![
         page(here.path(), "large", &large(here.path()), &["p99.9 of 405 requests".to_owned()]),
         page(here.path(), "old", &old, &["no request ended for 60 s".to_owned()]),
-        page(here.path(), "hostile", &hostile(here.path(), &old), &[format!("{MARKUP}{ESCAPE_SHOWN}")]),
-        page(here.path(), "damaged", &damaged(here.path(), &old), &["line 4: not the outcome".to_owned()]),
-        page(here.path(), "sweep", &sweep(here.path()), &["pid is first everywhere, from 1 to 4".to_owned()]),
-        page(here.path(), "nine-disks", &nine_disks(here.path()), &["1 write at 256 GiB".to_owned()]),
+        page(
+            here.path(),
+            "hostile",
+            &hostile(here.path(), &old),
+            &[format!("{MARKUP}{ESCAPE_SHOWN}")],
+        ),
+        page(
+            here.path(),
+            "damaged",
+            &damaged(here.path(), &old),
+            &["line 4: not the outcome".to_owned()],
+        ),
+        page(
+            here.path(),
+            "sweep",
+            &sweep(here.path()),
+            &["pid is first everywhere, from 1 to 4".to_owned()],
+        ),
+        page(
+            here.path(),
+            "nine-disks",
+            &nine_disks(here.path()),
+            &["1 write at 256 GiB".to_owned()],
+        ),
     ];
     pages.extend(on_host(here.path()).map(|record| of_real_disks(here.path(), &record)));
     let screenshots = place.join("screenshots");
@@ -53,7 +73,10 @@ fn reports_hold_in_a_browser() {
     let browse = |page: &PathBuf| {
         let mut node = Command::new("node");
         node.arg(scripts().join("report.test.js")).arg(screenshots).arg(page);
-        node.env("NODE_PATH", place.join("node_modules")).stdin(Stdio::null()).output().expect("node starts")
+        node.env("NODE_PATH", place.join("node_modules"))
+            .stdin(Stdio::null())
+            .output()
+            .expect("node starts")
     };
     let next = AtomicUsize::new(0);
     let next = || pages.get(next.fetch_add(1, Ordering::Relaxed));
@@ -88,7 +111,8 @@ fn scripts() -> PathBuf {
 /// Whether what cannot be installed by npm is here, or what is missing.
 fn programs() -> Result<(), String> {
     let chromium = std::env::var("CHROMIUM").unwrap_or_else(|_| "chromium".to_owned());
-    for (program, package) in [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")] {
+    for (program, package) in [(chromium.as_str(), "chromium"), ("node", "nodejs"), ("npm", "npm")]
+    {
         let started = Command::new(program).arg("--version").stdin(Stdio::null()).output();
         if !started.is_ok_and(|output| output.status.success()) {
             return Err(format!("{program} does not run here; install Debian's package {package}"));
@@ -164,7 +188,8 @@ fn hostile(here: &Path, record: &Path) -> PathBuf {
     manifest.command = vec!["disklab".to_owned(), format!("{MARKUP}{ESCAPE}")];
     manifest.kernels[0].version = format!("{MARKUP}{ESCAPE}");
     MARKUP.clone_into(&mut manifest.tools[0].value);
-    fs::write(folder.join("manifest.toml"), manifest.to_toml().expect("plain data")).expect("a file");
+    fs::write(folder.join("manifest.toml"), manifest.to_toml().expect("plain data"))
+        .expect("a file");
     folder
 }
 
@@ -204,7 +229,8 @@ fn nine_disks(here: &Path) -> PathBuf {
     let place = here.join("nine-disks");
     let policies: &[&str] = &["pid", "round-robin:4096", "latency-rr:margin=120,burst=100"];
     let workloads: &[&str] = &["randread-4k-qd32"];
-    let axes = [("array", &["hdd-8-mixed-bcache"][..]), ("workload", workloads), ("policy", policies)];
+    let axes =
+        [("array", &["hdd-8-mixed-bcache"][..]), ("workload", workloads), ("policy", policies)];
     synthetic::write_record(&place, &axes, 3, 9).expect("a record");
     place
 }
@@ -238,7 +264,8 @@ fn on_host(here: &Path) -> Option<PathBuf> {
 fn of_real_disks(here: &Path, record: &Path) -> PathBuf {
     let own = page(here, "on-host", record, &["Disks of a machine, in its own time".to_owned()]);
     let text = fs::read_to_string(&own).expect("a page");
-    let missing = text.split("class=\"missing\">").skip(1).filter_map(|rest| rest.split('<').next());
+    let missing =
+        text.split("class=\"missing\">").skip(1).filter_map(|rest| rest.split('<').next());
     assert_eq!(missing.collect::<Vec<_>>(), Vec::<&str>::new());
     own
 }
@@ -247,8 +274,10 @@ fn of_real_disks(here: &Path, record: &Path) -> PathBuf {
 fn damaged(here: &Path, record: &Path) -> PathBuf {
     let folder = copy(here, "damaged", record);
     let lines = fs::read_to_string(folder.join("trials.jsonl")).expect("text");
-    let lines = lines.lines().enumerate().map(|(at, line)| if at == 3 { &line[..99] } else { line });
-    fs::write(folder.join("trials.jsonl"), lines.collect::<Vec<_>>().join("\n") + "\n").expect("a file");
+    let lines =
+        lines.lines().enumerate().map(|(at, line)| if at == 3 { &line[..99] } else { line });
+    fs::write(folder.join("trials.jsonl"), lines.collect::<Vec<_>>().join("\n") + "\n")
+        .expect("a file");
     let raw = fs::read_dir(folder.join("raw")).expect("a folder");
     let mut raw: Vec<PathBuf> = raw.map(|entry| entry.expect("an entry").path()).collect();
     raw.sort();

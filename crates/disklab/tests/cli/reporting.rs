@@ -11,11 +11,15 @@ fn a_page_beside_the_records() {
     fixture::record(here.path());
     let report = run(here.path(), &["report", fixture::NAME]);
     let file = format!("{}.html", fixture::NAME);
-    assert_eq!((report.status, report.out.trim(), report.err.as_str()), (Some(0), file.as_str(), ""));
+    assert_eq!(
+        (report.status, report.out.trim(), report.err.as_str()),
+        (Some(0), file.as_str(), "")
+    );
     let page = fs::read_to_string(here.path().join(&file)).expect("a page");
     assert!(page.starts_with("<!-- disklab report -->\n<!DOCTYPE html>"), "{}", &page[..80]);
     assert!(page.contains("the guest kernel panicked: sysrq triggered crash"));
-    let link = format!("href=\"./records/{}/raw/hdd-raid1+randread-4k-qd1+pid+s1/\"", fixture::NAME);
+    let link =
+        format!("href=\"./records/{}/raw/hdd-raid1+randread-4k-qd1+pid+s1/\"", fixture::NAME);
     assert!(page.contains(&link), "no {link}");
     // Again, over the first.
     let again = json(here.path(), &["report", fixture::NAME, "--json"]);
@@ -56,7 +60,11 @@ fn a_text_and_a_picture() {
     fixture::seeds_record(here.path(), "eight", 8, 1.0);
     let text = run(here.path(), &["report", "eight", "--format", "markdown", "-o", "-"]);
     assert_eq!((text.status, text.err.as_str()), (Some(0), ""));
-    assert!(text.out.contains("round-robin:4096 is better than pid in 2 of 2 cells"), "{}", text.out);
+    assert!(
+        text.out.contains("round-robin:4096 is better than pid in 2 of 2 cells"),
+        "{}",
+        text.out
+    );
     let arguments = [
         "report",
         "eight",
@@ -110,10 +118,22 @@ fn what_is_not_there_is_refused() {
         (&["report", fixture::NAME, "--format", "svg", "--panel", "x"], "bars, sweep-lines"),
         (&["report", fixture::NAME, "--format", "svg", "--panel", "bars/x"], "iops"),
         (
-            &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "array=nope"],
+            &[
+                "report",
+                fixture::NAME,
+                "--format",
+                "svg",
+                "--panel",
+                "bars",
+                "--cell",
+                "array=nope",
+            ],
             "there are hdd-raid1, ssd-raid10",
         ),
-        (&["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "foo=nope"], "array"),
+        (
+            &["report", fixture::NAME, "--format", "svg", "--panel", "bars", "--cell", "foo=nope"],
+            "array",
+        ),
         (&["report", fixture::NAME, fixture::NAME], "is named twice"),
         (&["report", fixture::NAME, "records/quick-20261121-210000/"], "is named twice"),
         (&["report", fixture::NAME, "--panel", "bars"], "--format svg"),

@@ -10,13 +10,20 @@ use crate::input::refused;
 use crate::{fixture, guests, json, run};
 
 fn ids(plan: &Value) -> Vec<&str> {
-    plan["trials"].as_array().into_iter().flatten().filter_map(|trial| trial["id"].as_str()).collect()
+    plan["trials"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|trial| trial["id"].as_str())
+        .collect()
 }
 
 #[test]
 fn shards_are_the_suite() {
     let here = tempfile::tempdir().expect("a folder");
-    let plan = |more: &[&str]| json(here.path(), &[&["plan", "read-policy-quick", "--json"], more].concat());
+    let plan = |more: &[&str]| {
+        json(here.path(), &[&["plan", "read-policy-quick", "--json"], more].concat())
+    };
     let whole = plan(&[]);
     let shards = ["1/3", "2/3", "3/3"].map(|shard| plan(&["--shard", shard]));
     let mut all = BTreeSet::new();
@@ -35,7 +42,11 @@ fn shards_are_the_suite() {
     assert_eq!(all, ids(&whole).into_iter().collect());
     let trial = &whole["trials"][0];
     assert_eq!(trial["cell"]["policy"], "pid");
-    assert_eq!((&trial["processors"], &trial["key"]), (&1.into(), &Value::Null), "there is no kernel here");
+    assert_eq!(
+        (&trial["processors"], &trial["key"]),
+        (&1.into(), &Value::Null),
+        "there is no kernel here"
+    );
     assert!(trial["memory"].as_u64() > Some(512 << 20), "{trial}");
 }
 
@@ -85,7 +96,11 @@ fn what_cannot_be_merged_is_refused() {
     fixture::small_record(here.path(), "other", 200);
     let done = merge(&["one", "other", "--out", "both"]);
     assert_eq!(done.status, Some(1), "{}", done.err);
-    assert!(done.err.contains("hdd-raid1+randread-4k-qd1+pid+s1: requests.trace.gz differs"), "{}", done.err);
+    assert!(
+        done.err.contains("hdd-raid1+randread-4k-qd1+pid+s1: requests.trace.gz differs"),
+        "{}",
+        done.err
+    );
     let told = run(here.path(), &["merge", "one", "other", "--out", "both", "--json"]);
     let told: Value = serde_json::from_str(&told.out).expect("JSON");
     assert_eq!(told["conflicts"][0]["file"], "requests.trace.gz");
@@ -99,8 +114,11 @@ fn a_damaged_file_is_named_where_another_record_has_it_whole() {
     let whole = fixture::small_record(here.path(), "whole", 100);
     let damaged = fixture::small_record(here.path(), "damaged", 100);
     let raw = |record: &Path| {
-        let trial =
-            fs::read_dir(record.join("raw")).expect("raw").next().expect("a trial").expect("a folder");
+        let trial = fs::read_dir(record.join("raw"))
+            .expect("raw")
+            .next()
+            .expect("a trial")
+            .expect("a folder");
         trial.path().join("requests.trace.gz")
     };
     fs::write(raw(&damaged), "not what was recorded").expect("a file");
@@ -109,8 +127,9 @@ fn a_damaged_file_is_named_where_another_record_has_it_whole() {
         let done = run(here.path(), &["merge", order[0], order[1], "--out", &out]);
         assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
         assert!(
-            done.err.contains("requests.trace.gz is not what was recorded of it; another record's was taken")
-                && done.err.contains("records/damaged/"),
+            done.err.contains(
+                "requests.trace.gz is not what was recorded of it; another record's was taken"
+            ) && done.err.contains("records/damaged/"),
             "{}",
             done.err
         );
@@ -120,7 +139,9 @@ fn a_damaged_file_is_named_where_another_record_has_it_whole() {
 
 fn files(folder: &Path) -> BTreeSet<String> {
     let entries = fs::read_dir(folder).expect("a folder");
-    entries.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect()
+    entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect()
 }
 
 /// Three shards and one trial twice are, put together, what one run leaves.
@@ -136,8 +157,12 @@ fn merged_shards_are_the_whole_run() {
     };
     go(&["--out", "whole", "--jobs", "1"], 0);
     let plan = json(here, &[&["plan", "--json"], &suite[..]].concat());
-    let keys: Vec<&str> =
-        plan["trials"].as_array().into_iter().flatten().filter_map(|trial| trial["key"].as_str()).collect();
+    let keys: Vec<&str> = plan["trials"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(|trial| trial["key"].as_str())
+        .collect();
     assert_eq!((keys.len(), keys.iter().all(|key| key.len() == 16)), (3, true), "{plan}");
     for shard in ["1/3", "2/3", "3/3"] {
         let out = shard.replace('/', "-of-");
@@ -153,7 +178,8 @@ fn merged_shards_are_the_whole_run() {
         "{}",
         some.out
     );
-    let merged = run(here, &["merge", "./3-of-3", "./two", "./1-of-3", "./2-of-3", "--out", "merged"]);
+    let merged =
+        run(here, &["merge", "./3-of-3", "./two", "./1-of-3", "./2-of-3", "--out", "merged"]);
     assert_eq!((merged.status, merged.err.as_str()), (Some(0), ""));
     assert!(
         merged.out.starts_with("3 of 3 trials ok, of 4 records\n2 results that others had too"),
@@ -161,7 +187,12 @@ fn merged_shards_are_the_whole_run() {
         merged.out
     );
     let alike = run(here, &["same", "./whole", "./merged"]);
-    assert!(alike.status == Some(0) && !alike.out.contains("made differently"), "{}{}", alike.out, alike.err);
+    assert!(
+        alike.status == Some(0) && !alike.out.contains("made differently"),
+        "{}{}",
+        alike.out,
+        alike.err
+    );
     let raw = |record: &str, trial: &str| files(&here.join(record).join("raw").join(trial));
     for trial in ids(&plan) {
         assert_eq!(raw("whole", trial), raw("merged", trial));
@@ -206,7 +237,8 @@ fn trials_of_one_key_are_carried_out_once() {
         let folder = here.join("ranged").join(outcome["raw"].as_str().expect("a folder"));
         assert!(files(&folder).contains("console.log"), "{:?}", files(&folder));
     }
-    let cells: BTreeSet<&str> = own.iter().filter_map(|it| it["cell"]["policy.bytes"].as_str()).collect();
+    let cells: BTreeSet<&str> =
+        own.iter().filter_map(|it| it["cell"]["policy.bytes"].as_str()).collect();
     assert_eq!(cells, ["4KiB", "8KiB", "16KiB"].into());
     let keys: BTreeSet<String> =
         outcomes("ranged", "round-robin").iter().map(|it| it["key"].to_string()).collect();

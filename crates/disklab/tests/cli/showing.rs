@@ -36,7 +36,12 @@ fn what_would_steer_a_terminal_is_text() {
             let odd = |letter: char| {
                 matches!(letter, '\u{7}' | '\u{202e}') || (letter == '\u{1b}' && color == "never")
             };
-            assert!(!done.out.contains(odd) && !done.err.contains(odd), "{verb:?}: {}{}", done.out, done.err);
+            assert!(
+                !done.out.contains(odd) && !done.err.contains(odd),
+                "{verb:?}: {}{}",
+                done.out,
+                done.err
+            );
             assert!(
                 !done.out.contains("\u{1b}]") && !done.out.contains("\u{1b}[31m"),
                 "{verb:?}: {}",
@@ -70,7 +75,10 @@ fn cells_are_merged_over_their_seeds() {
         serde_json::json!({"min": 0.0, "median": 0.5, "max": 1.0})
     );
     let devid = &report["groups"][0]["cells"][2];
-    assert_eq!((&devid["measured"]["seeds"], &devid["trials"][0]["status"]), (&1.into(), &"failed".into()));
+    assert_eq!(
+        (&devid["measured"]["seeds"], &devid["trials"][0]["status"]),
+        (&1.into(), &"failed".into())
+    );
     let never = &report["groups"][1]["cells"][2];
     assert!(never["measured"].is_null() && never["trials"][1]["status"].is_null(), "{never}");
 }
@@ -90,8 +98,16 @@ fn a_failed_trial_shows_its_guests_last_words() {
     fixture::record(here.path());
     let show = run(here.path(), &["show", fixture::NAME, "hdd-raid1+randread-4k-qd1+devid+s1"]);
     assert_eq!(show.status, Some(0));
-    assert!(show.out.contains("reason: the guest kernel panicked: sysrq triggered crash"), "{}", show.out);
-    assert!(show.out.contains("disklab: hello\n\\u{1b}[31mred\n"), "no escapes of the guest: {}", show.out);
+    assert!(
+        show.out.contains("reason: the guest kernel panicked: sysrq triggered crash"),
+        "{}",
+        show.out
+    );
+    assert!(
+        show.out.contains("disklab: hello\n\\u{1b}[31mred\n"),
+        "no escapes of the guest: {}",
+        show.out
+    );
 }
 
 #[test]
@@ -135,12 +151,17 @@ fn the_first_request_that_differs_is_shown() {
 fn text_that_differs_is_shown_by_its_line() {
     let here = tempfile::tempdir().expect("a folder");
     fixture::small_record(here.path(), "a", 7);
-    let other = fixture::small_record(here.path(), "b", 7).join("raw").join(TRIAL).join("guest.jsonl");
+    let other =
+        fixture::small_record(here.path(), "b", 7).join("raw").join(TRIAL).join("guest.jsonl");
     let text = fs::read_to_string(&other).expect("steps").replace("a warning", "a Warning");
     fs::write(&other, text).expect("room");
     let same = run(here.path(), &["same", "a", "b"]);
     assert_eq!(same.status, Some(1));
-    assert!(same.out.contains("second: line 3: ") && same.out.contains("a Warning"), "{}", same.out);
+    assert!(
+        same.out.contains("second: line 3: ") && same.out.contains("a Warning"),
+        "{}",
+        same.out
+    );
     // And which of the two is not what its run left.
     let expected = format!("after they were recorded:\n  second: {TRIAL}/guest.jsonl\n");
     assert!(same.out.ends_with(&expected), "{}", same.out);
@@ -156,11 +177,18 @@ fn raw_output_that_was_changed_is_told() {
     fs::remove_file(raw.join("disks.json")).expect("it was there");
     assert_eq!(show()["raw_changed"], serde_json::json!(["disks.json", "fio.json"]));
     let text = run(here.path(), &["show", "a", TRIAL]).out;
-    assert!(text.contains("changed or gone since the numbers were taken: disks.json, fio.json"), "{text}");
+    assert!(
+        text.contains("changed or gone since the numbers were taken: disks.json, fio.json"),
+        "{text}"
+    );
     // A record that is not what its run left is not the same as itself.
     let same = run(here.path(), &["same", "a", "a"]);
     assert_eq!(same.status, Some(1));
-    assert!(same.out.starts_with("not what was recorded, though equal as they are now\n"), "{}", same.out);
+    assert!(
+        same.out.starts_with("not what was recorded, though equal as they are now\n"),
+        "{}",
+        same.out
+    );
 }
 
 /// A line of another trial is no reason to keep a sound one back; of the trial itself it is.
@@ -170,7 +198,9 @@ fn a_line_that_cannot_be_read_keeps_no_other_trial_back() {
     let lines = fixture::record(here.path()).join("trials.jsonl");
     let text = fs::read_to_string(&lines).expect("a file");
     let bad = text.lines().position(|line| line.contains("devid+s1")).expect("its line");
-    let cut = |(at, line): (usize, &str)| if at == bad { "{\"a\n".to_owned() } else { format!("{line}\n") };
+    let cut = |(at, line): (usize, &str)| {
+        if at == bad { "{\"a\n".to_owned() } else { format!("{line}\n") }
+    };
     fs::write(&lines, text.lines().enumerate().map(cut).collect::<String>()).expect("room");
     for verb in ["show", "trace"] {
         let done = run(here.path(), &[verb, fixture::NAME, TRIAL]);

@@ -5,10 +5,10 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use disklab_skipped::skipped;
-use disklab_spec::Lab;
-use disklab_spec::startup::{Act, EntryKind};
-use disklab_store::Record;
+use disklab_config::Lab;
+use disklab_config::startup::{Act, EntryKind};
+use disklab_record::Record;
+use disklab_testkit::skipped;
 use disklab_units::Nanos;
 
 use crate::{HOME, disklab, done, guests};
@@ -67,7 +67,9 @@ fn copy(from: &Path, to: &Path) {
 
 fn run(here: &Path, arguments: &[&str]) -> crate::Done {
     let mut command = disklab(here);
-    done(command.env("DISKLAB_HOME", here.join("home")).args(arguments).output().expect("it starts"))
+    done(
+        command.env("DISKLAB_HOME", here.join("home")).args(arguments).output().expect("it starts"),
+    )
 }
 
 #[test]
@@ -94,9 +96,18 @@ fn a_recorded_start_takes_as_long_as_the_program() {
     };
     // What was executed, what the kernel loads for it, what was read and what was listed.
     let (passwd, etc) = (number("/etc/passwd"), number("/etc"));
-    assert!(startup.files.iter().any(|entry| entry.path.contains("/ld-linux")), "{:?}", startup.files);
+    assert!(
+        startup.files.iter().any(|entry| entry.path.contains("/ld-linux")),
+        "{:?}",
+        startup.files
+    );
     assert!(matches!(startup.files[passwd as usize].kind, EntryKind::File(bytes) if bytes.0 > 100));
-    assert!(startup.threads.uses().any(|(entry, act)| entry == passwd && matches!(act, Act::Read { .. })));
+    assert!(
+        startup
+            .threads
+            .uses()
+            .any(|(entry, act)| entry == passwd && matches!(act, Act::Read { .. }))
+    );
     assert!(startup.threads.uses().any(|used| used == (etc, Act::List)));
     assert!(startup.threads.computing() > Nanos::ZERO, "it computes nothing");
 
@@ -124,7 +135,10 @@ fn a_recorded_start_takes_as_long_as_the_program() {
             outcome.expect("its trial").measures["start-up"].value
         };
         let (replayed, itself) = (time("list"), time("list:program"));
-        assert!((0.85..1.15).contains(&(replayed / itself)), "{array}: {replayed} ns instead of {itself} ns");
+        assert!(
+            (0.85..1.15).contains(&(replayed / itself)),
+            "{array}: {replayed} ns instead of {itself} ns"
+        );
     }
 }
 
@@ -144,16 +158,17 @@ fn what_cannot_be_recorded_is_told() {
         assert!(done.err.contains(says), "{arguments:?}: {}", done.err);
     }
     let mut left = fs::read_dir(here.join("home/lab/workloads")).expect("a folder").flatten();
-    assert!(
-        left.all(|it| !["fails.toml", "gone.toml"].contains(&it.file_name().to_str().unwrap_or_default()))
-    );
+    assert!(left.all(|it| {
+        !["fails.toml", "gone.toml"].contains(&it.file_name().to_str().unwrap_or_default())
+    }));
 }
 
 #[test]
 fn what_goes_on_and_what_opens_much_is_recorded() {
     let Some(here) = place() else { return };
     let here = here.path();
-    let leaves = run(here, &["record-startup", "leaves", "--", "sh", "-c", "sleep 5 & cat /etc/passwd"]);
+    let leaves =
+        run(here, &["record-startup", "leaves", "--", "sh", "-c", "sleep 5 & cat /etc/passwd"]);
     assert_eq!(leaves.status, Some(0), "{}", leaves.err);
     assert!(leaves.err.contains("it ended and left processes running"), "{}", leaves.err);
     assert!(here.join("home/lab/workloads/leaves.toml").exists());
@@ -170,7 +185,8 @@ fn what_goes_on_and_what_opens_much_is_recorded() {
     let beside = run(here, &["record-startup", "beside", "--", "sh", "-c", &script]);
     assert_eq!(beside.status, Some(0), "{}", beside.err);
     assert!(
-        beside.out.contains(" 6 threads and processes") && !beside.err.contains("on an SSD the replay takes"),
+        beside.out.contains(" 6 threads and processes")
+            && !beside.err.contains("on an SSD the replay takes"),
         "{}{}",
         beside.out,
         beside.err

@@ -7,7 +7,9 @@ use crate::{fixture, json, run};
 
 fn fill(here: &Path) {
     let cache = here.join("cache/disklab");
-    for made in ["kernels/.tmp-dead", "kernels/7.3.4-abc", "disks/key", "sources/linux", "trials/1-dead"] {
+    for made in
+        ["kernels/.tmp-dead", "kernels/7.3.4-abc", "disks/key", "sources/linux", "trials/1-dead"]
+    {
         fs::create_dir_all(cache.join(made)).expect("a folder");
         fs::write(cache.join(made).join("file"), [7; 8192]).expect("room");
     }
@@ -15,7 +17,8 @@ fn fill(here: &Path) {
 }
 
 fn left(here: &Path) -> Vec<&'static str> {
-    let all = ["kernels/.tmp-dead", "kernels/7.3.4-abc", "disks/key", "sources/linux", "trials/1-dead"];
+    let all =
+        ["kernels/.tmp-dead", "kernels/7.3.4-abc", "disks/key", "sources/linux", "trials/1-dead"];
     all.into_iter().filter(|made| here.join("cache/disklab").join(made).exists()).collect()
 }
 

@@ -38,7 +38,11 @@ fn a_file_is_there_once_it_is_whole_and_nobodys_is_replaced() {
     fs::write(raw.join(disklab_trace::PACKED), "no trace").expect("room");
     let done = run(here.path(), &["trace", "a", TRIAL, "-o", "others.csv"]);
     assert_eq!(done.status, Some(2));
-    assert_eq!(fs::read_dir(here.path()).expect("a folder").count(), 3, "nothing half-written is left");
+    assert_eq!(
+        fs::read_dir(here.path()).expect("a folder").count(),
+        3,
+        "nothing half-written is left"
+    );
     let done = run(here.path(), &["trace", "a", TRIAL, "-o", "nowhere/requests.csv"]);
     assert_eq!(done.status, Some(5));
     assert!(done.err.contains("cannot write nowhere/requests.csv: "), "{}", done.err);
@@ -56,8 +60,16 @@ fn of_a_damaged_trace_what_can_be_read_is_printed() {
     fs::write(&path, &packed[..packed.len() - 8]).expect("room");
     let done = run(here.path(), &["trace", "a", TRIAL]);
     assert_eq!((done.status, done.out.as_str()), (Some(2), CSV));
-    assert!(done.err.contains("requests.trace.gz was changed since it was recorded"), "{}", done.err);
-    assert!(done.err.contains("the trace of requests cannot be read on from byte "), "{}", done.err);
+    assert!(
+        done.err.contains("requests.trace.gz was changed since it was recorded"),
+        "{}",
+        done.err
+    );
+    assert!(
+        done.err.contains("the trace of requests cannot be read on from byte "),
+        "{}",
+        done.err
+    );
 }
 
 #[test]

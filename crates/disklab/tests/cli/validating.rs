@@ -25,8 +25,9 @@ fn write(folder: &Path, name: &str, contents: &str) {
 fn a_drive_never_seen_before_is_replayed() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), "small.parv", DRIVE);
-    let line =
-        |index: u64| format!("R Hit {} 4 {}.0 20000.0\n", index * 7919 % 19_000, 3_000 + index * 97 % 9_000);
+    let line = |index: u64| {
+        format!("R Hit {} 4 {}.0 20000.0\n", index * 7919 % 19_000, 3_000 + index * 97 % 9_000)
+    };
     write(folder.path(), "small.trace", &(0..200).map(line).collect::<String>());
     let found = json(folder.path(), &["validate", ".", "--json"]);
     let drive = &found["drives"][0];

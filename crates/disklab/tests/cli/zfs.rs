@@ -30,7 +30,8 @@ fn what_wants_zfs_is_planned_as_skipped() {
     let plan = run(here.path(), &["plan", "mine.toml"]);
     assert_eq!(plan.status, Some(0), "{}", plan.err);
     let why = if is_installed() { "has no OpenZFS" } else { "not installed here: zfs, zpool" };
-    let remark = plan.out.lines().find(|line| line.starts_with("skipped: 1 trial, constant-zfs-mirrors"));
+    let remark =
+        plan.out.lines().find(|line| line.starts_with("skipped: 1 trial, constant-zfs-mirrors"));
     assert!(remark.is_some_and(|line| line.contains(why)), "{}", plan.out);
     assert!(plan.out.contains("1 trial (1 cell of 1 seed), 0 ns of virtual time"), "{}", plan.out);
 }
@@ -41,11 +42,16 @@ fn a_dry_run_has_each_command_of_zfs() {
     let Some((loops, allow)) = loops(here.path(), 2) else { return };
     fs::write(here.path().join("mine.toml"), SUITE).expect("a file");
     let allow = allow.display().to_string();
-    let mut asked = on_host(here.path(), &["--devices", &devices(&loops), "--allow", &allow, "--dry-run"]);
+    let mut asked =
+        on_host(here.path(), &["--devices", &devices(&loops), "--allow", &allow, "--dry-run"]);
     if !is_installed() {
         let done = done(asked.output().expect("it starts"));
         assert_eq!(done.status, Some(5), "{}{}", done.out, done.err);
-        assert!(done.err.contains("cannot run zfs") && done.err.contains("install it"), "{}", done.err);
+        assert!(
+            done.err.contains("cannot run zfs") && done.err.contains("install it"),
+            "{}",
+            done.err
+        );
     }
     let done = done(with_zfs(here.path(), &asked).output().expect("unshare"));
     assert_eq!(done.status, Some(0), "{}{}", done.out, done.err);
@@ -77,7 +83,11 @@ fn a_dry_run_has_each_command_of_zfs() {
     ];
     let mut lines = done.out.lines();
     for said in in_order {
-        assert!(lines.any(|line| line.starts_with(&said)), "{said} is not in the order of\n{}", done.out);
+        assert!(
+            lines.any(|line| line.starts_with(&said)),
+            "{said} is not in the order of\n{}",
+            done.out
+        );
     }
     assert!(loops.iter().all(Loop::is_blank), "something was done");
 }
@@ -88,13 +98,15 @@ fn with_zfs(here: &Path, run: &Command) -> Command {
     fs::create_dir(&programs).expect("a folder");
     for name in ["zpool", "zfs"] {
         fs::write(programs.join(name), "#!/bin/sh\necho none\n").expect("a file");
-        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).expect("a file");
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755))
+            .expect("a file");
     }
     with_programs(&programs, run)
 }
 
 fn is_installed() -> bool {
-    let there =
-        |name: &&str| disklab_host::PATH.split(':').any(|folder| Path::new(folder).join(name).is_file());
+    let there = |name: &&str| {
+        disklab_block_devices::PATH.split(':').any(|folder| Path::new(folder).join(name).is_file())
+    };
     ["zpool", "zfs"].iter().all(there)
 }

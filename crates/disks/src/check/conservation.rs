@@ -28,7 +28,12 @@ impl Check for Conservation {
         Ok(())
     }
 
-    fn completed(&mut self, request: &Request, _submitted: Nanos, _at: Nanos) -> Result<(), String> {
+    fn completed(
+        &mut self,
+        request: &Request,
+        _submitted: Nanos,
+        _at: Nanos,
+    ) -> Result<(), String> {
         if matches!(request.op, Op::Read | Op::Write) {
             let from = request.sector.saturating_mul(Sectors::SIZE).min(self.size);
             let bytes = Sectors(u64::from(request.sectors)).bytes().0;
@@ -40,7 +45,9 @@ impl Check for Conservation {
     fn idle(&mut self) -> Result<(), String> {
         if self.carried < self.completed {
             let (carried, completed) = (Bytes(self.carried), Bytes(self.completed));
-            return Err(format!("reads and writes of {completed} are done, and the cable carried {carried}"));
+            return Err(format!(
+                "reads and writes of {completed} are done, and the cable carried {carried}"
+            ));
         }
         Ok(())
     }

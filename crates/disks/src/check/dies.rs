@@ -1,6 +1,6 @@
 //! A die does one thing at a time and a channel carries one transfer at a time, and each takes its time.
 
-use disklab_spec::device::Ssd;
+use disklab_config::device::Ssd;
 use disklab_units::{Nanos, Rate};
 
 use super::Check;
@@ -56,10 +56,13 @@ impl Dies {
             DieWork::Suspend => self.suspend,
         };
         let suspend = self.suspend;
-        let die = self.each.get_mut(index as usize).ok_or_else(|| format!("there is no die {index}"))?;
+        let die =
+            self.each.get_mut(index as usize).ok_or_else(|| format!("there is no die {index}"))?;
         let free = std::mem::replace(&mut die.free, end);
         if begun < free {
-            return Err(format!("die {index} begins to {what:?} at {begun} and is not free before {free}"));
+            return Err(format!(
+                "die {index} begins to {what:?} at {begun} and is not free before {free}"
+            ));
         }
         let ran = end.saturating_sub(begun);
         if matches!(what, DieWork::Sense | DieWork::Suspend) {

@@ -81,11 +81,13 @@ impl Durability {
     /// What is clean, unless it may be a write's that is not done yet.
     fn forget(&mut self) {
         let since = self.under_way.iter().min().copied().unwrap_or(Nanos::MAX);
-        self.units.retain(|_, unit| !unit.is_clean() || unit.taken.is_some_and(|taken| taken >= since));
+        self.units
+            .retain(|_, unit| !unit.is_clean() || unit.taken.is_some_and(|taken| taken >= since));
     }
 
     fn flushed(&mut self, submitted: Nanos) -> Result<(), String> {
-        let before = |unit: &Unit| unit.written.is_some_and(|(_, completed)| completed <= submitted);
+        let before =
+            |unit: &Unit| unit.written.is_some_and(|(_, completed)| completed <= submitted);
         let lost = self
             .units
             .iter()
@@ -134,7 +136,10 @@ impl Check for Durability {
                     lost = lost.or((request.fua && !unit.is_clean()).then_some(index));
                 }
                 lost.map_or(Ok(()), |unit| {
-                    Err(format!("a write with FUA is done, and sector {} is not on the medium", unit * UNIT))
+                    Err(format!(
+                        "a write with FUA is done, and sector {} is not on the medium",
+                        unit * UNIT
+                    ))
                 })
             }
             Op::Discard | Op::WriteZeroes => {

@@ -22,7 +22,9 @@ impl Check for Link {
         let earliest = self.free.saturating_add(self.rate.time_for(bytes));
         self.free = self.free.max(end);
         if end < earliest {
-            return Err(format!("{bytes} are over the cable at {end}, and could not be before {earliest}"));
+            return Err(format!(
+                "{bytes} are over the cable at {end}, and could not be before {earliest}"
+            ));
         }
         Ok(())
     }

@@ -16,7 +16,7 @@ mod turns;
 
 use std::collections::BTreeMap;
 
-use disklab_spec::device::Model;
+use disklab_config::device::Model;
 use disklab_units::{Bytes, Nanos, Seed};
 
 use crate::diary::Happening;
@@ -30,7 +30,12 @@ trait Check: Send {
         Ok(())
     }
 
-    fn completed(&mut self, _request: &Request, _submitted: Nanos, _at: Nanos) -> Result<(), String> {
+    fn completed(
+        &mut self,
+        _request: &Request,
+        _submitted: Nanos,
+        _at: Nanos,
+    ) -> Result<(), String> {
         Ok(())
     }
 
@@ -102,11 +107,16 @@ impl Checked {
         let Completion { id, at, started } = *completion;
         let Self { checks, present, violation, .. } = self;
         let Some((submitted, request)) = present.remove(&id) else {
-            return blame(violation, at, Err(format!("request {id} completes and is not under way")));
+            return blame(
+                violation,
+                at,
+                Err(format!("request {id} completes and is not under way")),
+            );
         };
         if started < submitted || at < started {
-            let text =
-                format!("request {id}: submitted at {submitted}, started at {started}, completed at {at}");
+            let text = format!(
+                "request {id}: submitted at {submitted}, started at {started}, completed at {at}"
+            );
             blame(violation, at, Err(text));
         }
         for check in checks {

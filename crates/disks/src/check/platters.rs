@@ -1,7 +1,7 @@
 //! Sectors pass under the head when the platters have turned so far, and the arm must be there. That takes as long as the
 //! model's curve says, which is held against the data sheet's own numbers.
 
-use disklab_spec::device::Hdd;
+use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
 
 use super::Check;
@@ -37,7 +37,9 @@ impl Platters {
 impl Check for Platters {
     fn happened(&mut self, happening: &Happening) -> Result<(), String> {
         let (sectors, write, from, begun, end) = match happening {
-            Happening::Medium { sectors, write, from, begun, end } => (sectors, write, from, begun, end),
+            Happening::Medium { sectors, write, from, begun, end } => {
+                (sectors, write, from, begun, end)
+            }
             Happening::Ahead => {
                 self.last = None;
                 return Ok(());
@@ -47,7 +49,9 @@ impl Check for Platters {
         let Mechanics { geometry, .. } = &self.mechanics;
         let (first, last) = (geometry.place(sectors.start), geometry.end_place(sectors.end));
         let what = || format!("{} of sectors {sectors:?}", if *write { "write" } else { "read" });
-        for (time, tape, which) in [(begun, first.tape, "first"), (end, last.tape, "end of the last")] {
+        for (time, tape, which) in
+            [(begun, first.tape, "first"), (end, last.tape, "end of the last")]
+        {
             let (angle, needed) = (self.mechanics.angle_at(*time), geometry.angle(tape));
             if angle != needed {
                 return Err(format!(

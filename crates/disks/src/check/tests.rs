@@ -1,6 +1,6 @@
-use disklab_des::Random;
-use disklab_spec::device::Device;
-use disklab_spec::read::Reader;
+use disklab_config::device::Device;
+use disklab_config::read::Reader;
+use disklab_units::Random;
 
 use super::*;
 use crate::plant::Bug;

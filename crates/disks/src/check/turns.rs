@@ -1,6 +1,6 @@
 //! A card does one command after another, and moves bytes at its rates at most.
 
-use disklab_spec::device::Card;
+use disklab_config::device::Card;
 use disklab_units::{Bytes, Nanos, Sectors};
 
 use super::Check;
@@ -34,11 +34,16 @@ impl Check for Turns {
         let free = self.free;
         self.free = free.max(at);
         if started < free {
-            return Err(format!("a command begins at {started}, and the one before ends at {free}"));
+            return Err(format!(
+                "a command begins at {started}, and the one before ends at {free}"
+            ));
         }
         let (took, least) = (at.saturating_sub(started), self.least(request));
         if took < least {
-            return Err(format!("{:?} takes {took}, and could not take less than {least}", request.op));
+            return Err(format!(
+                "{:?} takes {took}, and could not take less than {least}",
+                request.op
+            ));
         }
         Ok(())
     }

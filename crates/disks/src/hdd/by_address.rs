@@ -27,7 +27,10 @@ impl ByAddress {
     /// The first entry at or behind `sector`.
     pub fn seek(&self, sector: u64) -> Cursor {
         let piece = self.firsts.partition_point(|&first| first < sector).saturating_sub(1);
-        let at = self.pieces.get(piece).map_or(0, |piece| piece.partition_point(|entry| entry.0 < sector));
+        let at = self
+            .pieces
+            .get(piece)
+            .map_or(0, |piece| piece.partition_point(|entry| entry.0 < sector));
         Cursor { piece, at }
     }
 
@@ -87,7 +90,9 @@ impl ByAddress {
             *cursor = Cursor { piece: cursor.piece + 1, at: 0 };
         }
         let Cursor { piece, at } = *cursor;
-        let Some(entries) = self.pieces.get_mut(piece).filter(|entries| at < entries.len()) else { return };
+        let Some(entries) = self.pieces.get_mut(piece).filter(|entries| at < entries.len()) else {
+            return;
+        };
         entries.remove(at);
         if let Some(first) = entries.first() {
             self.firsts[piece] = first.0;

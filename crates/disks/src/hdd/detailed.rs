@@ -165,8 +165,10 @@ impl Detail {
         let scattered = self.times.scattered_write.filter(|_| self.last_write_end != from);
         self.last_write_end = from + sectors;
         let after_write = std::mem::replace(&mut self.last_was_write, true);
-        self.begins = at + scattered.map_or(self.times.write.get(after_write), |times| times.begins);
-        let taking = scattered.map_or(self.begins + self.times.preparation, |times| at + times.takes);
+        self.begins =
+            at + scattered.map_or(self.times.write.get(after_write), |times| times.begins);
+        let taking =
+            scattered.map_or(self.begins + self.times.preparation, |times| at + times.takes);
         self.reselection = scattered.map_or(self.times.reselection, |times| times.reselection);
         let enough = self.cache.write_least.clamp(1, sectors.max(1));
         self.taken = taking + self.times.take * sectors;
@@ -182,7 +184,8 @@ impl Detail {
 
     /// Whether to read on after the last command.
     pub fn looks_ahead(&self) -> bool {
-        self.cache.look_ahead.sectors > 0 && (self.in_sequence || !self.cache.look_ahead.in_sequence)
+        self.cache.look_ahead.sectors > 0
+            && (self.in_sequence || !self.cache.look_ahead.in_sequence)
     }
 
     /// When the arm may move for the last command.

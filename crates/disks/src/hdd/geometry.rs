@@ -8,7 +8,7 @@
 //! Between two tracks the tape has a gap, the skew, as long as the change of head or cylinder takes, so that a
 //! sequential transfer finds the next sector just arriving and loses no turn.
 
-use disklab_spec::device::Hdd;
+use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Sectors};
 
 use super::layout::{Layout, Map, SurfaceOrder};
@@ -68,9 +68,13 @@ impl Zone {
 
     /// The place on the tape where a sector on the medium begins.
     fn tape(&self, on_medium: u64, surfaces: u64, turn: u64) -> u64 {
-        let (track, on_track) = (on_medium / self.sectors_per_track, on_medium % self.sectors_per_track);
+        let (track, on_track) =
+            (on_medium / self.sectors_per_track, on_medium % self.sectors_per_track);
         let (cylinder, surface) = (track / surfaces, track % surfaces);
-        self.start + cylinder * self.cylinder_pitch + surface * self.track_pitch + self.along(on_track, turn)
+        self.start
+            + cylinder * self.cylinder_pitch
+            + surface * self.track_pitch
+            + self.along(on_track, turn)
     }
 }
 
@@ -145,7 +149,8 @@ impl Geometry {
                 turn + skew + least.saturating_sub(skew).div_ceil(turn) * turn
             };
             let track_pitch = skew(zone.track_skew, switch.surface);
-            let cylinder_pitch = (surfaces - 1) * track_pitch + skew(zone.cylinder_skew, switch.cylinder);
+            let cylinder_pitch =
+                (surfaces - 1) * track_pitch + skew(zone.cylinder_skew, switch.cylinder);
             let map = Map::new(zone, surfaces);
             let mut new = Zone {
                 first_sector,
@@ -233,7 +238,8 @@ impl Geometry {
     /// Where a sector of `zone` begins, and its number on its track.
     fn place_in(&self, zone: &Zone, sector: u64) -> (Place, u64) {
         let in_zone = zone.on_medium(sector.saturating_sub(zone.first_sector));
-        let (track, on_track) = (in_zone / zone.sectors_per_track, in_zone % zone.sectors_per_track);
+        let (track, on_track) =
+            (in_zone / zone.sectors_per_track, in_zone % zone.sectors_per_track);
         let (cylinder, surface) = (track / self.surfaces, track % self.surfaces);
         let along = zone.along(on_track, self.turn);
         let place = Place {
@@ -291,8 +297,8 @@ fn sectors_per_track(model: &Hdd, cylinder_pitch: u64, surfaces: u64) -> Vec<u64
         .map(|zone| {
             let rate = outer - (outer - inner) * zone / (zones - 1).max(1);
             // Sectors in a cylinder = rate x time for it.
-            let cylinder =
-                u128::from(rate) * u128::from(cylinder_pitch) / (1_000_000_000 * u128::from(Sectors::SIZE));
+            let cylinder = u128::from(rate) * u128::from(cylinder_pitch)
+                / (1_000_000_000 * u128::from(Sectors::SIZE));
             ((cylinder + u128::from(surfaces) / 2) as u64 / surfaces).max(1)
         })
         .collect()

@@ -153,7 +153,8 @@ mod tests {
 
     #[test]
     fn a_bad_track_moves_all_behind_it() {
-        let zone = ZoneLayout { slips: vec![20], slip_length: 20, region: 400, used: 400, ..zone() };
+        let zone =
+            ZoneLayout { slips: vec![20], slip_length: 20, region: 400, used: 400, ..zone() };
         let map = Map::new(&zone, 2);
         assert_eq!([19, 20, 39].map(|address| map.on_medium(address)), [19, 40, 59]);
     }

@@ -1,8 +1,7 @@
 //! Arm and platters: what it takes to reach a place.
 
-use disklab_des::Random;
-use disklab_spec::device::Hdd;
-use disklab_units::{Bytes, Nanos, Seed};
+use disklab_config::device::Hdd;
+use disklab_units::{Bytes, Nanos, Random, Seed};
 
 use super::detailed::DetailedHdd;
 use super::geometry::{Geometry, Place, Skew};
@@ -63,7 +62,8 @@ impl Mechanics {
         };
         let geometry = Geometry::new(model, bytes, turn, skew);
         let Hdd { seek_track_to_track, seek_average, seek_full, .. } = *model;
-        let curve = SeekCurve::fit(seek_track_to_track, seek_average, seek_full, geometry.cylinders());
+        let curve =
+            SeekCurve::fit(seek_track_to_track, seek_average, seek_full, geometry.cylinders());
         let longest = curve.time(geometry.cylinders()).max(head_switch) + write_settle;
         // The nanosecond is for rounding.
         let least_seek = std::array::from_fn(|digits| match digits {
@@ -80,7 +80,8 @@ impl Mechanics {
         let table = SeekTable::new(&model.seeks);
         let head_switch = model.head_switch.0;
         // No move is made to take less than nothing.
-        let least = [table.least(), head_switch].into_iter().filter(|&time| time > 0).min().unwrap_or(0);
+        let least =
+            [table.least(), head_switch].into_iter().filter(|&time| time > 0).min().unwrap_or(0);
         let write_settle = model.write_settle.max(-i64::try_from(least).unwrap_or(i64::MAX));
         let longest = table.longest().max(head_switch).saturating_add_signed(write_settle.max(0));
         // Skews are made for reads; what a write takes more is part of them in all drives measured.
@@ -129,7 +130,8 @@ impl Mechanics {
         let travel = self.travel_by(seeks, arm, target);
         let first = self.first_pass(angle, target);
         let short = travel.saturating_sub(first);
-        let missed: u64 = (0..self.longest_turns).map(|turns| u64::from(short > turns * self.turn)).sum();
+        let missed: u64 =
+            (0..self.longest_turns).map(|turns| u64::from(short > turns * self.turn)).sum();
         first + missed * self.turn
     }
 
@@ -226,14 +228,20 @@ mod tests {
         for sector in 1..80_000 {
             let (end, next) = (geometry.end_place(sector), geometry.place(sector));
             for write in [false, true] {
-                let reach =
-                    mechanics.reach(end.arm(), geometry.angle(end.tape), &mechanics.target(next, write));
+                let reach = mechanics.reach(
+                    end.arm(),
+                    geometry.angle(end.tape),
+                    &mechanics.target(next, write),
+                );
                 assert_eq!(reach, next.tape - end.tape, "to sector {sector}");
             }
             surfaces += u32::from(end.surface != next.surface);
             cylinders += u32::from(end.cylinder != next.cylinder);
         }
-        assert!(surfaces > 10 && cylinders > 0, "{surfaces} changes of surface, {cylinders} of cylinder");
+        assert!(
+            surfaces > 10 && cylinders > 0,
+            "{surfaces} changes of surface, {cylinders} of cylinder"
+        );
     }
 
     /// What a lone random read waits for the platters, by its latency less all that is not waiting: as often any part
@@ -263,7 +271,8 @@ mod tests {
         }
         waits.sort_unstable_by(f64::total_cmp);
         let count = waits.len() as f64;
-        let distances = waits.iter().enumerate().map(|(below, wait)| (below as f64 / count - wait).abs());
+        let distances =
+            waits.iter().enumerate().map(|(below, wait)| (below as f64 / count - wait).abs());
         let distance = distances.fold(0.0, f64::max);
         assert!(distance < 1.63 / count.sqrt(), "{distance}");
     }

@@ -55,10 +55,12 @@ impl HddDisk {
     pub(super) fn activity_end(&self) -> Option<Nanos> {
         match &self.activity {
             Activity::Idle => None,
-            Activity::Ahead(stream) => self.buffer.has_waiting().then(|| stream.stop().max(self.clock)),
-            Activity::Read { access, .. } | Activity::Write { access, .. } | Activity::Destage(access) => {
-                Some(access.end)
+            Activity::Ahead(stream) => {
+                self.buffer.has_waiting().then(|| stream.stop().max(self.clock))
             }
+            Activity::Read { access, .. }
+            | Activity::Write { access, .. }
+            | Activity::Destage(access) => Some(access.end),
         }
     }
 
@@ -78,8 +80,10 @@ impl HddDisk {
                 self.leave(&access, command.from..command.end, true);
                 self.counters.media_written_sectors += command.end - command.from;
                 let id = command.request.id;
-                let done =
-                    self.detail.as_ref().map_or(at, |detail| detail.write_done(at.max(detail.taken())));
+                let done = self
+                    .detail
+                    .as_ref()
+                    .map_or(at, |detail| detail.write_done(at.max(detail.taken())));
                 self.keep_written(command.from..command.end);
                 self.port.finish(Completion { id, at: done, started: access.since });
             }
@@ -98,7 +102,11 @@ impl HddDisk {
         let &Access { since, there, end, from, .. } = access;
         self.counters.busy_ns += end.saturating_sub(since).0;
         if write {
-            self.port.diary.note(|| Happening::Durable { sectors: sectors.clone(), taken: since, end });
+            self.port.diary.note(|| Happening::Durable {
+                sectors: sectors.clone(),
+                taken: since,
+                end,
+            });
         }
         let from = from.map(|arm| (since, arm.cylinder, arm.surface));
         self.port.diary.note(|| Happening::Medium { sectors, write, from, begun: there, end });
@@ -114,7 +122,8 @@ impl HddDisk {
         };
         self.port.finish(Completion { id: command.request.id, at: done, started: since });
         self.serve_waiting(at, stream.segment);
-        let wanted = self.detail.as_ref().map_or(self.look_ahead > 0, |detail| detail.looks_ahead());
+        let wanted =
+            self.detail.as_ref().map_or(self.look_ahead > 0, |detail| detail.looks_ahead());
         if self.queue.is_empty() && self.stalled.is_empty() && wanted {
             stream.extend(self.read_on_to(stream.segment, command.end), &self.mechanics.geometry);
             self.activity = Activity::Ahead(stream);
@@ -212,7 +221,10 @@ impl HddDisk {
         // leaving a stream and coming back for it costs more.
         let sequel = self.read_up_to.and_then(|sector| self.queue.find_read_from(sector));
         if let Some(index) = sequel {
-            return Some(Choice::Command(index, self.queue.reach(index, &self.mechanics, self.arm, angle)));
+            return Some(Choice::Command(
+                index,
+                self.queue.reach(index, &self.mechanics, self.arm, angle),
+            ));
         }
         let (index, reach) = self.queue.nearest(&self.mechanics, self.arm, angle)?;
         let rival = if stalled.is_some() { extent() } else { None };
@@ -273,7 +285,13 @@ impl HddDisk {
 
     /// When a read is all in the cache whose head comes to its track in the middle of it and begins right there: after
     /// a whole turn, not only when the first sector has come round and all others behind it.
-    fn read_on_arrival(&self, at: Nanos, reach: u64, target: &Target, command: &Command) -> Option<Nanos> {
+    fn read_on_arrival(
+        &self,
+        at: Nanos,
+        reach: u64,
+        target: &Target,
+        command: &Command,
+    ) -> Option<Nanos> {
         let detail = self.detail.as_ref().filter(|detail| detail.cache.reads_on_arrival)?;
         if self.mechanics.geometry.end_of_track(command.from, false) < command.end {
             return None;
@@ -289,7 +307,13 @@ impl HddDisk {
         self.activity = Activity::Destage(access);
     }
 
-    fn begin_write(&mut self, at: Nanos, reach: u64, target: &Target, sectors: Range<u64>) -> Access {
+    fn begin_write(
+        &mut self,
+        at: Nanos,
+        reach: u64,
+        target: &Target,
+        sectors: Range<u64>,
+    ) -> Access {
         self.stop_ahead(at);
         let geometry = &self.mechanics.geometry;
         let (start, end) = (geometry.place(sectors.start), geometry.end_place(sectors.end));
@@ -304,7 +328,14 @@ impl HddDisk {
     }
 
     /// Work on the medium from a target on, reached after `reach`, to the end of the tape between the two places.
-    fn access(&mut self, at: Nanos, reach: u64, target: &Target, tape: Range<u64>, end: Arm) -> Access {
+    fn access(
+        &mut self,
+        at: Nanos,
+        reach: u64,
+        target: &Target,
+        tape: Range<u64>,
+        end: Arm,
+    ) -> Access {
         let distance = self.arm.cylinder.abs_diff(target.arm.cylinder);
         self.counters.seeks += u64::from(distance > 0);
         self.counters.seek_cylinders += u64::from(distance);

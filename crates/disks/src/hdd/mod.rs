@@ -26,9 +26,8 @@ mod write_buffer;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use disklab_des::Random;
-use disklab_spec::device::{Hdd, Retries};
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_config::device::{Hdd, Retries};
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 
 use self::detailed::Detail;
 pub use self::detailed::{
@@ -99,7 +98,10 @@ impl HddDisk {
             stalled: VecDeque::with_capacity(64),
             flush: None,
             age_limit: model.age_limit,
-            retries: model.retries.clone().map(|retries| (retries, Random::new(seed.derive("retries")))),
+            retries: model
+                .retries
+                .clone()
+                .map(|retries| (retries, Random::new(seed.derive("retries")))),
             detail: None,
             clock: Nanos::ZERO,
             counters: Counters::default(),

@@ -74,7 +74,8 @@ impl Queue {
 
     /// A read that starts within `sectors`.
     pub fn find_read_in(&self, sectors: &Range<u64>) -> Option<usize> {
-        let within = |command: &Command| sectors.contains(&command.from) && command.request.op == Op::Read;
+        let within =
+            |command: &Command| sectors.contains(&command.from) && command.request.op == Op::Read;
         self.commands.iter().position(within)
     }
 

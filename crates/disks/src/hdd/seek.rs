@@ -15,7 +15,8 @@ pub(crate) struct SeekTable {
 impl SeekTable {
     /// By distance from 0; longer ones take what the last takes.
     pub fn new(times: &[Nanos]) -> Self {
-        let times = times.iter().enumerate().map(|(distance, time)| if distance == 0 { 0 } else { time.0 });
+        let times =
+            times.iter().enumerate().map(|(distance, time)| if distance == 0 { 0 } else { time.0 });
         let mut times: Vec<u64> = times.collect();
         if times.is_empty() {
             times.push(0);
@@ -146,7 +147,10 @@ mod tests {
         let knee = curve.knee as u32;
         let slope = |from: u32| curve.time(from + 1_000) as f64 - curve.time(from) as f64;
         let (before, after) = (slope(knee - 1_000), slope(knee));
-        assert!((before - after).abs() / after < 0.01, "{before} ns, then {after} ns for 1000 cylinders");
+        assert!(
+            (before - after).abs() / after < 0.01,
+            "{before} ns, then {after} ns for 1000 cylinders"
+        );
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What the tests of the parts share.
 
-use disklab_spec::device::{Device, Hdd, Model};
-use disklab_spec::read::Reader;
+use disklab_config::device::{Device, Hdd, Model};
+use disklab_config::read::Reader;
 
 /// The disk of `lab/devices/nas-4tb.toml`.
 pub(crate) fn nas_4tb() -> Hdd {

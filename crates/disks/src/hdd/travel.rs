@@ -1,6 +1,6 @@
 //! What the arm of a model takes from sector to sector, for those who fit a model to a drive.
 
-use disklab_spec::device::Hdd;
+use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
 
 use super::mechanics::Mechanics;

@@ -153,8 +153,12 @@ impl WriteBuffer {
         let (front, back) = self.targets.as_slices();
         let front = &front[..front.len().min(self.window)];
         let back = &back[..back.len().min(self.window - front.len())];
-        let behind = mechanics.nearest(arm, angle, back).map(|(age, reach)| (front.len() + age, reach));
-        [mechanics.nearest(arm, angle, front), behind].into_iter().flatten().min_by_key(|&(_, reach)| reach)
+        let behind =
+            mechanics.nearest(arm, angle, back).map(|(age, reach)| (front.len() + age, reach));
+        [mechanics.nearest(arm, angle, front), behind]
+            .into_iter()
+            .flatten()
+            .min_by_key(|&(_, reach)| reach)
     }
 
     /// The extent of this age goes to the medium now; returns its sectors and where they start.

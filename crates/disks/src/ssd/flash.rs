@@ -10,9 +10,8 @@ mod die;
 
 use std::collections::VecDeque;
 
-use disklab_des::Random;
-use disklab_spec::device::Ssd;
-use disklab_units::{Bytes, Nanos, Rate, Seed};
+use disklab_config::device::Ssd;
+use disklab_units::{Bytes, Nanos, Random, Rate, Seed};
 
 use self::channel::Channel;
 use self::die::{Change, Die, Held, Long, Next, Row, Sensed, Work};
@@ -95,7 +94,8 @@ impl Flash {
     pub fn new(model: &Ssd, bytes: Bytes, seed: Seed) -> Self {
         let mut random = Random::new(seed.derive("page types"));
         let channels = model.channels.max(1);
-        let read_page = if model.read_page.is_empty() { vec![Nanos::ZERO] } else { model.read_page.clone() };
+        let read_page =
+            if model.read_page.is_empty() { vec![Nanos::ZERO] } else { model.read_page.clone() };
         let shape = shape(model, bytes);
         let home = Home::new(model.preconditioned, &shape, seed);
         let map = Map::new(shape, home);
@@ -292,7 +292,8 @@ impl Flash {
                 let left = held.left;
                 // It went on while the die read.
                 #[cfg(test)]
-                let left = if Bug::DieUsedTwice.is_planted() { left.saturating_sub(stood) } else { left };
+                let left =
+                    if Bug::DieUsedTwice.is_planted() { left.saturating_sub(stood) } else { left };
                 return Some(Next::Long(Long {
                     what: held.what,
                     end: at.saturating_add(left),
@@ -395,9 +396,17 @@ impl Flash {
             }
             Change::Program(Row::Host(number), target) => {
                 let (taken, unit) = (die.row_taken, UNIT.sectors().0);
-                for first in die.row.iter().filter(|&&unit| unit != PADDING).map(|&row| u64::from(row) * unit)
+                for first in die
+                    .row
+                    .iter()
+                    .filter(|&&unit| unit != PADDING)
+                    .map(|&row| u64::from(row) * unit)
                 {
-                    self.diary.note(|| Happening::Durable { sectors: first..first + unit, taken, end: at });
+                    self.diary.note(|| Happening::Durable {
+                        sectors: first..first + unit,
+                        taken,
+                        end: at,
+                    });
                 }
                 die.space.host_row(&mut self.map, target, &die.row);
                 self.log.programmed(number);
@@ -421,14 +430,17 @@ impl Flash {
     /// No data of a read comes out before; `None` if nothing goes on that it could come from.
     pub fn earliest_out(&self) -> Option<Nanos> {
         let dies = self.dies.iter().filter_map(|die| match die.work {
-            Work::Sense(sensed, end) => Some(end.saturating_add(self.channel_rate.time_for(sensed.bytes()))),
+            Work::Sense(sensed, end) => {
+                Some(end.saturating_add(self.channel_rate.time_for(sensed.bytes())))
+            }
             Work::Long(long) if !die.reads.is_empty() => {
                 Some(if long.asked { long.firm_until } else { long.end })
             }
             Work::Suspend(end) if !die.reads.is_empty() => Some(end),
             _ => None,
         });
-        let channels = self.channels.iter().filter_map(|channel| channel.current.map(|(_, end)| end));
+        let channels =
+            self.channels.iter().filter_map(|channel| channel.current.map(|(_, end)| end));
         dies.chain(channels).min()
     }
 
@@ -447,7 +459,11 @@ impl Flash {
 
     /// Time in which any die worked, up to `now`.
     pub fn busy(&self, now: Nanos) -> Nanos {
-        if self.working == 0 { self.busy } else { self.busy + now.saturating_sub(self.working_since) }
+        if self.working == 0 {
+            self.busy
+        } else {
+            self.busy + now.saturating_sub(self.working_since)
+        }
     }
 }
 

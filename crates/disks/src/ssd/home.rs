@@ -7,9 +7,8 @@
 
 use std::ops::Range;
 
-use disklab_des::Random;
-use disklab_spec::device::Preconditioned;
-use disklab_units::Seed;
+use disklab_config::device::Preconditioned;
+use disklab_units::{Random, Seed};
 
 use super::map::{BlockId, Kept, Shape};
 use super::space::FEW;
@@ -61,7 +60,9 @@ impl Home {
     /// The units of one block of each die, if they follow one another and begin with this one.
     pub fn stripe(&self, shape: &Shape, unit: u32) -> Option<Range<u32>> {
         let Self::InOrder = self else { return None };
-        let length = u64::from(shape.dies) * u64::from(shape.rows_per_block) * u64::from(shape.units_per_row);
+        let length = u64::from(shape.dies)
+            * u64::from(shape.rows_per_block)
+            * u64::from(shape.units_per_row);
         let end = (u64::from(unit) + length).min(u64::from(shape.units)) as u32;
         u64::from(unit).is_multiple_of(length).then_some(unit..end)
     }
@@ -72,7 +73,11 @@ impl Home {
         match self {
             Self::InOrder => {
                 // Rows of this die that hold anything, of which only the disk's last can be less than full.
-                let used = shape.units.div_ceil(shape.units_per_row).saturating_sub(die).div_ceil(shape.dies);
+                let used = shape
+                    .units
+                    .div_ceil(shape.units_per_row)
+                    .saturating_sub(die)
+                    .div_ceil(shape.dies);
                 match used.min(first + shape.rows_per_block).saturating_sub(first) {
                     0 => 0,
                     rows => {
@@ -108,9 +113,11 @@ impl Home {
                 let start = age.units(index).start;
                 // What is no longer valid left its gaps everywhere.
                 let count = u64::from(self.count(shape, die, index));
-                let until = |row: u32| (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
+                let until =
+                    |row: u32| (count * u64::from(row) / u64::from(shape.rows_per_block)) as u32;
                 let here = until(row)..until(row + 1);
-                let unit = |mark| Kept { unit: shuffle.unit((start + mark) * shape.dies + die), mark };
+                let unit =
+                    |mark| Kept { unit: shuffle.unit((start + mark) * shape.dies + die), mark };
                 units.extend(here.filter(|&before| passes(before)).map(unit));
             }
         }
@@ -119,7 +126,8 @@ impl Home {
 
 /// The units in this row of the die, counted over all its blocks.
 fn row_in_order(shape: &Shape, die: u32, row: u32) -> Range<u32> {
-    let first = (u64::from(row) * u64::from(shape.dies) + u64::from(die)) * u64::from(shape.units_per_row);
+    let first =
+        (u64::from(row) * u64::from(shape.dies) + u64::from(die)) * u64::from(shape.units_per_row);
     let end = |unit: u64| unit.min(u64::from(shape.units)) as u32;
     end(first)..end(first + u64::from(shape.units_per_row))
 }
@@ -132,12 +140,15 @@ impl Age {
         let blocks = shape.blocks_per_die - FEW as u32 + 1;
         let u = least_full(on_die / (f64::from(blocks) * whole));
         // Full by u at the oldest end and by 1 at the youngest, evenly in between on a logarithmic scale: the integral.
-        let before =
-            |block: u32| on_die * (u.powf(1.0 - f64::from(block) / f64::from(blocks)) - u) / (1.0 - u);
-        let first_units: Vec<u32> = (0..=blocks).map(|block| before(block).round() as u32).collect();
+        let before = |block: u32| {
+            on_die * (u.powf(1.0 - f64::from(block) / f64::from(blocks)) - u) / (1.0 - u)
+        };
+        let first_units: Vec<u32> =
+            (0..=blocks).map(|block| before(block).round() as u32).collect();
         let guide_step = (shape.rows_per_block * shape.units_per_row).ilog2();
         let block = |on_die| first_units.partition_point(|&first| first <= on_die) as u32 - 1;
-        let guide = (0..=first_units[blocks as usize] >> guide_step).map(|step| block(step << guide_step));
+        let guide =
+            (0..=first_units[blocks as usize] >> guide_step).map(|step| block(step << guide_step));
         Self { guide: guide.collect(), guide_step, first_units }
     }
 
@@ -184,7 +195,13 @@ impl Shuffle {
         let mut random = Random::new(seed);
         let bits = u64::BITS - u64::from(count).saturating_sub(1).leading_zeros();
         let factors = [0; 2].map(|_| random.next_u64() | 1);
-        Self { count, mask: (1 << bits) - 1, fold: bits.div_ceil(2), factors, inverses: factors.map(inverse) }
+        Self {
+            count,
+            mask: (1 << bits) - 1,
+            fold: bits.div_ceil(2),
+            factors,
+            inverses: factors.map(inverse),
+        }
     }
 
     fn place(&self, unit: u32) -> u32 {

@@ -48,8 +48,10 @@ const NOWHERE: u16 = 1;
 const BUFFER: u16 = 2;
 const FIRST_BLOCK: u16 = 3;
 
-const _: () =
-    assert!(disklab_spec::device::MOST_BLOCKS <= (u16::MAX - FIRST_BLOCK) as u64, "each has a code");
+const _: () = assert!(
+    disklab_config::device::MOST_BLOCKS <= (u16::MAX - FIRST_BLOCK) as u64,
+    "each has a code"
+);
 
 pub(crate) struct Shape {
     /// Of the disk as the host sees it.
@@ -186,7 +188,8 @@ impl Map {
             let block = self.home_in_order(unit, die);
             let units = self.home.count(&self.shape, die, self.index(block as BlockId));
             // Of a block that was never collected, all that is valid is what the disk was made with.
-            units == 0 || matches!(self.contents[block], Contents::Home) && self.valid[block] == units
+            units == 0
+                || matches!(self.contents[block], Contents::Home) && self.valid[block] == units
         };
         (0..self.shape.dies).all(whole).then_some(stripe)
     }
@@ -271,7 +274,8 @@ impl Map {
     /// Whether a unit that was written to `block` is still there.
     fn is_there(&self, Kept { unit, mark }: Kept, block: BlockId) -> bool {
         // Of home blocks each unit has a mark of its own.
-        !self.gone.is_marked(block, mark) || !self.is_home(block) && self.place(unit) == Place::Block(block)
+        !self.gone.is_marked(block, mark)
+            || !self.is_home(block) && self.place(unit) == Place::Block(block)
     }
 
     /// All with fewer than so many units before them that are there no more went to `to`, if not to where others went before.
@@ -300,7 +304,9 @@ impl Map {
     pub fn least_valid(&self, die: u32, may: impl Fn(BlockId) -> bool) -> Option<BlockId> {
         let first = die * self.shape.blocks_per_die;
         (first..first + self.shape.blocks_per_die)
-            .filter(|&block| !matches!(self.contents[block as usize], Contents::Unknown) && may(block))
+            .filter(|&block| {
+                !matches!(self.contents[block as usize], Contents::Unknown) && may(block)
+            })
             .min_by_key(|&block| self.valid[block as usize])
     }
 
@@ -340,7 +346,9 @@ impl Map {
                 Rows::Home(rows) => {
                     let Some(row) = rows.next() else { return false };
                     let place = (self.die(block), self.index(block), row);
-                    self.home.row(&self.shape, place, valid, |before| !self.gone.is_marked(block, before));
+                    self.home.row(&self.shape, place, valid, |before| {
+                        !self.gone.is_marked(block, before)
+                    });
                 }
             }
             if valid.len() > before {

@@ -20,7 +20,7 @@ mod space;
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use disklab_spec::device::Ssd;
+use disklab_config::device::Ssd;
 use disklab_units::{Bytes, Nanos, Sectors, Seed};
 
 use self::agenda::Agenda;
@@ -213,8 +213,9 @@ impl SsdDisk {
         while unit < end {
             let place = self.flash.map.place(unit);
             let row_end = end.min((unit / row + 1).saturating_mul(row));
-            let next =
-                (unit + 1..row_end).find(|&unit| self.flash.map.place(unit) != place).unwrap_or(row_end);
+            let next = (unit + 1..row_end)
+                .find(|&unit| self.flash.map.place(unit) != place)
+                .unwrap_or(row_end);
             let bytes = (UNIT * u64::from(next)).0.min(start + moving.bytes.0)
                 - (UNIT * u64::from(unit)).0.max(start);
             match place {
@@ -254,7 +255,11 @@ impl SsdDisk {
         #[cfg(test)]
         let waits = waits && !Bug::LostFua.is_planted();
         if !waits {
-            self.port.finish(Completion { id: write.request.id, at: there, started: write.started });
+            self.port.finish(Completion {
+                id: write.request.id,
+                at: there,
+                started: write.started,
+            });
         }
         let slot = self.slot(Moving { to_send: Bytes::ZERO, ..write });
         self.agenda.schedule(there, Event::Written(slot));
@@ -325,7 +330,12 @@ impl SsdDisk {
         let waits = waits && !Bug::LostFua.is_planted();
         if waits {
             let Moving { request, started, .. } = write;
-            self.durable.push_back(Durable { place: self.flash.log.force(), request, started, pays: false });
+            self.durable.push_back(Durable {
+                place: self.flash.log.force(),
+                request,
+                started,
+                pays: false,
+            });
         }
         self.flash.program(at, &mut self.agenda);
         self.keep_moving(at);
@@ -372,11 +382,13 @@ impl SsdDisk {
     /// No command in service completes before. A read's last data must come out of a die, and all that is left of it
     /// cross the link; a write or flush whose end is not settled waits for a row to be programmed.
     fn earliest_end(&self) -> Option<Nanos> {
-        let reads = || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);
+        let reads =
+            || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);
         let read = reads().min().zip(self.flash.earliest_out());
         let read = read.map(|(to_send, out)| self.port.earliest_transfer(out, to_send));
         let others = self.port.in_service() as usize > reads().count();
-        let other = if others { self.flash.earliest_programmed(self.agenda.next_at()) } else { None };
+        let other =
+            if others { self.flash.earliest_programmed(self.agenda.next_at()) } else { None };
         earlier(read, other)
     }
 }

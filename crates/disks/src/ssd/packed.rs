@@ -17,11 +17,13 @@ pub(crate) struct Packed {
 impl Packed {
     /// `numbers` ascend, none twice.
     pub fn new(numbers: &[u32]) -> Self {
-        let (first, last) = (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
+        let (first, last) =
+            (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
         // As many as the mean difference has: the zeros of all together are then no more than twice their number.
         let plain = ((last - first) / (numbers.len() as u32).max(1)).max(1).ilog2();
         // Just as many as it takes: what is cut off an allocation is a hole that no other block's numbers fit into.
-        let zeros: u64 = numbers.windows(2).map(|pair| u64::from((pair[1] - pair[0] - 1) >> plain)).sum();
+        let zeros: u64 =
+            numbers.windows(2).map(|pair| u64::from((pair[1] - pair[0] - 1) >> plain)).sum();
         let used = zeros + numbers.len() as u64 * u64::from(plain + 1);
         // In steps that are alike for all blocks of a disk: what one leaves another takes.
         let room = (used.div_ceil(64) as usize).next_multiple_of(STEP);
@@ -62,7 +64,11 @@ impl Packed {
     fn word_at(&self, bit: u64) -> u64 {
         let (index, shift) = ((bit / 64) as usize, bit % 64);
         let word = |index| self.words.get(index).copied().unwrap_or(u64::MAX);
-        if shift == 0 { word(index) } else { word(index) >> shift | word(index + 1) << (64 - shift) }
+        if shift == 0 {
+            word(index)
+        } else {
+            word(index) >> shift | word(index + 1) << (64 - shift)
+        }
     }
 }
 
@@ -109,7 +115,7 @@ mod tests {
 
     #[test]
     fn random_numbers_take_two_bytes_and_neighbours_one_bit() {
-        let mut random = disklab_des::Random::new(disklab_units::Seed(1));
+        let mut random = disklab_units::Random::new(disklab_units::Seed(1));
         let mut numbers: Vec<u32> = (0..6144).map(|_| random.below(244_000_000) as u32).collect();
         numbers.sort_unstable();
         numbers.dedup();

@@ -1,15 +1,16 @@
 //! Drives a disk through virtual time, for the tests.
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+use disklab_config::device::{Device, Hdd, Model, Ssd};
+use disklab_config::read::Reader;
 use disklab_disks::{Completion, Disk, Op, Request, build_checked as build};
-use disklab_spec::device::{Device, Hdd, Model, Ssd};
-use disklab_spec::read::Reader;
 use disklab_units::{Bytes, Nanos, Rate, Sectors, Seed};
 
 /// A device of `lab/devices`.
 pub fn device(name: &str) -> Device {
     let file = format!("{}/../../lab/devices/{name}.toml", env!("CARGO_MANIFEST_DIR"));
-    let source = std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
+    let source =
+        std::fs::read_to_string(&file).unwrap_or_else(|error| panic!("reading {file}: {error}"));
     Reader::new(&file, &source)
         .read(|table| Device::read(name, table))
         .unwrap_or_else(|mistakes| panic!("{mistakes}"))
@@ -18,9 +19,12 @@ pub fn device(name: &str) -> Device {
 /// The names of all hard disks of `lab/devices`.
 pub fn hdds() -> Vec<String> {
     let folder = format!("{}/../../lab/devices", env!("CARGO_MANIFEST_DIR"));
-    let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("reading {folder}: {error}"));
-    let names = files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
-    let mut hdds: Vec<String> = names.filter(|name| matches!(device(name).model, Model::Hdd(_))).collect();
+    let files =
+        std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("reading {folder}: {error}"));
+    let names =
+        files.map(|file| file.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned());
+    let mut hdds: Vec<String> =
+        names.filter(|name| matches!(device(name).model, Model::Hdd(_))).collect();
     hdds.sort_unstable();
     assert!(!hdds.is_empty());
     hdds
@@ -75,7 +79,10 @@ impl Served {
 }
 
 /// Submits at given times, in order; returns what was served in order of completion.
-pub fn open_loop(disk: &mut dyn Disk, arrivals: impl IntoIterator<Item = (Nanos, Request)>) -> Vec<Served> {
+pub fn open_loop(
+    disk: &mut dyn Disk,
+    arrivals: impl IntoIterator<Item = (Nanos, Request)>,
+) -> Vec<Served> {
     let mut run = Run::default();
     for (at, request) in arrivals {
         while let Some(next) = disk.next_event().filter(|&next| next <= at) {
@@ -142,7 +149,10 @@ impl Run {
         for Completion { id, at, started } in self.done.drain(..) {
             let (submitted, request) = self.submitted[id as usize];
             assert_eq!(at, self.now, "request {id} completes when the disk said something would");
-            assert!(submitted <= started && started <= at, "{request:?}: {submitted}, {started}, {at}");
+            assert!(
+                submitted <= started && started <= at,
+                "{request:?}: {submitted}, {started}, {at}"
+            );
             self.served.push(Served { request, submitted, started, at });
             self.under_way -= 1;
         }
@@ -158,7 +168,8 @@ impl Run {
 }
 
 pub fn mean(values: impl IntoIterator<Item = f64>) -> f64 {
-    let (sum, count) = values.into_iter().fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
+    let (sum, count) =
+        values.into_iter().fold((0.0, 0), |(sum, count), value| (sum + value, count + 1));
     sum / f64::from(count)
 }
 
@@ -172,7 +183,8 @@ pub fn iops(served: &[Served]) -> f64 {
 }
 
 pub fn throughput(served: &[Served]) -> Rate {
-    let bytes: u64 = served.iter().map(|served| u64::from(served.request.sectors) * Sectors::SIZE).sum();
+    let bytes: u64 =
+        served.iter().map(|served| u64::from(served.request.sectors) * Sectors::SIZE).sum();
     Rate((bytes as f64 / span(served).as_secs_f64()) as u64)
 }
 

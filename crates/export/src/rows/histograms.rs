@@ -1,9 +1,9 @@
 use std::fs;
 use std::io;
 
-use disklab_collect::Histogram;
-use disklab_collect::fio::{self, Direction};
-use disklab_store::{Outcome, Record, Status};
+use disklab_record::{Outcome, Record, Status};
+use disklab_results::Histogram;
+use disklab_results::fio::{self, Direction};
 
 use crate::error::ExportError;
 use crate::sink::Sink;
@@ -29,11 +29,15 @@ fn trial(record: &Record, outcome: &Outcome, sink: &mut Sink) -> Result<(), Expo
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(source) => return Err(ExportError::Io { doing: "read", path, source }),
     };
-    let report =
-        fio::parse(&bytes).map_err(|error| ExportError::Read { path, message: error.to_string() })?;
+    let report = fio::parse(&bytes)
+        .map_err(|error| ExportError::Read { path, message: error.to_string() })?;
     for job in &report.jobs {
-        let directions =
-            [("read", &job.read), ("write", &job.write), ("trim", &job.trim), ("mixed", &job.mixed)];
+        let directions = [
+            ("read", &job.read),
+            ("write", &job.write),
+            ("trim", &job.trim),
+            ("mixed", &job.mixed),
+        ];
         for (name, direction) in directions {
             rows(&outcome.trial, &job.name, name, direction, sink)?;
         }
@@ -48,7 +52,9 @@ fn rows(
     direction: &Direction,
     sink: &mut Sink,
 ) -> Result<(), ExportError> {
-    for (kind, latency) in [("slat", &direction.slat), ("clat", &direction.clat), ("lat", &direction.lat)] {
+    for (kind, latency) in
+        [("slat", &direction.slat), ("clat", &direction.clat), ("lat", &direction.lat)]
+    {
         for (ns, requests) in latency.histogram.iter().flat_map(Histogram::bins) {
             sink.row(&[
                 Field::Text(trial),

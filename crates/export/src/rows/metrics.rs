@@ -1,5 +1,5 @@
-use disklab_collect::found::Better;
-use disklab_store::{Outcome, Record};
+use disklab_record::{Outcome, Record};
+use disklab_results::found::Better;
 use serde_json::Value;
 
 use super::{axes, parameters, text};
@@ -112,7 +112,9 @@ fn flatten(prefix: &str, value: &Value, numbers: &mut Vec<(String, f64)>) {
                 flatten(&path, value, numbers);
             }
         }
-        Value::Number(number) => numbers.extend(number.as_f64().map(|number| (prefix.to_owned(), number))),
+        Value::Number(number) => {
+            numbers.extend(number.as_f64().map(|number| (prefix.to_owned(), number)))
+        }
         // Words are columns of their own, or what percentiles are of.
         Value::Null | Value::Bool(_) | Value::String(_) | Value::Array(_) => {}
     }

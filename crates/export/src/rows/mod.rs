@@ -5,7 +5,7 @@ pub mod metrics;
 pub mod traces;
 pub mod trials;
 
-use disklab_store::{Outcome, Record};
+use disklab_record::{Outcome, Record};
 
 use crate::error::ExportError;
 use crate::sink::Sink;

@@ -1,4 +1,4 @@
-use disklab_store::{Outcome, Record, Status};
+use disklab_record::{Outcome, Record, Status};
 use disklab_trace::{Entry, Served};
 
 use crate::error::ExportError;
@@ -9,7 +9,9 @@ use crate::table::Field;
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     let ok = |outcome: &&Outcome| outcome.status == Status::Ok;
     for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).filter(ok) {
-        let Some(path) = record.raw(outcome).and_then(|raw| disklab_trace::find(&raw)) else { continue };
+        let Some(path) = record.raw(outcome).and_then(|raw| disklab_trace::find(&raw)) else {
+            continue;
+        };
         let damaged = |error: disklab_trace::Error| ExportError::Read {
             path: path.clone(),
             message: error.to_string(),
@@ -24,18 +26,19 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
 fn row(trial: &str, entry: &Entry, sink: &mut Sink) -> Result<(), ExportError> {
     const NOTHING: Field<'static> = Field::Nothing;
     match entry {
-        Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => sink.row(&[
-            Field::Text(trial),
-            Field::Unsigned(*disk as u64),
-            Field::Text(disklab_trace::word(*op)),
-            Field::Truth(*fua),
-            Field::Unsigned(*sector),
-            Field::Unsigned((*sectors).into()),
-            Field::Unsigned(*submitted),
-            Field::Unsigned(*started),
-            Field::Unsigned(*ended),
-            NOTHING,
-        ]),
+        Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => sink
+            .row(&[
+                Field::Text(trial),
+                Field::Unsigned(*disk as u64),
+                Field::Text(disklab_trace::word(*op)),
+                Field::Truth(*fua),
+                Field::Unsigned(*sector),
+                Field::Unsigned((*sectors).into()),
+                Field::Unsigned(*submitted),
+                Field::Unsigned(*started),
+                Field::Unsigned(*ended),
+                NOTHING,
+            ]),
         Entry::Mark { at, text } => {
             let [time, text] = [Field::Unsigned(*at), Field::Text(text)];
             let op = Field::Text("mark");

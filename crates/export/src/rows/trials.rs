@@ -1,4 +1,4 @@
-use disklab_store::{Outcome, Record};
+use disklab_record::{Outcome, Record};
 
 use super::{axes, parameters, text};
 use crate::error::ExportError;

@@ -23,10 +23,14 @@ impl Writer {
             between = ',';
             match field {
                 Field::Nothing => self.file.write_all(b"null"),
-                Field::Text(text) => serde_json::to_writer(&mut self.file, text).map_err(Into::into),
+                Field::Text(text) => {
+                    serde_json::to_writer(&mut self.file, text).map_err(Into::into)
+                }
                 Field::Unsigned(number) => write!(self.file, "{number}"),
                 // As few digits as read back as the same number; null of what JSON has no number for.
-                Field::Real(number) => serde_json::to_writer(&mut self.file, number).map_err(Into::into),
+                Field::Real(number) => {
+                    serde_json::to_writer(&mut self.file, number).map_err(Into::into)
+                }
                 Field::Truth(truth) => write!(self.file, "{truth}"),
             }?;
         }

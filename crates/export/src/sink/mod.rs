@@ -72,7 +72,8 @@ impl Sink {
             Writer::Csv(writer) => writer.end(),
             Writer::Jsonl(writer) => Ok(writer.end()),
         };
-        let file = ended.and_then(|file| file.into_inner().map_err(|error| Failure::Io(error.into_error())));
+        let file = ended
+            .and_then(|file| file.into_inner().map_err(|error| Failure::Io(error.into_error())));
         file.map(|file| (file, self.rows)).map_err(|failure| failure.of(&self.path))
     }
 }

@@ -43,13 +43,17 @@ impl Writer {
             .iter()
             .map(|column| field(column).map(Arc::new))
             .collect::<Result<Vec<_>, ParquetError>>();
-        let schema =
-            fields.and_then(|fields| Type::group_type_builder(table.name).with_fields(fields).build());
+        let schema = fields
+            .and_then(|fields| Type::group_type_builder(table.name).with_fields(fields).build());
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
             .set_created_by(format!("disklab {}", env!("CARGO_PKG_VERSION")))
             .build();
-        let file = SerializedFileWriter::new(file, Arc::new(schema.map_err(failure)?), Arc::new(properties));
+        let file = SerializedFileWriter::new(
+            file,
+            Arc::new(schema.map_err(failure)?),
+            Arc::new(properties),
+        );
         let columns = table.columns.iter().map(Values::new).collect();
         Ok(Self { file: file.map_err(failure)?, columns, rows: 0 })
     }

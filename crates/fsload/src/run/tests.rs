@@ -1,7 +1,7 @@
 use super::*;
 use crate::layout;
-use disklab_spec::Workload;
-use disklab_spec::read::Reader;
+use disklab_config::Workload;
+use disklab_config::read::Reader;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -12,7 +12,7 @@ pub fn load(files: &str, steps: &str) -> Fsload {
         "summary = \"?\"\n[fsload]\n[[fsload.files]]\nname = \"files\"\n{files}\n\
          [[fsload.threads]]\nname = \"threads\"\ncount = 4\nidle = \"1ms\"\nloop = [{steps}]\n"
     );
-    let read = |table: &disklab_spec::read::Table| Workload::read("w", table);
+    let read = |table: &disklab_config::read::Table| Workload::read("w", table);
     Reader::new("w", &text).read(read).unwrap().fsload.unwrap()
 }
 
@@ -49,7 +49,8 @@ fn done_within(
     layout::lay_out(load, folder.path()).unwrap();
     let ramp = Duration::from_millis(20);
     let stop = AtomicBool::new(false);
-    let it = Run { load, root: folder.path(), seed: Seed(9), ramp, length, stop: &stop, surroundings };
+    let it =
+        Run { load, root: folder.path(), seed: Seed(9), ramp, length, stop: &stop, surroundings };
     let done = run(&it).unwrap();
     (folder, done)
 }
@@ -91,7 +92,10 @@ fn every_operation_is_done_and_accounted_for() {
     let all = &done.report.files[0];
     assert_eq!((checked.files, checked.bytes), (all.count, all.bytes));
     for each in &done.report.operations {
-        assert!(each.count > 0 && each.p50_ns <= each.p99_ns && each.p99_ns <= each.max_ns, "{each:?}");
+        assert!(
+            each.count > 0 && each.p50_ns <= each.p99_ns && each.p99_ns <= each.max_ns,
+            "{each:?}"
+        );
         assert!(each.mean_ns > 0.0 && each.mean_ns <= each.max_ns as f64, "{each:?}");
     }
     assert!(done.report.threads[0].loops > 0);
@@ -138,7 +142,8 @@ fn what_was_fsynced_is_there_and_begins_so() {
 
 #[test]
 fn folders_are_made_filled_and_read() {
-    let steps = "\"make folder\", \"replace 1 to 10\", \"enter folder\", \"read all\", \"replace any\"";
+    let steps =
+        "\"make folder\", \"replace 1 to 10\", \"enter folder\", \"read all\", \"replace any\"";
     let (folder, done) = done(&load("per_folder = 10\nsize = \"1 B to 3 KiB\"", steps), &Nothing);
     let checked = done.check(folder.path()).unwrap();
     let made = done.report.operations.iter().find(|each| each.name == "make folder").unwrap().count;
@@ -160,7 +165,10 @@ fn what_cannot_be_done_ends_the_run_with_its_reason() {
         surroundings: &Nothing,
     };
     let error = run(&it).unwrap_err();
-    assert!(error.starts_with("fsload: open files/0000000") && error.contains("No such file"), "{error}");
+    assert!(
+        error.starts_with("fsload: open files/0000000") && error.contains("No such file"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -191,7 +199,8 @@ fn it_ends_when_it_is_told_to() {
 
 #[test]
 fn a_loop_with_nothing_to_do_waits() {
-    let (_folder, done) = done(&load("count = 10\nsize = \"1 KiB\"", "\"create\", \"close\""), &Nothing);
+    let (_folder, done) =
+        done(&load("count = 10\nsize = \"1 KiB\"", "\"create\", \"close\""), &Nothing);
     let threads = &done.report.threads[0];
     assert_eq!(threads.loops, 0);
     assert!((4..2000).contains(&threads.idle), "{threads:?}");

@@ -6,7 +6,7 @@ use super::snapshots::tool::Tool;
 use super::syncing::Syncing;
 use super::{Failure, Steps, fsload, snapshots};
 use crate::plan::{Background, Process, tree};
-use disklab_spec::background::TREE;
+use disklab_config::background::TREE;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::json;
 use std::process::Child;
@@ -55,11 +55,13 @@ struct Ended {
 /// Starts all programs and lets them run for the background's lead.
 pub fn start(background: &Background, place: &Place, tool: Tool) -> Result<Running, Failure> {
     let all = background.processes.iter().enumerate();
-    let started: Result<_, Failure> = all.map(|(number, process)| begin(number, process, place)).collect();
+    let started: Result<_, Failure> =
+        all.map(|(number, process)| begin(number, process, place)).collect();
     let snapshots = background.snapshots.map(|it| snapshots::start(it, place, tool)).transpose()?;
     let files = background.fsload.as_ref().map(|it| fsload::start(it, place)).transpose()?;
     let every = background.sync_every_ns.map(Duration::from_nanos);
-    let running = Running { started: started?, snapshots, files, _syncing: every.map(Syncing::start) };
+    let running =
+        Running { started: started?, snapshots, files, _syncing: every.map(Syncing::start) };
     std::thread::sleep(Duration::from_nanos(background.lead_ns));
     Ok(running)
 }
@@ -89,7 +91,8 @@ fn launch(
     words: &Words,
     state: &mut State,
 ) -> Result<Child, Failure> {
-    let command: Vec<_> = process.command.iter().map(|word| word.replace(TREE, &tree(passes))).collect();
+    let command: Vec<_> =
+        process.command.iter().map(|word| word.replace(TREE, &tree(passes))).collect();
     let mut prepared = program::prepare(&command, STEP, words)?;
     place.hold(&mut prepared);
     let child = prepared.spawn();
@@ -117,7 +120,10 @@ impl Repeat {
                 Ok(status) if status.success() => (status.to_string(), None),
                 Ok(status) => {
                     let said = self.words.read().unwrap_or_default();
-                    (status.to_string(), Some(program::failed(&self.process.command, STEP, status, &said)))
+                    (
+                        status.to_string(),
+                        Some(program::failed(&self.process.command, STEP, status, &said)),
+                    )
                 }
                 Err(error) => (error.to_string(), Some(format!("{STEP}: waiting for it: {error}"))),
             };

@@ -22,10 +22,12 @@ pub fn start(cache: &Cache, steps: &mut Steps) -> Result<(), Failure> {
         run(command, "make-bcache", steps)?;
     }
     for device in cache.disks.iter().chain([&cache.cache]) {
-        fs::write(REGISTER, device).map_err(|e| format!("writing {device:?} to {REGISTER}: {e}"))?;
+        fs::write(REGISTER, device)
+            .map_err(|e| format!("writing {device:?} to {REGISTER}: {e}"))?;
     }
     let states = wait("bcache in front of each disk", || {
-        let states: Option<Vec<_>> = cache.disks.iter().enumerate().map(|(i, _)| state(i)).collect();
+        let states: Option<Vec<_>> =
+            cache.disks.iter().enumerate().map(|(i, _)| state(i)).collect();
         Ok(states.filter(|states| states.iter().all(|state| state != "no cache")))
     })?;
     if cache.make.is_some() {
@@ -33,7 +35,9 @@ pub fn start(cache: &Cache, steps: &mut Steps) -> Result<(), Failure> {
             take_all(index)?;
         }
     }
-    steps.say(&json!({"step": "cached", "disks": cache.disks, "cache": cache.cache, "states": states}));
+    steps.say(
+        &json!({"step": "cached", "disks": cache.disks, "cache": cache.cache, "states": states}),
+    );
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! Files past the page cache, and buffers that begin where that wants them.
 
-use disklab_des::Random;
+use disklab_units::Random;
 use rustix::fs::OFlags;
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -2,9 +2,8 @@
 
 use super::{Failure, direct};
 use crate::plan::{Entries, ROOT};
-use disklab_des::Random;
-use disklab_spec::startup::{Entry, EntryKind};
-use disklab_units::Seed;
+use disklab_config::startup::{Entry, EntryKind};
+use disklab_units::{Random, Seed};
 use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, utimensat};
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -49,7 +48,9 @@ fn one(entry: &Entry, with_contents: bool, mut random: Option<&mut Random>) -> i
         EntryKind::Folder => fs::create_dir_all(&path),
         EntryKind::Link(target) => std::os::unix::fs::symlink(target, &path),
         // One without any bytes was only seen in a listing.
-        EntryKind::File(bytes) if with_contents && bytes.0 > 0 => fs::copy(&entry.path, &path).map(drop),
+        EntryKind::File(bytes) if with_contents && bytes.0 > 0 => {
+            fs::copy(&entry.path, &path).map(drop)
+        }
         EntryKind::File(bytes) => {
             let mut buffer = vec![0; 1 << 20];
             let mut file = File::create_new(&path)?;

@@ -3,10 +3,10 @@
 use super::ground::mark;
 use super::priority::Place;
 use super::{Failure, Steps, startup};
-use crate::names;
 use crate::plan::{FSLOAD, FsloadBeside, TRIAL};
+use disklab_config::fsload::Fsload;
 use disklab_fsload::{Done, Run, Surroundings, layout};
-use disklab_spec::fsload::Fsload;
+use disklab_protocol::names;
 use disklab_units::{Nanos, Seed};
 use serde_json::json;
 use std::fs;
@@ -33,7 +33,12 @@ pub fn lay_out(load: &Fsload, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 /// Runs it for so long after its ramp.
-pub fn measure(load: &Fsload, seed: Seed, [ramp, length]: [Nanos; 2], notes: bool) -> Result<Done, Failure> {
+pub fn measure(
+    load: &Fsload,
+    seed: Seed,
+    [ramp, length]: [Nanos; 2],
+    notes: bool,
+) -> Result<Done, Failure> {
     startup::settle();
     disklab_fsload::run(&Run {
         load,
@@ -69,7 +74,8 @@ pub fn start(beside: &FsloadBeside, place: &Place) -> Result<Running, Failure> {
             surroundings: &Guest::of(&load, false),
         })
     };
-    let thread = std::thread::Builder::new().spawn(work).map_err(|e| format!("{BESIDE}: a thread: {e}"))?;
+    let thread =
+        std::thread::Builder::new().spawn(work).map_err(|e| format!("{BESIDE}: a thread: {e}"))?;
     Ok(Running { begun: Instant::now(), stop, thread })
 }
 

@@ -5,9 +5,9 @@
 
 use super::Failure;
 use crate::plan::Host;
-use disklab_host::change::Change;
-use disklab_host::watch::Watch;
-use disklab_host::{Disk, Journal, disk, journal};
+use disklab_block_devices::change::Change;
+use disklab_block_devices::watch::Watch;
+use disklab_block_devices::{Disk, Journal, disk, journal};
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -39,7 +39,8 @@ pub fn enter(host: &Host, journal: &Path, folder: &Path, held: Held) -> Result<(
     }
     let watch = Watch::start(folder, &host.disks, instance).map_err(|e| e.to_string())?;
     let on_host = OnHost { journal, watch: Some(watch), name: host.name.clone(), held };
-    HOST.set(Mutex::new(on_host)).map_err(|_| "the first process is on this machine twice".to_owned())
+    HOST.set(Mutex::new(on_host))
+        .map_err(|_| "the first process is on this machine twice".to_owned())
 }
 
 /// Lets programs have the disks that were held until now. That each is still the one at its path is sure while it is held: its number
@@ -49,7 +50,10 @@ pub fn let_go() -> Result<(), Failure> {
     for (disk, _file) in std::mem::take(&mut host.held) {
         let path = Path::new("/dev").join(disk.name.replace('!', "/"));
         if disk::number_of(&path).map_err(|e| e.to_string())? != disk.number {
-            return Err(format!("{}: it is no longer the disk that the run began with", path.display()));
+            return Err(format!(
+                "{}: it is no longer the disk that the run began with",
+                path.display()
+            ));
         }
     }
     Ok(())

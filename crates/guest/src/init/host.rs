@@ -9,9 +9,9 @@
 
 use super::ground::Held;
 use super::{Failure, ground, mounted, plan_in, run_plan};
-use crate::names;
 use crate::plan::{Host, POOL, REPLICA, TRIAL};
-use disklab_host::{Disk, guard};
+use disklab_block_devices::{Disk, guard};
+use disklab_protocol::names;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FileType, Mode, OFlags, fstat, open};
 use rustix::io::Errno;
@@ -89,7 +89,8 @@ fn start_inside() -> Result<i32, Failure> {
     let child = inner.args([ARGUMENT, INSIDE]).stdin(Stdio::piped()).spawn();
     let mut child = child.map_err(|e| format!("the first process of the trial: {e}"))?;
     let input = child.stdin.take();
-    let status = child.wait().map_err(|e| format!("waiting for the first process of the trial: {e}"))?;
+    let status =
+        child.wait().map_err(|e| format!("waiting for the first process of the trial: {e}"))?;
     drop(input);
     Ok(status.code().or_else(|| status.signal().map(|signal| 128 + signal)).unwrap_or(1))
 }
@@ -100,7 +101,8 @@ fn inside_namespaces() -> Result<(), Failure> {
     let input = io::stdin();
     let mut asked = [PollFd::new(&input, PollFlags::empty())];
     let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-    poll(&mut asked, Some(&now)).map_err(|e| format!("looking after the one who started this: {e}"))?;
+    poll(&mut asked, Some(&now))
+        .map_err(|e| format!("looking after the one who started this: {e}"))?;
     if asked[0].revents().contains(PollFlags::HUP) {
         return Err("whoever started this is gone".to_owned());
     }
@@ -137,14 +139,15 @@ fn held(host: &Host) -> Result<Held, Failure> {
 }
 
 fn end_with_parent() -> Result<(), Failure> {
-    set_parent_process_death_signal(Some(Signal::KILL)).map_err(|e| format!("to end with its starter: {e}"))
+    set_parent_process_death_signal(Some(Signal::KILL))
+        .map_err(|e| format!("to end with its starter: {e}"))
 }
 
 /// The machine's files, read-only, and over them the places that plans know.
 fn surround(host: &Host) -> Result<(), Failure> {
     // A kernel without users' namespaces has no map.
-    let root =
-        geteuid().is_root() && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
+    let root = geteuid().is_root()
+        && fs::read_to_string("/proc/self/uid_map").map_or(true, |map| is_whole(&map));
     keep_mounts()?;
     let at = host.at.as_deref().map(no_link).transpose()?;
     let journal = found(&host.journal)?;
@@ -222,13 +225,15 @@ fn is_whole(uid_map: &str) -> bool {
 
 /// A file or folder that can be bound once its path leads elsewhere.
 fn found(path: &Path) -> Result<OwnedFd, Failure> {
-    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(|e| format!("{}: {e}", path.display()))
+    open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())
+        .map_err(|e| format!("{}: {e}", path.display()))
 }
 
 /// The same of what the user named, and whether it is a folder. Who owns the folder above could have put a link in its place since.
 fn no_link(path: &Path) -> Result<(OwnedFd, bool), Failure> {
     let failed = |e: Errno| format!("{}: {e}", path.display());
-    let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()).map_err(failed)?;
+    let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
+        .map_err(failed)?;
     match FileType::from_raw_mode(fstat(&fd).map_err(failed)?.st_mode) {
         FileType::Directory => Ok((fd, true)),
         FileType::RegularFile => Ok((fd, false)),
@@ -275,13 +280,17 @@ pub(super) fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
     let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
     let name: *const c_char = name.as_ptr();
     // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is told.
-    let result =
-        unsafe { syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>()) };
+    let result = unsafe {
+        syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>())
+    };
     if result == 0 {
         return Ok(());
     }
     let error = io::Error::last_os_error();
-    let how =
-        if yes { "keeping programs from writing to this machine's files" } else { "making it writable" };
+    let how = if yes {
+        "keeping programs from writing to this machine's files"
+    } else {
+        "making it writable"
+    };
     Err(format!("{path}: {how}: {error} (it needs Linux 5.12 or newer)"))
 }

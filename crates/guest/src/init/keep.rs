@@ -7,7 +7,9 @@ use std::path::PathBuf;
 
 /// Reads all files that fit the patterns; `when` is a word for the record.
 pub fn keep(patterns: &[String], when: &str, steps: &mut Steps) -> Result<(), Failure> {
-    for path in patterns.iter().map(|pattern| matching(pattern)).collect::<Result<Vec<_>, _>>()?.concat() {
+    for path in
+        patterns.iter().map(|pattern| matching(pattern)).collect::<Result<Vec<_>, _>>()?.concat()
+    {
         let says = fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
         steps.say(&json!({"step": "kept", "when": when, "path": path, "says": says.trim()}));
     }
@@ -25,11 +27,14 @@ pub fn matching(pattern: &str) -> Result<Vec<PathBuf>, Failure> {
         let last = parts.peek().is_none();
         let fits = |entry: &DirEntry| part == "*" || entry.file_name() == part;
         // Through links, which the folders of block devices are.
-        let is_wanted = |entry: &DirEntry| fs::metadata(entry.path()).is_ok_and(|it| it.is_file() == last);
+        let is_wanted =
+            |entry: &DirEntry| fs::metadata(entry.path()).is_ok_and(|it| it.is_file() == last);
         let mut below = Vec::new();
         for folder in &found {
             let entries = fs::read_dir(folder).map_err(|e| format!("{}: {e}", folder.display()))?;
-            below.extend(entries.flatten().filter(|it| fits(it) && is_wanted(it)).map(|it| it.path()));
+            below.extend(
+                entries.flatten().filter(|it| fits(it) && is_wanted(it)).map(|it| it.path()),
+            );
         }
         below.sort();
         found = below;
@@ -52,7 +57,10 @@ mod tests {
         }
         let pattern = |rest: &str| format!("{}/{rest}", place.path().display());
         let found = matching(&pattern("*/devices/*/stats")).unwrap();
-        assert_eq!(found, ["b/devices/10/stats", "b/devices/2/stats"].map(|file| place.path().join(file)));
+        assert_eq!(
+            found,
+            ["b/devices/10/stats", "b/devices/2/stats"].map(|file| place.path().join(file))
+        );
         assert_eq!(matching(&pattern("*/nothing/*/stats")).unwrap(), [""; 0].map(PathBuf::from));
         assert_eq!(matching(&pattern("b/devices/stats")).unwrap().len(), 1);
     }

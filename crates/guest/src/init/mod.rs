@@ -30,8 +30,8 @@ mod witness;
 mod work;
 mod zfs;
 
-use crate::names;
 use crate::plan::{Plan, TRIAL};
+use disklab_protocol::names;
 use rustix::mount::{MountFlags, mount};
 use rustix::system::{RebootCommand, reboot};
 use serde_json::{Value, json};
@@ -81,7 +81,8 @@ fn run() -> Result<(), Failure> {
 fn run_plan(plan: Result<Plan, Failure>) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::STEPS);
     let mut steps = Steps(File::create(&path).map_err(|e| format!("{}: {e}", path.display()))?);
-    let result = plan.and_then(|plan| work::carry_out(&plan, &mut steps)).and_then(|()| ground::leave());
+    let result =
+        plan.and_then(|plan| work::carry_out(&plan, &mut steps)).and_then(|()| ground::leave());
     steps.say(&match &result {
         Ok(()) => json!({"step": "finished"}),
         Err(failure) => json!({"step": "failed", "error": failure}),

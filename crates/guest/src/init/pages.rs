@@ -2,9 +2,9 @@
 //! and processes wait for which.
 
 use super::{Failure, mounted};
-use crate::names;
 use crate::plan::{ROOT, TRIAL};
-use disklab_spec::startup::Entry;
+use disklab_config::startup::Entry;
+use disklab_protocol::names;
 use rustix::process::Pid;
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -5,9 +5,9 @@
 
 use super::program::{self, Words};
 use super::{Failure, Steps, ground, startup, work};
-use crate::names;
 use crate::phases::{Account, BEGUN, STEP, Went};
 use crate::plan::{self, Act, GO, POOL, Phase, SAY, TRIAL, ZeroFile};
+use disklab_protocol::names;
 use disklab_units::Bytes;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Pid, Signal, kill_process, kill_process_group};
@@ -112,7 +112,12 @@ impl Hub {
         thread.map(drop).map_err(|e| format!("{STEP}: a thread: {e}"))
     }
 
-    fn start<'a>(&self, command: &'a [String], phase: &str, who: Who) -> Result<Started<'a>, Failure> {
+    fn start<'a>(
+        &self,
+        command: &'a [String],
+        phase: &str,
+        who: Who,
+    ) -> Result<Started<'a>, Failure> {
         let step = match who {
             Who::Measured => format!("{STEP} {phase}"),
             Who::Reader => format!("{STEP} {phase}, its reader"),
@@ -128,7 +133,12 @@ impl Hub {
         Ok(Started { command, step, words, pid })
     }
 
-    fn carry_out(&self, phase: &Phase, account: &mut Account, steps: &mut Steps) -> Result<Went, Failure> {
+    fn carry_out(
+        &self,
+        phase: &Phase,
+        account: &mut Account,
+        steps: &mut Steps,
+    ) -> Result<Went, Failure> {
         let Phase { name, what, .. } = phase;
         if let Act::Remount { .. } = what {
             work::unmount_pool().map_err(|e| format!("{STEP} {name}: {e}"))?;
@@ -137,8 +147,11 @@ impl Hub {
         for file in measured.iter().copied().chain(&phase.reader).flat_map(|fio| &fio.files) {
             look_at(file).map_err(|e| format!("{STEP} {name}: {e}"))?;
         }
-        let reader =
-            phase.reader.as_ref().map(|fio| self.start(&fio.command, name, Who::Reader)).transpose()?;
+        let reader = phase
+            .reader
+            .as_ref()
+            .map(|fio| self.start(&fio.command, name, Who::Reader))
+            .transpose()?;
         let mut measured = match what {
             Act::Fio(fio) => Some(self.start(&fio.command, name, Who::Measured)?),
             Act::Program(_) | Act::Remount { .. } => None,
@@ -161,7 +174,8 @@ impl Hub {
             Act::Remount { mount, .. } => {
                 let (mount, name) = (mount.clone(), name.clone());
                 self.beside(move |tell| {
-                    let mounted = work::mount_pool(&mount).map_err(|e| format!("{STEP} {name}: {e}"));
+                    let mounted =
+                        work::mount_pool(&mount).map_err(|e| format!("{STEP} {name}: {e}"));
                     let _ = tell.send(News::Mounted(mounted));
                 })?;
             }
@@ -218,7 +232,9 @@ impl Hub {
         };
         let told = status.map_or_else(|| "given up".to_owned(), |status| status.to_string());
         let said = words.read()?;
-        steps.say(&json!({"step": STEP, "went": went, "command": command, "status": told, "said": said}));
+        steps.say(
+            &json!({"step": STEP, "went": went, "command": command, "status": told, "said": said}),
+        );
         account.said = words.end(MOST_SAID)?;
         match status {
             Some(status) if !status.success() => {
@@ -248,7 +264,12 @@ impl Hub {
                     let started = if who == Who::Measured { measured } else { reader };
                     return Err(started.map_or_else(String::new, |it| it.too_early(status)));
                 }
-                Err(_) => return Err(format!("{STEP} {}: fio did not begin within {START:?}", phase.name)),
+                Err(_) => {
+                    return Err(format!(
+                        "{STEP} {}: fio did not begin within {START:?}",
+                        phase.name
+                    ));
+                }
             }
         }
         Ok(())
@@ -269,15 +290,17 @@ impl Hub {
                 Ok(News::Said(_)) => {}
                 Ok(News::Mounted(mounted)) => return mounted.map(|()| Over::Done),
                 Ok(News::Ended(Who::Measured, status)) => {
-                    let status =
-                        status.map_err(|e| format!("{STEP} {}: waiting for its end: {e}", phase.name))?;
+                    let status = status
+                        .map_err(|e| format!("{STEP} {}: waiting for its end: {e}", phase.name))?;
                     return Ok(Over::Ended(status));
                 }
                 Ok(News::Ended(Who::Reader, status)) => {
                     return Err(reader.map_or_else(String::new, |it| it.too_early(status)));
                 }
                 Err(RecvTimeoutError::Timeout) => return Ok(Over::GivenUp),
-                Err(RecvTimeoutError::Disconnected) => return Err(format!("{STEP}: its threads failed")),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(format!("{STEP}: its threads failed"));
+                }
             }
             if under_way == 0 {
                 return Ok(Over::Done);
@@ -288,11 +311,14 @@ impl Hub {
     /// `None`: it did not end within [`END`].
     fn wait_for(&self, wanted: Who) -> Result<Option<ExitStatus>, Failure> {
         let until = Instant::now() + END;
-        while let Ok(news) = self.told.recv_timeout(until.saturating_duration_since(Instant::now())) {
+        while let Ok(news) = self.told.recv_timeout(until.saturating_duration_since(Instant::now()))
+        {
             if let News::Ended(who, status) = news
                 && who == wanted
             {
-                return status.map(Some).map_err(|e| format!("{STEP}: waiting for a program's end: {e}"));
+                return status
+                    .map(Some)
+                    .map_err(|e| format!("{STEP}: waiting for a program's end: {e}"));
             }
         }
         Ok(None)
@@ -303,7 +329,9 @@ impl Started<'_> {
     fn too_early(&self, status: io::Result<ExitStatus>) -> Failure {
         let said = self.words.end(MOST_SAID).unwrap_or_default();
         match status {
-            Ok(status) if status.success() => format!("{}: it ended before the phase did", self.step),
+            Ok(status) if status.success() => {
+                format!("{}: it ended before the phase did", self.step)
+            }
             Ok(status) => program::failed(self.command, &self.step, status, &last_words(&said)),
             Err(error) => format!("{}: waiting for its end: {error}", self.step),
         }
@@ -344,7 +372,8 @@ fn system_calls(ns: u64) -> Result<(), Failure> {
     if !ground::is_a_guest() || ns == 0 && !Path::new(SYSTEM_CALL).exists() {
         return Ok(());
     }
-    fs::write(SYSTEM_CALL, ns.to_string()).map_err(|e| format!("writing {ns} to {SYSTEM_CALL}: {e}"))
+    fs::write(SYSTEM_CALL, ns.to_string())
+        .map_err(|e| format!("writing {ns} to {SYSTEM_CALL}: {e}"))
 }
 
 fn text(report: &str) -> Result<String, Failure> {

@@ -2,10 +2,9 @@
 
 use super::{Failure, Steps, startup};
 use crate::player::{Played, STEP};
-use disklab_des::Random;
-use disklab_spec::player::Player;
-use disklab_spec::workload::Rw;
-use disklab_units::{Nanos, Seed};
+use disklab_config::player::Player;
+use disklab_config::workload::Rw;
+use disklab_units::{Nanos, Random, Seed};
 use serde_json::json;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -37,7 +36,8 @@ pub fn measure(
     // A thread of its own: to a scheduler, a process that has just begun. It opens its file too: others may keep that from it.
     let (what, path) = (*player, file.to_owned());
     let play = move || {
-        let read = Reader::open(what, &path, seed).and_then(|mut reader| reader.frames(length, &tell));
+        let read =
+            Reader::open(what, &path, seed).and_then(|mut reader| reader.frames(length, &tell));
         if let Err(error) = read {
             // Nobody listens any more when the time is over.
             let _ = tell.send(News::Failed(error.to_string()));
@@ -53,8 +53,11 @@ pub fn measure(
         match told.recv_timeout(until.saturating_duration_since(Instant::now())) {
             Ok(News::Begins(at)) => begun = Some(at),
             Ok(News::Ready(frame, at)) => {
-                let since = begun.map_or(0, |begun| at.saturating_duration_since(begun).as_nanos() as u64);
-                if let Some(slot) = usize::try_from(frame).ok().and_then(|frame| ready.get_mut(frame)) {
+                let since =
+                    begun.map_or(0, |begun| at.saturating_duration_since(begun).as_nanos() as u64);
+                if let Some(slot) =
+                    usize::try_from(frame).ok().and_then(|frame| ready.get_mut(frame))
+                {
                     *slot = Some(since);
                 }
             }

@@ -1,9 +1,9 @@
 //! What programs ask of an I/O scheduler: an I/O priority, and a cgroup of their own with a weight.
 
 use super::{Failure, ground, host, mounted};
-use disklab_host::cgroups::{self, ROOT as CGROUPS};
-use disklab_host::change::Change;
-use disklab_spec::priority::{Ioprio, Priority};
+use disklab_block_devices::cgroups::{self, ROOT as CGROUPS};
+use disklab_block_devices::change::Change;
+use disklab_config::priority::{Ioprio, Priority};
 use std::ffi::{c_int, c_long};
 use std::fs;
 use std::io;
@@ -37,7 +37,10 @@ impl Place {
             }
             give_io_weights()?;
         }
-        Ok([Self::make(measured, "measured", weighted)?, Self::make(beside, "background", weighted)?])
+        Ok([
+            Self::make(measured, "measured", weighted)?,
+            Self::make(beside, "background", weighted)?,
+        ])
     }
 
     /// Without weights everybody stays where they are: on a real machine that is the user's own cgroup, with its limits.

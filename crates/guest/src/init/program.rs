@@ -1,8 +1,8 @@
 //! Programs that the first process starts.
 
 use super::{Failure, Steps};
-use crate::names;
 use crate::plan::TRIAL;
+use disklab_protocol::names;
 use serde_json::json;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -44,14 +44,16 @@ impl Words {
 
     /// All of them.
     pub fn read_all(&self) -> Result<String, Failure> {
-        let said = std::fs::read(&self.path).map_err(|e| format!("{}: {e}", self.path.display()))?;
+        let said =
+            std::fs::read(&self.path).map_err(|e| format!("{}: {e}", self.path.display()))?;
         Ok(String::from_utf8_lossy(&said).into_owned())
     }
 
     /// The beginning of them.
     pub fn read(&self) -> Result<String, Failure> {
         let mut said = Vec::new();
-        let read = File::open(&self.path).and_then(|file| file.take(MOST_WORDS).read_to_end(&mut said));
+        let read =
+            File::open(&self.path).and_then(|file| file.take(MOST_WORDS).read_to_end(&mut said));
         read.map_err(|e| format!("{}: {e}", self.path.display()))?;
         Ok(String::from_utf8_lossy(&said).trim().to_owned())
     }
@@ -59,13 +61,15 @@ impl Words {
 
 /// A program that is ready to be started, in surroundings that are the same wherever the guest runs.
 pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command, Failure> {
-    let [program, arguments @ ..] = command else { return Err(format!("{step}: an empty command")) };
+    let [program, arguments @ ..] = command else {
+        return Err(format!("{step}: an empty command"));
+    };
     let [output, errors] = words.output().map_err(|e| format!("{}: {e}", words.path.display()))?;
     let mut prepared = Command::new(program);
     prepared
         .args(arguments)
         .env_clear()
-        .env("PATH", disklab_host::PATH)
+        .env("PATH", disklab_block_devices::PATH)
         .env("HOME", "/tmp")
         .env("LC_ALL", "C")
         // Else the host's /etc/localtime would show in fio's report.
@@ -88,7 +92,8 @@ pub struct Program<'a> {
 impl<'a> Program<'a> {
     pub fn start(command: &'a [String], step: &'a str) -> Result<Self, Failure> {
         let words = Words::of(step)?;
-        let child = prepare(command, step, &words)?.spawn().map_err(|e| not_started(command, step, &e))?;
+        let child =
+            prepare(command, step, &words)?.spawn().map_err(|e| not_started(command, step, &e))?;
         Ok(Self { command, step, words, child })
     }
 
@@ -102,7 +107,9 @@ impl<'a> Program<'a> {
         let _ = self.child.kill();
         let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;
         let said = self.words.read()?;
-        steps.say(&json!({"step": step, "command": command, "status": status.to_string(), "said": said}));
+        steps.say(
+            &json!({"step": step, "command": command, "status": status.to_string(), "said": said}),
+        );
         Ok(())
     }
 
@@ -111,7 +118,9 @@ impl<'a> Program<'a> {
         let Self { command, step, .. } = self;
         let status = self.child.wait().map_err(|e| format!("{step}: waiting for its end: {e}"))?;
         let said = self.words.read()?;
-        steps.say(&json!({"step": step, "command": command, "status": status.to_string(), "said": said}));
+        steps.say(
+            &json!({"step": step, "command": command, "status": status.to_string(), "said": said}),
+        );
         if status.success() { Ok(()) } else { Err(failed(command, step, status, &said)) }
     }
 }

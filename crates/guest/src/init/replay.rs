@@ -1,6 +1,6 @@
 //! What was recorded of a program's start, done again: each of its threads does its steps in order, and waits where it waited.
 
-use disklab_spec::startup::{Act, Entry, Step, Threads};
+use disklab_config::startup::{Act, Entry, Step, Threads};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::collections::BTreeMap;
@@ -56,7 +56,8 @@ pub fn all(entries: &[Entry], threads: &Threads) -> Result<(), String> {
         let Some(Step::After { thread, uses }) = steps.first() else {
             return Err(format!("nobody starts thread {number}"));
         };
-        let starter = starts.get_mut(*thread as usize).ok_or_else(|| format!("no thread {thread}"))?;
+        let starter =
+            starts.get_mut(*thread as usize).ok_or_else(|| format!("no thread {thread}"))?;
         starter.entry(*uses).or_default().push(number);
     }
     let done = threads.0.iter().map(|_| (Mutex::new(0), Condvar::new())).collect();
@@ -194,7 +195,8 @@ fn mapping(entry: &Entry, used: &mut Used) -> io::Result<*const u8> {
     let file = opened(entry, used)?;
     let length = file.metadata()?.len() as usize;
     // SAFETY: a new mapping, wherever the kernel has room for it.
-    let start = unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
+    let start =
+        unsafe { mmap(std::ptr::null_mut(), length, ProtFlags::READ, MapFlags::PRIVATE, file, 0) }?;
     used.mapped = Some(start.cast());
     Ok(start.cast())
 }

@@ -2,8 +2,8 @@
 
 use super::{Failure, ground, keep};
 use crate::plan::Setting;
-use disklab_host::change::Change;
-use disklab_host::change::value::{agrees, bracketed, other};
+use disklab_block_devices::change::Change;
+use disklab_block_devices::change::value::{agrees, bracketed, other};
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ pub fn apply(setting: &Setting) -> Result<String, Failure> {
     }
     fs::write(&path, &setting.value).map_err(|e| {
         let offers = fs::read_to_string(&path).ok().filter(|_| setting.choice);
-        let offers =
-            offers.map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
+        let offers = offers
+            .map_or_else(String::new, |text| format!("; this kernel has {:?} there", text.trim()));
         format!("writing {:?} to {name}: {e}{offers}", setting.value)
     })?;
     let text = fs::read_to_string(&path).map_err(|e| format!("{name}: {e}"))?;
@@ -55,7 +55,8 @@ pub fn lacking(setting: &Setting) -> Option<String> {
 
 /// Whether the choice is among those of a file that says `pid [round-robin:262144] devid:1`.
 pub fn offers(text: &str, setting: &Setting) -> bool {
-    let name = |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
+    let name =
+        |word: &str| word.trim_matches(['[', ']']).split(':').next().unwrap_or_default().to_owned();
     text.split_whitespace().any(|word| name(word) == name(&setting.value))
 }
 
@@ -63,7 +64,8 @@ pub fn offers(text: &str, setting: &Setting) -> bool {
 /// queue: those of now are noted before it, so that they are put back behind it.
 pub fn before(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
-    if let (Some("scheduler"), Some(queue)) = (path.file_name().and_then(|name| name.to_str()), path.parent())
+    if let (Some("scheduler"), Some(queue)) =
+        (path.file_name().and_then(|name| name.to_str()), path.parent())
     {
         let tunables =
             fs::read_dir(queue.join("iosched")).into_iter().flatten().flatten().map(|it| it.path());
@@ -160,7 +162,9 @@ mod tests {
         );
         assert_eq!(noted("read_ahead_kb", false), ["read_ahead_kb 128"]);
         let nothing = setting(String::new(), "64", false);
-        assert!(before(&queue.join("nothing"), &nothing).unwrap_err().contains("nothing was changed"));
+        assert!(
+            before(&queue.join("nothing"), &nothing).unwrap_err().contains("nothing was changed")
+        );
     }
 
     #[test]

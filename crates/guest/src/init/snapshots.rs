@@ -114,7 +114,12 @@ impl Running {
             seen.uncleaned = scripts.uncleaned(Side::Pool)?;
             result = scripts.are_there(
                 Side::Pool,
-                &state.all.iter().filter(|it| it.deleted_ns.is_none()).map(|it| it.number).collect(),
+                &state
+                    .all
+                    .iter()
+                    .filter(|it| it.deleted_ns.is_none())
+                    .map(|it| it.number)
+                    .collect(),
             );
         }
         if result.is_ok() && every.1.is_some() {
@@ -155,7 +160,8 @@ impl Scripts {
                 return !state.stop;
             }
             let left = Duration::from_nanos(left);
-            state = self.stopping.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state =
+                self.stopping.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
@@ -174,8 +180,14 @@ impl Scripts {
             note("done")?;
             let there_ns = self.now();
             let due_ns = number * every;
-            let snapshot =
-                Snapshot { number, due_ns, begun_ns, there_ns, replicated_ns: None, deleted_ns: None };
+            let snapshot = Snapshot {
+                number,
+                due_ns,
+                begun_ns,
+                there_ns,
+                replicated_ns: None,
+                deleted_ns: None,
+            };
             self.state().all.push(snapshot);
             while let Some(old) = self.oldest_to_delete() {
                 note(&format!("delete {old}"))?;
@@ -325,7 +337,12 @@ impl Scripts {
         words.read_all()
     }
 
-    fn start(&self, command: &[String], words: &Words, output: Option<Stdio>) -> Result<Child, Failure> {
+    fn start(
+        &self,
+        command: &[String],
+        words: &Words,
+        output: Option<Stdio>,
+    ) -> Result<Child, Failure> {
         let mut prepared = prepare(command, STEP, words)?;
         if let Some(output) = output {
             prepared.stdout(output);
@@ -334,7 +351,12 @@ impl Scripts {
         prepared.spawn().map_err(|e| not_started(command, STEP, &e))
     }
 
-    fn start_reading(&self, command: &[String], words: &Words, input: Stdio) -> Result<Child, Failure> {
+    fn start_reading(
+        &self,
+        command: &[String],
+        words: &Words,
+        input: Stdio,
+    ) -> Result<Child, Failure> {
         let mut prepared = prepare(command, STEP, words)?;
         prepared.stdin(input);
         self.place.hold(&mut prepared);
@@ -349,7 +371,11 @@ impl State {
 }
 
 /// A failure has all of the command, which says what was tried on what.
-fn ended(command: &[String], words: &Words, status: std::io::Result<ExitStatus>) -> Result<(), Failure> {
+fn ended(
+    command: &[String],
+    words: &Words,
+    status: std::io::Result<ExitStatus>,
+) -> Result<(), Failure> {
     let command = command.join(" ");
     let status = status.map_err(|e| format!("{STEP}: waiting for `{command}`: {e}"))?;
     if status.success() {
@@ -363,7 +389,8 @@ fn ended(command: &[String], words: &Words, status: std::io::Result<ExitStatus>)
 /// Those that a folder has.
 fn in_folder(folder: &str) -> Result<BTreeSet<u64>, Failure> {
     let failed = |e| format!("{STEP}: {folder}: {e}");
-    let entries = fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
+    let entries =
+        fs::read_dir(folder).map_err(failed)?.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     let names: Vec<_> = entries.iter().map(fs::DirEntry::file_name).collect();
     Ok(numbers(names.iter().filter_map(|name| name.to_str())))
 }

@@ -27,7 +27,9 @@ fn used(folder: &str) -> Result<u64, Failure> {
 fn used_of_zfs(dataset: &str) -> Result<u64, Failure> {
     let command = ["zfs", "get", "-H", "-p", "-o", "value", "used", dataset].map(str::to_owned);
     let (text, words) = (command.join(" "), Words::of(SPACE)?);
-    let status = prepare(&command, SPACE, &words)?.status().map_err(|e| format!("{SPACE}: `{text}`: {e}"))?;
+    let status = prepare(&command, SPACE, &words)?
+        .status()
+        .map_err(|e| format!("{SPACE}: `{text}`: {e}"))?;
     let said = words.read()?;
     said.parse().map_err(|_| format!("{SPACE}: `{text}` ({status}) says {said:?}, and no number"))
 }

@@ -27,7 +27,9 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
     // For what was recorded too: where something is mounted, its folder and those above it are in memory.
     if !surrounded(limit)? {
         let ready = Ready::NotWithin { ns: limit.as_nanos() as u64 };
-        steps.say(&json!({"step": STEP, "ready": ready, "said": "not even its folders could be read"}));
+        steps.say(
+            &json!({"step": STEP, "ready": ready, "said": "not even its folders could be read"}),
+        );
         return Ok(Over { ready, program: None });
     }
     let mut server = None;
@@ -56,14 +58,20 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
     let ready = loop {
         match told.recv_timeout(limit.saturating_sub(begun.elapsed())) {
             Ok(News::Running(pid)) => running = Some(pid),
-            Ok(News::Ended(Ok(()))) => break Ready::After { ns: begun.elapsed().as_nanos() as u64 },
+            Ok(News::Ended(Ok(()))) => {
+                break Ready::After { ns: begun.elapsed().as_nanos() as u64 };
+            }
             Ok(News::Ended(Err(reason))) => {
                 let said = words.read()?;
                 let last = said.lines().last().map_or_else(String::new, |line| format!(": {line}"));
                 break Ready::Never { reason: format!("{reason}{last}") };
             }
-            Err(RecvTimeoutError::Timeout) => break Ready::NotWithin { ns: limit.as_nanos() as u64 },
-            Err(RecvTimeoutError::Disconnected) => return Err(format!("{STEP}: its thread failed")),
+            Err(RecvTimeoutError::Timeout) => {
+                break Ready::NotWithin { ns: limit.as_nanos() as u64 };
+            }
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(format!("{STEP}: its thread failed"));
+            }
         }
     };
     if let (Ready::NotWithin { .. }, Some(pid)) = (&ready, running) {
@@ -81,11 +89,10 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
 /// recorded.
 pub fn account(way: &Startup, over: &Over) -> Result<(), Failure> {
     match (way, over) {
-        (Startup::Program { entries, .. }, Over { ready: Ready::After { .. }, program: Some(program) })
-            if ground::is_a_guest() =>
-        {
-            pages::end(entries, *program)
-        }
+        (
+            Startup::Program { entries, .. },
+            Over { ready: Ready::After { .. }, program: Some(program) },
+        ) if ground::is_a_guest() => pages::end(entries, *program),
         _ => Ok(()),
     }
 }
@@ -145,7 +152,9 @@ fn go(way: &Startup, output: [File; 2], tell: &Sender<News>) -> Result<(), Strin
         .map_err(|e| format!("{ROOT} as the root: {e}"))?;
     match way {
         Startup::Replay { entries, threads } => replay::all(entries, threads),
-        Startup::Program { command, environment, .. } => program(command, environment, output, tell),
+        Startup::Program { command, environment, .. } => {
+            program(command, environment, output, tell)
+        }
     }
 }
 

@@ -6,9 +6,8 @@
 use super::Failure;
 use super::direct::{self, Buffer};
 use crate::plan::{TREES, tree};
-use disklab_des::Random;
-use disklab_spec::background::Trees;
-use disklab_units::Seed;
+use disklab_config::background::Trees;
+use disklab_units::{Random, Seed};
 use rustix::ioctl::{Updater, ioctl, opcode};
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -47,13 +46,15 @@ impl Scatter {
             fs::create_dir(&folder).map_err(|e| format!("creating {folder}: {e}"))?;
         }
         for number in 0..trees.count * trees.files {
-            let path = PathBuf::from(tree(number / trees.files)).join((number % trees.files).to_string());
+            let path =
+                PathBuf::from(tree(number / trees.files)).join((number % trees.files).to_string());
             let failed = |e| format!("creating {} of {}: {e}", path.display(), trees.file_size);
             let file = direct::create(&path).map_err(failed)?;
             file.set_len(trees.file_size.0).map_err(failed)?;
             files.push((path, file));
         }
-        let pieces = u32::try_from(trees.fragments()).map_err(|e| format!("too many fragments: {e}"))?;
+        let pieces =
+            u32::try_from(trees.fragments()).map_err(|e| format!("too many fragments: {e}"))?;
         Ok(Self {
             files,
             order: shuffled(pieces),
@@ -74,8 +75,9 @@ impl Scatter {
             if let Some(random) = &mut self.contents {
                 direct::fill(self.piece.bytes_mut(), random);
             }
-            file.write_all_at(self.piece.bytes(), at)
-                .map_err(|e| format!("writing {} bytes at {at} of {}: {e}", self.fragment, path.display()))?;
+            file.write_all_at(self.piece.bytes(), at).map_err(|e| {
+                format!("writing {} bytes at {at} of {}: {e}", self.fragment, path.display())
+            })?;
         }
         self.written = until;
         Ok(())
@@ -87,7 +89,8 @@ impl Scatter {
         let mut extents = 0;
         for (path, file) in &self.files {
             file.sync_all().map_err(|e| format!("syncing {}: {e}", path.display()))?;
-            let found = self::extents(file).map_err(|e| format!("the extents of {}: {e}", path.display()))?;
+            let found = self::extents(file)
+                .map_err(|e| format!("the extents of {}: {e}", path.display()))?;
             if found * 100 < self.in_each * LEAST_PERCENT {
                 return Err(format!(
                     "{} is not fragmented: it was written in {} pieces and has {found} extents",
@@ -125,8 +128,14 @@ struct Fiemap {
 /// How many extents a file has. What is one on the disk counts once.
 fn extents(file: &File) -> rustix::io::Result<u64> {
     const COUNT: rustix::ioctl::Opcode = opcode::read_write::<Fiemap>(b'f', 11);
-    let mut map =
-        Fiemap { start: 0, length: u64::MAX, flags: 0, mapped_extents: 0, extent_count: 0, reserved: 0 };
+    let mut map = Fiemap {
+        start: 0,
+        length: u64::MAX,
+        flags: 0,
+        mapped_extents: 0,
+        extent_count: 0,
+        reserved: 0,
+    };
     // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, and as many extents as `extent_count` says: none.
     unsafe { ioctl(file, Updater::<COUNT, Fiemap>::new(&mut map)) }?;
     Ok(u64::from(map.mapped_extents))

@@ -58,8 +58,9 @@ pub fn warm_up(warm: &WarmUp, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 fn is_steady(window: &[f64]) -> bool {
-    let holds =
-        |criterion, percent| first_steady(window, WINDOW, criterion, Limit::Percent(percent)) == Ok(Some(0));
+    let holds = |criterion, percent| {
+        first_steady(window, WINDOW, criterion, Limit::Percent(percent)) == Ok(Some(0))
+    };
     holds(Criterion::MaxMeanDeviation, OFF) && holds(Criterion::Slope, RISE / (WINDOW - 1) as f64)
 }
 

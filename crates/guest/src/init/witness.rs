@@ -26,7 +26,7 @@ const NEXT: &str = "next";
 const RECORD: usize = 1000;
 /// Between two records, so that the disks are mostly the workload's.
 const PAUSE: Duration = Duration::from_millis(2);
-/// Of new files: as many as fit into [`disklab_spec::power_cut::WITNESS`] with room to spare.
+/// Of new files: as many as fit into [`disklab_config::power_cut::WITNESS`] with room to spare.
 const MOST_RECORDS: u64 = 30_000;
 
 /// A witness under way.
@@ -37,7 +37,9 @@ pub struct Witness {
 
 impl Witness {
     /// Starts it in the pool; `promised` is told the number of each record, from 1, when it has been fsynced.
-    pub fn start(promised: impl Fn(u64) -> Result<(), Failure> + Send + 'static) -> Result<Self, Failure> {
+    pub fn start(
+        promised: impl Fn(u64) -> Result<(), Failure> + Send + 'static,
+    ) -> Result<Self, Failure> {
         let folder = Path::new(POOL).join(FOLDER);
         let failed = |e: io::Error| format!("witness: {}: {e}", folder.display());
         fs::create_dir(&folder).map_err(failed)?;
@@ -60,10 +62,14 @@ fn testify(
     stop: &AtomicBool,
     promised: &impl Fn(u64) -> Result<(), Failure>,
 ) -> Result<u64, Failure> {
-    let failed =
-        |number| move |e: io::Error| format!("witness: record {number} in {}: {e}", folder.display());
-    let mut log =
-        OpenOptions::new().append(true).create_new(true).open(folder.join(LOG)).map_err(failed(0))?;
+    let failed = |number| {
+        move |e: io::Error| format!("witness: record {number} in {}: {e}", folder.display())
+    };
+    let mut log = OpenOptions::new()
+        .append(true)
+        .create_new(true)
+        .open(folder.join(LOG))
+        .map_err(failed(0))?;
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed(0))?;
     for number in 1..=MOST_RECORDS {
         if stop.load(Ordering::Relaxed) {
@@ -138,8 +144,9 @@ pub fn look(promised: u64) -> Result<(), Failure> {
 
 fn look_in(folder: &Path, promised: u64) -> Result<(), Failure> {
     // If nothing was promised, not even the folder was.
-    let missing: Vec<(u64, String)> =
-        (1..=promised).filter_map(|number| Some((number, wrong(folder, number, promised)?))).collect();
+    let missing: Vec<(u64, String)> = (1..=promised)
+        .filter_map(|number| Some((number, wrong(folder, number, promised)?)))
+        .collect();
     let Some((first, why)) = missing.first() else { return Ok(()) };
     let of = |way| missing.iter().filter(|(number, _)| Way::of(*number) == way).count();
     Err(format!(
@@ -210,7 +217,9 @@ mod tests {
                     first is 21: ";
         assert!(error.starts_with(said), "{error}");
         let empty = tempfile::tempdir().unwrap();
-        assert!(look_in(empty.path(), 3).unwrap_err().contains("of 3 records that were fsynced, 3 are"));
+        assert!(
+            look_in(empty.path(), 3).unwrap_err().contains("of 3 records that were fsynced, 3 are")
+        );
         look_in(empty.path(), 0).unwrap();
     }
 

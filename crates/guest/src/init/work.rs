@@ -10,14 +10,14 @@ use super::syncing::Syncing;
 use super::trees::{Made, Scatter};
 use super::witness::{self, Witness};
 use super::{
-    Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid, setting,
-    snapshots, space, startup, warm, zfs,
+    Failure, Steps, background, bcache, entries, fsload, ground, keep, phases, player, raid,
+    setting, snapshots, space, startup, warm, zfs,
 };
 use crate::plan::{
-    FSLOAD, Gate, Host, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch, ZeroFile,
+    FSLOAD, Gate, Host, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch,
+    ZeroFile,
 };
-use disklab_des::Random;
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
 use std::io::Write;
@@ -87,7 +87,8 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     }
     beside_witness(plan, steps)?;
     if plan.measure.is_some() && !ground::is_a_guest() {
-        let all = plan.device_settings.iter().chain(&plan.cache_settings).chain(&plan.mount_settings);
+        let all =
+            plan.device_settings.iter().chain(&plan.cache_settings).chain(&plan.mount_settings);
         all.into_iter().try_for_each(setting::check)?;
     }
     if plan.unmount && plan.mount.is_some() {
@@ -117,7 +118,8 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
 /// On a real machine: the disks are let go for what is about to be made on them, or mounted. What they hold that may be lost is taken off.
 fn take_over(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     // A device that nothing is made on or mounted from is kept from others to the end.
-    if plan.raid.is_some() || !plan.pools.is_empty() || plan.mkfs.is_some() || plan.mount.is_some() {
+    if plan.raid.is_some() || !plan.pools.is_empty() || plan.mkfs.is_some() || plan.mount.is_some()
+    {
         ground::let_go()?;
     }
     let wipes = plan.host.iter().flat_map(Host::wipes);
@@ -147,12 +149,14 @@ fn cold(measured: &Measured, steps: &mut Steps) {
     rustix::fs::sync();
     let failed = startup::forget().err();
     if let Measured::Program { command, .. } = measured
-        && let Some(program) = command.first().filter(|it| Path::new(it).file_name() == Some("fio".as_ref()))
+        && let Some(program) =
+            command.first().filter(|it| Path::new(it).file_name() == Some("fio".as_ref()))
     {
         // Whatever comes of it, the load itself tells.
         let version = [program.clone(), "--version".to_owned()];
-        let _ = Words::of("load")
-            .and_then(|words| prepare(&version, "load", &words)?.status().map_err(|error| error.to_string()));
+        let _ = Words::of("load").and_then(|words| {
+            prepare(&version, "load", &words)?.status().map_err(|error| error.to_string())
+        });
     }
     steps.say(&json!({"step": "caches", "dropped": failed.is_none(), "error": failed}));
 }
@@ -185,13 +189,15 @@ pub fn mount_pool(m: &Mount) -> Result<(), Failure> {
 fn mount_on(m: &Mount, folder: &str) -> Result<(), Failure> {
     let data = std::ffi::CString::new(m.data.as_str()).map_err(|e| e.to_string())?;
     let flags = if m.noatime { MountFlags::NOATIME } else { MountFlags::empty() };
-    mount(m.source.as_str(), folder, m.filesystem.as_str(), flags, data.as_c_str())
-        .map_err(|e| format!("mounting {} ({}) on {folder} with {:?}: {e}", m.source, m.filesystem, m.data))
+    mount(m.source.as_str(), folder, m.filesystem.as_str(), flags, data.as_c_str()).map_err(|e| {
+        format!("mounting {} ({}) on {folder} with {:?}: {e}", m.source, m.filesystem, m.data)
+    })
 }
 
 fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let of_trees = plan.host.as_ref().map(|host| host.contents.derive("trees"));
-    let mut trees = plan.trees.as_ref().map(|trees| Scatter::create(trees, of_trees)).transpose()?;
+    let mut trees =
+        plan.trees.as_ref().map(|trees| Scatter::create(trees, of_trees)).transpose()?;
     for file in &plan.files {
         let contents = plan.host.as_ref().map(|host| host.contents.derive(&file.name));
         write_file(file, contents, trees.as_mut())?;
@@ -249,11 +255,13 @@ fn touch(touch: &Touch) -> Result<u64, Failure> {
 
 /// Everything that should have survived, each told by itself.
 fn look_for(look: &Look, steps: &mut Steps) -> Result<(), Failure> {
-    let lost: Vec<Failure> =
-        [witness::look(look.promised), disklab_fsload::promises::look(Path::new(FSLOAD), &look.files)]
-            .into_iter()
-            .filter_map(Result::err)
-            .collect();
+    let lost: Vec<Failure> = [
+        witness::look(look.promised),
+        disklab_fsload::promises::look(Path::new(FSLOAD), &look.files),
+    ]
+    .into_iter()
+    .filter_map(Result::err)
+    .collect();
     if !lost.is_empty() {
         return Err(lost.join("; "));
     }
@@ -265,8 +273,9 @@ fn look_for(look: &Look, steps: &mut Steps) -> Result<(), Failure> {
 fn beside_witness(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let Some(command) = &plan.witness else { return beside_background(plan, steps) };
     run(command, "witness", steps)?;
-    let witness =
-        Witness::start(|record| mark(&format!("fsynced {record}")).map_err(|e| format!("witness: {e}")))?;
+    let witness = Witness::start(|record| {
+        mark(&format!("fsynced {record}")).map_err(|e| format!("witness: {e}"))
+    })?;
     let measured = beside_background(plan, steps);
     let records = witness.stop()?;
     steps.say(&json!({"step": "witnessed", "records": records}));
@@ -278,18 +287,23 @@ fn beside_background(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let asked = plan.measure.as_ref().map(|measure| measure.priority).unwrap_or_default();
     let beside = plan.background.as_ref().map(|background| background.priority).unwrap_or_default();
     let [own, beside] = Place::of(&asked, &beside)?;
-    let running =
-        plan.background.as_ref().map(|it| background::start(it, &beside, Tool::of(plan))).transpose()?;
+    let running = plan
+        .background
+        .as_ref()
+        .map(|it| background::start(it, &beside, Tool::of(plan)))
+        .transpose()?;
     let has_ended = running.as_ref().is_some_and(background::Running::has_ended);
     let measured = match &plan.measure {
         // Stopping it tells why.
         _ if has_ended => Ok(()),
         Some(measure) => {
-            let ready = burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
+            let ready =
+                burn_pids(plan.background.as_ref().map_or(0, |background| background.burn_pids));
             let warm = ready.and_then(|()| warm_up(measure, &own, steps));
             let kept = warm.and_then(|()| keep::keep(&plan.keep, "before", steps));
             let kept = kept.and_then(|()| say_space(plan, "before", steps));
-            let placed = kept.and_then(|()| own.enter().map_err(|e| format!("its I/O priority: {e}")));
+            let placed =
+                kept.and_then(|()| own.enter().map_err(|e| format!("its I/O priority: {e}")));
             let measured = placed.and_then(|()| self::measure(measure, steps));
             measured.and_then(|()| keep::keep(&plan.keep, "after", steps))
         }
@@ -314,7 +328,9 @@ fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
     let Measure { what, warm_up: _, phase, ramp_ns, sync_every_ns, priority: _ } = measure;
     let _syncing = sync_every_ns.map(|every| Syncing::start(Duration::from_nanos(every)));
     match what {
-        Measured::Program { command, gate } => program(command, gate.as_ref(), (phase, *ramp_ns), steps),
+        Measured::Program { command, gate } => {
+            program(command, gate.as_ref(), (phase, *ramp_ns), steps)
+        }
         Measured::Startup { way, limit_ns } => {
             mark(&format!("begin {phase} 0"))?;
             let over = startup::measure(way, Duration::from_nanos(*limit_ns), steps)?;

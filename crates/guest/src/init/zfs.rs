@@ -28,12 +28,14 @@ pub fn stop(pool: &Pool, steps: &mut Steps) -> Result<(), Failure> {
 /// A second node of a disk, of its name, in this folder.
 fn node(disk: &str, nodes: &Path) -> Result<(), Failure> {
     let (of, node) = (Path::new("/dev").join(disk), nodes.join(disk));
-    let failed = |e: std::io::Error| format!("{STEP}: {} for {}: {e}", node.display(), of.display());
+    let failed =
+        |e: std::io::Error| format!("{STEP}: {} for {}: {e}", node.display(), of.display());
     fs::create_dir_all(nodes).map_err(failed)?;
     let number = of.metadata().map_err(failed)?.rdev();
     // On a real machine it is there from when the pool was made.
     if node.metadata().is_ok_and(|it| it.rdev() == number) {
         return Ok(());
     }
-    mknodat(CWD, &node, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, number).map_err(|e| failed(e.into()))
+    mknodat(CWD, &node, FileType::BlockDevice, Mode::RUSR | Mode::WUSR, number)
+        .map_err(|e| failed(e.into()))
 }

@@ -50,8 +50,9 @@ fn judge_system_calls(actions: Option<&str>, ptrace_scope: Option<&str>) -> Chec
     } else if matches!(scope, "0" | "1") {
         Check::good(name, "by ptrace (this kernel has no seccomp filters, which are 10 % faster)")
     } else {
-        let detail =
-            format!("no seccomp filters, and ptrace is forbidden (kernel.yama.ptrace_scope is {scope})");
+        let detail = format!(
+            "no seccomp filters, and ptrace is forbidden (kernel.yama.ptrace_scope is {scope})"
+        );
         Check::bad(name, detail, "sysctl kernel.yama.ptrace_scope=1")
     }
 }
@@ -65,7 +66,11 @@ pub(super) fn memory() -> Check {
             format!("{free} available, a guest takes about {ONE_GUEST}"),
             "end other programs",
         ),
-        None => Check::bad(name, "/proc/meminfo does not say what is available", "mount -t proc proc /proc"),
+        None => Check::bad(
+            name,
+            "/proc/meminfo does not say what is available",
+            "mount -t proc proc /proc",
+        ),
     }
 }
 
@@ -79,13 +84,18 @@ pub(super) fn shared_memory(folder: &Path) -> Check {
     let name = "shared memory";
     let at = folder.display();
     let Ok(stat) = statvfs(folder) else {
-        return Check::missing(name, format!("{at} is not there"), format!("mount -t tmpfs tmpfs {at}"));
+        return Check::missing(
+            name,
+            format!("{at} is not there"),
+            format!("mount -t tmpfs tmpfs {at}"),
+        );
     };
     let free = Bytes(stat.f_bavail.saturating_mul(stat.f_frsize));
     if stat.f_flag.contains(StatVfsMountFlags::NOEXEC) {
         Check::bad(name, format!("{at} is mounted noexec"), format!("mount -o remount,exec {at}"))
     } else if free < ONE_GUEST {
-        let remedy = format!("mount -o remount,size=2G {at} (a container: start it with --shm-size=2g)");
+        let remedy =
+            format!("mount -o remount,size=2G {at} (a container: start it with --shm-size=2g)");
         Check::bad(name, format!("{at} has {free} free, a guest takes about {ONE_GUEST}"), remedy)
     } else {
         Check::good(name, format!("{at}, {free} free"))

@@ -23,10 +23,14 @@ fn a_kernel_is_built_once_and_its_record_tells_of_what() {
     assert!(fresh);
     assert_eq!((kernel.version.to_string().as_str(), kernel.series.as_str()), ("7.3.4", "7.3"));
     assert!(
-        kernel.has_option("BTRFS_EXPERIMENTAL") && kernel.has_option("TINY") && !kernel.has_option("MODULES")
+        kernel.has_option("BTRFS_EXPERIMENTAL")
+            && kernel.has_option("TINY")
+            && !kernel.has_option("MODULES")
     );
     assert_eq!(fs::read_to_string(&kernel.path).unwrap(), "true\nthe disks\n");
-    assert!(fs::read_to_string(kernel.folder.join("build.log")).unwrap().contains("  LD      linux\n"));
+    assert!(
+        fs::read_to_string(kernel.folder.join("build.log")).unwrap().contains("  LD      linux\n")
+    );
     assert!(kernel.source.to_string().ends_with("/tree"));
     assert!(steps.contains(&Step::Inserting { files: 2, patches: 0 }));
     assert!(steps.iter().any(|step| matches!(step, Step::Compiling { done: 1, .. })), "{steps:?}");
@@ -64,7 +68,9 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
     let damages: [(&str, Damage); 4] = [
         ("cannot read kernel.toml", |folder| fs::remove_file(folder.join("kernel.toml")).unwrap()),
         ("cannot read linux", |folder| fs::remove_file(folder.join("linux")).unwrap()),
-        ("linux is not the file that was built", |folder| fs::write(folder.join("linux"), "true\n").unwrap()),
+        ("linux is not the file that was built", |folder| {
+            fs::write(folder.join("linux"), "true\n").unwrap()
+        }),
         ("kernel.toml", |folder| {
             fs::write(folder.join("kernel.toml"), "format = 1\nversion = \"7.").unwrap();
         }),
@@ -75,7 +81,9 @@ fn damaged_and_half_written_kernels_are_reported_set_aside_and_rebuilt() {
         damage(&kernel.folder);
         let listing = list(&place.cache()).unwrap();
         assert!(listing.kernels.is_empty() && listing.damaged.len() == 1, "{why}");
-        let error = find(&place.cache(), &place.share(), Btrfs::Policies, "newest").unwrap_err().to_string();
+        let error = find(&place.cache(), &place.share(), Btrfs::Policies, "newest")
+            .unwrap_err()
+            .to_string();
         assert!(error.contains(why) && error.contains("disklab kernel build"), "{error}");
 
         let (built, steps) = place.build(&place.tree());
@@ -125,10 +133,14 @@ fn of_two_builds_at_once_one_waits_and_takes_what_the_other_made() {
 fn a_stopped_build_leaves_nothing_running_and_nothing_behind() {
     let place = Place::new();
     let alive = place.path("alive");
-    place.write("tree/build.sh", &format!("while sleep 0.02; do date >> {}; done\n", alive.display()));
+    place.write(
+        "tree/build.sh",
+        &format!("while sleep 0.02; do date >> {}; done\n", alive.display()),
+    );
     let stop = AtomicBool::new(false);
     let (cache, share) = (place.cache(), place.share());
-    let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 1, stop: &stop };
+    let build =
+        Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 1, stop: &stop };
     let result = std::thread::scope(|scope| {
         let result = scope.spawn(|| build.from(&place.tree(), &mut |_| {}));
         let deadline = Instant::now() + Duration::from_secs(20);
@@ -187,7 +199,10 @@ fn a_file_of_the_kernel_is_not_overwritten_and_a_wrong_patch_is_named() {
         "--- a/build.sh\n+++ b/build.sh\n@@ -1 +1 @@\n-false\n+true\n",
     );
     let error = place.refused();
-    assert!(error.contains("patches/2.patch does not fit Linux 7.3.4:\n  build.sh: hunk 1"), "{error}");
+    assert!(
+        error.contains("patches/2.patch does not fit Linux 7.3.4:\n  build.sh: hunk 1"),
+        "{error}"
+    );
     place.write("share/guest-kernel/files/Makefile", "all:\n");
     let error = place.refused();
     assert!(error.contains("guest-kernel/files/Makefile would overwrite"), "{error}");
@@ -256,7 +271,8 @@ fn what_is_no_kernel_is_refused() {
 
 #[test]
 fn a_series_is_known_by_name() {
-    let series = |text: &str| Series { series: text.into(), package: format!("linux-source-{text}") };
+    let series =
+        |text: &str| Series { series: text.into(), package: format!("linux-source-{text}") };
     let known = [series("7.3"), series("7.2")];
     let package = Source::Package { series: "7.2".into(), package: "linux-source-7.2".into() };
     assert_eq!(Source::of_series("7.2", &known).unwrap(), package);
@@ -270,8 +286,9 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
     let old = place.built().kernel;
     place.write("tree/Makefile", &MAKEFILE.replace("SUBLEVEL = 4", "SUBLEVEL = 12"));
     let new = place.built().kernel;
-    let found =
-        |value: &str| find(&place.cache(), &place.share(), Btrfs::Policies, value).map(|kernel| kernel.key);
+    let found = |value: &str| {
+        find(&place.cache(), &place.share(), Btrfs::Policies, value).map(|kernel| kernel.key)
+    };
     for (value, kernel) in [
         ("newest", &new),
         ("7.3", &new),
@@ -283,12 +300,18 @@ fn a_kernel_is_found_by_every_name_a_suite_may_use() {
     }
     for value in ["7.2", "7.3.5", "latest", ""] {
         let error = found(value).unwrap_err().to_string();
-        assert!(error.contains(&format!("{value:?}")) && error.contains("7.3.12, 7.3.4"), "{error}");
+        assert!(
+            error.contains(&format!("{value:?}")) && error.contains("7.3.12, 7.3.4"),
+            "{error}"
+        );
     }
 
     place.write("share/guest-kernel/files/inserted", "newer disks\n");
     let error = found("newest").unwrap_err().to_string();
-    assert!(error.contains("7.3.12 was built with another configuration or other insertions"), "{error}");
+    assert!(
+        error.contains("7.3.12 was built with another configuration or other insertions"),
+        "{error}"
+    );
     assert_eq!(found(old.path.to_str().unwrap()).unwrap(), old.key);
     assert_eq!(new.btrfs(&place.share()).unwrap(), None);
 }

@@ -72,7 +72,8 @@ impl Place {
     pub fn build(&self, source: &Source) -> (Result<Built, Error>, Vec<Step>) {
         let mut steps = Vec::new();
         let (cache, share) = (self.cache(), self.share());
-        let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
+        let build =
+            Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
         let result = build.from(source, &mut |step| steps.push(step));
         (result, steps)
     }
@@ -80,23 +81,33 @@ impl Place {
     /// What a suite's axis names, built where it has to be.
     pub fn named(&self, value: &str) -> Result<Built, Error> {
         let (cache, share) = (self.cache(), self.share());
-        let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
+        let build =
+            Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
         build.named(value, &mut |_| {})
     }
 
     /// The same, looked at only.
     pub fn look(&self, value: &str) -> Result<Found, Error> {
         let (cache, share) = (self.cache(), self.share());
-        let build = Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
+        let build =
+            Build { cache: &cache, share: &share, btrfs: Btrfs::Policies, jobs: 2, stop: &RUN };
         build.look(value, &mut |_| {})
     }
 
     /// `git` in the tree.
     pub fn git(&self, arguments: &[&str]) -> String {
         let who = ["-c", "user.name=n", "-c", "user.email=e", "-c", "tag.gpgSign=false"];
-        let output =
-            Command::new("git").args(who).args(arguments).current_dir(self.path("tree")).output().unwrap();
-        assert!(output.status.success(), "git {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let output = Command::new("git")
+            .args(who)
+            .args(arguments)
+            .current_dir(self.path("tree"))
+            .output()
+            .unwrap();
+        assert!(
+            output.status.success(),
+            "git {arguments:?}: {}",
+            String::from_utf8_lossy(&output.stderr)
+        );
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 

@@ -20,7 +20,11 @@ fn a_revision_is_built_beside_others_and_the_tree_stays_as_it_is() {
         ("HEAD@{1}", "true # one\n"),
     ] {
         let Built { kernel, .. } = place.named(&place.at(name)).unwrap();
-        assert_eq!(fs::read_to_string(&kernel.path).unwrap(), format!("{text}the disks\n"), "{name}");
+        assert_eq!(
+            fs::read_to_string(&kernel.path).unwrap(),
+            format!("{text}the disks\n"),
+            "{name}"
+        );
         let commit = place.git(&["rev-parse", name]);
         assert_eq!(kernel.source.revision(), Some(commit.clone()), "{name}");
         assert!(
@@ -37,7 +41,8 @@ fn a_revision_is_built_beside_others_and_the_tree_stays_as_it_is() {
 #[test]
 fn a_tree_says_which_commit_it_is_and_whether_it_was_changed() {
     let place = Place::new();
-    let revision = || place.named(place.path("tree").to_str().unwrap()).unwrap().kernel.source.revision();
+    let revision =
+        || place.named(place.path("tree").to_str().unwrap()).unwrap().kernel.source.revision();
     assert_eq!(revision(), None, "it is not git's");
     place.git(&["init", "-q"]);
     assert_eq!(revision(), None, "it has no commit");

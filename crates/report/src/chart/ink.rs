@@ -100,7 +100,11 @@ impl Series {
     }
 
     pub fn line(self) -> LineStyle {
-        if self.dash.is_empty() { LineStyle::Solid } else { LineStyle::Custom(self.dash.to_owned()) }
+        if self.dash.is_empty() {
+            LineStyle::Solid
+        } else {
+            LineStyle::Custom(self.dash.to_owned())
+        }
     }
 }
 
@@ -151,7 +155,11 @@ mod tests {
     fn nine_are_told_apart_with_colours_and_without() {
         for (one, other) in (0..81).flat_map(|one| (0..one).map(move |other| (one, other))) {
             let [first, second] = [one, other].map(Series::of);
-            assert_ne!((first.colour, first.dash), (second.colour, second.dash), "{one} and {other}");
+            assert_ne!(
+                (first.colour, first.dash),
+                (second.colour, second.dash),
+                "{one} and {other}"
+            );
             if one < 9 {
                 assert_ne!(first.colour, second.colour);
                 assert_ne!(first.dash, second.dash);

@@ -61,7 +61,8 @@ mod tests {
 
     /// WCAG 2.
     fn contrast(one: &str, other: &str) -> f64 {
-        let [one, other] = [one, other].map(|it| times([[0.2126, 0.7152, 0.0722]; 3], light(it))[0] + 0.05);
+        let [one, other] =
+            [one, other].map(|it| times([[0.2126, 0.7152, 0.0722]; 3], light(it))[0] + 0.05);
         one.max(other) / one.min(other)
     }
 
@@ -80,10 +81,15 @@ mod tests {
             assert!(contrast(dark, DARK) >= 3.0, "{dark} on dark: {}", contrast(dark, DARK));
         }
         // Points of addresses have one colour for both.
-        for (point, ground) in
-            [raster::READ, raster::WRITE, raster::BOTH].into_iter().flat_map(|it| [(it, WHITE), (it, DARK)])
+        for (point, ground) in [raster::READ, raster::WRITE, raster::BOTH]
+            .into_iter()
+            .flat_map(|it| [(it, WHITE), (it, DARK)])
         {
-            assert!(contrast(point, ground) >= 3.0, "{point} on {ground}: {}", contrast(point, ground));
+            assert!(
+                contrast(point, ground) >= 3.0,
+                "{point} on {ground}: {}",
+                contrast(point, ground)
+            );
         }
         for sheet in [include_str!("../page.css"), include_str!("standalone.css")] {
             assert!(sheet.contains(DARK), "the dark ground is another one");
@@ -98,7 +104,10 @@ mod tests {
                 for other in &colours[..at] {
                     let parts = seen(one, sight).into_iter().zip(seen(other, sight));
                     let apart = parts.map(|(one, other)| (one - other).powi(2)).sum::<f64>().sqrt();
-                    assert!(apart > 0.07, "{one} and {other} are only {apart:.3} apart, seen by {sight:?}");
+                    assert!(
+                        apart > 0.07,
+                        "{one} and {other} are only {apart:.3} apart, seen by {sight:?}"
+                    );
                 }
             }
         }

@@ -31,7 +31,8 @@ pub fn taken_apart(document: &str) -> Drawn {
         let from = open.split_once(&format!(" {name}=\"")).map(|(_, from)| from);
         from.and_then(|from| from.split('"').next()?.parse().ok()).unwrap_or(0.0)
     };
-    let inner = format!(r#"<g fill="{}"{FONT_SIZE}>{}</g>"#, super::ink::TEXT, short::inner(&bare(inner)));
+    let inner =
+        format!(r#"<g fill="{}"{FONT_SIZE}>{}</g>"#, super::ink::TEXT, short::inner(&bare(inner)));
     Drawn { width: size("width"), height: size("height"), inner }
 }
 
@@ -66,7 +67,8 @@ mod tests {
 
     #[test]
     fn what_is_for_a_larger_size_is_left_out() {
-        let inner = r#"<image class="usual"></image><image class="fine" href="x"></image><text>7</text>"#;
+        let inner =
+            r#"<image class="usual"></image><image class="fine" href="x"></image><text>7</text>"#;
         assert_eq!(as_seen(inner), r#"<image class="usual"></image><text>7</text>"#);
     }
 

@@ -39,11 +39,18 @@ mod tests {
         let points: Vec<(f64, f64)> =
             (0..=100).map(|at| (f64::from(at), 1e6 * 10_f64.powf(f64::from(at) / 50.0))).collect();
         let lines = percentiles(&points, 72, 14);
-        assert!(lines.len() <= 14 && lines.iter().all(|line| line.chars().count() <= 72), "{lines:#?}");
-        let inked =
-            |line: &String| line.chars().position(|letter| ('\u{2801}'..='\u{28ff}').contains(&letter));
+        assert!(
+            lines.len() <= 14 && lines.iter().all(|line| line.chars().count() <= 72),
+            "{lines:#?}"
+        );
+        let inked = |line: &String| {
+            line.chars().position(|letter| ('\u{2801}'..='\u{28ff}').contains(&letter))
+        };
         let places: Vec<usize> = lines.iter().filter_map(inked).collect();
-        assert!(places.len() >= 6 && places.is_sorted_by(|above, below| above >= below), "{lines:#?}");
+        assert!(
+            places.len() >= 6 && places.is_sorted_by(|above, below| above >= below),
+            "{lines:#?}"
+        );
         assert!(lines.iter().any(|line| line.contains("10 ms")), "{lines:#?}");
     }
 

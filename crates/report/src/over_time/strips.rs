@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use maud::{Markup, html};
 
 use super::table::table;
-use super::{DRAWN, LEFT, ROOM_FOR_A_NAME, Scale, Watched, finished, missing, place, short, tick_step};
+use super::{
+    DRAWN, LEFT, ROOM_FOR_A_NAME, Scale, Watched, finished, missing, place, short, tick_step,
+};
 use crate::addresses::Beyond;
 use crate::chart::{Chart, WIDTH, ink, number};
 use crate::embedded::base64;
@@ -19,7 +21,8 @@ const HEAD: f64 = 28.0;
 const FOOT: f64 = 40.0;
 
 /// Each kind of point, with its colour.
-const INKS: [(&str, &str); 3] = [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")];
+const INKS: [(&str, &str); 3] =
+    [(raster::READ, "reads"), (raster::WRITE, "writes"), (raster::BOTH, "both")];
 
 pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
     let Watched { line, names, .. } = it;
@@ -67,10 +70,17 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
          the highest address of each on top. {note}",
         line.disks.len()
     );
-    let numbers = table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
+    let numbers =
+        table(line, names, &|bin| format!("{} requests, {} seeks", bin.requests, bin.seeks));
     let kind = format!("{side}-addresses");
-    let mut chart =
-        Chart::of_svg(&kind, "Addresses against time", says, (WIDTH, height), inner.into_string(), numbers);
+    let mut chart = Chart::of_svg(
+        &kind,
+        "Addresses against time",
+        says,
+        (WIDTH, height),
+        inner.into_string(),
+        numbers,
+    );
     chart.note = note;
     finished(chart, it, scale)
 }
@@ -139,8 +149,14 @@ fn marks(beyond: &Beyond, column: f64, (edge, tip): (f64, f64)) -> Markup {
         // Nearer ones would be one mark.
         if x - last >= 2.0 {
             // Writing to a string does not fail.
-            let _ =
-                write!(way, "M{} {}l3 {}l3 {}z", number(x - 3.0), number(edge), number(tip), number(-tip));
+            let _ = write!(
+                way,
+                "M{} {}l3 {}l3 {}z",
+                number(x - 3.0),
+                number(edge),
+                number(tip),
+                number(-tip)
+            );
             last = x;
         }
     }

@@ -100,7 +100,9 @@ fn pieces(source: &Source, group: &Group) -> Vec<Piece> {
     let fates: Vec<(&str, Fate)> = group
         .choices
         .iter()
-        .flat_map(|choice| all_fates(source, choice).into_iter().map(|fate| (choice.value.as_str(), fate)))
+        .flat_map(|choice| {
+            all_fates(source, choice).into_iter().map(|fate| (choice.value.as_str(), fate))
+        })
         .collect();
     if !fates.is_empty() {
         pieces.push(Piece::Words(html! {
@@ -125,7 +127,8 @@ fn all_fates(source: &Source, choice: &Choice) -> Vec<Fate> {
 
 fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> {
     let all = source.choices();
-    let unit = metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
+    let unit =
+        metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
     let bar = |choice: &'s Choice| {
         let judgement = source.judgement(group, &choice.value, metric);
         let told = judgement.map_or_else(String::new, |it| answer::told(it.change, it.verdict));
@@ -134,7 +137,8 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
             series: all.iter().position(|known| *known == choice.value).unwrap_or(0),
             seeds: choice.spread(metric).map(|spread| (spread.min, spread.median, spread.max)),
             known: choice.spread(metric).map(|spread| {
-                [spread.min, spread.median, spread.max].map(|value| choice.known(metric, value, &unit))
+                [spread.min, spread.median, spread.max]
+                    .map(|value| choice.known(metric, value, &unit))
             }),
             told,
             fates: choice.fates(metric),
@@ -147,7 +151,8 @@ fn bars<'s>(source: &Source, group: &'s Group, metric: &Metric) -> Vec<Bar<'s>> 
 
 fn chart(source: &Source, group: &Group, metric: &Metric) -> Chart {
     let bars = bars(source, group, metric);
-    let unit = metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
+    let unit =
+        metric.unit(group.choices.iter().flat_map(Choice::results).map(|(_, outcome)| outcome));
     let most = bars.iter().filter_map(|bar| bar.seeds).map(|(.., max)| max).fold(0.0, f64::max);
     let (label, scale) = axis(&unit, most);
     let most = if most > 0.0 { most * 1.02 / scale } else { 1.0 };
@@ -194,8 +199,11 @@ fn plots(
     (room, right): (f64, f64),
     mut layout: kuva::prelude::Layout,
 ) -> (Vec<Plot>, kuva::prelude::Layout) {
-    let mut drawn =
-        BarPlot::new().with_horizontal(true).with_width(0.62).with_error_color(ink::LINE).with_tooltips();
+    let mut drawn = BarPlot::new()
+        .with_horizontal(true)
+        .with_width(0.62)
+        .with_error_color(ink::LINE)
+        .with_tooltips();
     let mut errors: Vec<(f64, f64)> = Vec::new();
     let mut tips = Vec::new();
     let mut crosses: Vec<(f64, f64)> = Vec::new();
@@ -203,7 +211,8 @@ fn plots(
     for (below, bar) in bars.iter().rev().enumerate() {
         let place = below as f64 + 1.0;
         let (min, median, max) = bar.seeds.unwrap_or_default();
-        drawn = drawn.with_colored_bar(bar.choice, median / scale, ink::Series::of(bar.series).colour);
+        drawn =
+            drawn.with_colored_bar(bar.choice, median / scale, ink::Series::of(bar.series).colour);
         errors.push(((median - min) / scale, (max - median) / scale));
         tips.push(said(bar));
         let x_of = |pixels: f64| most * pixels / room;
@@ -214,7 +223,10 @@ fn plots(
         }
         if bar.has_failed() {
             // In the place of the bar; at the margin where there is one.
-            crosses.push((if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) }, place));
+            crosses.push((
+                if bar.seeds.is_none() { x_of(10.0) } else { most + x_of(right - 12.0) },
+                place,
+            ));
             reasons.push(format!("{}: {}", bar.choice, bar.reasons()));
         }
         let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
@@ -223,11 +235,13 @@ fn plots(
         let lines = if bar.told.is_empty() { [-10.0, 0.0] } else { [-2.0, -17.0] };
         for (text, pixels) in bar.texts().iter().zip(lines).filter(|(text, _)| !text.is_empty()) {
             let place = place + pixels / ROW;
-            layout =
-                layout.with_annotation(TextAnnotation::new(ink::plain(text), x, place).with_font_size(12));
+            layout = layout.with_annotation(
+                TextAnnotation::new(ink::plain(text), x, place).with_font_size(12),
+            );
         }
     }
-    let mut plots: Vec<Plot> = vec![drawn.with_asymmetric_error(errors).with_tooltip_labels(tips).into()];
+    let mut plots: Vec<Plot> =
+        vec![drawn.with_asymmetric_error(errors).with_tooltip_labels(tips).into()];
     if !crosses.is_empty() {
         let cross = ScatterPlot::new()
             .with_data(crosses)
@@ -254,10 +268,12 @@ fn says(bars: &[Bar]) -> String {
 }
 
 fn table(bars: &[Bar]) -> Table {
-    let mut table = Table::new(["", "median", "least", "greatest", "change", "trials", "without a result"]);
+    let mut table =
+        Table::new(["", "median", "least", "greatest", "change", "trials", "without a result"]);
     for bar in bars {
         let none = if bar.has_failed() { "✕" } else { "-" };
-        let [least, median, greatest] = bar.known.clone().unwrap_or_else(|| [none; 3].map(str::to_owned));
+        let [least, median, greatest] =
+            bar.known.clone().unwrap_or_else(|| [none; 3].map(str::to_owned));
         table.row([
             bar.choice.to_owned(),
             median,

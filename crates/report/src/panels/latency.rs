@@ -47,7 +47,9 @@ const RANGE: View = View {
     step: 20.0,
     place: |percent| percent,
     tick: |x| format!("{x:.0}"),
-    table: &[0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 100.0],
+    table: &[
+        0.0, 1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 100.0,
+    ],
 };
 
 const TAIL: View = View {
@@ -82,10 +84,13 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
             own.extend(charts(&curves, side));
             summary.extend(medians(&curves, side));
             // What is wrong with a trial's report is wrong of both sides.
-            missing.extend(why.into_iter().filter(|why| !missing.contains(why)).collect::<Vec<_>>());
+            missing
+                .extend(why.into_iter().filter(|why| !missing.contains(why)).collect::<Vec<_>>());
         }
         if !missing.is_empty() {
-            own.push(Piece::Words(html! { ul.failures { @for sentence in &missing { li { (sentence) } } } }));
+            own.push(Piece::Words(
+                html! { ul.failures { @for sentence in &missing { li { (sentence) } } } },
+            ));
         }
         pieces.push(Piece::Section(Section {
             name: group.name.clone(),
@@ -120,7 +125,10 @@ fn charts(curves: &[Curve], side: Side) -> Vec<Piece> {
         return Vec::new();
     }
     let views = [(RANGE, Curve::range as fn(&Curve) -> _), (TAIL, Curve::tail)];
-    views.into_iter().map(|(view, points)| Piece::Chart(chart(curves, &view.of(side), points))).collect()
+    views
+        .into_iter()
+        .map(|(view, points)| Piece::Chart(chart(curves, &view.of(side), points)))
+        .collect()
 }
 
 impl View {
@@ -189,7 +197,8 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
         .into_iter()
         .map(|percent| LEFT + ((view.place)(percent) / view.x.1).min(1.0) * (WIDTH - LEFT - RIGHT))
         .collect();
-    Chart::draw(view.kind, view.title, says(curves), plots, layout, table).with_edges(between(&places))
+    Chart::draw(view.kind, view.title, says(curves), plots, layout, table)
+        .with_edges(between(&places))
 }
 
 /// Edges within which a pointer is nearest to each of some places, in their order.
@@ -204,8 +213,9 @@ fn time(ns: f64) -> String {
 
 fn says(curves: &[Curve]) -> String {
     let one = |curve: &Curve| {
-        let at =
-            |percent: f64| curve.at(percent).map_or_else(|| "unknown".to_owned(), |point| time(point.of_all));
+        let at = |percent: f64| {
+            curve.at(percent).map_or_else(|| "unknown".to_owned(), |point| time(point.of_all))
+        };
         format!("{}: half within {}, 99 % within {}", curve.choice, at(50.0), at(99.0))
     };
     format!(
@@ -216,8 +226,9 @@ fn says(curves: &[Curve]) -> String {
 
 /// The percentiles of a view that a curve has, and a row for each.
 fn table(curves: &[Curve], view: &View) -> (Vec<f64>, Table) {
-    let mut table =
-        Table::new(std::iter::once("percentile".to_owned()).chain(curves.iter().map(|it| it.choice.clone())));
+    let mut table = Table::new(
+        std::iter::once("percentile".to_owned()).chain(curves.iter().map(|it| it.choice.clone())),
+    );
     let mut percents = Vec::new();
     for &percent in view.table {
         let field = |curve: &Curve| {

@@ -10,7 +10,8 @@ use crate::notes::Notes;
 use crate::panel::{Nothing, Panel, Piece};
 use crate::source::{Choice, Group, Source};
 
-pub const PANEL: Panel = Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
+pub const PANEL: Panel =
+    Panel { place: 20, name: "matrix", title: "All cells", pictures: "", draw };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let metric = source.metrics.first().ok_or("No number was asked for.")?;
@@ -153,11 +154,15 @@ fn row<'a>(
     let (told, interval) =
         judgement.map_or_else(Default::default, |it| answer::change_and_interval(it.change));
     let spread = choice.spread(metric);
-    let median = judgement.and_then(|it| it.treatment_median).or(spread.map(|spread| spread.median));
+    let median =
+        judgement.and_then(|it| it.treatment_median).or(spread.map(|spread| spread.median));
     let unit = metric.unit(choice.results().map(|(_, outcome)| outcome));
     let trials = choice.results().count();
-    let family =
-        if source.until.is_some() { source.judgements.len() } else { source.of_first_metric().count() };
+    let family = if source.until.is_some() {
+        source.judgements.len()
+    } else {
+        source.of_first_metric().count()
+    };
     let (fates, remarked) = (choice.fates(metric), remarked(&mut notes.0, group, choice));
     let markup = html! {
         tr id={"matrix-" (group.name) "--" (choice.name)} data-verdict=[judgement.map(|it| it.verdict)] {

@@ -35,7 +35,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     };
     // Addresses are those of the cell; trials of two cells have their own.
     let all: Vec<_> = pair.into_iter().chain(beside).collect();
-    let alike = if home.is_some() { vec![all] } else { all.into_iter().map(|it| vec![it]).collect() };
+    let alike =
+        if home.is_some() { vec![all] } else { all.into_iter().map(|it| vec![it]).collect() };
     let all: Vec<Watched> = alike.into_iter().flat_map(|all| reading.drawn(all, detail)).collect();
     let scales = Scale::of_each(&all);
     let (pair, beside): (Vec<_>, Vec<_>) =
@@ -63,7 +64,7 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         title: shown.labels().join(" and "),
         summary: String::new(),
         open: true,
-        cell: disklab_store::outcome::Cell::default(),
+        cell: disklab_record::outcome::Cell::default(),
         pieces: shown.pieces(),
     };
     let script = html! { script { (PreEscaped(include_str!("over_time.js"))) } };
@@ -95,7 +96,8 @@ impl Shown {
     /// Left and right in turn.
     fn pieces(&self) -> Vec<Piece> {
         let drawn = self.pair.iter().zip(SIDES);
-        let sides: Vec<Vec<_>> = drawn.map(|((it, scale), side)| pictures(it, side, scale)).collect();
+        let sides: Vec<Vec<_>> =
+            drawn.map(|((it, scale), side)| pictures(it, side, scale)).collect();
         let rows = sides.iter().map(Vec::len).max().unwrap_or(0);
         let mut sides: Vec<_> = sides.into_iter().map(Vec::into_iter).collect();
         let mut pieces = Vec::new();
@@ -136,8 +138,9 @@ struct Packed {
 impl Packed {
     fn of(it: &Watched, scale: &Scale, among: &str) -> Self {
         let charts = pictures(it, "side", scale);
-        let figures =
-            charts.iter().map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
+        let figures = charts
+            .iter()
+            .map(|chart| chart.figure(&format!("over-time-pair-{}", chart.kind)).into_string());
         let pictures = embedded::packed(&figures.collect::<String>());
         Self { label: it.label.clone(), scale: named(among, scale), pictures, shown: None }
     }
@@ -154,7 +157,8 @@ fn to_choose_from(
     let mut packed = shown.packed();
     let labels = shown.labels();
     let mut room = BUDGET.saturating_sub(packed.iter().map(|it| it.pictures.len()).sum());
-    let others = source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
+    let others =
+        source.groups.iter().filter(|group| home.is_none_or(|home| home.name != group.name));
     'all: for group in others {
         let own = line_up(source, group, &labels, reading);
         let own = reading.drawn(own, |_| Detail::Usual);
@@ -167,7 +171,11 @@ fn to_choose_from(
             packed.push(one);
         }
     }
-    let all = source.groups.iter().flat_map(|group| &group.choices).map(|choice| choice.results().count());
+    let all = source
+        .groups
+        .iter()
+        .flat_map(|group| &group.choices)
+        .map(|choice| choice.results().count());
     let left = all.sum::<usize>().saturating_sub(packed.len() + reading.lost());
     (packed, left)
 }

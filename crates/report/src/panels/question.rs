@@ -2,11 +2,11 @@
 
 use maud::{Markup, html};
 
-use disklab_spec::Suite;
-use disklab_spec::suite::Span;
-use disklab_store::Record;
-use disklab_store::manifest::HostDisk;
-use disklab_store::record::name_of;
+use disklab_config::Suite;
+use disklab_config::suite::Span;
+use disklab_record::Record;
+use disklab_record::manifest::HostDisk;
+use disklab_record::record::name_of;
 use disklab_units::prose::count;
 
 use crate::limits;
@@ -21,7 +21,8 @@ pub const PANEL: Panel =
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
-    let picture = source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
+    let picture =
+        source.metrics.first().and_then(|metric| overview(source, metric)).map(Piece::Chart);
     let answer = Piece::Words(answer(source));
     let rest = Piece::Words(html! {
         h3 { "Conditions" }
@@ -73,7 +74,8 @@ pub fn validities(source: &Source) -> Vec<&'static str> {
 pub fn facts(source: &Source) -> Vec<(String, String)> {
     let mut facts = Vec::new();
     if source.compared == RECORD || source.baseline.is_some() {
-        let baseline = source.baseline.as_deref().map_or_else(String::new, |it| format!(" (baseline: {it})"));
+        let baseline =
+            source.baseline.as_deref().map_or_else(String::new, |it| format!(" (baseline: {it})"));
         facts.push((
             format!("compared: {}", source.compared),
             format!("{}{baseline}", source.choices().join(", ")),
@@ -138,7 +140,8 @@ fn disks(record: &Record) -> Option<String> {
                 None => counts.push((model, 1)),
             }
         }
-        let counts: Vec<String> = counts.iter().map(|(model, number)| format!("{number} {model}")).collect();
+        let counts: Vec<String> =
+            counts.iter().map(|(model, number)| format!("{number} {model}")).collect();
         let of = if array.is_empty() { String::new() } else { format!("{array}: ") };
         format!("{of}{}", counts.join(", "))
     };
@@ -152,7 +155,9 @@ fn measured(record: &Record) -> Option<String> {
     if manifest.imported.is_some() {
         return None;
     }
-    let suite = Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok()?;
+    let suite =
+        Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set)
+            .ok()?;
     let time = if manifest.on_host.is_some() { "the machine's own time" } else { "virtual time" };
     let Some(Span { rotational, solid_state }) = suite.runtime else {
         return Some(format!("until programs have started, or all phases are done; in {time}"));

@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use disklab_compare::Metric;
-use disklab_store::outcome::Outcome;
-use disklab_store::record::name_of;
-use disklab_store::{Record, manifest::Fact};
+use disklab_record::outcome::Outcome;
+use disklab_record::record::name_of;
+use disklab_record::{Record, manifest::Fact};
 use disklab_units::prose::count;
 use maud::{Markup, html};
 
@@ -14,7 +14,8 @@ use crate::panel::{Nothing, Panel, Piece};
 use crate::source::{Source, families};
 use crate::text::in_shell;
 
-pub const PANEL: Panel = Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
+pub const PANEL: Panel =
+    Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
 
 /// What a record calls the commit that its disklab was built from, among the facts that a resume does not ask for.
 pub const COMMIT: &str = "commit";
@@ -39,9 +40,11 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 /// The command that prints the same verdicts.
 fn verdicts(source: &Source) -> Piece {
     let families = families(&source.metrics, source.until);
-    let typed = |family: &[Metric]| family.iter().cloned().map(String::from).collect::<Vec<_>>().join(",");
+    let typed =
+        |family: &[Metric]| family.iter().cloned().map(String::from).collect::<Vec<_>>().join(",");
     let baseline = source.wanted.baseline.as_ref();
-    let baseline = baseline.map_or_else(String::new, |(axis, value)| format!(" --baseline {axis}={value}"));
+    let baseline =
+        baseline.map_or_else(String::new, |(axis, value)| format!(" --baseline {axis}={value}"));
     Piece::Words(html! {
         h3 { "The verdicts and this page" }
         pre {
@@ -114,7 +117,9 @@ fn seeds(record: &Record) -> String {
     match seeds.as_slice() {
         [] => "none yet".to_owned(),
         [only] => only.to_string(),
-        [first, .., last] if (last - first) as usize + 1 == seeds.len() => format!("{first} to {last}"),
+        [first, .., last] if (last - first) as usize + 1 == seeds.len() => {
+            format!("{first} to {last}")
+        }
         _ => seeds.iter().map(u32::to_string).collect::<Vec<_>>().join(", "),
     }
 }

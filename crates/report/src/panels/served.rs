@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-use disklab_collect::sample::DeviceSample;
-use disklab_collect::{Sample, Spread};
+use disklab_results::sample::DeviceSample;
+use disklab_results::{Sample, Spread};
 use disklab_units::Nanos;
 use disklab_units::prose::digits;
 use maud::{Markup, html};
@@ -48,7 +48,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
 
 /// What the columns of the tables are.
 fn columns(source: &Source) -> Markup {
-    let mut results = source.groups.iter().flat_map(|group| &group.choices).flat_map(Choice::results);
+    let mut results =
+        source.groups.iter().flat_map(|group| &group.choices).flat_map(Choice::results);
     let has_stats = results.any(|(_, outcome)| {
         let devices = outcome.sample.iter().flat_map(|sample| &sample.devices);
         devices.into_iter().any(|device| device.read_stats.is_some())
@@ -152,7 +153,8 @@ impl Served {
             let over = |of: &dyn Fn(&DeviceSample) -> Option<f64>| {
                 Spread::of(samples.iter().filter_map(|sample| of(sample.devices.get(index)?)))
             };
-            let model = named.device.as_ref().map_or_else(String::new, |device| format!(" ({device})"));
+            let model =
+                named.device.as_ref().map_or_else(String::new, |device| format!(" ({device})"));
             Disk {
                 name: named.name.clone(),
                 told: format!("{}{model}", named.name),
@@ -167,8 +169,9 @@ impl Served {
         };
         let disks: Vec<Disk> = widest.devices.iter().enumerate().map(disk).collect();
         let switches = Spread::of(samples.iter().filter_map(|sample| sample.read_switches));
-        let shares =
-            |sample: &Cow<Sample>| sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect();
+        let shares = |sample: &Cow<Sample>| {
+            sample.devices.iter().map(|it| it.read_share.unwrap_or(0.0)).collect()
+        };
         let seeds = samples.iter().map(shares).collect();
         (!disks.is_empty()).then(|| Self { name: choice.value.clone(), seeds, disks, switches })
     }
@@ -214,7 +217,9 @@ fn picture(choices: &[Served]) -> (f64, String) {
     let widest = names.iter().map(|name| name.chars().count().min(DISK)).max().unwrap_or(0);
     let each = 30.0 + LETTER * widest as f64;
     let across = ((WIDTH - 12.0) / each).floor().max(1.0) as usize;
-    let place = |at: usize| (6.0 + (at % across) as f64 * each, bottom + 44.0 + (at / across) as f64 * 20.0);
+    let place = |at: usize| {
+        (6.0 + (at % across) as f64 * each, bottom + 44.0 + (at / across) as f64 * 20.0)
+    };
     let height = bottom + 44.0 + disks.div_ceil(across) as f64 * 20.0;
     let inner = html! {
         g fill=(ink::TEXT) font-size="12" {
@@ -250,8 +255,15 @@ fn bars(rows: &[Row], disk: usize, left: f64, room: f64) -> String {
         let width = room * part;
         let (x, y) = (left + room * begin, 6.0 + at as f64 * BAR);
         // Writing to a string does not fail.
-        let _ =
-            write!(way, "M{} {}h{}v{}h-{}z", number(x), number(y), number(width), BAR - 1.5, number(width));
+        let _ = write!(
+            way,
+            "M{} {}h{}v{}h-{}z",
+            number(x),
+            number(y),
+            number(width),
+            BAR - 1.5,
+            number(width)
+        );
     }
     way
 }
@@ -265,8 +277,9 @@ fn filled(way: &str, series: ink::Series) -> Markup {
 
 fn says(choices: &[Served]) -> String {
     let told = |choice: &Served| {
-        let share =
-            |disk: &Disk| disk.share.map(|share| format!("{} {:.0} %", disk.name, share.median * 100.0));
+        let share = |disk: &Disk| {
+            disk.share.map(|share| format!("{} {:.0} %", disk.name, share.median * 100.0))
+        };
         let shares: Vec<String> = choice.disks.iter().filter_map(share).collect();
         format!("{}: {}", choice.name, shares.join(", "))
     };
@@ -274,7 +287,8 @@ fn says(choices: &[Served]) -> String {
 }
 
 fn table(compared: &str, choices: &[Served]) -> Table {
-    let has_stats = choices.iter().flat_map(|choice| &choice.disks).any(|disk| disk.ignored.is_some());
+    let has_stats =
+        choices.iter().flat_map(|choice| &choice.disks).any(|disk| disk.ignored.is_some());
     let of_btrfs = OF_BTRFS.map(|(name, _)| name).into_iter().filter(|_| has_stats);
     let heads = [compared, "disk"].into_iter().chain(COLUMNS.map(|(name, _)| name)).chain(of_btrfs);
     let mut table = Table::new(heads);

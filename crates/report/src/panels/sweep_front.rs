@@ -59,7 +59,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     }
     if sections.is_empty() {
         return Err(
-            "No two cells have both IOPS and a p99.9, for which a trial needs a thousand requests.".into()
+            "No two cells have both IOPS and a p99.9, for which a trial needs a thousand requests."
+                .into(),
         );
     }
     let words = html! {
@@ -67,14 +68,22 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
                   who wants more requests a second than one of them has to take slower ones." }
         @if untold > 0 { p { "Not drawn: " (count(untold, "more picture")) "." } }
     };
-    Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
+    Ok(std::iter::once(Piece::Words(words))
+        .chain(sections.into_iter().map(Piece::Section))
+        .collect())
 }
 
 fn marks(cloud: &Cloud, series: &[&str]) -> Vec<Mark> {
-    let mark = |(own, numbers, choice): &(usize, disklab_store::outcome::Cell, &crate::source::Choice)| {
+    let mark = |(own, numbers, choice): &(
+        usize,
+        disklab_record::outcome::Cell,
+        &crate::source::Choice,
+    )| {
         let own_name = series.get(*own).copied().unwrap_or_default();
-        let numbers: Vec<String> = numbers.0.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
-        let name = [own_name.to_owned(), numbers.join(", ")].into_iter().filter(|part| !part.is_empty());
+        let numbers: Vec<String> =
+            numbers.0.iter().map(|(axis, value)| format!("{axis} {value}")).collect();
+        let name =
+            [own_name.to_owned(), numbers.join(", ")].into_iter().filter(|part| !part.is_empty());
         Some(Mark {
             series: *own,
             name: name.collect::<Vec<_>>().join(", "),
@@ -84,7 +93,8 @@ fn marks(cloud: &Cloud, series: &[&str]) -> Vec<Mark> {
         })
     };
     let mut marks: Vec<Mark> = cloud.marks.iter().filter_map(mark).collect();
-    let points: Vec<(f64, f64)> = marks.iter().map(|mark| (mark.throughput, mark.latency)).collect();
+    let points: Vec<(f64, f64)> =
+        marks.iter().map(|mark| (mark.throughput, mark.latency)).collect();
     for at in disklab_stats::front(&points, (THROUGHPUT.better([]), LATENCY.better([]))) {
         marks[at].is_on_front = true;
     }
@@ -95,8 +105,8 @@ fn marks(cloud: &Cloud, series: &[&str]) -> Vec<Mark> {
 fn section(cloud: &Cloud, marks: &[Mark], series: &[&str], open: bool) -> Section {
     let front: Vec<&Mark> = marks.iter().filter(|mark| mark.is_on_front).collect();
     let title = swept::title(&cloud.rest);
-    let ends =
-        [front.first(), front.last()].map(|mark| mark.map(|mark| mark.name.as_str()).unwrap_or_default());
+    let ends = [front.first(), front.last()]
+        .map(|mark| mark.map(|mark| mark.name.as_str()).unwrap_or_default());
     let range = if front.len() > 1 {
         format!("{}: {} … {}", front.len(), ends[0], ends[1])
     } else {
@@ -114,7 +124,8 @@ fn section(cloud: &Cloud, marks: &[Mark], series: &[&str], open: bool) -> Sectio
 
 fn chart(marks: &[Mark], front: &[&Mark], series: &[&str]) -> Chart {
     let most = |of: fn(&Mark) -> f64| marks.iter().map(of).fold(1.0, f64::max);
-    let least = marks.iter().map(|mark| mark.latency).filter(|ns| *ns > 0.0).fold(f64::INFINITY, f64::min);
+    let least =
+        marks.iter().map(|mark| mark.latency).filter(|ns| *ns > 0.0).fold(f64::INFINITY, f64::min);
     let floor = if least.is_finite() { least * 0.8 } else { 1.0 };
     let drawn = |mark: &Mark| (mark.throughput, mark.latency.max(floor));
     let line = LinePlot::new()

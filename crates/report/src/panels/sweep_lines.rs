@@ -55,7 +55,9 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
                   line: neighbours differ in the other numbers, too." } }
         @if untold > 0 { p { "Not drawn: " (count(untold, "more line")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
     };
-    Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
+    Ok(std::iter::once(Piece::Words(words))
+        .chain(sections.into_iter().map(Piece::Section))
+        .collect())
 }
 
 fn section(source: &Source, along: &Along, open: bool) -> Section {
@@ -65,7 +67,8 @@ fn section(source: &Source, along: &Along, open: bool) -> Section {
     let words = html! {
         @if !told.is_empty() { ul.winners { @for (metric, sentence) in &told { li { (along.title(metric)) ": " (sentence) "." } } } }
     };
-    let charts = source.metrics.iter().filter_map(|metric| chart(source, along, metric)).map(Piece::Chart);
+    let charts =
+        source.metrics.iter().filter_map(|metric| chart(source, along, metric)).map(Piece::Chart);
     let rest = swept::title(&line.rest);
     Section {
         name: slug(&format!("{axis} {rest}")),
@@ -108,7 +111,9 @@ fn chart(source: &Source, along: &Along, metric: &Metric) -> Option<Chart> {
         let is_point = (x - x.round()).abs() < 1e-6 && x >= 0.0;
         names.get(x.round() as usize).filter(|_| is_point).cloned().unwrap_or_default()
     })))
-    .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(move |y: f64| answer::value(y, &told))))
+    .with_y_tick_format(TickFormat::Custom(std::sync::Arc::new(move |y: f64| {
+        answer::value(y, &told)
+    })))
     .with_legend_entries(
         series
             .iter()
@@ -134,8 +139,12 @@ fn one(line: &Line, at: usize, metric: &Metric) -> Vec<Plot> {
     let spread = |point: &swept::Point| {
         point.choices.get(at).copied().flatten().and_then(|choice| choice.spread(metric))
     };
-    let known: Vec<(f64, disklab_collect::Spread)> =
-        line.points.iter().enumerate().filter_map(|(x, point)| Some((x as f64, spread(point)?))).collect();
+    let known: Vec<(f64, disklab_results::Spread)> = line
+        .points
+        .iter()
+        .enumerate()
+        .filter_map(|(x, point)| Some((x as f64, spread(point)?)))
+        .collect();
     if known.is_empty() {
         return Vec::new();
     }
@@ -153,7 +162,10 @@ fn one(line: &Line, at: usize, metric: &Metric) -> Vec<Plot> {
         .with_color(ink.colour)
         .with_stroke_width(2.0)
         .with_line_style(ink.line())
-        .with_band(known.iter().map(|(_, spread)| spread.min), known.iter().map(|(_, spread)| spread.max));
+        .with_band(
+            known.iter().map(|(_, spread)| spread.min),
+            known.iter().map(|(_, spread)| spread.max),
+        );
     vec![line.into(), marks.into()]
 }
 
@@ -175,22 +187,27 @@ fn table(along: &Along, metric: &Metric, unit: &str) -> Table {
             let Some(spread) = choice.spread(metric) else {
                 return choice.without_result(metric).0.to_owned();
             };
-            let [median, min, max] =
-                [spread.median, spread.min, spread.max].map(|value| choice.known(metric, value, unit));
+            let [median, min, max] = [spread.median, spread.min, spread.max]
+                .map(|value| choice.known(metric, value, unit));
             format!("{median} ({min} to {max})")
         };
-        table.row(std::iter::once(point.value.clone()).chain(point.choices.iter().copied().map(field)));
+        table.row(
+            std::iter::once(point.value.clone()).chain(point.choices.iter().copied().map(field)),
+        );
     }
     table
 }
 
 fn says(source: &Source, along: &Along, metric: &Metric) -> String {
     let Along { line, series, .. } = along;
-    let ends =
-        [line.points.first(), line.points.last()].map(|point| point.map_or("", |point| point.value.as_str()));
+    let ends = [line.points.first(), line.points.last()]
+        .map(|point| point.map_or("", |point| point.value.as_str()));
     let drawn = if line.is_sampled { "kind of mark" } else { "line" };
-    let what =
-        if *series == [""] { String::new() } else { format!(", one {drawn} for each {}", source.compared) };
+    let what = if *series == [""] {
+        String::new()
+    } else {
+        format!(", one {drawn} for each {}", source.compared)
+    };
     let winner = along.winner(metric).map(|sentence| format!(" {sentence}.")).unwrap_or_default();
     format!("{} from {} to {}{what}.{winner}", along.title(metric), ends[0], ends[1])
 }

@@ -44,8 +44,9 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let axes = swept::axes(&cells);
     let names: Vec<&str> = axes.iter().map(String::as_str).collect();
     if names.len() < 2 {
-        let one =
-            names.first().map(|axis| format!("Only {axis} goes over numbers, and two axes are needed."));
+        let one = names
+            .first()
+            .map(|axis| format!("Only {axis} goes over numbers, and two axes are needed."));
         return Err(Nothing::Elsewhere(one.unwrap_or_else(|| swept::NONE.to_owned())));
     }
     let (mut sections, mut untold) = (Vec::new(), 0);
@@ -65,13 +66,23 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
                   A field that is crossed out has no result." }
         @if untold > 0 { p { "Not drawn: " (count(untold, "more map")) "; " a href="#matrix" { "All cells" } " has their numbers." } }
     };
-    Ok(std::iter::once(Piece::Words(words)).chain(sections.into_iter().map(Piece::Section)).collect())
+    Ok(std::iter::once(Piece::Words(words))
+        .chain(sections.into_iter().map(Piece::Section))
+        .collect())
 }
 
 /// Those of a grid; where no two cells differ in these axes only, as of samples, all cells whatever their other numbers.
-fn fields<'s, 'a>(cells: &'s [swept::Full<'s, 'a>], axes: [&str; 2], all: &[&str]) -> Vec<Field<'s, 'a>> {
+fn fields<'s, 'a>(
+    cells: &'s [swept::Full<'s, 'a>],
+    axes: [&str; 2],
+    all: &[&str],
+) -> Vec<Field<'s, 'a>> {
     let grid = swept::fields(cells, axes, &[]);
-    if grid.iter().any(|field| field.marks.len() > 1) { grid } else { swept::fields(cells, axes, all) }
+    if grid.iter().any(|field| field.marks.len() > 1) {
+        grid
+    } else {
+        swept::fields(cells, axes, all)
+    }
 }
 
 fn section(source: &Source, [x, y]: [&str; 2], field: &Field, open: bool) -> Section {
@@ -105,7 +116,8 @@ fn summary(source: &Source, field: &Field) -> String {
 
 /// Of all medians the least and the greatest, with their unit.
 fn range(field: &Field, metric: &Metric) -> Option<(f64, f64, String)> {
-    let medians = || field.marks.iter().filter_map(|(_, choice)| Some(choice.spread(metric)?.median));
+    let medians =
+        || field.marks.iter().filter_map(|(_, choice)| Some(choice.spread(metric)?.median));
     let results = field.marks.iter().flat_map(|(_, choice)| choice.results());
     let unit = metric.unit(results.map(|(_, outcome)| outcome));
     Some((medians().reduce(f64::min)?, medians().reduce(f64::max)?, unit))
@@ -131,15 +143,22 @@ fn chart([x, y]: [&str; 2], field: &Field, metric: &Metric) -> Option<Chart> {
     let mut drawn = Vec::new();
     let mut table = Table::new([x, y, metric.name()]);
     for (values, choice) in &field.marks {
-        let place =
-            |all: &[String], value: &String| all.iter().position(|it| it == value).unwrap_or_default() as f64;
+        let place = |all: &[String], value: &String| {
+            all.iter().position(|it| it == value).unwrap_or_default() as f64
+        };
         let left = LEFT + width * place(&columns, &values[0]);
         let top = ABOVE + height * (rows.len() as f64 - 1.0 - place(&rows, &values[1]));
         let median = choice.spread(metric).map(|spread| spread.median);
         let text = median.map_or_else(|| choice.without_result(metric).0.to_owned(), told);
-        let share = median.map(|median| if most > least { (median - least) / (most - least) } else { 1.0 });
+        let share =
+            median.map(|median| if most > least { (median - least) / (most - least) } else { 1.0 });
         let title = format!("{x} {}, {y} {}: {text}", values[0], values[1]);
-        drawn.push(one((left, top, width, height), share, &title, has_numbers.then_some(text.as_str())));
+        drawn.push(one(
+            (left, top, width, height),
+            share,
+            &title,
+            has_numbers.then_some(text.as_str()),
+        ));
         table.row([values[0].clone(), values[1].clone(), text]);
     }
     let inner = html! {
@@ -162,7 +181,14 @@ fn chart([x, y]: [&str; 2], field: &Field, metric: &Metric) -> Option<Chart> {
         rows.len()
     );
     let title = format!("{} over {x} and {y}", metric.name());
-    Some(Chart::of_svg(&slug(metric.name()), title, says, (WIDTH, full), inner.into_string(), table))
+    Some(Chart::of_svg(
+        &slug(metric.name()),
+        title,
+        says,
+        (WIDTH, full),
+        inner.into_string(),
+        table,
+    ))
 }
 
 /// `share`: how far from the least to the greatest; `None`: no result.

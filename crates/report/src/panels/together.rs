@@ -13,8 +13,13 @@ use crate::source::Source;
 use crate::to_watch::{Reading, pair};
 use crate::traces::Detail;
 
-pub const PANEL: Panel =
-    Panel { place: 55, name: "together", title: "Two in one picture", pictures: "seeks, throughput", draw };
+pub const PANEL: Panel = Panel {
+    place: 55,
+    name: "together",
+    title: "Two in one picture",
+    pictures: "seeks, throughput",
+    draw,
+};
 
 /// Rows of a table: stretches of time.
 const STRETCHES: u32 = 12;
@@ -35,7 +40,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         (reading.told())
     };
     let names = told_apart(&one.label, &other.label);
-    let sides: Vec<Side> = [one, other].into_iter().zip(names).map(|(it, name)| Side::of(it, name)).collect();
+    let sides: Vec<Side> =
+        [one, other].into_iter().zip(names).map(|(it, name)| Side::of(it, name)).collect();
     let charts = [SEEKS, THROUGHPUT].map(|measure| Piece::Chart(lines(&measure, &sides)));
     Ok(std::iter::once(Piece::Words(words)).chain(charts).collect())
 }
@@ -65,7 +71,8 @@ struct Side {
 impl Side {
     fn of(it: &Watched, name: String) -> Self {
         let Timeline { bins, disks } = &it.line;
-        let middle = |at: usize| (bins.edge(at).midpoint(bins.edge(at + 1)) - bins.begin) as f64 / 1e9;
+        let middle =
+            |at: usize| (bins.edge(at).midpoint(bins.edge(at + 1)) - bins.begin) as f64 / 1e9;
         let bins = (0..bins.count).map(|at| (middle(at), added_up(disks, at))).collect();
         Self { name, bins, seconds: it.seconds, phases: it.phases.clone() }
     }
@@ -99,15 +106,22 @@ fn added_up(disks: &[Disk], at: usize) -> Bin {
 
 fn lines(measure: &Measure, sides: &[Side]) -> Chart {
     let seconds = sides.iter().map(|side| side.seconds).fold(0.0, f64::max);
-    let most = sides.iter().flat_map(|side| &side.bins).map(|(_, bin)| (measure.of)(bin)).fold(0.0, f64::max);
+    let most = sides
+        .iter()
+        .flat_map(|side| &side.bins)
+        .map(|(_, bin)| (measure.of)(bin))
+        .fold(0.0, f64::max);
     let top = (most * 1.05).max(0.01);
     let plot = |(index, side): (usize, &Side)| {
         let series = ink::Series::of(index);
-        let points: Vec<(f64, f64)> = side.bins.iter().map(|(at, bin)| (*at, (measure.of)(bin))).collect();
-        let plot = LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
+        let points: Vec<(f64, f64)> =
+            side.bins.iter().map(|(at, bin)| (*at, (measure.of)(bin))).collect();
+        let plot =
+            LinePlot::new().with_data(points).with_color(series.colour).with_stroke_width(1.3);
         Plot::Line(plot.with_line_style(series.line()))
     };
-    let entries = sides.iter().enumerate().map(|(at, side)| ink::Series::of(at).entry(&side.name)).collect();
+    let entries =
+        sides.iter().enumerate().map(|(at, side)| ink::Series::of(at).entry(&side.name)).collect();
     let layout = ink::layout((0.0, seconds), (0.0, top), WIDTH, HEIGHT)
         .with_force_margins(LEFT, WIDTH - LEFT - DRAWN)
         .with_x_label("s of what was measured")
@@ -126,12 +140,16 @@ fn lines(measure: &Measure, sides: &[Side]) -> Chart {
     );
     let title = format!("{} of all disks ({})", measure.title, measure.unit);
     let plots = sides.iter().enumerate().map(plot).chain(boundaries(sides, top)).collect();
-    let mut chart = Chart::draw(measure.kind, title, says, plots, layout, table(measure, sides, seconds));
+    let mut chart =
+        Chart::draw(measure.kind, title, says, plots, layout, table(measure, sides, seconds));
     let phases: Vec<String> = sides.iter().filter_map(Side::told).collect();
     if !phases.is_empty() {
-        chart.note = format!("Upright lines end phases, each in its trial's colour. {}.", phases.join("; "));
+        chart.note =
+            format!("Upright lines end phases, each in its trial's colour. {}.", phases.join("; "));
     }
-    chart.with_edges((0..=STRETCHES).map(|at| LEFT + DRAWN * f64::from(at) / f64::from(STRETCHES)).collect())
+    chart.with_edges(
+        (0..=STRETCHES).map(|at| LEFT + DRAWN * f64::from(at) / f64::from(STRETCHES)).collect(),
+    )
 }
 
 /// An upright line at the end of each phase but the last.
@@ -141,19 +159,23 @@ fn boundaries(sides: &[Side], top: f64) -> Vec<Plot> {
         let line = LinePlot::new().with_data([(at, 0.0), (at, top)]).with_color(series.colour);
         Plot::Line(line.with_stroke_width(0.8).with_line_style(series.line()))
     };
-    let of = |(index, side): (usize, &Side)| side.boundaries().map(|at| line(index, at)).collect::<Vec<_>>();
+    let of = |(index, side): (usize, &Side)| {
+        side.boundaries().map(|at| line(index, at)).collect::<Vec<_>>()
+    };
     sides.iter().enumerate().flat_map(of).collect()
 }
 
 /// A row for each stretch of time, a column for each trial; empty where that had ended.
 fn table(measure: &Measure, sides: &[Side], seconds: f64) -> Table {
-    let mut table =
-        Table::new(std::iter::once("s".to_owned()).chain(sides.iter().map(|side| side.name.clone())));
+    let mut table = Table::new(
+        std::iter::once("s".to_owned()).chain(sides.iter().map(|side| side.name.clone())),
+    );
     let edge = |at: u32| seconds * f64::from(at) / f64::from(STRETCHES);
     for at in 0..STRETCHES {
         let (from, to) = (edge(at), edge(at + 1));
-        let field =
-            |side: &Side| side.between(from, to).map_or_else(String::new, |bin| digits((measure.of)(&bin)));
+        let field = |side: &Side| {
+            side.between(from, to).map_or_else(String::new, |bin| digits((measure.of)(&bin)))
+        };
         let name = format!("{} to {}", digits(from), digits(to));
         table.row(std::iter::once(name).chain(sides.iter().map(field)));
     }
@@ -185,7 +207,11 @@ mod tests {
     fn two_of_other_lengths_are_on_one_axis_and_the_shorter_one_has_no_numbers_later() {
         let sides = [side("short", 12, 5), side("<long>", 24, 8)];
         let chart = lines(&SEEKS, &sides);
-        assert!(chart.says.ends_with("short 5.00 over 12.0 s; <long> 8.00 over 24.0 s"), "{}", chart.says);
+        assert!(
+            chart.says.ends_with("short 5.00 over 12.0 s; <long> 8.00 over 24.0 s"),
+            "{}",
+            chart.says
+        );
         assert_eq!(chart.table.rows.len(), 12);
         assert_eq!(chart.table.rows[0], ["0 to 2.00", "5.00", "8.00"]);
         assert_eq!(chart.table.rows[6], ["12.0 to 14.0", "", "8.00"]);

@@ -2,12 +2,12 @@
 
 use std::borrow::Cow;
 
-use disklab_collect::closing::Device;
-use disklab_collect::{Sample, Spread};
 use disklab_compare::separation::{Fact, Separation, Side, separation};
 use disklab_compare::{Metric, answer};
+use disklab_record::{Outcome, Record};
+use disklab_results::closing::Device;
+use disklab_results::{Sample, Spread};
 use disklab_stats::{Better, Verdict};
-use disklab_store::{Outcome, Record};
 use disklab_units::prose::listed;
 use maud::html;
 
@@ -21,8 +21,10 @@ use crate::source::{Choice, Group, Source};
 pub const PANEL: Panel = Panel { place: 70, name: "why", title: "Why", pictures: "", draw };
 
 fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
-    let baseline =
-        source.baseline.as_deref().ok_or("There is no baseline that anything could be held against.")?;
+    let baseline = source
+        .baseline
+        .as_deref()
+        .ok_or("There is no baseline that anything could be held against.")?;
     let striking = source.striking();
     let sections: Vec<Piece> = source
         .groups
@@ -89,10 +91,14 @@ fn parted<'s>(
     metric: &Metric,
 ) -> (Vec<Recorded<'s>>, Vec<&'s str>) {
     let others = group.choices.iter().filter(|choice| choice.value != baseline);
-    let medians = others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::of(choice)?)));
+    let medians =
+        others.filter_map(|choice| Some((choice.spread(metric)?.median, Recorded::of(choice)?)));
     let mut ranked: Vec<(f64, Recorded)> = medians.collect();
-    let better =
-        source.judgements.iter().find(|it| it.metric == *metric).map_or(Better::Higher, |it| it.better);
+    let better = source
+        .judgements
+        .iter()
+        .find(|it| it.metric == *metric)
+        .map_or(Better::Higher, |it| it.better);
     ranked.sort_by(|(one, _), (other, _)| match better {
         Better::Higher => other.total_cmp(one),
         Better::Lower => one.total_cmp(other),
@@ -152,7 +158,8 @@ fn table(baseline: &Recorded, explained: &[(&Recorded, Separation)]) -> Table {
     // All have the same facts in the same order.
     let facts = explained.first().map_or(&[][..], |(_, separation)| &separation.facts);
     for (at, fact) in facts.iter().enumerate() {
-        let own: Vec<&Fact> = explained.iter().map(|(_, separation)| &separation.facts[at]).collect();
+        let own: Vec<&Fact> =
+            explained.iter().map(|(_, separation)| &separation.facts[at]).collect();
         if fact.baseline.is_none() && own.iter().all(|it| it.treatment.is_none()) {
             continue;
         }

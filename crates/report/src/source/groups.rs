@@ -1,10 +1,10 @@
 //! Cells that differ in one axis only: what a picture shows beside each other.
 
-use disklab_collect::Spread;
 use disklab_compare::{Metric, answer};
-use disklab_store::outcome::{Cell, seed_of_id};
-use disklab_store::record::name_of;
-use disklab_store::{Outcome, Record};
+use disklab_record::outcome::{Cell, seed_of_id};
+use disklab_record::record::name_of;
+use disklab_record::{Outcome, Record};
+use disklab_results::Spread;
 
 use super::RECORD;
 use crate::fates::{Fate, NOT_RUN, NOT_YET, fates_in};
@@ -52,7 +52,9 @@ impl Group<'_> {
 impl<'a> Choice<'a> {
     /// Those that gave a result that verdicts may rest on.
     pub fn results(&self) -> impl Iterator<Item = (&Tried<'a>, &'a Outcome)> {
-        self.trials.iter().filter_map(|tried| Some((tried, tried.outcome.filter(|it| it.is_sound())?)))
+        self.trials
+            .iter()
+            .filter_map(|tried| Some((tried, tried.outcome.filter(|it| it.is_sound())?)))
     }
 
     /// Over the seeds of [`Choice::results`].
@@ -113,7 +115,8 @@ pub fn of<'a>(records: &'a [Record], axes: &[Vec<String>], compared: &str) -> Ve
     for (record, axes) in records.iter().zip(axes) {
         let goes_on = goes_on(record);
         for (id, outcome) in record.outcomes() {
-            let cell = outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone());
+            let cell =
+                outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone());
             let (value, rest) = if compared == RECORD && records.len() > 1 {
                 (name_of(record.folder()), cell)
             } else {

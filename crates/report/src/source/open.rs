@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use disklab_store::{Record, StoreError, changed_beside_trace};
+use disklab_record::{Record, StoreError, changed_beside_trace};
 use disklab_units::prose::count;
 
 /// Some records, and a sentence on each thing that could not be read.

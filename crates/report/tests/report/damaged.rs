@@ -36,7 +36,9 @@ fn a_line_that_was_cut_off() {
 #[test]
 fn a_line_in_the_middle() {
     let record = copy();
-    change(&record.path().join("trials.jsonl"), |text| text.replacen("\"schema\":1", "\"schema\":?", 3));
+    change(&record.path().join("trials.jsonl"), |text| {
+        text.replacen("\"schema\":1", "\"schema\":?", 3)
+    });
     let page = html(record.path());
     assert_eq!(lost(&page).matches("<li>").count(), 3, "{}", lost(&page));
     assert!(lost(&page).contains("line 2: not the outcome of a trial"), "{}", lost(&page));
@@ -59,7 +61,11 @@ fn outcomes_that_no_manifest_lists() {
     let record = copy();
     change(&record.path().join("trials.jsonl"), |text| text.replacen("+pid+s1\"", "+pid+s9\"", 1));
     let page = html(record.path());
-    assert!(lost(&page).contains("+pid+s9, which trials.jsonl has an outcome of"), "{}", lost(&page));
+    assert!(
+        lost(&page).contains("+pid+s9, which trials.jsonl has an outcome of"),
+        "{}",
+        lost(&page)
+    );
 }
 
 #[test]
@@ -81,7 +87,10 @@ fn a_report_of_fios_that_cannot_be_read_and_one_that_is_gone() {
     fs::remove_dir_all(gone).expect("removed");
     let page = html(record.path());
     let said = latency(&page);
-    assert!(said.contains("pid, seed 1: cannot read ") && said.contains("it is cut short"), "{said}");
+    assert!(
+        said.contains("pid, seed 1: cannot read ") && said.contains("it is cut short"),
+        "{said}"
+    );
     assert!(said.contains("pid, seed 2: cannot read ") && said.contains("No such file"), "{said}");
     assert_eq!(said.matches("<figure").count(), 4);
 }
@@ -128,7 +137,10 @@ fn a_run_that_goes_on() {
     assert!(!between(&page, "id=\"bars\"", "</section>").contains("✕ </span>"));
     assert!(text.contains("not yet") && !text.contains("✕"), "{text}");
     let open = between(&page, "class=\"group\" id=\"bars-", "\"");
-    assert!(page.contains(&format!("id=\"bars-{open}\" open")), "the first group is open, as it has results");
+    assert!(
+        page.contains(&format!("id=\"bars-{open}\" open")),
+        "the first group is open, as it has results"
+    );
 }
 
 /// It is drawn as far as it goes, beside a whole one, and that is said there.
@@ -141,9 +153,17 @@ fn a_trace_that_was_cut_off() {
     let page = html(record.path());
     let said = between(&page, "id=\"over-time\"", "</section>");
     assert!(said.contains("+pid+s1: its trace is drawn as far as it goes, "), "{said}");
-    assert_eq!(said.matches(">not in the trace</text>").count(), 5, "one in each picture of that trial");
-    let captions = said.split("<figcaption>").skip(1).filter_map(|it| it.split("</figcaption>").next());
-    assert_eq!(captions.filter(|it| it.contains("pid+s1, cut off: its trace ends after ")).count(), 5);
+    assert_eq!(
+        said.matches(">not in the trace</text>").count(),
+        5,
+        "one in each picture of that trial"
+    );
+    let captions =
+        said.split("<figcaption>").skip(1).filter_map(|it| it.split("</figcaption>").next());
+    assert_eq!(
+        captions.filter(|it| it.contains("pid+s1, cut off: its trace ends after ")).count(),
+        5
+    );
     // Not even its beginning is left.
     fs::write(&path, &bytes[..40]).expect("written");
     let page = html(record.path());
@@ -166,20 +186,29 @@ fn traces_that_cannot_be_read_are_replaced_by_others() {
     let page = html(place.path());
     let said = between(&page, "id=\"over-time\"", "</section>");
     assert!(
-        said.contains("data-a=\"one+randread-4k-qd1+pid+s2\" data-b=\"one+randread-4k-qd1+queue+s3\""),
+        said.contains(
+            "data-a=\"one+randread-4k-qd1+pid+s2\" data-b=\"one+randread-4k-qd1+queue+s3\""
+        ),
         "{said}"
     );
     assert!(said.contains("3 trials cannot be shown"), "{said}");
-    for trial in
-        ["one+randread-4k-qd1+pid+s1", "one+randread-4k-qd1+queue+s1", "one+randread-4k-qd1+queue+s2"]
-    {
+    for trial in [
+        "one+randread-4k-qd1+pid+s1",
+        "one+randread-4k-qd1+queue+s1",
+        "one+randread-4k-qd1+queue+s2",
+    ] {
         assert_eq!(said.matches(trial).count(), 1, "{trial}: {said}");
     }
     assert!(said.contains("one+randread-4k-qd1+queue+s2: no trace of it was recorded"), "{said}");
     // A closing record says that there was one.
     let json = r#"{"schema":1,"complete":true,"virtual_ns":9,"requests":2,"phases":[],"trace_sha256":"00"}"#;
-    let closing = format!("{json}\nsha256 {}\n", disklab_collect::digest::sha256_hex(json.as_bytes()));
-    fs::write(trace("one+randread-4k-qd1+queue+s2").with_file_name("disks.json"), closing).expect("written");
+    let closing =
+        format!("{json}\nsha256 {}\n", disklab_results::digest::sha256_hex(json.as_bytes()));
+    fs::write(trace("one+randread-4k-qd1+queue+s2").with_file_name("disks.json"), closing)
+        .expect("written");
     let page = html(place.path());
-    assert!(page.contains("one+randread-4k-qd1+queue+s2: its trace is gone from its raw output"), "{page}");
+    assert!(
+        page.contains("one+randread-4k-qd1+queue+s2: its trace is gone from its raw output"),
+        "{page}"
+    );
 }

@@ -2,8 +2,8 @@
 
 use std::fs;
 
+use disklab_record::Record;
 use disklab_report::{Panel, Piece, panels};
-use disklab_store::Record;
 
 use super::{copy, html, markdown, old, with_source};
 
@@ -39,12 +39,15 @@ fn hostile() -> tempfile::TempDir {
     manifest.created = MARKUP.into();
     manifest.kernels[0].version = format!("{MARKUP}{ESCAPE}");
     manifest.tools[0].value = MARKUP.into();
-    fs::write(place.path().join("manifest.toml"), manifest.to_toml().expect("plain data")).expect("written");
+    fs::write(place.path().join("manifest.toml"), manifest.to_toml().expect("plain data"))
+        .expect("written");
     place
 }
 
 fn is_plain(text: &str) {
-    let odd = text.chars().find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
+    let odd = text
+        .chars()
+        .find(|letter| (letter.is_control() && *letter != '\n') || *letter == '\u{202e}');
     assert_eq!(odd, None);
 }
 
@@ -81,7 +84,8 @@ fn it_is_text_in_pictures() {
     let place = hostile();
     let mut seen = 0;
     with_source(place.path(), |source| {
-        let drawn = panels::in_order().into_iter().filter_map(|Panel { draw, .. }| draw(source).ok());
+        let drawn =
+            panels::in_order().into_iter().filter_map(|Panel { draw, .. }| draw(source).ok());
         for pieces in drawn {
             charts(&pieces, &mut |figure| {
                 seen += 1;

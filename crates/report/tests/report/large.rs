@@ -32,7 +32,8 @@ fn addresses_go_where_the_requests_are() {
     let page = html(place.path());
     let picture = between(&page, "id=\"over-time-pair-a-addresses\"", "</figure>");
     assert!(
-        picture.contains("beyond their edges (▲ ▼): vd") && picture.contains(" 1 write at 256 GiB."),
+        picture.contains("beyond their edges (▲ ▼): vd")
+            && picture.contains(" 1 write at 256 GiB."),
         "{picture}"
     );
     assert_eq!(picture.matches(">64</text>").count(), 9, "{picture}");
@@ -46,7 +47,11 @@ fn addresses_go_where_the_requests_are() {
 fn all_that_certainly_differ_are_explained_the_best_one_first() {
     let place = tempfile::tempdir().expect("a folder");
     let policies: &[&str] = &["pid", "round-robin", "latency", "latency-rr", "queue"];
-    let axes = [("array", &["hdd-raid1"][..]), ("workload", &["randread-4k-qd1"][..]), ("policy", policies)];
+    let axes = [
+        ("array", &["hdd-raid1"][..]),
+        ("workload", &["randread-4k-qd1"][..]),
+        ("policy", policies),
+    ];
     write_record(place.path(), &axes, 4, 2).expect("a record");
     let page = html(place.path());
     let why = between(&page, "data-panel=\"why\"", "</section>");
@@ -56,7 +61,7 @@ fn all_that_certainly_differ_are_explained_the_best_one_first() {
         assert!(why.contains(&format!("<details><summary>{further} {worse}</summary>")), "{why}");
     }
     assert!(why.contains("No difference from pid is certain for round-robin."), "{why}");
-    let heads =
-        ["", "pid", "latency", "latency-rr", "queue"].map(|name| format!("<th scope=\"col\">{name}</th>"));
+    let heads = ["", "pid", "latency", "latency-rr", "queue"]
+        .map(|name| format!("<th scope=\"col\">{name}</th>"));
     assert!(why.contains(&heads.concat()), "{why}");
 }

@@ -21,7 +21,8 @@ fn an_old_record_has_every_panel() {
     assert_eq!(between(&page, "<main", "</main>").matches("id=\"lost\"").count(), 0);
     // A picture for each of five numbers in two groups; two views of latency in each.
     for (panel, pictures) in [("bars", 10), ("latency", 4)] {
-        let body = between(&page, &format!("<section class=\"panel\" id=\"{panel}\""), "</section>");
+        let body =
+            between(&page, &format!("<section class=\"panel\" id=\"{panel}\""), "</section>");
         assert_eq!(body.matches("<figure").count(), pictures, "{panel}");
         assert_eq!(body.matches("<details class=\"numbers\">").count(), pictures, "{panel}");
     }
@@ -32,8 +33,8 @@ fn the_page_asks_nobody_for_anything() {
     // A tile of the page itself is no request.
     let page = html(&old()).replace("url(#", "(#");
     let foreign = [
-        "=\"http", "=\"//", " src=", "<link", "@import", "url(", "<iframe", "<object", "<embed", "fetch(",
-        "import(",
+        "=\"http", "=\"//", " src=", "<link", "@import", "url(", "<iframe", "<object", "<embed",
+        "fetch(", "import(",
     ];
     for word in foreign {
         assert!(!page.contains(word), "{word} in the page");
@@ -49,7 +50,8 @@ fn the_page_asks_nobody_for_anything() {
 #[test]
 fn every_id_is_there_once_and_every_link_leads_to_one() {
     let page = html(&old());
-    let mut ids: Vec<&str> = page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let mut ids: Vec<&str> =
+        page.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let all = ids.len();
     ids.sort_unstable();
     ids.dedup();
@@ -77,21 +79,26 @@ fn latencies_are_those_of_the_histograms() {
     });
     let records = disklab_report::Records::open(&[old()]).expect("a record");
     let mut all: Vec<(u64, u64)> = Vec::new();
-    let is_pid = |it: &&disklab_store::Outcome| {
+    let is_pid = |it: &&disklab_record::Outcome| {
         it.cell.value("policy") == Some("pid") && it.cell.value("array") == Some("hdd-raid1")
     };
     for outcome in records.all[0].lines().iter().filter(is_pid) {
         let raw = records.all[0].raw(outcome).expect("raw output");
-        let fio = disklab_collect::fio::parse(&std::fs::read(raw.join("fio.json")).expect("a report"))
-            .expect("fio's");
+        let fio =
+            disklab_results::fio::parse(&std::fs::read(raw.join("fio.json")).expect("a report"))
+                .expect("fio's");
         all.extend(fio.jobs[0].read.lat.histogram.as_ref().expect("a histogram").bins());
     }
-    let all = disklab_collect::Histogram::from_bins(all).expect("small counts");
+    let all = disklab_results::Histogram::from_bins(all).expect("small counts");
     assert_eq!(tail.table.head[1], "pid");
     for row in &tail.table.rows {
         let percent: f64 = row[0].parse().expect("a percentile");
         let expected = disklab_units::Nanos(all.percentile(percent).expect("requests")).to_string();
-        assert!(row[1].starts_with(&format!("{expected} (")), "p{percent}: {} and {expected}", row[1]);
+        assert!(
+            row[1].starts_with(&format!("{expected} (")),
+            "p{percent}: {} and {expected}",
+            row[1]
+        );
     }
     assert_eq!(tail.table.rows.len(), 9);
 }
@@ -101,7 +108,8 @@ fn a_picture_stands_alone() {
     let svg = with_source(&old(), |source| {
         let cell = [("array".to_owned(), "ssd-raid10".to_owned())];
         let chart = pictures::find(source, "bars", Some("iops"), &cell).expect("a picture").chart;
-        let missing = pictures::find(source, "bars", Some("speed"), &cell).expect_err("no such picture");
+        let missing =
+            pictures::find(source, "bars", Some("speed"), &cell).expect_err("no such picture");
         assert!(missing.contains("iops, bandwidth, mean-latency, p50, p99"), "{missing}");
         chart.standalone(&Provenance {
             records: "old".to_owned(),
@@ -109,12 +117,18 @@ fn a_picture_stands_alone() {
             disklab: "0.1.0".to_owned(),
         })
     });
-    assert!(svg.starts_with("<!-- disklab report -->\n<svg xmlns=\"http://www.w3.org/2000/svg\""), "{svg}");
+    assert!(
+        svg.starts_with("<!-- disklab report -->\n<svg xmlns=\"http://www.w3.org/2000/svg\""),
+        "{svg}"
+    );
     assert!(
         svg.contains("<metadata>disklab 0.1.0; record: old; made by: disklab report</metadata>"),
         "{svg}"
     );
-    assert!(svg.contains(">IOPS: ssd-raid10, background none, randread-4k-qd1, jobs 1</title>"), "{svg}");
+    assert!(
+        svg.contains(">IOPS: ssd-raid10, background none, randread-4k-qd1, jobs 1</title>"),
+        "{svg}"
+    );
     // What went wrong is an X with its reason; a trial that has not run is none.
     assert!(svg.contains("no request ended for 60 s") && !svg.contains("not run"), "{svg}");
 }
@@ -132,7 +146,9 @@ fn the_pictures_of_each_panel_are_named() {
         }
     }
     with_source(&old(), |source| {
-        for panel in panels::in_order().into_iter().filter(|panel| !panel.name.starts_with("sweep-")) {
+        for panel in
+            panels::in_order().into_iter().filter(|panel| !panel.name.starts_with("sweep-"))
+        {
             let mut found = Vec::new();
             kinds(&(panel.draw)(source).expect("something to show"), &mut found);
             assert_eq!(found.is_empty(), panel.pictures.is_empty(), "{}", panel.name);
@@ -152,12 +168,17 @@ fn how_to_repeat_it_names_the_commit_where_it_is_known() {
     let record = copy();
     let path = record.path().join("manifest.toml");
     let manifest = std::fs::read_to_string(&path).expect("text");
-    assert!(between(&html(record.path()), "id=\"repeat\"", "</section>").contains("<dd>0.1.0</dd>"));
+    assert!(
+        between(&html(record.path()), "id=\"repeat\"", "</section>").contains("<dd>0.1.0</dd>")
+    );
     let known = manifest + "\n[[host]]\nname = \"commit\"\nvalue = \"ed03123abcde\"\n";
     std::fs::write(&path, known).expect("written");
     let said = html(record.path());
     let said = between(&said, "id=\"repeat\"", "</section>");
-    assert!(said.contains("<dd>0.1.0, commit ed03123abcde</dd>") && !said.contains("host: commit"), "{said}");
+    assert!(
+        said.contains("<dd>0.1.0, commit ed03123abcde</dd>") && !said.contains("host: commit"),
+        "{said}"
+    );
 }
 
 /// Else a picture in the dark has bright places, or letters that nobody sees.

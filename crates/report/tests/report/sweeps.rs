@@ -19,12 +19,12 @@ fn a_range_has_lines_and_a_sentence_on_its_winner() {
     let page = page(&[RATIOS, POLICIES], 1);
     let lines = between(&page, "data-panel=\"sweep-lines\"", "</section>");
     // Whatever the order of the suite, from the least on.
-    let first =
-        "over disk.2.seek: pid is first everywhere, from 1 to 4 (one seed each: another may say otherwise).";
+    let first = "over disk.2.seek: pid is first everywhere, from 1 to 4 (one seed each: another may say otherwise).";
     for metric in ["IOPS", "p99"] {
         assert!(lines.contains(&format!("{metric} {first}")), "{lines}");
     }
-    let rows: Vec<&str> = lines.split("<th scope=\"row\">").skip(1).take(3).map(|row| &row[..1]).collect();
+    let rows: Vec<&str> =
+        lines.split("<th scope=\"row\">").skip(1).take(3).map(|row| &row[..1]).collect();
     assert_eq!(rows, ["1", "2", "4"]);
     let front = between(&page, "data-panel=\"sweep-front\"", "</section>");
     // The first cell has the most IOPS and the least latency of all.
@@ -70,7 +70,8 @@ fn the_pictures_of_sweeps_are_named() {
     let axes = [RATIOS, ("workload.iodepth", &["1", "8", "32"][..]), POLICIES];
     write_record(place.path(), &axes, 1, 2).expect("a record");
     with_source(place.path(), |source| {
-        for panel in panels::in_order().into_iter().filter(|panel| panel.name.starts_with("sweep-")) {
+        for panel in panels::in_order().into_iter().filter(|panel| panel.name.starts_with("sweep-"))
+        {
             let mut found = Vec::new();
             kinds(&(panel.draw)(source).expect("something to show"), &mut found);
             assert!(!found.is_empty(), "{}", panel.name);
@@ -89,7 +90,11 @@ fn without_numbers_there_is_no_sweep() {
     with_source(&old(), |source| {
         for panel in ["sweep-lines", "sweep-map", "sweep-front"] {
             let why = pictures::find(source, panel, None, &[]).err();
-            assert_eq!(why.as_deref(), Some("No axis of these cells goes over numbers."), "{panel}");
+            assert_eq!(
+                why.as_deref(),
+                Some("No axis of these cells goes over numbers."),
+                "{panel}"
+            );
         }
     });
 }
@@ -98,8 +103,13 @@ fn without_numbers_there_is_no_sweep() {
 #[test]
 fn samples_are_marks_with_a_sentence_on_their_winner() {
     let place = tempfile::tempdir().expect("a folder");
-    write_record(place.path(), &[RATIOS, ("memory", &["256MiB", "1GiB", "512MiB"]), POLICIES], 1, 2)
-        .expect("a record");
+    write_record(
+        place.path(),
+        &[RATIOS, ("memory", &["256MiB", "1GiB", "512MiB"]), POLICIES],
+        1,
+        2,
+    )
+    .expect("a record");
     // Of the grid, three samples.
     let samples = ["4+1GiB+", "1+512MiB+", "2+256MiB+"];
     for (name, mark) in [("manifest.toml", "\""), ("trials.jsonl", "{\"schema\":1,\"trial\":\"")] {
@@ -117,16 +127,20 @@ fn samples_are_marks_with_a_sentence_on_their_winner() {
     let page = html(place.path());
     let panel = between(&page, "data-panel=\"sweep-lines\"", "</section>");
     assert!(
-        panel.contains("IOPS over disk.2.seek: pid is first in 3 of 3 samples, from 1 to 4 (one seed each"),
+        panel.contains(
+            "IOPS over disk.2.seek: pid is first in 3 of 3 samples, from 1 to 4 (one seed each"
+        ),
         "{panel}"
     );
     assert!(
-        panel
-            .contains("IOPS over memory: pid is first in 3 of 3 samples, from 256MiB to 1GiB (one seed each"),
+        panel.contains(
+            "IOPS over memory: pid is first in 3 of 3 samples, from 256MiB to 1GiB (one seed each"
+        ),
         "{panel}"
     );
     assert!(panel.contains("one kind of mark for each policy"), "{panel}");
-    let rows: Vec<&str> = panel.split("<th scope=\"row\">").skip(1).take(3).map(|row| &row[..1]).collect();
+    let rows: Vec<&str> =
+        panel.split("<th scope=\"row\">").skip(1).take(3).map(|row| &row[..1]).collect();
     assert_eq!(rows, ["1", "2", "4"]);
 }
 
@@ -156,7 +170,9 @@ fn a_gist_has_the_sentences_too() {
     with_source(place.path(), |source| {
         let text = disklab_report::markdown::markdown(source);
         assert!(
-            text.contains("### Over a range\n\n- IOPS over disk.2.seek (two): pid is first everywhere"),
+            text.contains(
+                "### Over a range\n\n- IOPS over disk.2.seek (two): pid is first everywhere"
+            ),
             "{text}"
         );
     });

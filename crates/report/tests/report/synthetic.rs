@@ -5,18 +5,23 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{fs, io};
 
-use disklab_collect::sample::{DeviceSample, LatencyKind};
-use disklab_collect::{Remark, Sample};
 use disklab_disks::Op;
-use disklab_store::manifest::Suite;
-use disklab_store::outcome::Cell;
-use disklab_store::{Manifest, Outcome, Status};
+use disklab_record::manifest::Suite;
+use disklab_record::outcome::Cell;
+use disklab_record::{Manifest, Outcome, Status};
+use disklab_results::sample::{DeviceSample, LatencyKind};
+use disklab_results::{Remark, Sample};
 use disklab_trace::{Served, Writer};
 use disklab_units::{Nanos, Seed};
 
 /// Writes into `place` a record of all cells of these axes (name, values), with so many seeds and disks. Policies are held
 /// against the first.
-pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u64) -> io::Result<()> {
+pub fn write_record(
+    place: &Path,
+    axes: &[(&str, &[&str])],
+    seeds: u32,
+    disks: u64,
+) -> io::Result<()> {
     let mut cells: Vec<Vec<&str>> = vec![Vec::new()];
     for (_, values) in axes {
         cells = cells
@@ -36,8 +41,10 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u
                 place.join(&raw).join(disklab_trace::PLAIN),
                 trace(number as u64 + u64::from(seed), disks),
             )?;
-            let pairs =
-                axes.iter().zip(cell).map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
+            let pairs = axes
+                .iter()
+                .zip(cell)
+                .map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
             let outcome = Outcome {
                 trial: id.clone(),
                 key: None,
@@ -68,7 +75,8 @@ pub fn write_record(place: &Path, axes: &[(&str, &[&str])], seeds: u32, disks: u
 }
 
 fn suite(axes: &[(&str, &[&str])], seeds: u32) -> String {
-    let policy = axes.iter().find(|(axis, _)| *axis == "policy").and_then(|(_, values)| values.first());
+    let policy =
+        axes.iter().find(|(axis, _)| *axis == "policy").and_then(|(_, values)| values.first());
     let mut text = format!(
         "question = \"Which?\"\nseeds = {seeds}\nmemory = \"512 MiB\"\n\
          runtime = {{ rotational = \"15s\", solid_state = \"150ms\" }}\nkernel = \"newest\"\n\
@@ -133,7 +141,8 @@ fn trace(seed: u64, disks: u64) -> Vec<u8> {
     writer.mark(0, "begin measure 0");
     let (mut now, mut place) = (0, seed);
     for at in 0..REQUESTS {
-        place = place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        place =
+            place.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let service = 3_000_000 + (place >> 40) % 6_000_000;
         let served = Served {
             disk: ((place >> 33) % disks) as usize,

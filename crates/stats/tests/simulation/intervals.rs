@@ -1,8 +1,8 @@
 //! How often intervals hold the truth: the shift between two cells whose logarithms have one shape.
 
 use disklab_stats::{
-    Better, Bootstrap, Evidence, Interval, MergedHistograms, Rule, expanded_alpha, one_sample_shift,
-    one_sample_t, two_sample_shift, welch,
+    Better, Bootstrap, Evidence, Interval, MergedHistograms, Rule, expanded_alpha,
+    one_sample_shift, one_sample_t, two_sample_shift, welch,
 };
 use disklab_units::Seed;
 
@@ -35,8 +35,9 @@ fn coverage(
         let mut source = Source::new(&format!("{name} {shape:?} {n}"));
         let mut rate = Rate::default();
         for _ in 0..SIMULATIONS {
-            let mut side =
-                |effect: f64| -> Vec<f64> { (0..n).map(|_| effect + source.logarithm(shape)).collect() };
+            let mut side = |effect: f64| -> Vec<f64> {
+                (0..n).map(|_| effect + source.logarithm(shape)).collect()
+            };
             let (treatment, baseline) = (side(EFFECT), side(0.0));
             rate.count(interval(&treatment, &baseline).contains(EFFECT));
         }
@@ -62,7 +63,8 @@ const TESTED: [Shape; 5] =
 /// t is exact for normal data, and cautious for tails heavier than those.
 #[test]
 fn student_and_welch() {
-    let mut table = Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
     for shape in TESTED {
         let claim = |_| if shape == Shape::Normal { Claim::Exact } else { Claim::AtLeast };
         coverage(&mut table, "paired t", shape, claim, |treatment, baseline| {
@@ -80,7 +82,8 @@ fn student_and_welch() {
 /// interval is everything.
 #[test]
 fn hodges_lehmann() {
-    let mut table = Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
     for shape in TESTED {
         let claim = |n| if n >= 10 { Claim::Exact } else { Claim::AtLeast };
         coverage(&mut table, "paired shift", shape, claim, |treatment, baseline| {
@@ -95,23 +98,30 @@ fn hodges_lehmann() {
 /// The intervals that verdicts are given by: cautious with 3 trials, and at most as wrong as they say with any number.
 #[test]
 fn of_verdicts() {
-    let mut table = Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
     let rule = Rule::new(0.05, 0.02, Better::Lower).unwrap();
-    let exp = |logarithms: &[f64]| logarithms.iter().map(|logarithm| logarithm.exp()).collect::<Vec<f64>>();
+    let exp = |logarithms: &[f64]| {
+        logarithms.iter().map(|logarithm| logarithm.exp()).collect::<Vec<f64>>()
+    };
     for shape in TESTED {
         coverage(
             &mut table,
             "Rule::paired",
             shape,
             |_| Claim::AtLeast,
-            |treatment, baseline| rule.paired(&exp(treatment), &exp(baseline)).unwrap().log_ratio.interval,
+            |treatment, baseline| {
+                rule.paired(&exp(treatment), &exp(baseline)).unwrap().log_ratio.interval
+            },
         );
         coverage(
             &mut table,
             "Rule::unpaired",
             shape,
             |_| Claim::AtLeast,
-            |treatment, baseline| rule.unpaired(&exp(treatment), &exp(baseline)).unwrap().log_ratio.interval,
+            |treatment, baseline| {
+                rule.unpaired(&exp(treatment), &exp(baseline)).unwrap().log_ratio.interval
+            },
         );
     }
 }
@@ -119,15 +129,18 @@ fn of_verdicts() {
 /// BCa claims its 95 % from 10 trials on, for means of normal data, if alpha is expanded.
 #[test]
 fn bca_bootstrap() {
-    let mut table = Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
     for (name, expand) in [("BCa, mean", false), ("expanded BCa, mean", true)] {
         for shape in [Shape::Normal, Shape::Exponential, Shape::HeavyTails] {
-            let claim =
-                |n| if expand && shape == Shape::Normal && n >= 10 { Claim::Exact } else { Claim::None };
+            let claim = |n| {
+                if expand && shape == Shape::Normal && n >= 10 { Claim::Exact } else { Claim::None }
+            };
             coverage(&mut table, name, shape, claim, |treatment, baseline| {
                 let differences = differences(treatment, baseline);
                 let mean = |[drawn]: [&[u32]; 1]| {
-                    drawn.iter().map(|&at| differences[at as usize]).sum::<f64>() / drawn.len() as f64
+                    drawn.iter().map(|&at| differences[at as usize]).sum::<f64>()
+                        / drawn.len() as f64
                 };
                 bca(differences.len(), expand)
                     .interval([differences.len()], mean)
@@ -149,7 +162,8 @@ fn bca(n: usize, expand: bool) -> Bootstrap {
 #[test]
 fn bca_bootstrap_of_a_merged_percentile() {
     const REQUESTS: usize = 400;
-    let mut table = Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
     let rates = TRIALS.map(|n| {
         let mut source = Source::new(&format!("merged {n}"));
         let mut rates = [Rate::default(); 2];
@@ -158,13 +172,17 @@ fn bca_bootstrap_of_a_merged_percentile() {
                 let trials: Vec<Vec<(u64, u64)>> = (0..n)
                     .map(|_| {
                         let speed = (0.2 * source.normal() + effect).exp();
-                        (0..REQUESTS).map(|_| (to_bin(1e6 * speed * source.exponential()), 1)).collect()
+                        (0..REQUESTS)
+                            .map(|_| (to_bin(1e6 * speed * source.exponential()), 1))
+                            .collect()
                     })
                     .collect();
-                MergedHistograms::new(&trials.iter().map(Vec::as_slice).collect::<Vec<_>>()).unwrap()
+                MergedHistograms::new(&trials.iter().map(Vec::as_slice).collect::<Vec<_>>())
+                    .unwrap()
             });
             let [one, other] = cells.each_ref().map(|cell| cell.percentile(99.0).unwrap());
-            let ratio = |[left, right]: [&[u32]; 2]| (one.of(left) as f64 / other.of(right) as f64).ln();
+            let ratio =
+                |[left, right]: [&[u32]; 2]| (one.of(left) as f64 / other.of(right) as f64).ln();
             for (rate, expand) in rates.iter_mut().zip([false, true]) {
                 let estimate = bca(n, expand).interval([n, n], ratio);
                 rate.count(estimate.map_or(ANYTHING, |of| of.interval).contains(EFFECT));

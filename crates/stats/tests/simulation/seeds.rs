@@ -35,11 +35,13 @@ fn is_decided(cell: &Comparison) -> bool {
 /// Where effect and spread are known, so that only the formula is tried.
 #[test]
 fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
-    let mut table = Table::new("decided in %, planned with the true effect and spread; effect, sd: pairs");
+    let mut table =
+        Table::new("decided in %, planned with the true effect and spread; effect, sd: pairs");
     for case @ (effect, sd) in CASES {
         let mut source = Source::new(&format!("planned {case:?}"));
         // Four values whose mean and standard deviation are exactly these.
-        let exact = [-3.0, -1.0, 1.0, 3.0].map(|step: f64| effect + sd * step / (20.0_f64 / 3.0).sqrt());
+        let exact =
+            [-3.0, -1.0, 1.0, 3.0].map(|step: f64| effect + sd * step / (20.0_f64 / 3.0).sqrt());
         let size = planned(compared(&exact));
         let mut rate = Rate::default();
         for _ in 0..2000 {
@@ -57,8 +59,9 @@ fn a_run_of_the_planned_size_decides_in_four_of_five_cases() {
 /// As it is done: of pilots that left it open, and their estimates.
 #[test]
 fn a_run_that_an_open_pilot_planned_decides_in_most_cases() {
-    let mut table =
-        Table::new(&format!("decided in %, of runs that open pilots planned; pairs of a pilot: {PILOTS:?}"));
+    let mut table = Table::new(&format!(
+        "decided in %, of runs that open pilots planned; pairs of a pilot: {PILOTS:?}"
+    ));
     for shape in [Shape::Normal, Shape::ThreeValues, Shape::HeavyTails] {
         let rates = PILOTS.map(|n| {
             let mut source = Source::new(&format!("pilot {shape:?} {n}"));

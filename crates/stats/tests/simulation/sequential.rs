@@ -51,7 +51,8 @@ fn looking_gives_no_more_false_verdicts() {
         }
         for _ in 0..60 {
             let (one, other) = (source.trials(shape, BUDGET), source.trials(shape, BUDGET));
-            let mut verdicts = (3..=BUDGET).map(|n| rule().paired(&one[..n], &other[..n]).unwrap().verdict);
+            let mut verdicts =
+                (3..=BUDGET).map(|n| rule().paired(&one[..n], &other[..n]).unwrap().verdict);
             naive.count(verdicts.any(is_false));
         }
         planned.assert_at_most(5.0, &format!("{shape:?}, looks"));
@@ -84,7 +85,10 @@ fn settled_cells_take_fewer_trials() {
         let fixed = trials_needed(Design::Paired, effect, of_pair, 0.05, power).unwrap();
         let pairs = pairs as f64 / 1_000.0;
         table.row("normal", [100.0 * of_pair, right.percent(), pairs, fixed as f64]);
-        assert!(right.percent() > 80.0 && pairs < 0.8 * BUDGET as f64, "noise {noise}: {pairs} pairs");
+        assert!(
+            right.percent() > 80.0 && pairs < 0.8 * BUDGET as f64,
+            "noise {noise}: {pairs} pairs"
+        );
     }
 }
 
@@ -99,7 +103,11 @@ fn equal_cells_are_settled() {
         same.count(verdict == Verdict::Same);
         pairs += n;
     }
-    println!("\nno effect, 1.4 % of noise: {:.1} % same, {} pairs", same.percent(), pairs as f64 / 1_000.0);
+    println!(
+        "\nno effect, 1.4 % of noise: {:.1} % same, {} pairs",
+        same.percent(),
+        pairs as f64 / 1_000.0
+    );
     assert!(same.percent() > 85.0, "{} %", same.percent());
 }
 
@@ -127,7 +135,10 @@ impl Family {
                 .collect();
             let verdicts = rule().family(&comparisons, self.correction).unwrap();
             for (cell, verdict) in settled.iter_mut().zip(verdicts) {
-                assert!(cell.0 == Verdict::Undecided || cell.0 == verdict, "what was decided stays so");
+                assert!(
+                    cell.0 == Verdict::Undecided || cell.0 == verdict,
+                    "what was decided stays so"
+                );
                 cell.0 = verdict;
             }
             if settled.iter().all(|(verdict, _)| *verdict != Verdict::Undecided) {
@@ -154,7 +165,9 @@ fn a_suite_that_stops_where_it_is_decided() {
             let cell = |at: usize, source: &mut Source| {
                 let (effect, noise) = (if at < 5 { 0.1 } else { 0.0 }, 0.005 * (1 + at) as f64);
                 let mut side = |effect: f64| -> Vec<f64> {
-                    (0..BUDGET).map(|_| (effect + noise * source.logarithm(Shape::Normal)).exp()).collect()
+                    (0..BUDGET)
+                        .map(|_| (effect + noise * source.logarithm(Shape::Normal)).exp())
+                        .collect()
                 };
                 (side(effect), side(0.0))
             };

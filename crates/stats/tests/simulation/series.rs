@@ -6,7 +6,8 @@ use crate::source::{Rate, Source, Table};
 
 #[test]
 fn constant_series_are_rarely_cut() {
-    let mut table = Table::new("constant series with normal noise that are cut, in %; samples: 30, 100, 300");
+    let mut table =
+        Table::new("constant series with normal noise that are cut, in %; samples: 30, 100, 300");
     let mut source = Source::new("series");
     let rates = [30, 100, 300].map(|n| {
         let mut rate = Rate::default();
@@ -30,6 +31,9 @@ fn a_step_is_found_at_its_place() {
         let cuts = change_points(&series, penalty(&series).unwrap()).unwrap();
         rate.count(cuts.len() == 1 && cuts[0].abs_diff(40) <= 2);
     }
-    println!("\na step of three standard deviations found within two samples: {:.1} %", rate.percent());
+    println!(
+        "\na step of three standard deviations found within two samples: {:.1} %",
+        rate.percent()
+    );
     assert!(rate.percent() > 90.0, "{} %", rate.percent());
 }

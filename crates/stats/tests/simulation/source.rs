@@ -1,7 +1,6 @@
 //! Where simulated trials come from.
 
-use disklab_des::Random;
-use disklab_units::Seed;
+use disklab_units::{Random, Seed};
 
 /// A measure of trials of one cell, before its scale: what is drawn is the logarithm, so that effects add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -84,8 +83,12 @@ impl Source {
             Shape::Exponential => self.exponential().ln(),
             Shape::Pareto => self.exponential() / 1.5,
             Shape::HeavyTails => (self.normal() / self.exponential().sqrt()).clamp(-300.0, 300.0),
-            Shape::Cauchy => (std::f64::consts::PI * (self.uniform() - 0.5)).tan().clamp(-300.0, 300.0),
-            Shape::Outliers => 0.1 * self.normal() + if self.below(10) == 0 { 5.0_f64.ln() } else { 0.0 },
+            Shape::Cauchy => {
+                (std::f64::consts::PI * (self.uniform() - 0.5)).tan().clamp(-300.0, 300.0)
+            }
+            Shape::Outliers => {
+                0.1 * self.normal() + if self.below(10) == 0 { 5.0_f64.ln() } else { 0.0 }
+            }
             Shape::Uniform => self.uniform(),
             Shape::TwoValues => self.below(2) as f64,
             Shape::TwoModes => self.below(2) as f64 + 0.02 * self.normal(),

@@ -2,7 +2,9 @@
 
 use std::f64::consts::LN_2;
 
-use disklab_stats::{Better, Comparison, Correction, Design, Error, Rule, Verdict, detectable_effect};
+use disklab_stats::{
+    Better, Comparison, Correction, Design, Error, Rule, Verdict, detectable_effect,
+};
 
 use crate::source::{Rate, SHAPES, Shape, Source, Table};
 
@@ -33,7 +35,8 @@ fn simulations(n: usize) -> usize {
 
 #[test]
 fn a_against_a_paired() {
-    let mut table = Table::new(&format!("false verdicts in %, paired, alpha = 5 %; pairs: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("false verdicts in %, paired, alpha = 5 %; pairs: {TRIALS:?}"));
     for shape in SHAPES {
         let rates = TRIALS.map(|n| {
             let mut source = Source::new(&format!("paired {shape:?} {n}"));
@@ -52,7 +55,8 @@ fn a_against_a_paired() {
 /// What pairing is for: both trials of a seed share most of what varies.
 #[test]
 fn a_against_a_paired_by_a_common_cause() {
-    let mut table = Table::new(&format!("false verdicts in %, pairs that share a factor; pairs: {TRIALS:?}"));
+    let mut table =
+        Table::new(&format!("false verdicts in %, pairs that share a factor; pairs: {TRIALS:?}"));
     for shape in SHAPES {
         let rates = TRIALS.map(|n| {
             let mut source = Source::new(&format!("common {shape:?} {n}"));
@@ -60,7 +64,10 @@ fn a_against_a_paired_by_a_common_cause() {
             for _ in 0..simulations(n) {
                 let shared = source.trials(shape, n);
                 let mut side = || -> Vec<f64> {
-                    shared.iter().map(|shared| shared * (0.01 * source.logarithm(shape)).exp()).collect()
+                    shared
+                        .iter()
+                        .map(|shared| shared * (0.01 * source.logarithm(shape)).exp())
+                        .collect()
                 };
                 let (one, other) = (side(), side());
                 rate.count(is_false(&strict().paired(&one, &other).unwrap()));
@@ -75,7 +82,8 @@ fn a_against_a_paired_by_a_common_cause() {
 #[test]
 fn a_against_a_unpaired() {
     const SIZES: [(usize, usize); 6] = [(3, 3), (3, 4), (5, 5), (10, 10), (3, 30), (30, 30)];
-    let mut table = Table::new(&format!("false verdicts in %, unpaired, alpha = 5 %; trials: {SIZES:?}"));
+    let mut table =
+        Table::new(&format!("false verdicts in %, unpaired, alpha = 5 %; trials: {SIZES:?}"));
     for shape in SHAPES {
         let rates = SIZES.map(|(left, right)| {
             let mut source = Source::new(&format!("unpaired {shape:?} {left} {right}"));
@@ -95,16 +103,19 @@ fn a_against_a_unpaired() {
 /// `comparison` names, and the test keeps that true.
 #[test]
 fn shapes_that_differ() {
-    let mut table =
-        Table::new(&format!("verdicts in % where centres are equal but shapes differ; trials: {TRIALS:?}"));
+    let mut table = Table::new(&format!(
+        "verdicts in % where centres are equal but shapes differ; trials: {TRIALS:?}"
+    ));
     let mut worst = 0.0_f64;
     let mut add = |name: &str, compare: Compare, draw: fn(&mut Source) -> (f64, f64)| {
         let rates = TRIALS.map(|n| {
             let mut source = Source::new(&format!("{name} {n}"));
             let mut rate = Rate::default();
             for _ in 0..simulations(n) / 2 {
-                let (one, other): (Vec<f64>, Vec<f64>) =
-                    (0..n).map(|_| draw(&mut source)).map(|(one, other)| (one.exp(), other.exp())).unzip();
+                let (one, other): (Vec<f64>, Vec<f64>) = (0..n)
+                    .map(|_| draw(&mut source))
+                    .map(|(one, other)| (one.exp(), other.exp()))
+                    .unzip();
                 rate.count(is_false(&compare(&strict(), &one, &other).unwrap()));
             }
             worst = worst.max(rate.percent());
@@ -127,8 +138,9 @@ type Compare = fn(&Rule, &[f64], &[f64]) -> Result<Comparison, Error>;
 /// The word "same" where the effect is just as large as the smallest of interest: at most alpha / 2.
 #[test]
 fn same_is_not_said_of_what_differs() {
-    let mut table =
-        Table::new(&format!("false \"same\" in %, paired, effect = smallest of interest; pairs: {TRIALS:?}"));
+    let mut table = Table::new(&format!(
+        "false \"same\" in %, paired, effect = smallest of interest; pairs: {TRIALS:?}"
+    ));
     for shape in [Shape::Normal, Shape::Exponential, Shape::HeavyTails, Shape::Uniform] {
         let rates = TRIALS.map(|n| {
             let mut source = Source::new(&format!("same {shape:?} {n}"));
@@ -152,19 +164,24 @@ fn same_is_not_said_of_what_differs() {
 /// Twelve cells without a difference: any false verdict among them.
 #[test]
 fn families_are_wrong_no_oftener() {
-    let mut table = Table::new("any false verdict over 12 cells in %, uncorrected and by Holm; pairs: 5, 10");
+    let mut table =
+        Table::new("any false verdict over 12 cells in %, uncorrected and by Holm; pairs: 5, 10");
     for shape in [Shape::Normal, Shape::HeavyTails, Shape::TwoValues] {
         let mut source = Source::new(&format!("family {shape:?}"));
         let rates = [5, 10].map(|n| {
             let (mut plain, mut holm) = (Rate::default(), Rate::default());
             for _ in 0..1_000 {
                 let cells: Vec<Comparison> = (0..12)
-                    .map(|_| strict().paired(&source.trials(shape, n), &source.trials(shape, n)).unwrap())
+                    .map(|_| {
+                        strict().paired(&source.trials(shape, n), &source.trials(shape, n)).unwrap()
+                    })
                     .collect();
                 plain.count(cells.iter().any(is_false));
                 let together = strict().family(&cells, Correction::Holm).unwrap();
                 holm.count(
-                    together.iter().any(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse)),
+                    together
+                        .iter()
+                        .any(|verdict| matches!(verdict, Verdict::Better | Verdict::Worse)),
                 );
             }
             holm.assert_at_most(5.0, &format!("12 cells of {shape:?}, {n} pairs"));
@@ -184,8 +201,11 @@ fn power_is_about_that_of_t() {
         let mut source = Source::new(&format!("power {n}"));
         let mut rate = Rate::default();
         for _ in 0..3_000 {
-            let treatment: Vec<f64> = (0..n).map(|_| (effect + 0.1 * source.normal()).exp()).collect();
-            rate.count(strict().paired(&treatment, &vec![1.0; n]).unwrap().verdict == Verdict::Better);
+            let treatment: Vec<f64> =
+                (0..n).map(|_| (effect + 0.1 * source.normal()).exp()).collect();
+            rate.count(
+                strict().paired(&treatment, &vec![1.0; n]).unwrap().verdict == Verdict::Better,
+            );
         }
         rate.percent()
     });
@@ -201,8 +221,9 @@ const POWER: [f64; 6] = [67.0, 79.0, 80.0, 62.0, 77.0, 78.0];
 /// A real effect is found: a rule that never decides would pass all of the above.
 #[test]
 fn real_effects_are_found() {
-    let mut table =
-        Table::new(&format!("right verdicts in %, paired, +10 % with 3 % of noise; pairs: {TRIALS:?}"));
+    let mut table = Table::new(&format!(
+        "right verdicts in %, paired, +10 % with 3 % of noise; pairs: {TRIALS:?}"
+    ));
     for (shape, least) in
         [(Shape::Normal, [25.0, 85.0, 99.0, 100.0]), (Shape::HeavyTails, [15.0, 50.0, 75.0, 99.0])]
     {

@@ -1,12 +1,14 @@
-use disklab_spec::array::Array;
-use disklab_spec::machine::{groups, lsblk};
-use disklab_spec::read::Reader;
+use disklab_config::array::Array;
+use disklab_config::machine::{groups, lsblk};
+use disklab_config::read::Reader;
 
 use super::*;
 
 fn devices() -> BTreeMap<String, Device> {
     let lab = concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab");
-    disklab_spec::Lab::load(std::path::Path::new(lab)).unwrap_or_else(|mistakes| panic!("{mistakes}")).devices
+    disklab_config::Lab::load(std::path::Path::new(lab))
+        .unwrap_or_else(|mistakes| panic!("{mistakes}"))
+        .devices
 }
 
 /// The file that is drafted, after the lab has taken it.
@@ -28,7 +30,10 @@ const ZPOOL: &str = include_str!("zpool.txt");
 fn disks_are_those_that_could_be_measured() {
     let disks = lsblk::read(LSBLK).unwrap();
     let paths: Vec<&str> = disks.iter().map(|disk| disk.path.as_str()).collect();
-    assert_eq!(paths, ["/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd", "/dev/nvme0n1", "/dev/nvme1n1"]);
+    assert_eq!(
+        paths,
+        ["/dev/sda", "/dev/sdb", "/dev/sdc", "/dev/sdd", "/dev/nvme0n1", "/dev/nvme1n1"]
+    );
     assert!(disks[0].rotational && !disks[4].rotational);
     assert_eq!(disks[0].model.as_deref(), Some("ST4000NM0033-9ZM170"));
     assert!(disks[4].paths.contains(&"/dev/md0".to_owned()), "{:?}", disks[4].paths);
@@ -51,7 +56,11 @@ fn md_says_its_level() {
     let groups = groups::md(MDADM);
     assert_eq!(groups[0].paths, ["/dev/nvme0n1p2", "/dev/nvme1n1p2"]);
     let (array, file) = drafted(LSBLK, &groups, &[]);
-    assert_eq!((array.join.to_string(), array.devices.len()), ("btrfs-raid1".to_owned(), 2), "{file}");
+    assert_eq!(
+        (array.join.to_string(), array.devices.len()),
+        ("btrfs-raid1".to_owned(), 2),
+        "{file}"
+    );
     assert!(array.devices.iter().all(|device| device == "sata-ssd-1tb"), "{file}");
 }
 
@@ -60,7 +69,11 @@ fn a_zfs_pool_of_mirrors_is_raid10_without_its_cache() {
     let groups = groups::zfs(ZPOOL);
     assert_eq!(groups[0].paths, ["/dev/sda1", "/dev/sdb1", "/dev/sdc1", "/dev/sdd1"]);
     let (array, file) = drafted(LSBLK, &groups, &[]);
-    assert_eq!((array.join.to_string(), array.devices.len()), ("btrfs-raid10".to_owned(), 4), "{file}");
+    assert_eq!(
+        (array.join.to_string(), array.devices.len()),
+        ("btrfs-raid10".to_owned(), 4),
+        "{file}"
+    );
 }
 
 #[test]
@@ -68,7 +81,10 @@ fn the_largest_group_is_drafted_and_the_others_are_named() {
     let all = [groups::btrfs(BTRFS), groups::md(MDADM)].concat();
     let (array, file) = drafted(LSBLK, &all, &[]);
     assert_eq!(array.devices.len(), 3);
-    assert!(file.contains("# also there: md /dev/md0 (raid1) on /dev/nvme0n1, /dev/nvme1n1"), "{file}");
+    assert!(
+        file.contains("# also there: md /dev/md0 (raid1) on /dev/nvme0n1, /dev/nvme1n1"),
+        "{file}"
+    );
 }
 
 #[test]

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use disklab_exec::host::Place;
-use disklab_host::Disk;
-use disklab_spec::{Array, Filesystem, Join, Lab, Md, Profile, Profiles};
+use disklab_block_devices::Disk;
+use disklab_config::{Array, Filesystem, Join, Lab, Md, Profile, Profiles};
+use disklab_runner::host::Place;
 use disklab_units::Bytes;
 use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
 use serde::Deserialize;
@@ -36,7 +36,9 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     let path = path.canonicalize().map_err(|error| unusable(error.to_string()))?;
     let kind = path.metadata().map_err(|error| unusable(error.to_string()))?.file_type();
     if !kind.is_dir() && !kind.is_file() {
-        return Err(unusable("it is neither a folder nor a file; disks are named by --devices".to_owned()));
+        return Err(unusable(
+            "it is neither a folder nor a file; disks are named by --devices".to_owned(),
+        ));
     }
     let (access, wanted) = if kind.is_dir() {
         (Access::WRITE_OK | Access::EXEC_OK, "a folder is made in it, and removed again")
@@ -54,12 +56,13 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
     }
     let mut mounted = mounted(&path)?;
     if mounted.fstype == Filesystem::Btrfs.as_str() && mounted.uuid.is_none() {
-        mounted.uuid = device_name(&mounted).and_then(|name| btrfs_with(Path::new("/sys/fs/btrfs"), &name));
+        mounted.uuid =
+            device_name(&mounted).and_then(|name| btrfs_with(Path::new("/sys/fs/btrfs"), &name));
     }
     let names = below(Path::new("/sys"), &mounted);
     let disks: Vec<Disk> =
         names.iter().filter_map(|name| Disk::find(&Path::new("/dev").join(name)).ok()).collect();
-    let (free, _) = disklab_exec::host::room_at(&path)?;
+    let (free, _) = disklab_runner::host::room_at(&path)?;
     let join = join(&mounted);
     if disks.is_empty() {
         return Err(unusable(format!(
@@ -107,14 +110,20 @@ fn mounted(path: &Path) -> Result<Mounted, Failure> {
     findmnt
         .args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"])
         .arg(path)
-        .env("PATH", disklab_host::PATH);
-    let cannot =
-        |why: String| Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()));
-    let out =
-        findmnt.output().map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
+        .env("PATH", disklab_block_devices::PATH);
+    let cannot = |why: String| {
+        Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()))
+    };
+    let out = findmnt
+        .output()
+        .map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
     let found: Found = serde_json::from_slice(&out.stdout)
         .map_err(|error| cannot(format!("says nothing of it: {error}")))?;
-    found.filesystems.into_iter().next().ok_or_else(|| cannot("knows no such filesystem".to_owned()))
+    found
+        .filesystems
+        .into_iter()
+        .next()
+        .ok_or_else(|| cannot("knows no such filesystem".to_owned()))
 }
 
 /// The kernel's names of its disks: of all of btrfs's devices, or of the one that is mounted.
@@ -149,7 +158,8 @@ fn made_of(sysfs: &Path, device: &str) -> Vec<String> {
 
 fn names_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut names: Vec<_> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
     names.sort();
     names
 }
@@ -173,7 +183,8 @@ fn join(mounted: &Mounted) -> Join {
     if mounted.fstype == Filesystem::Btrfs.as_str() {
         let uuid = mounted.uuid.clone().unwrap_or_default();
         let has = |profile: &Profile| {
-            Path::new(&format!("/sys/fs/btrfs/{uuid}/allocation/data/{}", profile.as_str())).is_dir()
+            Path::new(&format!("/sys/fs/btrfs/{uuid}/allocation/data/{}", profile.as_str()))
+                .is_dir()
         };
         let data = Profile::ALL.into_iter().find(has).unwrap_or(Profile::Single);
         return Join::Btrfs(Profiles { data, metadata: data });

@@ -3,8 +3,8 @@
 
 use std::io::Write;
 
-use disklab_collect::Spread;
 use disklab_report::merge::{Disk, Group, Measured, Numbers};
+use disklab_results::Spread;
 use disklab_units::prose::digits;
 
 use crate::exit::Failure;
@@ -90,10 +90,16 @@ const EXTREMES: &[Line] = &[Line::Median, Line::Min, Line::Max];
 impl<'a> Layout<'a> {
     /// The best of those that fit; the narrowest where none does.
     pub fn fitting(group: &'a Group<'a>, rows: &[Row], screen: &Screen) -> Self {
-        let mixed = group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(Measured::mixed);
+        let mixed =
+            group.cells.iter().filter_map(|cell| cell.measured.as_ref()).any(Measured::mixed);
         let Tables { wide, split, narrow } = if mixed { OF_BOTH } else { OF_ONE_DIRECTION };
-        let choices =
-            [(wide, RANGES), (split, RANGES), (wide, EXTREMES), (split, EXTREMES), (narrow, EXTREMES)];
+        let choices = [
+            (wide, RANGES),
+            (split, RANGES),
+            (wide, EXTREMES),
+            (split, EXTREMES),
+            (narrow, EXTREMES),
+        ];
         let room = screen.width.saturating_sub(INDENT.len());
         let layouts = choices.map(|(tables, lines)| Self { group, tables, lines });
         let fits = |layout: &Self| {
@@ -138,7 +144,8 @@ impl<'a> Layout<'a> {
         let mut table = Table::new(&heads, color);
         let mut heights = Vec::new();
         for (at, row) in rows.iter().enumerate() {
-            let texts = |line: usize| columns.iter().map(move |column| column.texts[line][at].clone());
+            let texts =
+                |line: usize| columns.iter().map(move |column| column.texts[line][at].clone());
             table.row(std::iter::once(row.label.clone()).chain(texts(0)));
             let mut height = 1;
             for (line, kind) in self.lines.iter().enumerate().skip(1) {
@@ -182,7 +189,8 @@ fn numbers(part: Part, measured: &[Option<&Measured>], lines: &[Line]) -> Vec<Co
     let (unit, ns) = unit(measured);
     let column = |head: &str, scale: f64, value: &dyn Fn(&Numbers) -> Option<Spread>| {
         let spread = |it: Option<&Measured>| it.and_then(|it| part.of(it)).and_then(value);
-        let text = |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, digits)).collect();
+        let text =
+            |line: Line| measured.iter().map(|&it| told(spread(it), scale, line, digits)).collect();
         Column {
             head: head.to_owned(),
             side: Side::Right,
@@ -221,8 +229,13 @@ impl Part {
 
 /// The unit in which the shortest of a group's times has a whole digit, so that all can be compared at a glance.
 fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
-    let times = measured.iter().flatten().flat_map(|it| [Some(it.all.lat_mean_ns), it.all.p50_ns]).flatten();
-    let shortest = times.map(|spread| spread.median).filter(|&time| time > 0.0).fold(f64::INFINITY, f64::min);
+    let times = measured
+        .iter()
+        .flatten()
+        .flat_map(|it| [Some(it.all.lat_mean_ns), it.all.p50_ns])
+        .flatten();
+    let shortest =
+        times.map(|spread| spread.median).filter(|&time| time > 0.0).fold(f64::INFINITY, f64::min);
     if shortest.is_infinite() {
         return TIMES[2];
     }
@@ -237,7 +250,8 @@ fn disks(
     value: fn(&Disk) -> Option<Spread>,
 ) -> Column {
     let longest = measured.iter().flatten().max_by_key(|it| it.disks.len());
-    let names: Vec<&str> = longest.iter().flat_map(|it| &it.disks).map(|disk| disk.name.as_str()).collect();
+    let names: Vec<&str> =
+        longest.iter().flat_map(|it| &it.disks).map(|disk| disk.name.as_str()).collect();
     // By line, row and disk.
     let texts: Vec<Vec<Vec<String>>> = lines
         .iter()
@@ -294,7 +308,7 @@ fn told(spread: Option<Spread>, scale: f64, line: Line, print: fn(f64) -> String
 
 #[cfg(test)]
 mod tests {
-    use disklab_store::outcome::Cell;
+    use disklab_record::outcome::Cell;
 
     use super::*;
     use crate::screen::When;
@@ -340,7 +354,11 @@ mod tests {
     }
 
     fn group(disks: u8, time: f64) -> Group<'static> {
-        Group { head: Cell::default(), axes: vec!["policy".to_owned()], cells: vec![cell(disks, time)] }
+        Group {
+            head: Cell::default(),
+            axes: vec!["policy".to_owned()],
+            cells: vec![cell(disks, time)],
+        }
     }
 
     fn printed(group: &Group, width: usize, below: &str) -> String {
@@ -355,14 +373,15 @@ mod tests {
 
     #[test]
     fn every_width_shows_every_number_once() {
-        let reason =
-            "seed 1 failed: for a reason of many words that does not fit into one line of a narrow screen";
+        let reason = "seed 1 failed: for a reason of many words that does not fit into one line of a narrow screen";
         for disks in [1, 2, 4, 8] {
             for width in 80..200 {
                 let text = printed(&group(disks, 8.4e6), width, reason);
                 assert!(text.lines().all(|line| line.chars().count() <= width), "{width}:\n{text}");
                 let numbers = ["71234", "84.0", "64111", "78357", "seed 1"];
-                for (number, times) in numbers.map(|number| (number, 1)).into_iter().chain([("8.40", 2)]) {
+                for (number, times) in
+                    numbers.map(|number| (number, 1)).into_iter().chain([("8.40", 2)])
+                {
                     assert_eq!(text.matches(number).count(), times, "{number} at {width}:\n{text}");
                 }
                 let halves = text.split_whitespace().filter(|word| *word == "50").count();

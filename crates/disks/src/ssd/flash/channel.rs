@@ -41,7 +41,9 @@ impl Flash {
 
     /// A transfer over a channel is over.
     pub fn channel_event(&mut self, at: Nanos, channel: u32, agenda: &mut Agenda) -> Outcome {
-        let Some((die, _)) = self.channels[channel as usize].current.take() else { return Outcome::Nothing };
+        let Some((die, _)) = self.channels[channel as usize].current.take() else {
+            return Outcome::Nothing;
+        };
         self.next_transfer(at, channel, agenda);
         let index = die as usize;
         match self.dies[index].work {
@@ -58,7 +60,8 @@ impl Flash {
             Work::TakeIn(row, target) => {
                 let fast = self.times.program_fast.filter(|_| target.fast);
                 let end = at.saturating_add(fast.unwrap_or(self.times.program));
-                let long = Long { what: Change::Program(row, target), end, firm_until: at, asked: false };
+                let long =
+                    Long { what: Change::Program(row, target), end, firm_until: at, asked: false };
                 let die = &mut self.dies[index];
                 (die.work, die.since) = (Work::Long(long), at);
                 agenda.schedule(end, Event::Die(index as u32));

@@ -1,4 +1,4 @@
-use disklab_spec::device::Preconditioned;
+use disklab_config::device::Preconditioned;
 use disklab_units::Seed;
 use proptest::prelude::*;
 
@@ -32,7 +32,8 @@ impl Watched {
     fn new(how: Preconditioned) -> Self {
         let map = map(700, how);
         let places = (0..map.shape.units).map(|unit| map.place(unit)).collect();
-        let mut empty: VecDeque<BlockId> = (0..map.shape.dies).flat_map(|die| map.empty(die)).collect();
+        let mut empty: VecDeque<BlockId> =
+            (0..map.shape.dies).flat_map(|die| map.empty(die)).collect();
         let open = empty.pop_front().expect("there is room");
         Self { map, places, log: VecDeque::new(), open, written: Vec::new(), empty }
     }
@@ -85,7 +86,8 @@ impl Watched {
             self.map.copied(&row, victim, self.open);
             for &Kept { unit, .. } in &row {
                 let place = &mut self.places[unit as usize];
-                *place = if *place == Place::Block(victim) { Place::Block(self.open) } else { *place };
+                *place =
+                    if *place == Place::Block(victim) { Place::Block(self.open) } else { *place };
             }
             self.fill(row.into_iter().map(|kept| kept.unit));
         }

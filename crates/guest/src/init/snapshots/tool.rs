@@ -42,9 +42,14 @@ impl Tool {
 
     pub fn take(&self, number: u64) -> Vec<String> {
         match self {
-            Self::Btrfs => {
-                words(&["btrfs", "subvolume", "snapshot", "-r", POOL, &self.name(Side::Pool, number)])
-            }
+            Self::Btrfs => words(&[
+                "btrfs",
+                "subvolume",
+                "snapshot",
+                "-r",
+                POOL,
+                &self.name(Side::Pool, number),
+            ]),
             Self::Zfs { .. } => words(&["zfs", "snapshot", &self.name(Side::Pool, number)]),
         }
     }
@@ -81,7 +86,9 @@ impl Tool {
         match (self, side) {
             (Self::Btrfs, Side::Pool) => words(&["btrfs", "subvolume", "list", "-d", POOL]),
             (Self::Btrfs, Side::Replica) => words(&["btrfs", "subvolume", "list", "-d", REPLICA]),
-            (Self::Zfs { .. }, _) => words(&["zpool", "list", "-H", "-p", "-o", "freeing", self.pool(side)]),
+            (Self::Zfs { .. }, _) => {
+                words(&["zpool", "list", "-H", "-p", "-o", "freeing", self.pool(side)])
+            }
         }
     }
 
@@ -148,7 +155,10 @@ mod tests {
         assert_eq!(said(&tool.receive()), "zfs receive -u disklab-replica/data/copy");
         assert_eq!(said(&tool.delete(Side::Pool, 3)), "zfs destroy disklab/data@3");
         assert_eq!(said(&tool.delete(Side::Replica, 3)), "zfs destroy disklab-replica/data/copy@3");
-        assert_eq!(said(&tool.uncleaned(Side::Replica)), "zpool list -H -p -o freeing disklab-replica");
+        assert_eq!(
+            said(&tool.uncleaned(Side::Replica)),
+            "zpool list -H -p -o freeing disklab-replica"
+        );
         assert_eq!([tool.count("0\n"), tool.count("-\n"), tool.count("4096\n")], [0, 0, 1]);
     }
 
@@ -159,7 +169,10 @@ mod tests {
             tool.make_place().map(|words| said(&words)).unwrap(),
             "btrfs subvolume create /mnt/pool/.snapshots"
         );
-        assert_eq!(said(&tool.take(3)), "btrfs subvolume snapshot -r /mnt/pool /mnt/pool/.snapshots/3");
+        assert_eq!(
+            said(&tool.take(3)),
+            "btrfs subvolume snapshot -r /mnt/pool /mnt/pool/.snapshots/3"
+        );
         assert_eq!(
             said(&tool.send(Some(2), 3)),
             "btrfs send -q -p /mnt/pool/.snapshots/2 /mnt/pool/.snapshots/3"

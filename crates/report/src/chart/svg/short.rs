@@ -18,7 +18,8 @@ pub fn inner(svg: &str) -> String {
                 continue;
             }
         }
-        let (tag, text) = if at > 0 { part.split_once('>').unwrap_or((part, "")) } else { ("", part) };
+        let (tag, text) =
+            if at > 0 { part.split_once('>').unwrap_or((part, "")) } else { ("", part) };
         if let Some((way, ink)) = line(tag).or_else(|| rect(tag)) {
             match pending.iter_mut().find(|(known, _)| *known == ink) {
                 Some((_, ways)) => ways.push_str(&way),
@@ -65,7 +66,8 @@ fn without_defaults(tag: &str) -> String {
 
 /// A `rect` with square corners, likewise.
 fn rect(tag: &str) -> Option<(String, &str)> {
-    let ([x, y, width, height], rest) = numbers(tag.strip_prefix("rect")?, ["x", "y", "width", "height"])?;
+    let ([x, y, width, height], rest) =
+        numbers(tag.strip_prefix("rect")?, ["x", "y", "width", "height"])?;
     if rest.contains(" rx=") {
         return None;
     }
@@ -118,7 +120,8 @@ fn points(way: &str) -> Option<(Vec<(f64, f64)>, bool)> {
     let way = way.trim();
     let (way, closed) = way.strip_suffix('Z').map_or((way, false), |way| (way, true));
     let numbers = way.trim_start().strip_prefix('M')?.replace('L', " ");
-    let numbers: Vec<f64> = numbers.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
+    let numbers: Vec<f64> =
+        numbers.split_whitespace().map(str::parse).collect::<Result<_, _>>().ok()?;
     if numbers.len() % 2 == 1 || numbers.iter().any(|number| !number.is_finite()) {
         return None;
     }
@@ -192,7 +195,8 @@ fn push_tenths(out: &mut String, tenths: i64) {
 pub fn number(value: f64) -> String {
     let places = if value.abs() < 1.0 { 2 } else { 1 };
     let text = format!("{value:.places$}");
-    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    let text =
+        if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
     if text == "-0" { "0".to_owned() } else { text.to_owned() }
 }
 
@@ -200,7 +204,9 @@ fn push_rounded(out: &mut String, tag: &str) {
     let mut rest = tag;
     while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
         let (before, from) = rest.split_at(start);
-        let end = from.find(|letter: char| !letter.is_ascii_digit() && letter != '.').unwrap_or(from.len());
+        let end = from
+            .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
+            .unwrap_or(from.len());
         let (digits, after) = from.split_at(end);
         out.push_str(before);
         match digits.parse::<f64>() {
@@ -219,16 +225,22 @@ mod tests {
     #[test]
     fn digits_that_no_pixel_shows_are_gone_and_texts_stay() {
         assert_eq!(
-            inner(r#"<rect x="57.300000000000004" y="-12.96" opacity="0.25" /><text>1.2345 &lt;b</text>"#),
+            inner(
+                r#"<rect x="57.300000000000004" y="-12.96" opacity="0.25" /><text>1.2345 &lt;b</text>"#
+            ),
             r#"<rect x="57.3" y="-13" opacity="0.25"/><text>1.2345 &lt;b</text>"#
         );
     }
 
     #[test]
     fn lines_of_one_ink_are_one_path() {
-        let line = |to: &str, ink: &str| format!(r#"<line x1="1" y1="2.04" {to} stroke="{ink}" />"#);
-        let svg =
-            [line(r#"x2="3" y2="2""#, "a"), line(r#"x2="1" y2="5""#, "a"), line(r#"x2="4" y2="6""#, "b")];
+        let line =
+            |to: &str, ink: &str| format!(r#"<line x1="1" y1="2.04" {to} stroke="{ink}" />"#);
+        let svg = [
+            line(r#"x2="3" y2="2""#, "a"),
+            line(r#"x2="1" y2="5""#, "a"),
+            line(r#"x2="4" y2="6""#, "b"),
+        ];
         assert_eq!(
             inner(&svg.concat()),
             r#"<path d="M1 2H3M1 2V5" stroke="a"/><path d="M1 2L4 6" stroke="b"/>"#
@@ -237,8 +249,9 @@ mod tests {
 
     #[test]
     fn boxes_of_one_ink_are_one_path_and_still_touch() {
-        let rect =
-            |x: &str, ink: &str| format!(r#"<rect x="{x}" y="1" width="2.16" height="3" fill="{ink}" />"#);
+        let rect = |x: &str, ink: &str| {
+            format!(r#"<rect x="{x}" y="1" width="2.16" height="3" fill="{ink}" />"#)
+        };
         let svg = [rect("1.03", "a"), rect("3.19", "b"), rect("5.35", "a")].concat();
         assert_eq!(
             inner(&svg),

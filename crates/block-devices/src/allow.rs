@@ -1,0 +1,139 @@
+//! The file that lists the disks which may be written, and so be destroyed: the first of the two times that a disk is named.
+
+mod lines;
+mod trust;
+
+use std::ffi::OsString;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+use disklab_config::read::{Reader, Table};
+use disklab_units::Bytes;
+
+use crate::disk::{Disk, number_of};
+use crate::error::Error;
+use crate::guard::Why;
+
+pub use lines::lines;
+
+/// Whose serial is this word has none.
+pub(crate) const NONE: &str = "none";
+
+/// What an allow file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Allow {
+    /// Where it is, or would be.
+    pub file: PathBuf,
+    entries: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Entry {
+    path: PathBuf,
+    serial: String,
+    /// Where a serial tells the disk it may be left out.
+    bytes: Option<Bytes>,
+}
+
+impl Allow {
+    /// The file that was named, which must be there; or the user's, which lists nothing where it is not there.
+    pub fn load(named: Option<&Path>) -> Result<Self, Error> {
+        let Some(file) = named else {
+            let file = usual(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))?;
+            return match Self::read(&file) {
+                Err(Error::Allow { source, .. }) if source.kind() == ErrorKind::NotFound => {
+                    Ok(Self { file, entries: Vec::new() })
+                }
+                other => other,
+            };
+        };
+        Self::read(file)
+    }
+
+    fn read(file: &Path) -> Result<Self, Error> {
+        let text = trust::read(file)?;
+        Self::parse(file, &text)
+    }
+
+    fn parse(file: &Path, text: &str) -> Result<Self, Error> {
+        let entries = Reader::new(&file.display().to_string(), text).read(|top| {
+            let read: Vec<Option<Entry>> = top.tables("device").iter().map(entry).collect();
+            read.into_iter().collect::<Option<Vec<Entry>>>()
+        })?;
+        Ok(Self { file: file.to_owned(), entries })
+    }
+
+    /// Whether the disk is listed: by a path behind which it is now, and by its serial.
+    pub fn permits(&self, disk: &Disk) -> Result<(), Why> {
+        self.permits_by(disk, |path| number_of(path).ok())
+    }
+
+    fn permits_by(
+        &self,
+        disk: &Disk,
+        behind: impl Fn(&Path) -> Option<(u32, u32)>,
+    ) -> Result<(), Why> {
+        let file = self.file.clone();
+        let mut why = Why::NotAllowed { file: file.clone() };
+        for entry in self.entries.iter().filter(|entry| behind(&entry.path) == Some(disk.number)) {
+            let found = disk.serial.as_deref();
+            why = if entry.serial != found.unwrap_or(NONE) {
+                let found = found.unwrap_or(NONE).to_owned();
+                Why::WrongSerial {
+                    file: file.clone(),
+                    path: entry.path.clone(),
+                    given: entry.serial.clone(),
+                    found,
+                }
+            } else if let Some(given) = entry.bytes.filter(|&given| given != disk.bytes) {
+                Why::WrongSize {
+                    file: file.clone(),
+                    path: entry.path.clone(),
+                    given,
+                    found: disk.bytes,
+                }
+            } else {
+                return Ok(());
+            };
+        }
+        Err(why)
+    }
+}
+
+fn entry(table: &Table<'_, '_>) -> Option<Entry> {
+    let path: Option<String> = table.required("path");
+    let serial: Option<String> = table.required("serial");
+    let bytes: Option<Bytes> = table.optional("size");
+    // For people.
+    let _: Option<String> = table.optional("note");
+    if path.as_ref().is_some_and(|path| !Path::new(path).is_absolute()) {
+        table.wrong("path", "it must begin with `/`, as in \"/dev/disk/by-id/...\"");
+        return None;
+    }
+    if serial.as_ref().is_some_and(|serial| serial.trim().is_empty()) {
+        table.wrong("serial", "it is empty; a disk that has none needs \"none\", and its `size`");
+        return None;
+    }
+    if serial.as_deref() == Some(NONE) && !table.has("size") {
+        table.wrong("serial", "without a serial the disk is told by its exact `size`; give both");
+        return None;
+    }
+    Some(Entry { path: path?.into(), serial: serial?, bytes })
+}
+
+/// The user's file. Relative paths are passed over, as the XDG Base Directory Specification has it.
+fn usual(config: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Error> {
+    let absolute =
+        |path: Option<OsString>| path.map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = absolute(config)
+        .or_else(|| Some(absolute(home)?.join(".config")))
+        .ok_or(Error::NoConfig)?;
+    Ok(folder.join("disklab/devices.toml"))
+}
+
+fn unread(file: &Path, source: io::Error) -> Error {
+    Error::Allow { path: file.to_owned(), source }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,372 @@
+//! What a run changes of this machine, and how each of it is undone.
+//!
+//! Mounts and programs are not among them: they are in a mount and a process namespace of their own, and end with it.
+
+pub(crate) mod patience;
+mod pool;
+pub mod value;
+
+use std::fmt;
+use std::fs::{self, OpenOptions};
+use std::io::{ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::statvfs;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::Disk;
+use crate::marks;
+use crate::mountinfo::{mounts, unescaped};
+use patience::{Obstacle, patiently};
+pub use pool::is_pool;
+
+/// One change, as the journal has it: noted before it is made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Change {
+    /// A file of sysfs or procfs gets another value; of a disk's, where that has a name that another one may get.
+    Value {
+        path: PathBuf,
+        was: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        of: Option<Which>,
+        /// What it gets. If it says something else when it is to be put back, somebody else has changed it since, and it stays.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gets: Option<String>,
+    },
+    /// md makes a device of disks.
+    Md { uuid: String },
+    /// Something is made on a disk, and marked with this.
+    Made { disk: Disk, uuid: String },
+    /// A ZFS pool of a name that is drawn for it is made of disks.
+    Pool { name: String, disks: Vec<Disk> },
+    /// A new folder of a name that is drawn for it, and all that a trial puts into it.
+    Folder {
+        path: PathBuf,
+        /// The number of the filesystem that it is on.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        on: Option<u64>,
+    },
+    /// A cgroup.
+    Cgroup { path: PathBuf },
+    /// An instance of the kernel's tracing.
+    Tracing { instance: String },
+}
+
+/// A disk as long as the machine runs: told by the kernel alone, since its serial may be known by files that not every process sees.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Which {
+    /// Major and minor number.
+    dev: String,
+    /// Counts all disks that ever came. Since Linux 5.15.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    diskseq: Option<String>,
+}
+
+impl Which {
+    /// Of a file of a disk's in sysfs.
+    fn of(path: &Path) -> Option<Self> {
+        let name = path.strip_prefix("/sys/block").ok()?.iter().next()?;
+        let said =
+            |file: &str| fs::read_to_string(Path::new("/sys/block").join(name).join(file)).ok();
+        let word = |file: &str| said(file).map(|text| text.trim().to_owned());
+        Some(Self { dev: word("dev")?, diskseq: word("diskseq") })
+    }
+}
+
+/// What became of a change that was to be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Undone {
+    /// What was done, for people.
+    pub what: String,
+    /// Why it was not, and what to do.
+    pub failed: Option<String>,
+}
+
+/// What there is to tell while changes are undone.
+#[derive(Debug, Clone, Copy)]
+pub enum News<'a> {
+    /// What it is that is still in use, and so is waited for.
+    Waits(&'a str),
+    Undone(&'a Undone),
+}
+
+/// As a change that was made.
+impl fmt::Display for Change {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Value { path, was, .. } => write!(out, "{} was {was:?}", path.display()),
+            Self::Md { uuid } => write!(out, "md made a device of the array {uuid}"),
+            Self::Made { disk, uuid } => write!(out, "{uuid} was made on {}", disk.named.display()),
+            Self::Pool { name, .. } => write!(out, "the pool {name} was made"),
+            Self::Folder { path, .. } => write!(out, "the folder {} was made", path.display()),
+            Self::Cgroup { path } => write!(out, "the cgroup {} was made", path.display()),
+            Self::Tracing { instance } => write!(out, "the tracing instance {instance} was made"),
+        }
+    }
+}
+
+impl Change {
+    /// Another value of a file, whatever it will say.
+    pub fn value(path: &Path, was: &str) -> Self {
+        Self::Value { path: path.to_owned(), was: was.to_owned(), of: Which::of(path), gets: None }
+    }
+
+    /// The value `gets` of a file.
+    pub fn set(path: &Path, was: &str, gets: &str) -> Self {
+        Self::Value {
+            path: path.to_owned(),
+            was: was.to_owned(),
+            of: Which::of(path),
+            gets: Some(gets.to_owned()),
+        }
+    }
+
+    /// A folder that is not there yet.
+    pub fn folder(path: &Path) -> Self {
+        Self::Folder { path: path.to_owned(), on: filesystem_of(path) }
+    }
+
+    /// Undoes it; what is waited for is told. `same_boot` is false where the machine was started anew since, which undoes all
+    /// that is in its memory. `None`: nothing was there to undo.
+    pub fn undo(&self, same_boot: bool, waits: &mut dyn FnMut(&str)) -> Option<Undone> {
+        let (what, result) = match self {
+            Self::Value { .. } | Self::Cgroup { .. } | Self::Tracing { .. } if !same_boot => {
+                return None;
+            }
+            Self::Value { path, was, of, gets } => match others(path, was, gets.as_deref()) {
+                Some(other) if of.is_none() || Which::of(path) == *of => (
+                    format!("{} stays {other:?}: somebody else has set it to that", path.display()),
+                    Ok(true),
+                ),
+                _ => (
+                    format!("{} is {was:?} again", path.display()),
+                    put_back(path, was, of.as_ref()),
+                ),
+            },
+            Self::Md { uuid } => {
+                let device = marks::md_of(uuid)?;
+                (
+                    format!("{} is stopped", device.display()),
+                    marks::stop_md(&device, waits).map(|()| true),
+                )
+            }
+            Self::Made { disk, uuid } => (
+                format!("what was made on {} is unmade", disk.named.display()),
+                unmake(disk, uuid, waits),
+            ),
+            Self::Pool { name, disks } => {
+                (format!("the pool {name} is destroyed"), pool::undo(name, disks, waits))
+            }
+            Self::Folder { path, on } => {
+                (format!("{} is removed", path.display()), remove_folder(path, *on, waits))
+            }
+            Self::Cgroup { path } => {
+                let removed = patiently(waits, || remove(path, |it| fs::remove_dir(it)));
+                (format!("the cgroup {} is removed", path.display()), removed)
+            }
+            Self::Tracing { instance } => {
+                let removed =
+                    crate::watch::remove_instance(instance).map_err(|error| error.to_string());
+                (format!("the tracing instance {instance} is removed"), removed)
+            }
+        };
+        match result {
+            Ok(false) => None,
+            Ok(true) => Some(Undone { what, failed: None }),
+            Err(why) => Some(Undone { what, failed: Some(why) }),
+        }
+    }
+}
+
+/// What a file says that says neither what it was nor what it was given.
+fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
+    value::other(path, gets?).filter(|other| other != was)
+}
+
+/// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another one that got its name.
+fn put_back(path: &Path, was: &str, of: Option<&Which>) -> Result<bool, String> {
+    if of.is_some() && Which::of(path).as_ref() != of {
+        return Ok(false);
+    }
+    // No file is made where there is none, and of a longer value nothing stays.
+    let open = OpenOptions::new().write(true).truncate(true).open(path);
+    match open.and_then(|mut file| file.write_all(was.as_bytes())) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => {
+            Err(format!("writing {was:?} to {}: {error}; write it there yourself", path.display()))
+        }
+    }
+}
+
+/// Something may have put an array of it together again, which would keep the disk.
+fn unmake(disk: &Disk, uuid: &str, waits: &mut dyn FnMut(&str)) -> Result<bool, String> {
+    if let Some(device) = marks::md_of(uuid) {
+        marks::stop_md(&device, waits)?;
+    }
+    marks::remove(disk, |it| it.has(uuid), waits)
+}
+
+/// A filesystem that is not mounted has the folder still.
+fn remove_folder(
+    path: &Path,
+    on: Option<u64>,
+    waits: &mut dyn FnMut(&str),
+) -> Result<bool, String> {
+    if fs::symlink_metadata(path).is_err() && on.is_some() && filesystem_of(path) != on {
+        return Err(format!(
+            "{}: the filesystem that it is on is not mounted there; mount it and try again",
+            path.display()
+        ));
+    }
+    // Programs that are about to end still make files.
+    patiently(waits, || {
+        if let Some(place) = mounted_within(path) {
+            return Err(Obstacle::Lasting(format!(
+                "something is mounted at {place}, and what is there is not ours; unmount it and try again"
+            )));
+        }
+        remove(path, |it| fs::remove_dir_all(it))
+    })
+}
+
+/// A place in this folder, or the folder itself, where something else is mounted: a trial's own mounts end with its namespace.
+fn mounted_within(path: &Path) -> Option<String> {
+    // Of a link that took its place only the link goes.
+    let folder = path.parent()?.canonicalize().ok()?.join(path.file_name()?);
+    let mountinfo = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    let mut places = mounts(&mountinfo).map(|mount| unescaped(mount.place));
+    places.find(|place| Path::new(place).starts_with(&folder))
+}
+
+/// The number that tells the filesystem of the folder that this is in from others.
+fn filesystem_of(path: &Path) -> Option<u64> {
+    Some(statvfs(path.parent()?).ok()?.f_fsid).filter(|number| *number != 0)
+}
+
+fn remove(path: &Path, how: impl Fn(&Path) -> std::io::Result<()>) -> Result<bool, Obstacle> {
+    match how(path) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => {
+            let why = format!("removing {}: {error}; remove it yourself", path.display());
+            let passes =
+                matches!(error.kind(), ErrorKind::ResourceBusy | ErrorKind::DirectoryNotEmpty);
+            Err(if passes { Obstacle::Passing(why) } else { Obstacle::Lasting(why) })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn undone(change: &Change) -> Option<Undone> {
+        change.undo(true, &mut |_| ())
+    }
+
+    #[test]
+    fn a_value_goes_to_no_other_disk_that_has_the_name_now() {
+        let place = tempfile::tempdir().unwrap();
+        let file = place.path().join("scheduler");
+        fs::write(&file, "mq-deadline").unwrap();
+        let gone = Which { dev: "8:16".to_owned(), diskseq: Some("7".to_owned()) };
+        let value =
+            |of| Change::Value { path: file.clone(), was: "none".to_owned(), of, gets: None };
+        assert_eq!(undone(&value(Some(gone))), None);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "mq-deadline");
+        assert_eq!(undone(&value(None)).unwrap().failed, None);
+        assert_eq!(fs::read_to_string(&file).unwrap(), "none");
+        assert!(matches!(Change::value(&file, "x"), Change::Value { of: None, .. }));
+        let disk = fs::read_dir("/sys/block").into_iter().flatten().flatten().next();
+        if let Some(disk) = disk {
+            let change = Change::value(&disk.path().join("queue/scheduler"), "x");
+            assert!(
+                matches!(change, Change::Value { of: Some(Which { dev, .. }), .. } if dev.contains(':'))
+            );
+        }
+        // And no file is made.
+        fs::remove_file(&file).unwrap();
+        assert_eq!(undone(&value(None)), None);
+        assert!(!file.exists());
+    }
+
+    #[test]
+    fn a_folder_on_what_is_not_mounted_is_not_forgotten() {
+        let place = tempfile::tempdir().unwrap();
+        let folder = place.path().join("disklab-1");
+        let change = Change::folder(&folder);
+        assert_eq!(undone(&change), None, "it was not made");
+        fs::create_dir(&folder).unwrap();
+        fs::write(folder.join("test"), "x").unwrap();
+        assert_eq!(undone(&change).unwrap().failed, None);
+        assert!(!folder.exists());
+        let Change::Folder { on: Some(number), .. } = change else {
+            disklab_testkit::skipped(format!(
+                "the filesystem of {} has no number",
+                place.path().display()
+            ));
+            return;
+        };
+        let elsewhere = Change::Folder { path: folder.clone(), on: Some(number ^ 1) };
+        assert!(undone(&elsewhere).unwrap().failed.unwrap().contains("not mounted"));
+        // Where it is, it is removed, whatever the number is by now.
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(undone(&elsewhere).unwrap().failed, None);
+        assert!(!folder.exists());
+    }
+
+    #[test]
+    fn what_somebody_mounted_in_a_folder_is_not_removed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, other) = (place.path().join("disklab-1"), place.path().join("other"));
+        for it in [&folder.join("in"), &other] {
+            fs::create_dir_all(it).unwrap();
+        }
+        fs::write(other.join("precious"), "x").unwrap();
+        let mount = std::process::Command::new("mount")
+            .arg("--bind")
+            .arg(&other)
+            .arg(folder.join("in"))
+            .status();
+        if !mount.is_ok_and(|status| status.success()) {
+            disklab_testkit::skipped_without_root("only root mounts");
+            return;
+        }
+        let why = undone(&Change::folder(&folder)).unwrap().failed.unwrap();
+        let there = other.join("precious").exists();
+        let unmounted = std::process::Command::new("umount").arg(folder.join("in")).status();
+        assert!(unmounted.unwrap().success() && there);
+        assert!(why.contains("disklab-1/in") && why.contains("unmount it"), "{why}");
+        assert_eq!(undone(&Change::folder(&folder)).unwrap().failed, None);
+    }
+
+    #[test]
+    fn a_folder_that_became_a_link_is_not_followed() {
+        let place = tempfile::tempdir().unwrap();
+        let (folder, other) = (place.path().join("disklab-1"), place.path().join("other"));
+        fs::create_dir(&other).unwrap();
+        fs::write(other.join("precious"), "x").unwrap();
+        std::os::unix::fs::symlink(&other, &folder).unwrap();
+        let _ = undone(&Change::folder(&folder));
+        assert!(other.join("precious").exists());
+    }
+
+    #[test]
+    fn a_disk_that_is_not_there_stays_in_the_journal() {
+        let disk = Disk {
+            named: "/dev/disklab-no-such".into(),
+            name: "disklab-no-such".to_owned(),
+            number: (8, 16),
+            bytes: disklab_units::Bytes(12_345_678),
+            rotational: true,
+            model: None,
+            serial: Some("S1".to_owned()),
+        };
+        let uuid = "11111111-2222-4333-8444-555555555555".to_owned();
+        let why = undone(&Change::Made { disk, uuid }).unwrap().failed.unwrap();
+        assert!(why.contains("serial S1") && why.contains("plug it in"), "{why}");
+    }
+}

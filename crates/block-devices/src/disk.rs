@@ -1,0 +1,131 @@
+//! One block device of this machine: what tells it from all others.
+
+mod serial;
+
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use disklab_units::{Bytes, Sectors};
+use rustix::fs::{major, minor};
+use serde::{Deserialize, Serialize};
+
+use crate::error::Error;
+use crate::machine::{self, Machine};
+use crate::sysfs::{Block, number};
+
+/// A whole disk or a partition.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Disk {
+    /// As it was named: `/dev/disk/by-id/...`, `/dev/sdb`.
+    pub named: PathBuf,
+    /// The kernel's name: `sdb`, `nvme0n1`, `loop3`.
+    pub name: String,
+    /// Major and minor number.
+    pub number: (u32, u32),
+    pub bytes: Bytes,
+    pub rotational: bool,
+    pub model: Option<String>,
+    /// What its maker, or for a loop device its backing file, tells it from others by.
+    pub serial: Option<String>,
+}
+
+impl Disk {
+    /// What a path is now; links are followed.
+    pub fn find(path: &Path) -> Result<Self, Error> {
+        let number = number_of(path)?;
+        Self::on(&Machine::here(), path, number)
+            .ok_or_else(|| Error::NoSysfs { path: path.to_owned(), number })
+    }
+
+    /// All disks that could hold something, and their partitions, by name. No memory, no optical ones, no empty slots.
+    pub fn all() -> Result<Vec<Self>, Error> {
+        Self::all_on(&Machine::here())
+    }
+
+    pub(crate) fn on(machine: &Machine, named: &Path, number: (u32, u32)) -> Option<Self> {
+        let block = Block::on(machine, number)?;
+        let sectors = block.word("size")?.parse().ok()?;
+        Some(Self {
+            named: named.to_owned(),
+            name: block.name(),
+            number,
+            bytes: Sectors(sectors).bytes(),
+            rotational: block.disk_word("queue/rotational").as_deref() == Some("1"),
+            model: block.model().and_then(|model| serial::clean(&model)),
+            serial: serial::of(machine, &block, number),
+        })
+    }
+
+    fn all_on(machine: &Machine) -> Result<Vec<Self>, Error> {
+        let mut disks = Vec::new();
+        for name in names(&machine.path("/sys/block"))? {
+            if ["ram", "zram", "sr", "fd"].iter().any(|start| is_numbered(&name, start)) {
+                continue;
+            }
+            let folder = machine.path("/sys/block").join(&name);
+            // Unplugged since.
+            let inside = names(&folder).unwrap_or_default();
+            let parts =
+                inside.into_iter().filter(|part| folder.join(part).join("partition").exists());
+            let paths =
+                parts.map(|part| (folder.join(&part), part)).chain([(folder.clone(), name)]);
+            disks.extend(paths.filter_map(|(folder, name)| {
+                let number = number(&machine::text(&folder.join("dev")).ok()?)?;
+                Self::on(machine, &Path::new("/dev").join(name.replace('!', "/")), number)
+            }));
+        }
+        // A slot with nothing in it has no size.
+        disks.retain(|disk| disk.bytes > Bytes(0));
+        disks.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(disks)
+    }
+}
+
+fn names(folder: &Path) -> Result<Vec<String>, Error> {
+    let unreadable = |source| Error::Unreadable { path: folder.to_owned(), source };
+    let name =
+        |entry: io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
+    fs::read_dir(folder).and_then(|entries| entries.map(name).collect()).map_err(unreadable)
+}
+
+fn is_numbered(name: &str, start: &str) -> bool {
+    name.strip_prefix(start)
+        .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Major and minor number of the block device that a path leads to.
+pub fn number_of(path: &Path) -> Result<(u32, u32), Error> {
+    let metadata = path.metadata().map_err(|error| unreadable(path, error))?;
+    let kind = metadata.file_type();
+    if kind.is_block_device() {
+        return Ok((major(metadata.rdev()), minor(metadata.rdev())));
+    }
+    let what = if kind.is_char_device() {
+        "a character device"
+    } else if kind.is_dir() {
+        "a folder"
+    } else if kind.is_file() {
+        "a file"
+    } else {
+        "a pipe or a socket"
+    };
+    Err(Error::NoBlockDevice { path: path.to_owned(), what })
+}
+
+fn unreadable(path: &Path, error: io::Error) -> Error {
+    let path = path.to_owned();
+    match error.kind() {
+        ErrorKind::NotFound => match fs::read_link(&path) {
+            Ok(to) => Error::Dangling { path, to },
+            Err(_) => Error::NotThere(path),
+        },
+        ErrorKind::PermissionDenied => Error::NoPermission(path),
+        _ => Error::Unreadable { path, source: error },
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! What others do on the disks of a trial while nothing of ours runs.
+
+use std::io;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use disklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::disk::Disk;
+use crate::watch::stat::{Counters, Stat};
+
+/// Waits in steps of this, to be stopped in between.
+const STEP: Duration = Duration::from_millis(50);
+/// A disk that others keep busy for no more than one part in so many, with no more than so many requests a second, is at
+/// rest: a filesystem writes a line of its journal now and then.
+const BUSY_PART: u64 = 100;
+const REQUESTS: u64 = 5;
+
+/// What one disk did in a time of rest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activity {
+    /// The kernel's name.
+    pub name: String,
+    pub within: Nanos,
+    pub requests: u64,
+    pub bytes: u64,
+    pub busy: Nanos,
+}
+
+impl Activity {
+    /// Of a disk that did `done` in this time.
+    pub fn new(name: &str, within: Nanos, done: &Stat) -> Self {
+        Self {
+            name: name.to_owned(),
+            within,
+            requests: done.requests(),
+            bytes: done.bytes(),
+            busy: Nanos(done.busy_ms.saturating_mul(1_000_000)),
+        }
+    }
+
+    /// Whether a trial that begins now would measure others, too.
+    pub fn disturbs(&self) -> bool {
+        let allowed = self.within.0.saturating_mul(REQUESTS) / 1_000_000_000;
+        self.requests > allowed.max(1)
+            || self.busy.0 > self.within.0 / BUSY_PART && self.requests > 1
+    }
+}
+
+/// Lets so much time pass, or less if it is stopped, and tells what each disk did in it.
+pub fn rest(disks: &[Disk], time: Duration, stop: &AtomicBool) -> io::Result<Vec<Activity>> {
+    let counters = Counters::open(disks.iter().map(|disk| disk.name.as_str()))?;
+    let (begun, before) = (Instant::now(), counters.read()?);
+    while begun.elapsed() < time && !stop.load(Ordering::Relaxed) {
+        thread::sleep(STEP.min(time.saturating_sub(begun.elapsed())));
+    }
+    let (within, after) = (Nanos(begun.elapsed().as_nanos() as u64), counters.read()?);
+    let each = disks.iter().zip(after.iter().zip(&before));
+    Ok(each
+        .map(|(disk, (after, before))| Activity::new(&disk.name, within, &after.since(before)))
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_is_rest_and_a_reader_is_not() {
+        let of = |requests, busy_ms| {
+            let done = Stat { reads: requests, busy_ms, ..Stat::default() };
+            Activity::new("sdb", Nanos::from_secs(2), &done).disturbs()
+        };
+        assert!(!of(0, 0) && !of(10, 8));
+        assert!(of(11, 8), "more than 5 requests a second");
+        assert!(of(4, 200), "a tenth of the time");
+        assert!(!of(1, 200), "one slow request: the heads may have been parked");
+    }
+}

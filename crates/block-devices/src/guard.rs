@@ -1,0 +1,229 @@
+//! Whether a disk may be written: listed in an allow file and named again, used by nobody, and holding nothing that could be
+//! somebody's. What cannot be found out is a reason not to write. Nothing here writes.
+
+mod blkid;
+mod loops;
+mod mounts;
+mod openers;
+mod refusal;
+mod signature;
+mod swaps;
+mod tree;
+mod twice;
+mod uses;
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use disklab_units::Bytes;
+use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, major, minor};
+
+pub use self::refusal::{Refusal, Why};
+pub use self::twice::named_twice;
+
+use self::tree::Tree;
+use crate::allow::Allow;
+use crate::disk::{Disk, number_of};
+use crate::error::Error;
+use crate::machine::Machine;
+use crate::sysfs::Block;
+
+/// No filesystem with a test file fits into less.
+pub(crate) const LEAST: Bytes = Bytes::mib(128);
+
+/// Whether all that is on a disk may be destroyed. `overwrite` are the devices that were named once more, for what they hold.
+///
+/// Looks only, and takes some milliseconds: ask again just before each mkfs, which must then be given the device by the
+/// path that was asked for.
+pub fn may_write(disk: &Disk, allow: &Allow, overwrite: &[PathBuf]) -> Result<(), Refusal> {
+    let refusal = |why| Refusal { device: disk.named.clone(), why };
+    still(disk).map_err(refusal)?;
+    allow.permits(disk).map_err(refusal)?;
+    is_free(disk, overwrite)
+}
+
+/// The same of a disk that may not be listed yet.
+pub fn is_free(disk: &Disk, overwrite: &[PathBuf]) -> Result<(), Refusal> {
+    let again =
+        overwrite.iter().any(|path| number_of(path).is_ok_and(|number| number == disk.number));
+    let machine = Machine::here();
+    free(&machine, disk)
+        .and_then(|()| openers::none(&machine, disk))
+        .and_then(|()| if again { Ok(()) } else { holds_nothing(disk) })
+        .map_err(|why| Refusal { device: disk.named.clone(), why })
+}
+
+/// That no two of these are one disk, or on one.
+pub fn apart(disks: &[Disk]) -> Result<(), Refusal> {
+    apart_on(&Machine::here(), disks)
+}
+
+/// What uses a disk, or shares it: mounts, swap, partitions and what is made of it.
+pub fn used_by(disk: &Disk) -> Result<Vec<String>, Refusal> {
+    used_by_on(&Machine::here(), disk).map_err(|why| Refusal { device: disk.named.clone(), why })
+}
+
+/// Who keeps a disk from being given to one alone, as far as that can be seen.
+pub(crate) fn holder(disk: &Disk) -> Option<String> {
+    let machine = Machine::here();
+    let uses = uses::read(&machine).unwrap_or_default();
+    // What is unmounted at this moment is in no list, but btrfs tells of it until it is written.
+    let mounted = uses.iter().find(|found| found.number == disk.number && !found.is_btrfs);
+    let made = || Some(Tree::read(&machine).ok()?.is_last(&disk.name).err()?.to_string());
+    mounted.map(|found| format!("it is {}", uses::words(&found.how))).or_else(made)
+}
+
+fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
+    let tree = Tree::read(machine)?;
+    let all = uses::read(machine)?;
+    let how = |number: (u32, u32)| {
+        let of_it = all.iter().filter(|found| found.number == number);
+        let how: BTreeSet<String> = of_it.map(|found| uses::words(&found.how)).collect();
+        how.into_iter().collect::<Vec<String>>().join(", ")
+    };
+    let mut used_by = vec![how(disk.number)];
+    used_by.retain(|own| !own.is_empty());
+    for name in tree.relatives(&disk.name)? {
+        let how = tree.number(name).map(how).unwrap_or_default();
+        used_by.push(if how.is_empty() { name.to_owned() } else { format!("{name} ({how})") });
+    }
+    Ok(used_by)
+}
+
+/// The kernel's last word: it opens a disk for one alone (`O_EXCL`), and refuses what is mounted, by whomever, or a part of
+/// something. Nobody else gets the disk while the file is open, mkfs neither: drop it just before that.
+pub fn hold(disk: &Disk) -> Result<File, Refusal> {
+    let refusal = |why| Refusal { device: disk.named.clone(), why };
+    // Not for writing: udev would look at a disk that was, while mkfs works.
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags((OFlags::EXCL | OFlags::NONBLOCK).bits().cast_signed())
+        .open(&disk.named);
+    let file = opened.map_err(|error| refusal(unopened(&error)))?;
+    let metadata = file.metadata().map_err(|error| refusal(unopened(&error)))?;
+    let number = (major(metadata.rdev()), minor(metadata.rdev()));
+    if !metadata.file_type().is_block_device() || number != disk.number {
+        return Err(refusal(Why::Changed(format!("{} leads elsewhere", disk.named.display()))));
+    }
+    // Found again while nobody can take it away.
+    still(disk).map_err(refusal)?;
+    Ok(file)
+}
+
+fn unopened(error: &io::Error) -> Why {
+    match error.kind() {
+        ErrorKind::ResourceBusy => Why::Busy,
+        ErrorKind::PermissionDenied => Why::NoPermission,
+        _ => Why::Changed(format!("it cannot be opened: {error}")),
+    }
+}
+
+/// That its path leads to what it was.
+fn still(disk: &Disk) -> Result<(), Why> {
+    let now = Disk::find(&disk.named).map_err(|error| match error {
+        Error::NoPermission(_) => Why::NoPermission,
+        error => Why::Changed(error.to_string()),
+    })?;
+    let was_is = |what: &str, was: &str, is: &str| {
+        Err(Why::Changed(format!("{what} was {was} and is {is}")))
+    };
+    let serial = |disk: &Disk| disk.serial.clone().unwrap_or_else(|| "none".to_owned());
+    if now.number != disk.number || now.name != disk.name {
+        return was_is("the device", &disk.name, &now.name);
+    }
+    if serial(&now) != serial(disk) {
+        return was_is("the serial", &serial(disk), &serial(&now));
+    }
+    if now.bytes != disk.bytes {
+        return was_is("the size", &disk.bytes.0.to_string(), &now.bytes.0.to_string());
+    }
+    Ok(())
+}
+
+/// Of everything but what it holds.
+fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
+    let tree = Tree::read(machine)?;
+    let uses = uses::read(machine)?;
+    let relatives = tree.relatives(&disk.name)?;
+    for found in &uses {
+        if found.number == disk.number {
+            return Err(found.how.clone());
+        }
+        if let Some(name) = relatives.iter().find(|name| tree.number(name) == Some(found.number)) {
+            return Err(Why::Shared { by: (*name).to_owned(), how: uses::words(&found.how) });
+        }
+    }
+    tree.is_last(&disk.name)?;
+    let block =
+        Block::on(machine, disk.number).ok_or_else(|| Why::Changed("it is gone".to_owned()))?;
+    // The same flag that BLKROGET asks for.
+    match block.word("ro").as_deref() {
+        Some("0") => {}
+        Some(_) => return Err(Why::ReadOnly),
+        None => return Err(Why::Unknown(format!("{}/ro cannot be read", block.folder.display()))),
+    }
+    if disk.bytes < LEAST {
+        return Err(Why::TooSmall { bytes: disk.bytes });
+    }
+    Ok(())
+}
+
+/// That it can be written, and that nothing known is on it.
+fn holds_nothing(disk: &Disk) -> Result<(), Why> {
+    let unreadable = |error: io::Error| match error.kind() {
+        ErrorKind::PermissionDenied => Why::NoPermission,
+        _ => Why::Unknown(format!("it cannot be read: {error}")),
+    };
+    accessat(CWD, &disk.named, Access::WRITE_OK, AtFlags::EACCESS)
+        .map_err(|error| unreadable(error.into()))?;
+    let file = File::open(&disk.named).map_err(unreadable)?;
+    match contents(&file, &disk.named).map_err(unreadable)?? {
+        Some(what) => Err(Why::Signature { what, name: disk.named.display().to_string() }),
+        None => Ok(()),
+    }
+}
+
+/// What a disk or a file holds, by our list and by blkid's.
+fn contents(file: &File, path: &Path) -> io::Result<Result<Option<String>, Why>> {
+    if let Some(what) = signature::find(file)? {
+        return Ok(Ok(Some(what.to_owned())));
+    }
+    let found = blkid::find(path)
+        .map(|what| what.map(|what| format!("something that blkid knows ({what})")))
+        .map_err(|why| {
+            Why::Unknown(format!("{why}, so that what it holds is not known; mend that first"))
+        });
+    Ok(found)
+}
+
+fn apart_on(machine: &Machine, disks: &[Disk]) -> Result<(), Refusal> {
+    let Some(first) = disks.first() else { return Ok(()) };
+    let tree = Tree::read(machine).map_err(|why| Refusal { device: first.named.clone(), why })?;
+    for (at, disk) in disks.iter().enumerate() {
+        let refusal = |why| Refusal { device: disk.named.clone(), why };
+        let relatives = tree.relatives(&disk.name).map_err(refusal)?;
+        for other in &disks[..at] {
+            if other.number == disk.number {
+                return Err(refusal(Why::Twice(other.named.clone())));
+            }
+            let one_disk =
+                |how: String| Err(refusal(Why::OneDisk { other: other.named.clone(), how }));
+            if relatives.contains(&other.name.as_str()) {
+                return one_disk(format!("{} and {}", disk.name, other.name));
+            }
+            // One disk by two ways; or two that nobody can tell apart.
+            if let (Some(serial), true) =
+                (&disk.serial, disk.serial == other.serial && disk.model == other.model)
+            {
+                return one_disk(format!("both have the serial {serial}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,71 @@
+//! Programs that have a disk open. The kernel gives a disk to several that do not ask for it alone: virtual machines and
+//! databases use whole disks so.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use rustix::fs::{OFlags, major, minor};
+
+use super::Why;
+use crate::disk::Disk;
+use crate::machine::{self, Machine};
+
+/// Programs that look in passing, as losetup does, are gone when they are looked for again.
+const AGAIN: [Duration; 3] =
+    [Duration::from_millis(20), Duration::from_millis(100), Duration::from_millis(300)];
+
+/// That nobody else has it open for writing, as far as this user may know.
+pub(super) fn none(machine: &Machine, disk: &Disk) -> Result<(), Why> {
+    let mut found = all(machine, disk);
+    for pause in AGAIN {
+        if found.is_empty() {
+            return Ok(());
+        }
+        thread::sleep(pause);
+        found = all(machine, disk);
+    }
+    if found.is_empty() { Ok(()) } else { Err(Why::Open(found)) }
+}
+
+fn all(machine: &Machine, disk: &Disk) -> Vec<String> {
+    let mut found = Vec::new();
+    let own = std::process::id().to_string();
+    for process in fs::read_dir(machine.path("/proc")).into_iter().flatten().flatten() {
+        let pid = process.file_name().to_string_lossy().into_owned();
+        if pid != own
+            && pid.bytes().all(|byte| byte.is_ascii_digit())
+            && has_open(&process.path(), disk)
+        {
+            let name = machine::text(&process.path().join("comm")).unwrap_or_default();
+            found.push(format!("{} (process {pid})", name.trim()));
+        }
+    }
+    found
+}
+
+/// Of other users' processes, and of those that have ended, nothing is known.
+fn has_open(process: &Path, disk: &Disk) -> bool {
+    fs::read_dir(process.join("fd")).into_iter().flatten().flatten().any(|descriptor| {
+        // What is not in /dev is not asked: it may be a filesystem that does not answer.
+        let is_device = fs::read_link(descriptor.path()).is_ok_and(|path| path.starts_with("/dev"));
+        is_device
+            && descriptor.path().metadata().is_ok_and(|file| {
+                file.file_type().is_block_device()
+                    && (major(file.rdev()), minor(file.rdev())) == disk.number
+            })
+            && writes(&process.join("fdinfo").join(descriptor.file_name()))
+    })
+}
+
+/// By the flags that it was opened with, in octal.
+fn writes(info: &Path) -> bool {
+    let text = machine::text(info).unwrap_or_default();
+    let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+    let flags = flags.and_then(|flags| u32::from_str_radix(flags.trim(), 8).ok());
+    flags.is_some_and(|flags| {
+        OFlags::from_bits_retain(flags).intersects(OFlags::WRONLY | OFlags::RDWR)
+    })
+}

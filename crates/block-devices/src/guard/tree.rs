@@ -1,0 +1,217 @@
+//! Which of this machine's block devices share a disk: partitions with their disk, and md, device mapper, bcache and loop
+//! devices with what they are made of.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use super::Why;
+use super::uses::number_of;
+use crate::machine::{self, Machine};
+use crate::sysfs;
+
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    nodes: BTreeMap<String, Node>,
+}
+
+#[derive(Debug, Default)]
+struct Node {
+    number: (u32, u32),
+    parts: Vec<String>,
+    /// What is made of it.
+    holders: Vec<String>,
+    loops: Vec<String>,
+    /// Both ways: its disk, its partitions, its holders, what it is made of.
+    touches: BTreeSet<String>,
+    /// Of a loop device.
+    file: Option<Backing>,
+}
+
+/// What a loop device is made of, where that is no device.
+#[derive(Debug, PartialEq, Eq)]
+enum Backing {
+    /// By its filesystem's number and its own.
+    File(u64, u64),
+    /// It cannot be found under the name that it had.
+    Gone(String),
+}
+
+impl Tree {
+    pub(super) fn read(machine: &Machine) -> Result<Self, Why> {
+        let mut tree = Self::default();
+        let mut loops = Vec::new();
+        let top = machine.path("/sys/block");
+        for name in names(&top, |_| true)? {
+            let folder = top.join(&name);
+            // Unplugged meanwhile.
+            let Some(parts) =
+                gone_or(names(&folder, |entry| entry.join("partition").exists()), &folder)?
+            else {
+                continue;
+            };
+            tree.add(&name, &folder)?;
+            for part in parts {
+                tree.add(&part, &folder.join(&part))?;
+                tree.join(&name, &part);
+                tree.node(&name).parts.push(part);
+            }
+            for slave in gone_or(names(&folder.join("slaves"), |_| true), &folder.join("slaves"))?
+                .unwrap_or_default()
+            {
+                tree.join(&name, &slave);
+            }
+            match machine::text(&folder.join("loop/backing_file")) {
+                Ok(path) => loops.push((name, path.strip_suffix('\n').unwrap_or(&path).to_owned())),
+                Err(error) if is_gone(&error) => {}
+                Err(error) => return Err(unread(&folder.join("loop/backing_file"), &error)),
+            }
+        }
+        for (name, path) in loops {
+            tree.put_loop(machine, &name, &path);
+        }
+        Ok(tree)
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<(u32, u32)> {
+        self.nodes.get(name).map(|node| node.number)
+    }
+
+    /// Of all that shares a disk with this one, however far away, but itself.
+    pub(super) fn relatives(&self, name: &str) -> Result<BTreeSet<&str>, Why> {
+        let Some((name, node)) = self.nodes.get_key_value(name) else { return Err(absent(name)) };
+        let mut found = BTreeSet::from([name.as_str()]);
+        let mut open: Vec<&str> = node.touches.iter().map(String::as_str).collect();
+        while let Some(next) = open.pop() {
+            if found.insert(next) {
+                open.extend(
+                    self.nodes
+                        .get(next)
+                        .into_iter()
+                        .flat_map(|node| node.touches.iter().map(String::as_str)),
+                );
+            }
+        }
+        found.remove(name.as_str());
+        Ok(found)
+    }
+
+    /// That nothing is made of it, and that a loop device has its file for itself.
+    pub(super) fn is_last(&self, name: &str) -> Result<(), Why> {
+        let node = self.nodes.get(name).ok_or_else(|| absent(name))?;
+        if !node.parts.is_empty() {
+            return Err(Why::Partitions(node.parts.clone()));
+        }
+        if !node.holders.is_empty() {
+            return Err(Why::Held(node.holders.clone()));
+        }
+        if let Some(first) = node.loops.first() {
+            return Err(Why::Loop(first.clone()));
+        }
+        let same = |(other, it): &(&String, &Node)| {
+            *other != name && it.file.is_some() && it.file == node.file
+        };
+        match self.nodes.iter().find(same) {
+            Some((other, _)) => Err(Why::SameFile { other: other.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn node(&mut self, name: &str) -> &mut Node {
+        self.nodes.entry(name.to_owned()).or_default()
+    }
+
+    fn join(&mut self, one: &str, other: &str) {
+        self.node(one).touches.insert(other.to_owned());
+        self.node(other).touches.insert(one.to_owned());
+    }
+
+    fn add(&mut self, name: &str, folder: &Path) -> Result<(), Why> {
+        let number = match machine::text(&folder.join("dev")) {
+            Ok(text) => sysfs::number(&text),
+            Err(error) if is_gone(&error) => return Ok(()),
+            Err(error) => return Err(unread(&folder.join("dev"), &error)),
+        };
+        let holders = folder.join("holders");
+        let mut holders = gone_or(names(&holders, |_| true), &holders)?.unwrap_or_default();
+        for holder in &holders {
+            self.join(name, holder);
+        }
+        // A cache that is set up holds its disk before there is anything that it is a cache of.
+        if folder.join("bcache").exists() && holders.is_empty() {
+            holders.push("bcache".to_owned());
+        }
+        let node = self.node(name);
+        node.number = number.ok_or_else(|| {
+            Why::Unknown(format!(
+                "{}/dev is no number of a device; what {name} is is not known",
+                folder.display()
+            ))
+        })?;
+        node.holders = holders;
+        Ok(())
+    }
+
+    fn put_loop(&mut self, machine: &Machine, name: &str, path: &str) {
+        let device = number_of(machine, Path::new(path));
+        let below = self
+            .nodes
+            .iter()
+            .find(|(_, node)| Some(node.number) == device)
+            .map(|(below, _)| below.clone());
+        if let Some(below) = below {
+            self.join(name, &below);
+            self.node(&below).loops.push(name.to_owned());
+            return;
+        }
+        let file = match machine.path(path).metadata() {
+            Ok(metadata) => Backing::File(metadata.dev(), metadata.ino()),
+            Err(_) => Backing::Gone(path.to_owned()),
+        };
+        let other = self
+            .nodes
+            .iter()
+            .find(|(_, node)| node.file.as_ref() == Some(&file))
+            .map(|(other, _)| other.clone());
+        if let Some(other) = other {
+            self.join(name, &other);
+        }
+        self.node(name).file = Some(file);
+    }
+}
+
+fn absent(name: &str) -> Why {
+    Why::Changed(format!("/sys/block has no {name}"))
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+        || error.raw_os_error() == Some(rustix::io::Errno::NODEV.raw_os_error())
+}
+
+/// `None` where the folder is not there, or no longer.
+fn gone_or<T>(read: Result<T, Why>, folder: &Path) -> Result<Option<T>, Why> {
+    match read {
+        Err(_) if !folder.exists() => Ok(None),
+        other => other.map(Some),
+    }
+}
+
+fn unread(path: &Path, error: &io::Error) -> Why {
+    Why::Unknown(format!("{}, which tells who uses it, cannot be read: {error}", path.display()))
+}
+
+/// Of the entries of a folder, in order.
+pub(super) fn names(folder: &Path, wanted: impl Fn(&Path) -> bool) -> Result<Vec<String>, Why> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder).map_err(|error| unread(folder, &error))? {
+        let entry = entry.map_err(|error| unread(folder, &error))?;
+        if wanted(&entry.path()) {
+            names.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    names.sort();
+    Ok(names)
+}

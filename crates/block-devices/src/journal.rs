@@ -1,0 +1,389 @@
+//! What a run changed, on disk before it is changed: whoever comes after a run that was killed can undo it.
+//!
+//! A file of one JSON object a line: the boot, then changes, then which of them are undone. It is removed when all are. Two processes
+//! write to it, the run and the first process of its trial. Both hold its lock shared as long as they live, and what the first process
+//! starts holds it too: who has the lock alone knows that nothing of the trial runs any more.
+
+#[cfg(test)]
+mod tests;
+
+use std::cmp::Reverse;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{FlockOperation, OFlags, flock};
+use rustix::io::{FdFlags, fcntl_setfd};
+use serde::{Deserialize, Serialize};
+
+use crate::change::{Change, News};
+
+/// A first process that is killed, and what it started, end within so long, unless a disk keeps them for good.
+const PATIENCE: Duration = Duration::from_secs(20 * 60);
+/// A shorter wait is not worth a line.
+const UNSAID: Duration = Duration::from_secs(2);
+/// What another run's first process takes to end, once that is gone.
+const MOMENT: Duration = Duration::from_secs(60);
+const LOOK: Duration = Duration::from_millis(20);
+/// A longer one was not written by disklab.
+const LONGEST: u64 = 16 << 20;
+/// Of journals' names.
+const ENDING: &str = "journal";
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum Line {
+    /// Which boot of the machine, and whose run.
+    Begun {
+        boot: String,
+        run: PathBuf,
+    },
+    Change(Change),
+    /// The change of this number, from 0.
+    Undone(usize),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("cannot {doing} {}: {cause}", path.display())]
+    Io { doing: &'static str, path: PathBuf, cause: io::Error },
+    #[error(
+        "there is no place to note what is changed: neither XDG_STATE_HOME nor HOME is set; set one of them"
+    )]
+    NoState,
+    #[error(
+        "{}: what a run changed cannot be read ({error}), so that it is not undone; look at it, undo what it names, and remove it",
+        path.display()
+    )]
+    Unreadable { path: PathBuf, error: String },
+    #[error(
+        "{}: {why}, who could have anything removed or written by what is noted there; look at what is in it, and then chown it or chmod go-w it",
+        path.display()
+    )]
+    Untrusted { path: PathBuf, why: String },
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// For `map_err` on I/O.
+    fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        let path = path.to_owned();
+        move |cause| Self::Io { doing, path, cause }
+    }
+}
+
+/// One that is added to.
+#[derive(Debug)]
+pub struct Journal {
+    file: File,
+    /// What has the lock, where that is another description of the file.
+    _lock: Option<File>,
+    path: PathBuf,
+}
+
+/// One whose run is gone.
+#[derive(Debug)]
+pub struct Left {
+    file: File,
+    /// Bytes of whole lines. A last one without its end was cut off before the change that it speaks of was made.
+    whole: u64,
+    path: PathBuf,
+    /// Of which run.
+    pub run: PathBuf,
+    same_boot: bool,
+    /// Why lines of it cannot be read.
+    unreadable: Vec<String>,
+    /// Those that are not undone, by their numbers, in order.
+    changes: Vec<(usize, Change)>,
+}
+
+/// Where root's journals are.
+const OF_ROOT: &str = "/var/lib/disklab";
+
+/// Of whoever is not root: how many runs of root's left notes, which only root undoes.
+pub fn of_root() -> usize {
+    if rustix::process::geteuid().is_root() || std::env::var_os("DISKLAB_STATE").is_some() {
+        return 0;
+    }
+    let entries = fs::read_dir(OF_ROOT).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.path().extension().is_some_and(|it| it == ENDING)).count()
+}
+
+/// Where journals are: of the machine for root, else of the user.
+pub fn folder() -> Result<PathBuf> {
+    if let Some(place) = std::env::var_os("DISKLAB_STATE") {
+        return Ok(PathBuf::from(place));
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from(OF_ROOT));
+    }
+    let home = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let state = home("XDG_STATE_HOME").or_else(|| Some(home("HOME")?.join(".local/state")));
+    state.map(|state| state.join("disklab")).ok_or(Error::NoState)
+}
+
+impl Journal {
+    /// A new one below `folder`, for the run with this record.
+    pub fn create(folder: &Path, run: &Path) -> Result<Self> {
+        fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        trusted(folder)?;
+        let mut names =
+            (0..).map(|number| folder.join(format!("{}-{number}.{ENDING}", std::process::id())));
+        let (file, path) = loop {
+            let path = names.next().unwrap_or_default();
+            let made = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path);
+            let file = match made {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made.map_err(Error::io("create", &path))?,
+            };
+            // Another disklab may have taken it for one that was left empty, and removed it.
+            match flock(&file, FlockOperation::NonBlockingLockShared) {
+                Err(rustix::io::Errno::WOULDBLOCK) => {}
+                locked => {
+                    locked.map_err(|error| Error::io("lock", &path)(error.into()))?;
+                    if is_at(&file, &path) {
+                        break (file, path);
+                    }
+                }
+            }
+        };
+        let mut journal = Self { file, _lock: None, path };
+        journal.write(&Line::Begun { boot: boot(), run: run.to_owned() })?;
+        File::open(folder)
+            .and_then(|folder| folder.sync_all())
+            .map_err(Error::io("sync", folder))?;
+        Ok(journal)
+    }
+
+    /// One that another process made and still holds. What this process starts from now on holds it too, and can only read it.
+    pub fn join(path: &Path) -> Result<Self> {
+        let file = OpenOptions::new().append(true).open(path).map_err(Error::io("open", path))?;
+        let lock = File::open(path).map_err(Error::io("open", path))?;
+        flock(&lock, FlockOperation::NonBlockingLockShared)
+            .and_then(|()| fcntl_setfd(&lock, FdFlags::empty()))
+            .map_err(|error| Error::io("lock", path)(error.into()))?;
+        Ok(Self { file, _lock: Some(lock), path: path.to_owned() })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Says what is about to be changed. When this returns, it is on the disk.
+    pub fn note(&mut self, change: &Change) -> Result<()> {
+        self.write(&Line::Change(change.clone()))
+    }
+
+    /// In one write, so that the lines of two processes do not mix.
+    fn write(&mut self, line: &Line) -> Result<()> {
+        let mut text =
+            serde_json::to_string(line).map_err(|e| Error::io("write", &self.path)(e.into()))?;
+        text.push('\n');
+        let written = self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_data());
+        written.map_err(Error::io("write", &self.path))
+    }
+
+    /// Undoes all that is noted and not undone, the last first. `also` is told of each.
+    pub fn undo(self, also: &mut dyn FnMut(News)) -> Result<bool> {
+        let path = self.path.clone();
+        drop(self);
+        // The first process and what it started hold it too, until they have ended.
+        let (begun, mut is_told) = (Instant::now(), false);
+        loop {
+            match Left::take(&path) {
+                // Another disklab was quicker, and undid it.
+                Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+                    return Ok(true);
+                }
+                taken => match taken? {
+                    Some(left) => return left.undo(also),
+                    None if begun.elapsed() > PATIENCE => return Ok(false),
+                    None => sleep(LOOK),
+                },
+            }
+            if !is_told && begun.elapsed() > UNSAID {
+                is_told = true;
+                also(News::Waits(
+                    "programs of the trial that was ended are still at their last requests",
+                ));
+            }
+        }
+    }
+}
+
+impl Left {
+    /// Those below `folder` that nobody holds. One that cannot be read is an error of its own: what it says is not undone.
+    pub fn all(folder: &Path) -> Result<Vec<Result<Self>>> {
+        let entries = match fs::read_dir(folder) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            entries => entries.map_err(Error::io("list", folder))?,
+        };
+        trusted(folder)?;
+        let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|it| it == ENDING));
+        // What was changed last is put back first: another run may have changed it again.
+        paths.sort_by_cached_key(|path| Reverse(path.metadata().and_then(|it| it.modified()).ok()));
+        let taken = paths.iter().filter_map(|path| match Self::take_once_free(path) {
+            // Its run has ended meanwhile, or another disklab was quicker.
+            Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => None,
+            taken => taken.transpose(),
+        });
+        Ok(taken.collect())
+    }
+
+    /// Of a run that was killed, the first process may live for a moment longer. `None`: its run goes on.
+    fn take_once_free(path: &Path) -> Result<Option<Self>> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let process = name.split('-').next().unwrap_or_default();
+        let begun = Instant::now();
+        loop {
+            let taken = Self::take(path)?;
+            let goes_on = Path::new("/proc").join(process).exists();
+            if taken.is_some() || goes_on || begun.elapsed() > MOMENT {
+                return Ok(taken);
+            }
+            sleep(LOOK);
+        }
+    }
+
+    /// `None`: somebody holds it.
+    fn take(path: &Path) -> Result<Option<Self>> {
+        // What is no file of ours may keep whoever opens it, or be a link to somebody's.
+        let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
+        let open = OpenOptions::new().read(true).append(true).custom_flags(flags).open(path);
+        let file = open.map_err(Error::io("open", path))?;
+        if !file.metadata().map_err(Error::io("open", path))?.is_file() {
+            return Err(Error::Unreadable {
+                path: path.to_owned(),
+                error: "it is no file".to_owned(),
+            });
+        }
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(rustix::io::Errno::WOULDBLOCK) => return Ok(None),
+            locked => locked.map_err(|e| Error::io("lock", path)(e.into()))?,
+        }
+        // Whoever had the lock before may have removed it, and a run made another of its name.
+        if !is_at(&file, path) {
+            return Err(Error::io("open", path)(io::ErrorKind::NotFound.into()));
+        }
+        let mut bytes = Vec::new();
+        let read =
+            (&file).take(LONGEST + 1).read_to_end(&mut bytes).map_err(Error::io("read", path))?;
+        if read as u64 > LONGEST {
+            return Err(Error::Unreadable {
+                path: path.to_owned(),
+                error: "it is far too long".to_owned(),
+            });
+        }
+        let (mut begun, mut changes) = (None, Vec::new());
+        let mut undone = Vec::new();
+        let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let mut unreadable = Vec::new();
+        for (number, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate() {
+            match serde_json::from_slice(line) {
+                Ok(Line::Begun { boot, run }) => begun = Some((boot, run)),
+                Ok(Line::Change(change)) => changes.push(change),
+                Ok(Line::Undone(number)) => undone.push(number),
+                Err(_) if line.is_empty() => {}
+                // The others are undone all the same.
+                Err(error) => unreadable.push(format!("line {}: {error}", number + 1)),
+            }
+        }
+        if begun.is_none() && changes.is_empty() && !unreadable.is_empty() {
+            return Err(Error::Unreadable {
+                path: path.to_owned(),
+                error: unreadable.swap_remove(0),
+            });
+        }
+        if !unreadable.is_empty() {
+            // Changes are counted, and what cannot be read may have been one.
+            undone.clear();
+        }
+        let (of, run) = begun.unwrap_or_default();
+        let changes = changes
+            .into_iter()
+            .enumerate()
+            .filter(|(number, _)| !undone.contains(number))
+            .collect();
+        let (path, whole) = (path.to_owned(), whole as u64);
+        Ok(Some(Self { file, whole, path, run, same_boot: of == boot(), unreadable, changes }))
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What it would undo, the last change first.
+    pub fn changes(&self) -> impl Iterator<Item = &Change> {
+        self.changes.iter().rev().map(|(_, change)| change)
+    }
+
+    /// That lines of it cannot be read, if there are such.
+    pub fn unreadable(&self) -> Option<Error> {
+        let error = self.unreadable.join("; ");
+        (!error.is_empty()).then(|| Error::Unreadable { path: self.path.clone(), error })
+    }
+
+    /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left, and the journal is gone.
+    pub fn undo(mut self, also: &mut dyn FnMut(News)) -> Result<bool> {
+        self.file.set_len(self.whole).map_err(Error::io("mend", &self.path))?;
+        let mut whole = true;
+        for (number, change) in std::mem::take(&mut self.changes).into_iter().rev() {
+            let undone = change.undo(self.same_boot, &mut |what| also(News::Waits(what)));
+            if let Some(undone) = &undone {
+                also(News::Undone(undone));
+            }
+            if undone.is_some_and(|undone| undone.failed.is_some()) {
+                whole = false;
+                continue;
+            }
+            let line = serde_json::to_string(&Line::Undone(number))
+                .map_err(|e| Error::io("write", &self.path)(e.into()))?;
+            // On a full disk it is undone all the same, and once more the next time.
+            let _ = writeln!(self.file, "{line}");
+        }
+        if whole && !self.unreadable.is_empty() {
+            // So that what is undone now is not undone again the next time.
+            let path = self.path.with_extension("unreadable");
+            fs::rename(&self.path, &path).map_err(Error::io("rename", &self.path))?;
+            let error = self.unreadable.join("; ");
+            return Err(Error::Unreadable {
+                path,
+                error: format!("{error}; all else in it is undone"),
+            });
+        }
+        if whole {
+            fs::remove_file(&self.path).map_err(Error::io("remove", &self.path))?;
+        }
+        Ok(whole)
+    }
+}
+
+/// What is noted there is done: nobody else may have written it.
+fn trusted(folder: &Path) -> Result<()> {
+    let metadata = folder.metadata().map_err(Error::io("look at", folder))?;
+    let own = rustix::process::geteuid().as_raw();
+    let why = if ![0, own].contains(&metadata.uid()) {
+        format!("it belongs to user {}", metadata.uid())
+    } else if metadata.mode() & 0o022 != 0 {
+        format!("others may write it (mode {:o})", metadata.mode() & 0o7777)
+    } else {
+        return Ok(());
+    };
+    Err(Error::Untrusted { path: folder.to_owned(), why })
+}
+
+/// Whether a file is still the one of this name.
+fn is_at(file: &File, path: &Path) -> bool {
+    let (Ok(own), Ok(there)) = (file.metadata(), path.metadata()) else { return false };
+    (own.dev(), own.ino()) == (there.dev(), there.ino())
+}
+
+/// Of the machine since it was started.
+fn boot() -> String {
+    fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,110 @@
+//! The kernel's pages to files, while a trial runs: nothing is looked at that can be looked at later.
+
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Write};
+use std::path::Path;
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use rustix::fs::fstatvfs;
+
+use crate::watch::layout::Layout;
+use crate::watch::pages;
+
+/// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave in it.
+const EVERY: Duration = Duration::from_millis(50);
+/// So much room is left to the rest of the record; how much there is, is looked at every so many times.
+const ROOM: u64 = 512 << 20;
+const LOOKS: u32 = 20;
+/// Written at a time.
+const BUFFER: usize = 256 << 10;
+
+/// One CPU's pages, and where they go.
+#[derive(Debug)]
+pub struct Cpu {
+    pipe: File,
+    output: File,
+    buffer: Vec<u8>,
+}
+
+impl Cpu {
+    pub fn new(pipe: File, output: &Path) -> io::Result<Self> {
+        Ok(Self { pipe, output: File::create(output)?, buffer: Vec::with_capacity(BUFFER) })
+    }
+
+    /// Until there is nothing more, or so little that the CPU is still writing it.
+    fn fetch(&mut self, layout: &Layout, all: bool) -> io::Result<()> {
+        loop {
+            let from = self.buffer.len();
+            self.buffer.resize(from + layout.page, 0);
+            let page = &mut self.buffer[from..];
+            let read = match self.pipe.read(page) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => None,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => Some(0),
+                read => Some(read?),
+            };
+            let is_last = read == Some(0) || !all && pages::used(layout, page) < layout.page / 2;
+            self.buffer
+                .truncate(from + if read.is_some_and(|read| read > 0) { layout.page } else { 0 });
+            if is_last || self.buffer.len() + layout.page > BUFFER {
+                self.output.write_all(&self.buffer)?;
+                self.buffer.clear();
+            }
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn leave_room(output: &File) -> io::Result<()> {
+    let there = fstatvfs(output)?;
+    if there.f_bavail.saturating_mul(there.f_frsize) < ROOM {
+        let what = format!(
+            "less than {} MiB are free where the record is; name a place with more by --out",
+            ROOM >> 20
+        );
+        return Err(io::Error::other(what));
+    }
+    Ok(())
+}
+
+/// A thread that copies until it is told that no more comes.
+#[derive(Debug)]
+pub struct Copier {
+    over: Sender<()>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl Copier {
+    pub fn start(mut cpus: Vec<Cpu>, layout: Layout) -> io::Result<Self> {
+        let (over, told) = mpsc::channel();
+        let copy = move || -> io::Result<()> {
+            for look in 0u32.. {
+                let is_over = told.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout);
+                if look % LOOKS == 0
+                    && let Some(cpu) = cpus.first()
+                {
+                    leave_room(&cpu.output)?;
+                }
+                cpus.iter_mut().try_for_each(|cpu| cpu.fetch(&layout, is_over))?;
+                if is_over {
+                    break;
+                }
+            }
+            Ok(())
+        };
+        let thread = thread::Builder::new().name("block trace".to_owned()).spawn(copy)?;
+        Ok(Self { over, thread })
+    }
+
+    /// Once nothing more is traced: fetches what is left.
+    pub fn end(self) -> io::Result<()> {
+        // A thread that failed has gone.
+        let _ = self.over.send(());
+        self.thread
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the thread that copies the trace panicked")))
+    }
+}

@@ -1,0 +1,200 @@
+//! A trace of block requests that is nobody else's: an instance of the kernel's tracing with its own buffers, events and
+//! filters.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use crate::watch::copy::{Copier, Cpu};
+use crate::watch::layout::{EVENTS, EventLayout, Layout};
+use crate::watch::tracefs::{self, Folder};
+
+/// What a CPU's buffer has at most; it is copied long before it is full.
+const MOST: u64 = 32 << 20;
+const LEAST: u64 = 1 << 20;
+/// All CPUs' buffers together take no more than this part of the memory that is free.
+const PART: u64 = 16;
+
+const INSTANCES: &str = "instances";
+const CLOCK: &str = "mono";
+
+/// The name of the instance of a process. It has to be the process's number outside of all namespaces: instances are the
+/// whole machine's.
+pub fn instance_name(process: u32) -> String {
+    format!("disklab-{process}")
+}
+
+/// Removes an instance that a killed process left. True if it was there.
+pub fn remove_instance(name: &str) -> io::Result<bool> {
+    let instances = tracefs::open()?.folder(INSTANCES)?;
+    match instances.remove(name) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        removed => removed.map(|()| true),
+    }
+}
+
+/// Events are on their way to files.
+#[derive(Debug)]
+pub struct Instance {
+    instances: Folder,
+    folder: Folder,
+    name: String,
+    copier: Option<Copier>,
+    layout: Layout,
+    cpus: Vec<u32>,
+}
+
+/// What was traced.
+#[derive(Debug)]
+pub struct Traced {
+    pub layout: Layout,
+    /// Those that have a file.
+    pub cpus: Vec<u32>,
+    /// Events that found no room.
+    pub lost: u64,
+}
+
+/// The file of a CPU's pages.
+pub fn file_name(cpu: u32) -> String {
+    format!("block.{cpu}.raw")
+}
+
+impl Instance {
+    /// Traces the disks with these numbers ([`crate::watch::pages::Event::dev`]) to files in `folder`. An instance of that
+    /// name must not be there (`AlreadyExists`).
+    pub fn start(name: &str, folder: &Path, numbers: &[u32]) -> io::Result<Self> {
+        let instances = tracefs::open()?.folder(INSTANCES)?;
+        let made = instances.make(name)?;
+        let layout = read_layout(&made).inspect_err(|_| drop(instances.remove(name)))?;
+        let mut instance = Self {
+            instances,
+            folder: made,
+            name: name.to_owned(),
+            copier: None,
+            layout,
+            cpus: Vec::new(),
+        };
+        // If that fails, dropping it removes the instance.
+        instance.set_up(folder, numbers)?;
+        Ok(instance)
+    }
+
+    fn set_up(&mut self, folder: &Path, numbers: &[u32]) -> io::Result<()> {
+        self.cpus = cpus(&self.folder)?;
+        self.folder.write("trace_clock", CLOCK)?;
+        let clock = self.folder.read("trace_clock")?;
+        if !clock.contains("[mono]") {
+            return Err(io::Error::other(format!("the trace's clock stays {}", clock.trim())));
+        }
+        // What finds no room is lost, and counted; what is there stays whole.
+        self.folder.write("options/overwrite", "0")?;
+        let bytes = (available()? / PART / self.cpus.len().max(1) as u64).clamp(LEAST, MOST);
+        self.folder.write("buffer_size_kb", &(bytes >> 10).to_string())?;
+        let each = |number: &u32| format!("dev == {number}");
+        let filter = numbers.iter().map(each).collect::<Vec<_>>().join(" || ");
+        for (event, _) in EVENTS {
+            self.folder.write(&format!("events/block/{event}/filter"), &filter)?;
+        }
+        let cpu = |cpu: &u32| {
+            let pipe = self.folder.pipe(&format!("per_cpu/cpu{cpu}/trace_pipe_raw"))?;
+            Cpu::new(pipe, &folder.join(file_name(*cpu)))
+        };
+        let cpus = self.cpus.iter().map(cpu).collect::<io::Result<_>>()?;
+        self.copier = Some(Copier::start(cpus, self.layout.clone())?);
+        self.enable("1")
+    }
+
+    fn enable(&self, on: &str) -> io::Result<()> {
+        EVENTS.iter().try_for_each(|(event, _)| {
+            self.folder.write(&format!("events/block/{event}/enable"), on)
+        })
+    }
+
+    /// Ends the trace and removes the instance; what was traced is in the files.
+    pub fn end(mut self) -> io::Result<Traced> {
+        self.enable("0")?;
+        if let Some(copier) = self.copier.take() {
+            copier.end()?;
+        }
+        let lost = self.cpus.iter().try_fold(0, |sum: u64, cpu| {
+            let stats = self.folder.read(&format!("per_cpu/cpu{cpu}/stats"))?;
+            Ok::<_, io::Error>(sum.saturating_add(lost(&stats)))
+        })?;
+        Ok(Traced { layout: self.layout.clone(), cpus: self.cpus.clone(), lost })
+    }
+}
+
+impl Drop for Instance {
+    fn drop(&mut self) {
+        // A copier's open files would keep it; what it says is of no use any more.
+        let _ = self.enable("0");
+        if let Some(copier) = self.copier.take() {
+            let _ = copier.end();
+        }
+        let _ = self.instances.remove(&self.name);
+    }
+}
+
+fn read_layout(folder: &Folder) -> io::Result<Layout> {
+    let refused = |file: &str, why: String| io::Error::other(format!("events/{file}: {why}"));
+    let header = folder.read("events/header_page")?;
+    let mut layout =
+        Layout::of_page(&header, page(folder)?).map_err(|why| refused("header_page", why))?;
+    let header = folder.read("events/header_event")?;
+    Layout::check_event_header(&header).map_err(|why| refused("header_event", why))?;
+    for (event, kind) in EVENTS {
+        let file = format!("block/{event}/format");
+        let text = folder.read(&format!("events/{file}"))?;
+        layout.events.push(EventLayout::parse(kind, &text).map_err(|why| refused(&file, why))?);
+    }
+    Ok(layout)
+}
+
+/// Bytes of a page of the buffer.
+fn page(folder: &Folder) -> io::Result<usize> {
+    // Since Linux 6.8 it may be another than the processor's.
+    let Ok(kib) = folder.read("buffer_subbuf_size_kb") else {
+        return Ok(rustix::param::page_size());
+    };
+    let kib = kib.trim().parse::<usize>().ok().filter(|kib| (1..=1 << 10).contains(kib));
+    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("buffer_subbuf_size_kb is no size"))
+}
+
+/// All that may come, even those that are off.
+fn cpus(folder: &Folder) -> io::Result<Vec<u32>> {
+    let names = folder.names("per_cpu")?;
+    let mut cpus: Vec<u32> =
+        names.iter().filter_map(|name| name.strip_prefix("cpu")?.parse().ok()).collect();
+    cpus.sort_unstable();
+    Ok(cpus)
+}
+
+/// Bytes of memory that programs can have.
+fn available() -> io::Result<u64> {
+    let text = fs::read_to_string("/proc/meminfo")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.trim().parse::<u64>().ok());
+    kib.map(|kib| kib << 10).ok_or_else(|| io::Error::other("/proc/meminfo has no MemAvailable"))
+}
+
+fn lost(stats: &str) -> u64 {
+    let counts = stats.lines().filter_map(|line| {
+        let (what, count) = line.split_once(": ")?;
+        matches!(what, "overrun" | "commit overrun" | "dropped events")
+            .then(|| count.trim().parse::<u64>().ok())?
+    });
+    counts.fold(0, u64::saturating_add)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_ways_of_losing_events_count() {
+        let stats = "entries: 43\noverrun: 1\ncommit overrun: 20\nbytes: 2664\noldest event ts:   631.448063\n\
+             now ts:   632.237256\ndropped events: 300\nread events: 5\n";
+        assert_eq!(lost(stats), 321);
+        assert_eq!(lost("entries: 43\n"), 0);
+    }
+}

@@ -1,0 +1,47 @@
+//! What was said of a trial's phases, when, and what the disks had done by then.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::watch::stat::Stat;
+
+/// In a trial's folder: an object a line.
+pub const MARKS: &str = "marks.jsonl";
+/// The text of the mark that we make when a phase begins: some time behind the first request after its announcement. It is
+/// written when the phase is over.
+pub const BEGUN: &str = "begun";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mark {
+    /// ns of the kernel's monotonic clock.
+    pub at_ns: u64,
+    pub text: String,
+    /// In the order of the disks that are watched.
+    pub disks: Vec<Stat>,
+    /// Bytes that the trial's own processes have read from any disk by then, where the kernel counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub own_read: Option<u64>,
+}
+
+impl Mark {
+    pub fn write(&self, mut file: &File) -> io::Result<()> {
+        let mut line = serde_json::to_vec(self)?;
+        line.push(b'\n');
+        file.write_all(&line)
+    }
+}
+
+/// Those of a trial, in the order in which they were written.
+pub fn read(folder: &Path) -> io::Result<Vec<Mark>> {
+    let path = folder.join(MARKS);
+    let wrong =
+        |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));
+    let text = fs::read_to_string(&path).map_err(wrong)?;
+    text.lines()
+        .map(|line| serde_json::from_str(line).map_err(|error| wrong(error.into())))
+        .collect()
+}

@@ -1,0 +1,268 @@
+//! Requests out of events: which completion is of which issue.
+//!
+//! Events carry no number of their request. Its disk, operation and place tell it; of requests that are equal in these, the
+//! first is taken to end first. A request that ends in parts is issued once, and ends with its last part. One that its
+//! driver gave back counts from when it was issued first.
+
+use std::collections::{HashMap, VecDeque};
+
+use disklab_disks::Op;
+
+use crate::watch::layout::Kind;
+use crate::watch::pages::Event;
+
+/// A request at a disk, and what its watcher keeps with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open<T> {
+    pub disk: usize,
+    pub op: Op,
+    pub fua: bool,
+    /// Of the disk or partition that is watched; 0 for a flush.
+    pub sector: u64,
+    pub sectors: u32,
+    /// When it was issued.
+    pub at: u64,
+    pub kept: T,
+    /// So many sectors have not ended yet.
+    left: u32,
+    given_back: bool,
+}
+
+/// What an event means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<T> {
+    /// A request has come to its disk.
+    Arrived(Open<T>),
+    /// It has ended, at the time of the event.
+    Ended(Open<T>),
+    /// Nothing for those who count requests.
+    Nothing,
+}
+
+/// Where a disk that is watched is: itself or, of a partition, the disk it is a part of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the whole disk, as in [`Event::dev`].
+    pub dev: u32,
+    /// In units of 512 bytes.
+    pub begin: u64,
+    pub sectors: u64,
+}
+
+type Key = (usize, u8, u64);
+
+/// Requests under way.
+#[derive(Debug)]
+pub struct Pairs<T> {
+    places: Vec<Place>,
+    open: HashMap<Key, VecDeque<Open<T>>>,
+    /// Completions of requests that had been issued before the watch began, or whose issue was lost.
+    pub unknown: u64,
+}
+
+impl<T: Copy> Pairs<T> {
+    pub fn new(places: Vec<Place>) -> Self {
+        Self { places, open: HashMap::new(), unknown: 0 }
+    }
+
+    /// `kept` goes with the request, if it is one that arrives.
+    pub fn take(&mut self, event: &Event, kept: T) -> Step<T> {
+        let Some((disk, sector)) = self.find(event) else { return Step::Nothing };
+        let key = (disk, event.op as u8, sector);
+        match event.kind {
+            Kind::Issue => self.issued(key, event, kept),
+            Kind::Complete => self.completed(key, event),
+            Kind::Requeue => {
+                let all = self.open.get_mut(&key).into_iter().flatten();
+                if let Some(open) = all.into_iter().find(|open| !open.given_back) {
+                    open.given_back = true;
+                }
+                Step::Nothing
+            }
+        }
+    }
+
+    /// Those that have not ended: disk, and since when.
+    pub fn open(&self) -> impl Iterator<Item = (usize, u64)> {
+        self.open
+            .values()
+            .flatten()
+            .filter(|open| !open.given_back)
+            .map(|open| (open.disk, open.at))
+    }
+
+    /// Which of the disks, and where on it. A flush is of the whole disk: it is told of the first part that is watched.
+    fn find(&self, event: &Event) -> Option<(usize, u64)> {
+        let mut own = self.places.iter().enumerate().filter(|(_, place)| place.dev == event.dev);
+        if event.op == Op::Flush {
+            return own.next().map(|(disk, _)| (disk, 0));
+        }
+        let within =
+            |place: &Place| event.sector.checked_sub(place.begin).filter(|at| *at < place.sectors);
+        own.find_map(|(disk, place)| Some((disk, within(place)?)))
+    }
+
+    fn issued(&mut self, key: Key, event: &Event, kept: T) -> Step<T> {
+        let same = self.open.entry(key).or_default();
+        if let Some(open) = same.iter_mut().find(|open| open.given_back) {
+            // It may have grown while it waited.
+            let grown = event.sectors.saturating_sub(open.left);
+            (open.given_back, open.left) = (false, event.sectors);
+            open.sectors = open.sectors.saturating_add(grown);
+            return Step::Nothing;
+        }
+        let (disk, _, sector) = key;
+        let Event { op, fua, sectors, at, .. } = *event;
+        let open =
+            Open { disk, op, fua, sector, sectors, at, kept, left: sectors, given_back: false };
+        same.push_back(open);
+        Step::Arrived(open)
+    }
+
+    fn completed(&mut self, key: Key, event: &Event) -> Step<T> {
+        // The end of a flush that was asked for together with something else, or alone, but is no request of its own.
+        if event.sectors == 0 && event.op != Op::Flush {
+            return Step::Nothing;
+        }
+        let Some(same) = self.open.get_mut(&key) else {
+            self.unknown += 1;
+            return Step::Nothing;
+        };
+        let first = same.iter().position(|open| !open.given_back).unwrap_or(0);
+        let open = same.remove(first);
+        if same.is_empty() {
+            self.open.remove(&key);
+        }
+        let Some(mut open) = open else { return Step::Nothing };
+        if event.sectors >= open.left {
+            return Step::Ended(open);
+        }
+        open.left -= event.sectors;
+        let (disk, op, sector) = key;
+        let rest = (disk, op, sector.saturating_add(event.sectors.into()));
+        self.open.entry(rest).or_default().push_front(open);
+        Step::Nothing
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Kind::{Complete, Issue, Requeue};
+
+    const DISK: u32 = 8 << 20 | 16;
+    const OTHER: u32 = 8 << 20;
+
+    /// A whole disk, and two partitions of another.
+    fn pairs() -> Pairs<u64> {
+        let place = |dev, begin, sectors| Place { dev, begin, sectors };
+        Pairs::new(vec![place(DISK, 0, 1000), place(OTHER, 100, 50), place(OTHER, 200, 50)])
+    }
+
+    fn event(at: u64, kind: Kind, op: Op, sector: u64, sectors: u32) -> Event {
+        Event { at, kind, dev: DISK, sector, sectors, op, fua: false }
+    }
+
+    /// Arrivals and ends: disk, sector, sectors, since when, until when.
+    fn steps(pairs: &mut Pairs<u64>, events: &[Event]) -> Vec<(bool, usize, u64, u32, u64, u64)> {
+        let of = |event: &Event| match pairs.take(event, event.at) {
+            Step::Arrived(o) => Some((false, o.disk, o.sector, o.sectors, o.at, o.kept)),
+            Step::Ended(o) => Some((true, o.disk, o.sector, o.sectors, o.at, event.at)),
+            Step::Nothing => None,
+        };
+        events.iter().filter_map(of).collect()
+    }
+
+    #[test]
+    fn equal_requests_end_in_their_order_and_others_by_their_place() {
+        let mut pairs = pairs();
+        let events = [
+            event(1, Issue, Op::Read, 8, 8),
+            event(2, Issue, Op::Read, 8, 8),
+            event(3, Issue, Op::Write, 8, 8),
+            event(4, Complete, Op::Write, 8, 8),
+            event(5, Complete, Op::Read, 8, 8),
+            event(6, Complete, Op::Read, 8, 8),
+        ];
+        let ends: Vec<_> = steps(&mut pairs, &events).into_iter().filter(|step| step.0).collect();
+        let ended = |from, to| (true, 0, 8, 8, from, to);
+        assert_eq!(ends, [ended(3, 4), ended(1, 5), ended(2, 6)]);
+        assert_eq!((pairs.open().count(), pairs.unknown), (0, 0));
+    }
+
+    #[test]
+    fn a_request_that_ends_in_parts_is_one() {
+        let events = [
+            event(1, Issue, Op::Read, 0, 24),
+            event(2, Complete, Op::Read, 0, 8),
+            // The rest is given back, and issued again from where it is.
+            event(3, Requeue, Op::Read, 8, 16),
+            event(4, Issue, Op::Read, 8, 16),
+            event(5, Complete, Op::Read, 8, 8),
+            event(6, Complete, Op::Read, 16, 8),
+        ];
+        let mut pairs = pairs();
+        assert_eq!(steps(&mut pairs, &events), [(false, 0, 0, 24, 1, 1), (true, 0, 0, 24, 1, 6)]);
+        assert_eq!(pairs.open().count(), 0);
+    }
+
+    #[test]
+    fn what_is_given_back_counts_from_its_first_issue_even_if_it_grows() {
+        let mut pairs = pairs();
+        let events = [event(1, Issue, Op::Write, 0, 8), event(2, Requeue, Op::Write, 0, 8)];
+        assert_eq!(steps(&mut pairs, &events).len(), 1);
+        assert_eq!(pairs.open().count(), 0, "it is not at the disk");
+        let events = [event(3, Issue, Op::Write, 0, 16), event(9, Complete, Op::Write, 0, 16)];
+        assert_eq!(steps(&mut pairs, &events), [(true, 0, 0, 16, 1, 9)]);
+    }
+
+    #[test]
+    fn flushes_have_no_place_and_writes_of_nothing_are_none() {
+        let events = [
+            event(1, Issue, Op::Write, 0, 8),
+            event(2, Issue, Op::Flush, 0, 0),
+            // As a write with a flush before it begins, and an fsync ends.
+            event(3, Complete, Op::Write, 0, 0),
+            event(4, Complete, Op::Flush, u64::MAX, 0),
+            event(5, Complete, Op::Write, 0, 8),
+        ];
+        let mut pairs = pairs();
+        let ends: Vec<_> = steps(&mut pairs, &events).into_iter().filter(|step| step.0).collect();
+        assert_eq!(ends, [(true, 0, 0, 0, 2, 4), (true, 0, 0, 8, 1, 5)]);
+        assert_eq!(pairs.unknown, 0);
+    }
+
+    #[test]
+    fn partitions_have_places_of_their_own_and_what_is_outside_is_nobodys() {
+        let of = |at, kind, op, sector| Event { dev: OTHER, ..event(at, kind, op, sector, 8) };
+        let events = [
+            of(1, Issue, Op::Read, 110),
+            of(2, Issue, Op::Read, 200),
+            of(3, Issue, Op::Read, 90),
+            of(4, Issue, Op::Read, 150),
+            Event { sectors: 0, ..of(5, Issue, Op::Flush, 0) },
+            of(6, Complete, Op::Read, 90),
+            of(7, Complete, Op::Read, 200),
+        ];
+        let mut pairs = pairs();
+        let told = steps(&mut pairs, &events);
+        assert_eq!(
+            told,
+            [
+                (false, 1, 10, 8, 1, 1),
+                (false, 2, 0, 8, 2, 2),
+                (false, 1, 0, 0, 5, 5),
+                (true, 2, 0, 8, 2, 7)
+            ]
+        );
+        assert_eq!(pairs.unknown, 0);
+    }
+
+    #[test]
+    fn ends_of_what_was_there_before_are_counted_and_what_is_left_is_known() {
+        let mut pairs = pairs();
+        let events = [event(1, Complete, Op::Read, 16, 8), event(2, Issue, Op::Read, 24, 8)];
+        steps(&mut pairs, &events);
+        assert_eq!((pairs.unknown, pairs.open().collect::<Vec<_>>()), (1, vec![(0, 2)]));
+    }
+}

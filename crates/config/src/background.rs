@@ -1,0 +1,289 @@
+//! `lab/backgrounds/*.toml`: what disturbs the measured workload.
+//!
+//! ```toml
+//! summary = "a defragmentation, on trees of its own"
+//! lead = { rotational = "5s", solid_state = "75ms" }   # it runs for so long before the workload starts
+//!
+//! [trees]                   # folders of fragmented files, made with the filesystem; may be left out
+//! count = 16
+//! files = 16                # in each
+//! filesize = "2 MiB"
+//! fragment = "4 KiB"        # the files are written in pieces of this size, in random order
+//!
+//! [[prepare]]               # any number, in order, run once when the disks are prepared
+//! command = ["git", "init", "{pool}/repository"]
+//!
+//! [[process]]               # any number, all started at once
+//! command = ["btrfs", "filesystem", "defragment", "-r", "{tree}"]
+//! pause = "4s"              # before it is started again; may be left out
+//! ```
+//!
+//! A process that ends well is started again, as long as the workload is measured: with `{tree}` in its command on the
+//! next tree, until none is left. One that fails, or that has no tree left, before the measurement is over makes the
+//! trial fail. `{pool}` is where the filesystem is mounted. `room = "1 GiB"` beside the summary says how much all
+//! programs write at most. `none` is the background of a suite that has nothing run beside its workload.
+//!
+//! Any workload of fio's or of many files is a background too, by its name: its jobs or threads run from the suite's `ramp`
+//! before the measured workload until after it, on files of their own. `workload = "10r-seq"` in a background has its jobs run
+//! beside the programs.
+//! A table `[snapshots]` has snapshots taken and replicated: see snapshots.rs.
+//! `ioprio` and `weight` are for all that a background runs: see priority.rs.
+
+use std::collections::BTreeMap;
+
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use crate::fsload::Fsload;
+use crate::priority::Priority;
+use crate::read::{Table, unknown};
+use crate::snapshots::Snapshots;
+use crate::suite::{Span, TIMES_BEFORE};
+use crate::workload::Workload;
+
+/// A suite's word for no background.
+pub const NONE: &str = "none";
+/// What stands for a tree in a command.
+pub const TREE: &str = "{tree}";
+/// What stands for where the filesystem is mounted.
+pub const POOL: &str = "{pool}";
+
+/// The lab's, by name; None: there is one, and it has mistakes.
+pub type Workloads = BTreeMap<String, Option<Workload>>;
+
+/// Programs that run beside the measured workload.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Background {
+    /// Its file's name.
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// How long before the workload they start.
+    pub lead: Span,
+    pub trees: Option<Trees>,
+    /// Run one after the other when the disks are prepared.
+    pub prepare: Vec<Vec<String>>,
+    /// What the programs write at most.
+    pub room: Bytes,
+    pub processes: Vec<Process>,
+    /// What fio does all the time.
+    pub workload: Option<Workload>,
+    /// Taken again and again.
+    pub snapshots: Option<Snapshots>,
+    pub priority: Priority,
+}
+
+/// Folders of fragmented files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Trees {
+    pub count: u32,
+    /// In each.
+    pub files: u32,
+    /// Of each file.
+    pub file_size: Bytes,
+    /// The files are written in pieces of this size, in random order over all of them.
+    pub fragment: Bytes,
+}
+
+/// A program and its arguments.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Process {
+    pub command: Vec<String>,
+    /// Before it is started again.
+    pub pause: Nanos,
+}
+
+/// All are open while they are written, and a process has 1024 files unless it asks for more.
+const FILES_MAX: u64 = 512;
+/// A fragmented file is several fragments at least.
+const FRAGMENTS_MIN: u64 = 16;
+/// More take minutes to write.
+const FRAGMENTS_MAX: u64 = 1 << 20;
+const ROOM_MAX: Bytes = Bytes(100_000_000_000_000);
+/// Direct writes, and what btrfs allocates, are in these.
+const BLOCK: Bytes = Bytes::kib(4);
+
+impl Background {
+    /// Reads a file's top table; `name` is the file's.
+    pub fn read(name: &str, table: &Table<'_, '_>, workloads: &Workloads) -> Option<Self> {
+        let summary = table.required("summary");
+        let lead = table.required_table("lead").map(|lead| Span::read(&lead, &TIMES_BEFORE));
+        let trees = table.table("trees").map(|trees| Trees::read(&trees));
+        let processes: Vec<_> =
+            table.tables("process").iter().map(|it| Process::read(it, trees.is_some())).collect();
+        let prepare: Vec<_> =
+            table.tables("prepare").iter().map(|it| command(it, trees.is_some())).collect();
+        let room = table.within_or("room", Bytes::ZERO..=ROOM_MAX, Bytes::ZERO);
+        let priority = Priority::read(table);
+        let fio = table.has("workload").then(|| workload(table, workloads));
+        let snapshots = table.table("snapshots").map(|snapshots| Snapshots::read(&snapshots));
+        if !table.has("process") && fio.is_none() && snapshots.is_none() {
+            let what = "a background needs a `workload`, [snapshots], or programs, each under a [[process]] of its own";
+            table.wrong("", what);
+        }
+        if name == NONE {
+            table.wrong(
+                "",
+                format!("`{NONE}` is the word for no background: name the file otherwise"),
+            );
+        }
+        let uses_trees =
+            |process: &Option<Process>| process.as_ref().is_none_or(Process::uses_trees);
+        if trees.is_some() && !processes.is_empty() && !processes.iter().any(uses_trees) {
+            table.wrong(
+                "trees",
+                format!("no process has `{TREE}` in its command: nothing uses them"),
+            );
+        }
+        Some(Self {
+            name: name.to_owned(),
+            summary: summary?,
+            lead: lead??,
+            trees: trees.map_or(Some(None), |trees| trees.map(Some))?,
+            prepare: prepare.into_iter().collect::<Option<_>>()?,
+            room: room?,
+            processes: processes.into_iter().collect::<Option<_>>()?,
+            workload: fio.map_or(Some(None), |fio| fio.map(Some))?,
+            snapshots: snapshots.map_or(Some(None), |snapshots| snapshots.map(Some))?,
+            priority: priority?,
+        })
+    }
+
+    /// A workload that is not the measured one; it starts `lead` before that.
+    pub fn of_workload(workload: &Workload, lead: Span) -> Self {
+        Self {
+            name: workload.name.clone(),
+            summary: workload.summary.clone(),
+            lead,
+            trees: None,
+            prepare: Vec::new(),
+            room: Bytes::ZERO,
+            processes: Vec::new(),
+            workload: Some(workload.clone()),
+            snapshots: None,
+            priority: workload.priority,
+        }
+    }
+
+    /// Its workload, where it is fio's.
+    pub fn fio(&self) -> Option<&Workload> {
+        self.workload.as_ref().filter(|workload| workload.is_fio())
+    }
+
+    /// Its workload, where that is threads that work on many files.
+    pub fn fsload(&self) -> Option<&Fsload> {
+        self.workload.as_ref()?.fsload.as_ref()
+    }
+
+    /// Programs that its commands start, by name.
+    pub fn programs(&self) -> impl Iterator<Item = &String> {
+        let commands = self.processes.iter().map(|process| &process.command).chain(&self.prepare);
+        // What is prepared first can be a program too.
+        commands.filter_map(|command| command.first()).filter(|name| !name.contains('{'))
+    }
+
+    /// Of all files that it needs. What a program moves is copied before it is freed, so that trees count twice.
+    pub fn bytes(&self) -> Bytes {
+        let trees = self.trees.map(|trees| trees.bytes().saturating_mul(2));
+        let files = self.workload.as_ref().map(Workload::bytes);
+        trees.unwrap_or_default() + files.unwrap_or_default() + self.room
+    }
+}
+
+impl Trees {
+    /// Of all files together.
+    pub fn bytes(&self) -> Bytes {
+        self.file_size.saturating_mul(u64::from(self.count) * u64::from(self.files))
+    }
+
+    /// How many pieces all files are written in.
+    pub fn fragments(&self) -> u64 {
+        self.bytes().0 / self.fragment.0
+    }
+
+    fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let count = table.within("count", 1..=256);
+        let files = table.within("files", 1..=256);
+        let file_size = table.within("filesize", Bytes::kib(64)..=Bytes::gib(1));
+        let fragment = table.within("fragment", BLOCK..=Bytes::mib(1));
+        let trees =
+            Self { count: count?, files: files?, file_size: file_size?, fragment: fragment? };
+        trees.check(table).then_some(trees)
+    }
+
+    fn check(&self, table: &Table<'_, '_>) -> bool {
+        let wrong = |key, message: String| {
+            table.wrong(key, message);
+            false
+        };
+        let all = u64::from(self.count) * u64::from(self.files);
+        let mut good = true;
+        if all > FILES_MAX {
+            good = wrong("files", format!("{all} in all trees are too many: at most {FILES_MAX}"));
+        }
+        if !self.fragment.0.is_multiple_of(BLOCK.0) {
+            good = wrong(
+                "fragment",
+                format!("{} bytes are not a whole number of {BLOCK}", self.fragment.0),
+            );
+        } else if !self.file_size.0.is_multiple_of(self.fragment.0) {
+            good =
+                wrong("filesize", format!("{} is not a whole number of fragments", self.file_size));
+        } else if self.file_size.0 / self.fragment.0 < FRAGMENTS_MIN {
+            good = wrong(
+                "filesize",
+                format!("less than {FRAGMENTS_MIN} fragments are not a fragmented file"),
+            );
+        } else if self.fragments() > FRAGMENTS_MAX {
+            let message = format!(
+                "{} fragments in all trees are too many: at most {FRAGMENTS_MAX}",
+                self.fragments()
+            );
+            good = wrong("filesize", message);
+        }
+        good
+    }
+}
+
+impl Process {
+    /// Whether each time it is started is on a tree of its own.
+    pub fn uses_trees(&self) -> bool {
+        self.command.iter().any(|word| word.contains(TREE))
+    }
+
+    fn read(table: &Table<'_, '_>, has_trees: bool) -> Option<Self> {
+        let pause = table.within_or("pause", Nanos::ZERO..=*TIMES_BEFORE.end(), Nanos::ZERO);
+        Some(Self { command: command(table, has_trees)?, pause: pause? })
+    }
+}
+
+/// A workload that runs as a background.
+fn workload(table: &Table<'_, '_>, workloads: &Workloads) -> Option<Workload> {
+    let name: String = table.required("workload")?;
+    // One that has mistakes is known.
+    let loads = || workloads.iter().filter(|(_, it)| it.as_ref().is_none_or(Workload::is_endless));
+    let found = loads().find(|(known, _)| **known == name);
+    if found.is_none() {
+        let known = loads().map(|(known, _)| known.as_str());
+        table.wrong("workload", unknown("workload that lasts", &name, known));
+    }
+    found.and_then(|(_, workload)| workload.clone())
+}
+
+pub(crate) fn command(table: &Table<'_, '_>, has_trees: bool) -> Option<Vec<String>> {
+    let words = table.required_list::<String>("command");
+    for word in words.iter().filter(|word| word.value.contains('\0')) {
+        table.wrong_at(&word.place, "a program's argument cannot have a NUL");
+    }
+    if let Some(program) = words.first().filter(|program| program.value.is_empty()) {
+        table.wrong_at(&program.place, "the program's name is empty");
+    }
+    if let Some(word) = words.iter().find(|word| word.value.contains(TREE)).filter(|_| !has_trees) {
+        table.wrong_at(
+            &word.place,
+            format!("`{TREE}` stands for one of the [trees], and there are none"),
+        );
+    }
+    (!words.is_empty()).then(|| words.into_iter().map(|word| word.value).collect())
+}

@@ -1,0 +1,168 @@
+//! `lab/devices/*.toml`: one disk, by model.
+//!
+//! ```toml
+//! summary = "4 TB NAS disk, 7200 rpm"
+//! size = "4 TB"
+//!
+//! [hdd]            # exactly one of [hdd], [ssd], [card] and [constant]
+//! rpm = 7200
+//! # ...
+//! ```
+
+mod card;
+mod constant;
+mod hdd;
+mod ssd;
+
+pub use card::Card;
+pub use constant::Constant;
+pub use hdd::{Hdd, Retries};
+pub use ssd::{CHANNELS_RATE, MOST_BLOCKS, Preconditioned, Slc, Ssd, blocks_needed};
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::read::Table;
+
+/// One disk of an array, or one in the catalogue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// Its file's name.
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// The whole disk, which is what its model is built from: a multiple of 4 KiB.
+    pub bytes: Bytes,
+    /// How much of it, from its first sector on, the guest sees as the disk. At most `bytes`, and equal to it unless the
+    /// array uses a part: the rest of the disk is there (seeks and zones are those of the whole) and stays unused.
+    pub used: Bytes,
+    pub model: Model,
+}
+
+/// How a disk behaves: one family of models and its numbers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Model {
+    Hdd(Hdd),
+    Ssd(Ssd),
+    Card(Card),
+    Constant(Constant),
+}
+
+impl Model {
+    /// The family's word, as in a device's file.
+    pub fn family(&self) -> &'static str {
+        match self {
+            Self::Hdd(_) => "hdd",
+            Self::Ssd(_) => "ssd",
+            Self::Card(_) => "card",
+            Self::Constant(_) => "constant",
+        }
+    }
+
+    /// Whether writes are done before they survive a power cut, so that the kernel must flush.
+    pub fn write_cache(&self) -> bool {
+        match self {
+            Self::Hdd(hdd) => hdd.write_cache,
+            Self::Ssd(ssd) => !ssd.power_loss_protection,
+            Self::Card(_) | Self::Constant(_) => false,
+        }
+    }
+
+    /// How much of what was written a power cut can take back at most: what the cache holds that is not on the media.
+    pub fn volatile(&self) -> Bytes {
+        match self {
+            Self::Hdd(hdd) if hdd.write_cache => hdd.write_buffer,
+            Self::Ssd(ssd) if !ssd.power_loss_protection => ssd.write_buffer,
+            Self::Hdd(_) | Self::Ssd(_) | Self::Card(_) | Self::Constant(_) => Bytes(0),
+        }
+    }
+
+    /// What the guest's kernel is told, and which run time of a suite applies.
+    pub fn rotational(&self) -> bool {
+        match self {
+            Self::Hdd(_) => true,
+            Self::Ssd(_) | Self::Card(_) => false,
+            Self::Constant(constant) => constant.rotational,
+        }
+    }
+
+    /// Requests that the disk takes at once; the kernel's block layer keeps the others.
+    pub fn queue_depth(&self) -> u32 {
+        match self {
+            Self::Hdd(hdd) => hdd.queue_depth,
+            Self::Ssd(ssd) => ssd.queue_depth,
+            Self::Card(_) => 1,
+            Self::Constant(constant) => constant.queue_depth,
+        }
+    }
+
+    /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's driver for cards takes
+    /// 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag, who waits for it would be a matter of luck.
+    pub fn tags(&self) -> u32 {
+        match self {
+            Self::Card(_) => 64,
+            Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => self.queue_depth(),
+        }
+    }
+
+    /// The most sectors of 512 bytes in one request, and the most pieces of memory.
+    pub fn largest_request(&self) -> (u32, u32) {
+        match self {
+            // sdhci: 512 KiB, ADMA2 with 128 descriptors.
+            Self::Card(_) => (1024, 128),
+            // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a scatter list.
+            Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => (65535, 168),
+        }
+    }
+}
+
+/// The logical block of every disk, and what sizes are rounded down to.
+pub(crate) const BLOCK: u64 = 4096;
+
+const SMALLEST: Bytes = Bytes::mib(1);
+const LARGEST: Bytes = Bytes(200_000_000_000_000);
+
+impl Device {
+    /// Reads a file's top table; `name` is the file's.
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let summary = table.required("summary");
+        let bytes = table.within("size", SMALLEST..=LARGEST);
+        let model = read_model(table, bytes);
+        let bytes = bytes.map(|bytes| Bytes(bytes.0 / BLOCK * BLOCK))?;
+        Some(Self { name: name.to_owned(), summary: summary?, bytes, used: bytes, model: model? })
+    }
+}
+
+pub(crate) const FAMILIES: [&str; 4] = ["hdd", "ssd", "card", "constant"];
+
+fn read_model(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Model> {
+    let given: Vec<_> = FAMILIES.into_iter().filter(|key| table.has(key)).collect();
+    match given[..] {
+        [] => {
+            table.wrong("", "a device needs one of the tables [hdd], [ssd], [card] and [constant]");
+            None
+        }
+        [key] => {
+            let model = table.table(key)?;
+            match key {
+                "hdd" => Hdd::read(&model, bytes).map(Model::Hdd),
+                "ssd" => Ssd::read(&model, bytes).map(Model::Ssd),
+                "card" => Card::read(&model).map(Model::Card),
+                _ => Constant::read(&model).map(Model::Constant),
+            }
+        }
+        [first, second, ..] => {
+            table.wrong(
+                second,
+                format!(
+                    "a device has one of [hdd], [ssd], [card] and [constant]; [{first}] is here too"
+                ),
+            );
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

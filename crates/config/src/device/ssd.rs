@@ -1,0 +1,250 @@
+use std::ops::RangeInclusive;
+
+use disklab_units::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::read::{Table, choices};
+
+/// A solid-state disk: dies that work in parallel behind channels, behind one link.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Ssd {
+    /// Buses between the controller and the flash; one transfer at a time each.
+    pub channels: u32,
+    /// Each die reads, programs or erases one page or block at a time.
+    pub dies_per_channel: u32,
+    /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
+    pub page: Bytes,
+    /// Parts of a die that work in step: it reads, programs and erases a page or block of each at once, at neighbouring
+    /// addresses.
+    pub planes: u32,
+    /// All that the dies hold together. What it is larger than the disk is over-provisioning.
+    pub raw_size: Bytes,
+    /// tR, from the cells into the die's register. One value for each type of page (lower, middle, upper of a TLC
+    /// cell); which one a page is depends on its address.
+    pub read_page: Vec<Nanos>,
+    /// tProg.
+    pub program_page: Nanos,
+    /// tBERS.
+    pub erase_block: Nanos,
+    /// In each plane.
+    pub pages_per_block: u32,
+    /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`: it does not.
+    pub suspend: Option<Nanos>,
+    pub slc: Option<Slc>,
+    /// Of one channel.
+    pub channel: Rate,
+    /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
+    pub link: Rate,
+    /// The link's time for what surrounds the data of each command; no other transfer goes on meanwhile. With the
+    /// transfer itself it bounds the requests a second: 2.7 us and 4 KiB at 550 MB/s make 98 000.
+    pub link_command: Nanos,
+    /// Controller, for each command. Many commands are in this stage at once.
+    pub command_overhead: Nanos,
+    /// 32 for SATA.
+    pub queue_depth: u32,
+    /// Writes are done for the host once they are in here.
+    pub write_buffer: Bytes,
+    /// What a flush takes besides emptying the buffer.
+    pub flush: Nanos,
+    /// Whether other commands go on during a flush. No for SATA.
+    pub queued_flush: bool,
+    /// Whether the buffer survives a power cut. A flush then has nothing to wait for.
+    pub power_loss_protection: bool,
+    pub preconditioned: Preconditioned,
+}
+
+choices! {
+    /// How the whole disk was written before the trial; the workload's data is part of it.
+    pub enum Preconditioned: "state of an SSD" {
+        /// Once, from its first sector to its last.
+        InOrder = "in order",
+        /// For so long that collecting garbage has found its steady state.
+        AtRandom = "at random",
+    }
+}
+
+/// Blocks that are written with one bit a cell: quick, and a part of what they else hold.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Slc {
+    /// How much data they take, all together.
+    pub cache: Bytes,
+    /// Bits of a cell in all other blocks: 3 for TLC.
+    pub cell_bits: u32,
+    pub read_page: Nanos,
+    pub program_page: Nanos,
+}
+
+/// The largest disk: its map counts units of 4 KiB with 32 bits.
+const LARGEST: Bytes = Bytes(16_000_000_000_000);
+
+/// What a channel between controller and flash may move.
+pub const CHANNELS_RATE: RangeInclusive<Rate> = Rate(10_000_000)..=Rate(10_000_000_000);
+
+/// As many blocks as the model's map counts, all dies together.
+pub const MOST_BLOCKS: u64 = 65_532;
+
+/// Blocks beyond the disk's size that each die needs at least, for collection to have room.
+const SPARE_BLOCKS: u64 = 8;
+
+/// Blocks of a die that are empty or being written while it collects.
+const IN_HAND: u64 = 5;
+
+impl Ssd {
+    pub fn dies(&self) -> u32 {
+        self.channels.max(1) * self.dies_per_channel.max(1)
+    }
+
+    /// What a die reads or programs at once.
+    pub fn row(&self) -> Bytes {
+        self.page * u64::from(self.planes)
+    }
+
+    /// What a die erases at once.
+    pub fn block(&self) -> Bytes {
+        self.row() * u64::from(self.pages_per_block)
+    }
+
+    /// `bytes`: the disk's size, if that could be read.
+    pub(super) fn read(table: &Table<'_, '_>, bytes: Option<Bytes>) -> Option<Self> {
+        let channels = table.within("channels", 1..=64);
+        let dies_per_channel = table.within("dies_per_channel", 1..=64);
+        let page = read_page_size(table);
+        let planes = table.within_or("planes", 1..=8, 1);
+        let raw_size = table.within("raw_size", Bytes::mib(1)..=Bytes(20_000_000_000_000));
+        let read_page = read_page_times(table);
+        let program_page =
+            table.within("program_page", Nanos::from_micros(10)..=Nanos::from_millis(100));
+        let erase_block =
+            table.within("erase_block", Nanos::from_micros(100)..=Nanos::from_secs(1));
+        let pages_per_block = table.within("pages_per_block", 16..=16_384);
+        let longest = Nanos::from_millis(10);
+        let suspend =
+            if table.has("suspend") { table.within("suspend", Nanos(1)..=longest) } else { None };
+        let slc = table.table("slc").and_then(|table| Slc::read(&table));
+        let channel = table.within("channel", CHANNELS_RATE);
+        let link = table.within("link", Rate(10_000_000)..=Rate(64_000_000_000));
+        let link_command = table.within("link_command", Nanos::ZERO..=Nanos::from_millis(1));
+        let command_overhead =
+            table.within("command_overhead", Nanos::ZERO..=Nanos::from_millis(10));
+        let queue_depth = table.within("queue_depth", 1..=4096);
+        let write_buffer = table.within("write_buffer", Bytes::kib(64)..=Bytes::gib(64));
+        let flush = table.within("flush", Nanos::ZERO..=Nanos::from_secs(1));
+        let queued_flush = table.required("queued_flush");
+        let power_loss_protection = table.or("power_loss_protection", false);
+        let preconditioned = table.or("preconditioned", Preconditioned::InOrder);
+        let ssd = Self {
+            channels: channels?,
+            dies_per_channel: dies_per_channel?,
+            page: page?,
+            planes: planes?,
+            raw_size: raw_size?,
+            read_page: read_page?,
+            program_page: program_page?,
+            erase_block: erase_block?,
+            pages_per_block: pages_per_block?,
+            suspend,
+            slc,
+            channel: channel?,
+            link: link?,
+            link_command: link_command?,
+            command_overhead: command_overhead?,
+            queue_depth: queue_depth?,
+            write_buffer: write_buffer?,
+            flush: flush?,
+            queued_flush: queued_flush?,
+            power_loss_protection,
+            preconditioned,
+        };
+        bytes.is_none_or(|bytes| ssd.has_room(table, bytes)).then_some(ssd)
+    }
+
+    /// Whether the flash is enough, and not in more blocks than the map counts.
+    fn has_room(&self, table: &Table<'_, '_>, bytes: Bytes) -> bool {
+        if bytes > LARGEST {
+            table.wrong("", format!("{bytes} are more than an SSD's map counts: {LARGEST}"));
+            return false;
+        }
+        let (dies, block) = (u64::from(self.dies()), self.block());
+        let blocks = self.raw_size.0 / (block.0 * dies);
+        if blocks * dies > MOST_BLOCKS {
+            table.wrong(
+                "raw_size",
+                format!(
+                    "{} make {} blocks of {block}; at most {MOST_BLOCKS} are counted: give what is erased together as \
+                     one block, by more pages_per_block",
+                    self.raw_size,
+                    blocks * dies
+                ),
+            );
+            return false;
+        }
+        let needed = blocks_needed(bytes, dies, self.row(), block);
+        if blocks < needed {
+            let least = Bytes(needed * block.0 * dies);
+            table.wrong(
+                "raw_size",
+                format!(
+                    "{} are not enough for {bytes}: collection needs {needed} blocks of {block} on each die, {least} in all",
+                    self.raw_size
+                ),
+            );
+        }
+        blocks >= needed
+    }
+}
+
+/// Blocks that each of so many dies needs for a disk of this size, so that some block always gives at least one row when
+/// it is collected: if all were full of valid units but for less than a row each, they would hold more than the disk has.
+pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
+    const UNIT: u64 = 4096;
+    let units = bytes.0.div_ceil(UNIT * dies);
+    let (row, block) = (row.0 / UNIT, block.0 / UNIT);
+    (units / (block - row + 1) + IN_HAND + 1).max(units.div_ceil(block) + SPARE_BLOCKS)
+}
+
+impl Slc {
+    fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let cache = table.within("cache", Bytes::mib(1)..=Bytes(10_000_000_000_000));
+        let cell_bits = table.within("cell_bits", 2..=5);
+        let read_page = table.within("read_page", Nanos::from_micros(1)..=Nanos::from_millis(10));
+        let program_page =
+            table.within("program_page", Nanos::from_micros(10)..=Nanos::from_millis(100));
+        Some(Self {
+            cache: cache?,
+            cell_bits: cell_bits?,
+            read_page: read_page?,
+            program_page: program_page?,
+        })
+    }
+}
+
+fn read_page_size(table: &Table<'_, '_>) -> Option<Bytes> {
+    let page = table.within("page", Bytes::kib(4)..=Bytes::kib(64))?;
+    if !page.0.is_power_of_two() {
+        table.wrong("page", format!("{page} is not a power of two"));
+        return None;
+    }
+    Some(page)
+}
+
+fn read_page_times(table: &Table<'_, '_>) -> Option<Vec<Nanos>> {
+    let (shortest, longest) = (Nanos::from_micros(1), Nanos::from_millis(10));
+    let times = table.required_list::<Nanos>("read_page");
+    if times.is_empty() {
+        return None;
+    }
+    if times.len() > 4 {
+        table.wrong(
+            "read_page",
+            "at most four times, one for each type of page: [\"50us\", \"80us\", \"110us\"]",
+        );
+    }
+    let sensible = shortest..=longest;
+    for time in times.iter().filter(|time| !sensible.contains(&time.value)) {
+        table.wrong_at(
+            &time.place,
+            format!("{} is not sensible: from {shortest} to {longest} is", time.value),
+        );
+    }
+    Some(times.into_iter().map(|time| time.value).collect())
+}

@@ -1,0 +1,207 @@
+use proptest::prelude::*;
+
+use super::{Device, Model};
+use crate::read::Reader;
+
+const HDD: &str = "\
+summary = \"a disk\"
+size = \"4 TB\"
+[hdd]
+rpm = 7200
+seek_track_to_track = \"1ms\"
+seek_average = \"8.5ms\"
+seek_full = \"18ms\"
+write_settle = \"1ms\"
+head_switch = \"1ms\"
+surfaces = 8
+rate_outer = \"180 MB/s\"
+rate_inner = \"85 MB/s\"
+zones = 30
+command_overhead = \"200us\"
+link = \"550 MB/s\"
+queue_depth = 32
+queue_window = 32
+age_limit = \"500ms\"
+cache = \"64 MiB\"
+cache_segments = 32
+look_ahead = \"1 MiB\"
+write_cache = true
+write_buffer = \"16 MiB\"
+write_window = 64
+";
+
+const SSD: &str = "\
+summary = \"a disk\"
+size = \"1 TB\"
+[ssd]
+channels = 8
+dies_per_channel = 4
+page = \"16 KiB\"
+read_page = [\"45us\", \"60us\", \"75us\"]
+program_page = \"700us\"
+erase_block = \"5ms\"
+pages_per_block = 768
+channel = \"400 MB/s\"
+link = \"550 MB/s\"
+link_command = \"2us\"
+command_overhead = \"10us\"
+queue_depth = 32
+write_buffer = \"32 MiB\"
+flush = \"1ms\"
+queued_flush = false
+raw_size = \"1100 GB\"
+planes = 2
+suspend = \"20us\"
+power_loss_protection = true
+preconditioned = \"at random\"
+[ssd.slc]
+cache = \"20 GB\"
+cell_bits = 3
+read_page = \"25us\"
+program_page = \"200us\"
+";
+
+fn read(text: &str) -> Result<Device, String> {
+    Reader::new("d", text)
+        .read(|table| Device::read("d", table))
+        .map_err(|mistakes| mistakes.to_string())
+}
+
+/// The mistakes when one line of a good file is another.
+fn wrong(good: &str, key: &str, value: &str) -> String {
+    let is_key = |line: &&str| line.split(" = ").next() == Some(key);
+    let line = good.lines().find(is_key).unwrap_or_else(|| panic!("no {key}"));
+    read(&good.replacen(line, &format!("{key} = {value}"), 1)).expect_err("no mistake was found")
+}
+
+#[test]
+fn good_files_are_read_and_come_back_from_json() {
+    for (text, rotational) in [(HDD, true), (SSD, false)] {
+        let device = read(text).unwrap();
+        assert_eq!(device.model.rotational(), rotational);
+        assert_eq!(device.model.queue_depth(), 32);
+        assert_eq!(device.used, device.bytes);
+        let json = serde_json::to_string(&device).unwrap();
+        assert_eq!(serde_json::from_str::<Device>(&json).unwrap(), device);
+    }
+    let Model::Hdd(hdd) = read(HDD).unwrap().model else { panic!("not an hdd") };
+    assert_eq!(hdd.revolution().to_string(), "8.33 ms");
+}
+
+#[test]
+fn sizes_are_whole_blocks() {
+    let device = read(&HDD.replace("4 TB", "4000000000001")).unwrap();
+    assert_eq!(device.bytes.0, 4_000_000_000_000);
+}
+
+#[test]
+fn hdd_numbers_that_cannot_be() {
+    for (key, value, message) in [
+        ("rpm", "0", "d:4:7: hdd.rpm: 0 is not sensible: from 3000 to 20000 is"),
+        ("rpm", "\"7200\"", "d:4:7: hdd.rpm: expected a whole number, found a string"),
+        (
+            "seek_average",
+            "\"900us\"",
+            "d:6:16: hdd.seek_average: 900 us is not sensible: from 1 ms to 50 ms is",
+        ),
+        (
+            "seek_track_to_track",
+            "\"9ms\"",
+            "d:6:16: hdd.seek_average: 8.5 ms is shorter than seek_track_to_track, 9 ms",
+        ),
+        (
+            "seek_full",
+            "\"8ms\"",
+            "d:7:13: hdd.seek_full: 8 ms is shorter than seek_average, 8.5 ms",
+        ),
+        (
+            "rate_inner",
+            "\"200 MB/s\"",
+            "d:12:14: hdd.rate_inner: 191 MiB/s is faster than rate_outer, 172 MiB/s",
+        ),
+        (
+            "look_ahead",
+            "\"4 MiB\"",
+            "d:21:14: hdd.look_ahead: 4 MiB for each of 32 cache_segments is more than the cache, 64 MiB",
+        ),
+        (
+            "write_buffer",
+            "\"65 MiB\"",
+            "d:23:16: hdd.write_buffer: 65 MiB is more than the cache, 64 MiB",
+        ),
+        ("write_buffer", "\"0\"", "d:23:16: hdd.write_buffer: a write_cache needs some"),
+        (
+            "size",
+            "\"300 MB\"",
+            "d:13:9: hdd.zones: 286 MiB are too few for 30 zones: at 172 MiB/s and 7200 rpm one track on each of 8 surfaces \
+             in each is 343 MiB",
+        ),
+    ] {
+        assert_eq!(wrong(HDD, key, value), message);
+    }
+}
+
+#[test]
+fn ssd_numbers_that_cannot_be() {
+    for (key, value, message) in [
+        ("page", "\"12 KiB\"", "d:6:8: ssd.page: 12 KiB is not a power of two"),
+        ("read_page", "[]", "d:7:13: ssd.read_page: needs at least one element"),
+        (
+            "read_page",
+            "[\"45us\", \"45s\"]",
+            "d:7:22: ssd.read_page: 45 s is not sensible: from 1 us to 10 ms is",
+        ),
+        (
+            "read_page",
+            "\"45us\"",
+            "d:7:13: ssd.read_page: expected a list in square brackets, each of it a time in quotes, such as \"8.5 ms\"",
+        ),
+        ("channels", "0", "d:4:12: ssd.channels: 0 is not sensible: from 1 to 64 is"),
+        (
+            "link",
+            "\"6 Gbit/s\"",
+            "d:12:8: ssd.link: `6 Gbit/s` has an unknown unit `Gbit`: use one of B, k, K, KiB, kB, m, M, MiB, MB, g, G, GiB, GB, t, T, TiB, TB",
+        ),
+    ] {
+        assert_eq!(wrong(SSD, key, value), message);
+    }
+    let five = wrong(SSD, "read_page", "[\"1us\", \"1us\", \"1us\", \"1us\", \"1us\"]");
+    assert!(five.starts_with("d:7:13: ssd.read_page: at most four times"), "{five}");
+    for (value, message) in [
+        (
+            "\"1 TB\"",
+            "d:19:12: ssd.raw_size: 931 GiB are not enough for 931 GiB: collection needs 1250 blocks of 24 MiB on each die, \
+             938 GiB in all",
+        ),
+        (
+            "\"2 TB\"",
+            "d:19:12: ssd.raw_size: 1.82 TiB make 79456 blocks of 24 MiB; at most 65532 are counted: give what is erased \
+             together as one block, by more pages_per_block",
+        ),
+    ] {
+        assert_eq!(wrong(SSD, "raw_size", value), message);
+    }
+    assert_eq!(
+        wrong(SSD, "preconditioned", "\"at randon\""),
+        "d:23:18: ssd.preconditioned: there is no state of an SSD `at randon`; did you mean `at random`?"
+    );
+    assert_eq!(
+        wrong(SSD, "cell_bits", "1"),
+        "d:26:13: ssd.slc.cell_bits: 1 is not sensible: from 2 to 5 is"
+    );
+}
+
+proptest! {
+    /// Numbers of any size in place of good ones: refused or read, never a panic.
+    #[test]
+    fn no_number_panics(line in 1..30usize, number: u64, unit in prop::sample::select(vec!["", "ns", "h", "TiB", "TB/s"])) {
+        for good in [HDD, SSD] {
+            let mut lines: Vec<_> = good.lines().map(str::to_owned).collect();
+            let Some(line) = lines.get_mut(line) else { continue };
+            if let Some((key, _)) = line.clone().split_once(" = ") {
+                *line = if unit.is_empty() { format!("{key} = {number}") } else { format!("{key} = \"{number}{unit}\"") };
+            }
+            let _ = read(&lines.join("\n"));
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Which file of a set is next.
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::{FromToml, from_string};
+
+/// How a thread chooses among the files that are there. Written `rotation`, `random`, `zipf 1.1` or `recent 100`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Pick {
+    /// Each thread takes one after the other, as filebench's do.
+    #[default]
+    Rotation,
+    /// Each is as likely.
+    Random,
+    /// The first is the likeliest; the exponent in thousandths.
+    Zipf(u32),
+    /// One of so many that were written last.
+    Recent(u32),
+}
+
+const EXPONENTS: std::ops::RangeInclusive<u32> = 100..=5000;
+const RECENT: std::ops::RangeInclusive<u32> = 1..=100_000;
+
+impl std::str::FromStr for Pick {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let wrong = || {
+            format!(
+                "`{text}` is no way to pick a file: rotation, random, zipf 1.1 (its exponent, 0.1 to 5) or recent 100 (among \
+                 how many, 1 to 100000)"
+            )
+        };
+        match text.split_once(' ') {
+            None if text == "rotation" => Ok(Self::Rotation),
+            None if text == "random" => Ok(Self::Random),
+            Some(("zipf", exponent)) => {
+                let exponent: f64 = exponent.parse().map_err(|_| wrong())?;
+                let thousandths = (exponent * 1000.0).round() as u32;
+                EXPONENTS
+                    .contains(&thousandths)
+                    .then_some(Self::Zipf(thousandths))
+                    .ok_or_else(wrong)
+            }
+            Some(("recent", count)) => {
+                let count = count.parse().map_err(|_| wrong())?;
+                RECENT.contains(&count).then_some(Self::Recent(count)).ok_or_else(wrong)
+            }
+            _ => Err(wrong()),
+        }
+    }
+}
+
+impl std::fmt::Display for Pick {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Rotation => out.write_str("rotation"),
+            Self::Random => out.write_str("random"),
+            Self::Zipf(thousandths) => write!(out, "zipf {}", f64::from(*thousandths) / 1000.0),
+            Self::Recent(count) => write!(out, "recent {count}"),
+        }
+    }
+}
+
+impl From<Pick> for String {
+    fn from(pick: Pick) -> Self {
+        pick.to_string()
+    }
+}
+
+impl TryFrom<String> for Pick {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromToml for Pick {
+    const EXPECTED: &'static str = "a way to pick a file, such as \"rotation\" or \"zipf 1.1\"";
+
+    fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
+        from_string(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ways_to_pick_are_read_as_they_are_printed() {
+        for text in ["rotation", "random", "zipf 1.1", "recent 100"] {
+            assert_eq!(text.parse::<Pick>().unwrap().to_string(), text);
+        }
+        for text in ["zipf", "zipf 9", "recent 0", "recent -1", "newest", "random 3", "zipf NaN"] {
+            assert!(
+                text.parse::<Pick>().unwrap_err().contains("is no way to pick a file"),
+                "{text}"
+            );
+        }
+    }
+}

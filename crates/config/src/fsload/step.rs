@@ -1,0 +1,337 @@
+//! What a thread does, a step a line of its loop.
+//!
+//! ```text
+//! open SET          a file that is there; its later steps are on it, until it is closed
+//! create SET        one that is not there; it is open then, and empty
+//! read whole        all of the open file, from its beginning
+//! read 4 KiB        at a random place of it
+//! append SIZE       one size, or a distribution
+//! write whole       as many bytes as the file had when its set was laid out, in place of what it holds
+//! fsync
+//! close
+//! delete SET        a file that nobody has open
+//! stat SET
+//! list SET          the folder that a file of the set is in
+//! replace SET       all of a file, written beside it under another name and renamed
+//! pause 10 ms
+//! ```
+//!
+//! `SET` may be left out where there is one only. Sets of `per_folder` files are used from within one of their folders:
+//!
+//! ```text
+//! make folder              a new one, and goes there
+//! enter folder             any that is there
+//! replace any SET          a file of the folder of any number, whether it is there or not
+//! replace 1 to 100 SET     as many as are drawn, from that number down to 1
+//! read all SET             from 1 on, until one is not there
+//! ```
+//!
+//! `50 %: STEP` is done as often as not.
+
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+use super::size::Size;
+
+/// A step, and of a hundred times how often it is done.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    pub percent: u32,
+    pub does: Act,
+}
+
+/// Sets are told by their number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Act {
+    /// `writes`: a later step does, so that nobody else may have it open.
+    Open {
+        set: usize,
+        writes: bool,
+    },
+    Create {
+        set: usize,
+    },
+    ReadWhole,
+    ReadRandom(Bytes),
+    Append(Size),
+    WriteWhole,
+    Fsync,
+    Close,
+    Delete {
+        set: usize,
+    },
+    Stat {
+        set: usize,
+    },
+    List {
+        set: usize,
+    },
+    Replace {
+        set: usize,
+    },
+    Pause(Nanos),
+    MakeFolder,
+    EnterFolder,
+    ReplaceAny {
+        set: usize,
+    },
+    ReplaceDown {
+        set: usize,
+        from: u32,
+        to: u32,
+    },
+    ReadAll {
+        set: usize,
+    },
+}
+
+/// What steps may speak of: the names of the sets, and which are of `per_folder` files.
+pub struct Sets<'a>(pub &'a [(String, bool)]);
+
+impl Sets<'_> {
+    fn find(&self, name: &str, in_folders: bool) -> Result<usize, String> {
+        let fits = |(_, of_folders): &&(String, bool)| *of_folders == in_folders;
+        if name.is_empty() {
+            let mut all = self.0.iter().enumerate().filter(|(_, set)| fits(set));
+            return match (all.next(), all.next()) {
+                (Some((number, _)), None) => Ok(number),
+                _ => Err("of which set? Name it at its end".to_owned()),
+            };
+        }
+        let found = self.0.iter().position(|(known, _)| known == name);
+        let number = found.ok_or_else(|| {
+            crate::read::unknown(
+                "set of files",
+                name,
+                self.0.iter().map(|(known, _)| known.as_str()),
+            )
+        })?;
+        match (self.0[number].1, in_folders) {
+            (false, true) => Err(format!(
+                "`{name}` has no `per_folder` files: leave out `any`, `all` or the numbers"
+            )),
+            (true, false) => Err(format!(
+                "`{name}` has `per_folder` files: `replace any`, `replace 1 to 10` and `read all` are for those"
+            )),
+            _ => Ok(number),
+        }
+    }
+}
+
+impl Step {
+    fn parse(text: &str, sets: &Sets<'_>) -> Result<Self, String> {
+        let (percent, words) = match text.split_once("%:") {
+            None => (100, text),
+            Some((percent, words)) => (percent.trim().parse().unwrap_or(0), words),
+        };
+        if !(1..=100).contains(&percent) {
+            return Err(format!("`{text}`: expected 1 to 100 % before the step"));
+        }
+        let does = Act::parse(words.trim(), sets).map_err(|why| format!("`{text}`: {why}"))?;
+        Ok(Self { percent, does })
+    }
+
+    /// A whole loop, whose steps have to fit together.
+    pub fn parse_all(lines: &[&str], sets: &Sets<'_>) -> Result<Vec<Self>, (usize, String)> {
+        let mut steps = Vec::with_capacity(lines.len());
+        for (number, line) in lines.iter().enumerate() {
+            steps.push(Self::parse(line, sets).map_err(|why| (number, why))?);
+        }
+        check(&steps).map_err(|(number, why)| (number, format!("`{}`: {why}", lines[number])))?;
+        for number in 0..steps.len() {
+            let until = steps[number + 1..].iter().position(|step| step.does.ends_file());
+            let until = until.map_or(steps.len(), |length| number + 1 + length);
+            let wrote = steps[number + 1..until].iter().any(|step| step.does.writes());
+            if let Act::Open { writes, .. } = &mut steps[number].does {
+                *writes = wrote;
+            }
+        }
+        Ok(steps)
+    }
+}
+
+/// What must be before a step is: an open file, a folder.
+fn check(steps: &[Step]) -> Result<(), (usize, String)> {
+    let (mut open, mut inside) = (false, false);
+    for (number, Step { percent, does }) in steps.iter().enumerate() {
+        let wrong = |why: &str| Err((number, why.to_owned()));
+        if does.moves() && *percent < 100 {
+            return wrong("the steps after it count on it: it is always done");
+        }
+        match does {
+            Act::Open { .. } | Act::Create { .. } if open => {
+                return wrong("close the file before that one first");
+            }
+            Act::Open { .. } | Act::Create { .. } => open = true,
+            Act::Close if open => open = false,
+            _ if does.needs_file() && !open => {
+                return wrong("no file is open then: `open` or `create` one first");
+            }
+            Act::MakeFolder | Act::EnterFolder => inside = true,
+            Act::ReplaceAny { .. } | Act::ReplaceDown { .. } | Act::ReadAll { .. } if !inside => {
+                return wrong("it is in no folder then: `make folder` or `enter folder` first");
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+impl Act {
+    fn parse(text: &str, sets: &Sets<'_>) -> Result<Self, String> {
+        let (word, rest) =
+            text.split_once(' ').map_or((text, ""), |(word, rest)| (word, rest.trim()));
+        let free = |name: &str| sets.find(name, false);
+        Ok(match (word, rest) {
+            ("open", set) => Self::Open { set: free(set)?, writes: false },
+            ("create", set) => Self::Create { set: free(set)? },
+            ("delete", set) => Self::Delete { set: free(set)? },
+            ("stat", set) => Self::Stat { set: free(set)? },
+            ("list", set) => Self::List { set: free(set)? },
+            ("read", "whole") => Self::ReadWhole,
+            ("read", rest) => match rest.strip_prefix("all") {
+                Some(set) => Self::ReadAll { set: sets.find(set.trim(), true)? },
+                None => Self::ReadRandom(amount(rest)?),
+            },
+            ("append", size) => Self::Append(size.parse()?),
+            ("write", "whole") => Self::WriteWhole,
+            ("fsync", "") => Self::Fsync,
+            ("close", "") => Self::Close,
+            ("pause", time) => Self::Pause(
+                time.parse().map_err(|error: disklab_units::ParseError| error.to_string())?,
+            ),
+            ("make", "folder") => Self::MakeFolder,
+            ("enter", "folder") => Self::EnterFolder,
+            ("replace", rest) => Self::replace(rest, sets)?,
+            _ => return Err("unknown; docs/FORMAT.md lists what a thread can do".to_owned()),
+        })
+    }
+
+    fn replace(rest: &str, sets: &Sets<'_>) -> Result<Self, String> {
+        if let Some(set) = rest.strip_prefix("any") {
+            return Ok(Self::ReplaceAny { set: sets.find(set.trim(), true)? });
+        }
+        let Some((from, more)) = rest.split_once(" to ") else {
+            return Ok(Self::Replace { set: sets.find(rest, false)? });
+        };
+        let (to, set) = more.trim().split_once(' ').unwrap_or((more, ""));
+        let number = |text: &str| text.trim().parse::<u32>().ok().filter(|&number| number > 0);
+        match (number(from), number(to)) {
+            (Some(from), Some(to)) if from <= to => {
+                Ok(Self::ReplaceDown { set: sets.find(set.trim(), true)?, from, to })
+            }
+            _ => Err("expected two numbers, as in `replace 1 to 100 SET`".to_owned()),
+        }
+    }
+
+    /// Whether later steps are on what it chose.
+    fn moves(self) -> bool {
+        matches!(
+            self,
+            Self::Open { .. }
+                | Self::Create { .. }
+                | Self::Close
+                | Self::MakeFolder
+                | Self::EnterFolder
+        )
+    }
+
+    /// Whether it is on the open file.
+    pub fn needs_file(self) -> bool {
+        self.writes()
+            || matches!(self, Self::ReadWhole | Self::ReadRandom(_) | Self::Fsync | Self::Close)
+    }
+
+    fn writes(self) -> bool {
+        matches!(self, Self::Append(_) | Self::WriteWhole)
+    }
+
+    fn ends_file(self) -> bool {
+        matches!(self, Self::Open { .. } | Self::Create { .. } | Self::Close)
+    }
+}
+
+fn amount(text: &str) -> Result<Bytes, String> {
+    let bytes: Bytes =
+        text.parse().map_err(|error: disklab_units::ParseError| error.to_string())?;
+    if (1..=(1 << 20)).contains(&bytes.0) {
+        return Ok(bytes);
+    }
+    Err(format!("{bytes} at a time is not sensible: from 1 B to 1 MiB is"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sets() -> Vec<(String, bool)> {
+        vec![
+            ("mail".to_owned(), false),
+            ("articles".to_owned(), true),
+            ("pictures".to_owned(), true),
+        ]
+    }
+
+    fn parse(lines: &[&str]) -> Result<Vec<Act>, String> {
+        let steps = Step::parse_all(lines, &Sets(&sets()))
+            .map_err(|(number, why)| format!("{number}: {why}"))?;
+        Ok(steps.into_iter().map(|step| step.does).collect())
+    }
+
+    #[test]
+    fn a_loop_is_read() {
+        let acts = parse(&[
+            "open",
+            "read whole",
+            "append 0 B to 16 KiB",
+            "fsync",
+            "close",
+            "open mail",
+            "read whole",
+        ]);
+        let open = |writes| Act::Open { set: 0, writes };
+        let append = Act::Append(Size::Uniform(Bytes(0), Bytes::kib(16)));
+        let expected = [
+            open(true),
+            Act::ReadWhole,
+            append,
+            Act::Fsync,
+            Act::Close,
+            open(false),
+            Act::ReadWhole,
+        ]
+        .to_vec();
+        assert_eq!(acts, Ok(expected));
+        let acts = parse(&[
+            "make folder",
+            "replace 1 to 100 articles",
+            "50 %: replace any pictures",
+            "read all articles",
+        ]);
+        let expected = [
+            Act::MakeFolder,
+            Act::ReplaceDown { set: 1, from: 1, to: 100 },
+            Act::ReplaceAny { set: 2 },
+            Act::ReadAll { set: 1 },
+        ];
+        assert_eq!(acts, Ok(expected.to_vec()));
+    }
+
+    #[test]
+    fn steps_that_do_not_fit_together_are_told() {
+        let wrong = |lines: &[&str]| parse(lines).unwrap_err();
+        assert!(wrong(&["read whole"]).contains("0: `read whole`: no file is open"));
+        assert!(wrong(&["open", "close", "fsync"]).starts_with("2: "));
+        assert!(wrong(&["open", "open"]).contains("close the file before"));
+        assert!(wrong(&["50 %: open"]).contains("always done"));
+        assert!(wrong(&["0 %: open"]).contains("expected 1 to 100 %"));
+        assert!(wrong(&["replace any articles"]).contains("in no folder"));
+        assert!(wrong(&["enter folder", "replace any"]).contains("of which set?"));
+        assert!(wrong(&["enter folder", "replace 3 to 1 articles"]).contains("two numbers"));
+        assert!(wrong(&["delete articles"]).contains("`per_folder` files"));
+        assert!(wrong(&["enter folder", "read all mail"]).contains("no `per_folder` files"));
+        assert!(wrong(&["delete nails"]).contains("mail"));
+        assert!(wrong(&["open", "read 2 MiB"]).contains("not sensible"));
+        assert!(wrong(&["dance"]).contains("unknown"));
+    }
+}

@@ -1,0 +1,446 @@
+//! How the disks of an array are joined, and what that leaves of their space.
+
+use std::fmt;
+use std::str::FromStr;
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+use toml::de::DeValue;
+
+use crate::read::{FromToml, from_string, unknown};
+
+/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `btrfs-raid0-metadata-raid1`, `zfs-mirrors`,
+/// `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single` and so on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Join {
+    /// One btrfs over all disks, which joins them itself.
+    Btrfs(Profiles),
+    /// One pool of OpenZFS over mirrors of two disks each, in their order.
+    ZfsMirrors,
+    /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one disk.
+    On { filesystem: Option<Filesystem>, raid: Option<Md> },
+}
+
+/// What is mounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Filesystem {
+    Btrfs,
+    Ext4,
+    Xfs,
+    Zfs,
+}
+
+/// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with two near copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Md {
+    Raid0,
+    Raid1,
+    Raid10,
+}
+
+/// How one btrfs has its data and its metadata.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Profiles {
+    pub data: Profile,
+    pub metadata: Profile,
+}
+
+/// A btrfs profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Profile {
+    Single,
+    Raid0,
+    Raid1,
+    Raid1c3,
+    Raid1c4,
+    Raid10,
+}
+
+/// What btrfs's chunk allocator needs to know of a profile: `btrfs_raid_array` in the kernel's fs/btrfs/volumes.c.
+struct Layout {
+    copies: u32,
+    devices_min: usize,
+    /// How many devices a chunk is spread over at most; `None` is as many as have room.
+    devices_max: Option<usize>,
+}
+
+/// Between a filesystem and what it is on.
+const ON: &str = "-on-";
+/// Between the profiles of btrfs's data and metadata, where they differ.
+const METADATA: &str = "-metadata-";
+/// One disk without anything.
+const SINGLE: &str = "single";
+const ZFS_MIRRORS: &str = "zfs-mirrors";
+
+impl Join {
+    /// One bare disk, for tests.
+    pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
+
+    /// The kernel option of OpenZFS, which no kernel has that is built from a package's source: a user puts it into a tree of
+    /// his own (`docs/FORMAT.md`, `join`).
+    pub const ZFS: &str = "ZFS";
+
+    /// All that there are. A btrfs on one disk is `btrfs-single`.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let filesystems = [None].into_iter().chain(Filesystem::ON_ONE_DEVICE.map(Some));
+        let under = |raid| filesystems.clone().map(move |filesystem| Self::On { filesystem, raid });
+        let on = [None].into_iter().chain(Md::ALL.map(Some)).flat_map(under).collect::<Vec<_>>();
+        let on = on
+            .into_iter()
+            .filter(|&it| it != Self::On { filesystem: Some(Filesystem::Btrfs), raid: None });
+        Profile::ALL
+            .into_iter()
+            .map(Self::btrfs)
+            .chain(Profiles::apart().map(Self::Btrfs))
+            .chain([Self::ZfsMirrors])
+            .chain(on)
+    }
+
+    /// One btrfs with this profile for data and metadata both.
+    pub const fn btrfs(profile: Profile) -> Self {
+        Self::Btrfs(Profiles { data: profile, metadata: profile })
+    }
+
+    /// The filesystem that is mounted; none where fio opens a block device.
+    pub fn filesystem(self) -> Option<Filesystem> {
+        match self {
+            Self::Btrfs(_) => Some(Filesystem::Btrfs),
+            Self::ZfsMirrors => Some(Filesystem::Zfs),
+            Self::On { filesystem, .. } => filesystem,
+        }
+    }
+
+    /// The software RAID below it.
+    pub fn raid(self) -> Option<Md> {
+        match self {
+            Self::Btrfs(_) | Self::ZfsMirrors => None,
+            Self::On { raid, .. } => raid,
+        }
+    }
+
+    /// Copies of each block of data, on `disks` disks.
+    pub fn copies(self, disks: usize) -> u32 {
+        match self {
+            Self::Btrfs(Profiles { data, .. }) => data.layout().copies,
+            Self::On { raid: Some(Md::Raid1), .. } => disks.try_into().unwrap_or(u32::MAX),
+            Self::ZfsMirrors | Self::On { raid: Some(Md::Raid10), .. } => 2,
+            Self::On { .. } => 1,
+        }
+    }
+
+    /// Whether btrfs chooses which copy a read of data is served from: whether a read policy has anything to do.
+    pub fn has_read_policy(self) -> bool {
+        matches!(self, Self::Btrfs(Profiles { data, .. }) if data.layout().copies > 1)
+    }
+
+    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has; ZFS none, but for one of the user's own
+    /// ([`Self::ZFS`]).
+    pub fn needs(self) -> impl Iterator<Item = &'static str> {
+        let filesystem = match self.filesystem() {
+            Some(Filesystem::Ext4) => Some("EXT4_FS"),
+            Some(Filesystem::Xfs) => Some("XFS_FS"),
+            Some(Filesystem::Btrfs | Filesystem::Zfs) | None => None,
+        };
+        let raid = self.raid().map(|raid| match raid {
+            Md::Raid0 => "MD_RAID0",
+            Md::Raid1 => "MD_RAID1",
+            Md::Raid10 => "MD_RAID10",
+        });
+        filesystem.into_iter().chain(raid)
+    }
+
+    /// The fewest disks it works with.
+    pub fn devices_min(self) -> usize {
+        match self {
+            Self::Btrfs(Profiles { data, metadata }) => {
+                data.layout().devices_min.max(metadata.layout().devices_min)
+            }
+            Self::ZfsMirrors | Self::On { raid: Some(_), .. } => 2,
+            Self::On { raid: None, .. } => 1,
+        }
+    }
+
+    /// So many disks at once are added to it.
+    pub fn devices_step(self) -> usize {
+        if self == Self::ZfsMirrors { 2 } else { 1 }
+    }
+
+    /// Whether it takes one disk and no more.
+    pub fn is_for_one(self) -> bool {
+        matches!(self, Self::On { raid: None, .. })
+    }
+
+    /// What disks of these sizes can hold in data, before metadata.
+    ///
+    /// For btrfs this is its chunk allocator in small steps: each chunk goes to the disks with most room left.
+    pub fn usable(self, disks: &[Bytes]) -> Bytes {
+        let smallest = disks.iter().copied().min().unwrap_or_default();
+        match self {
+            Self::Btrfs(Profiles { data, .. }) => data.usable(disks),
+            Self::ZfsMirrors => disks
+                .chunks_exact(2)
+                .map(|pair| pair.iter().copied().min().unwrap_or_default())
+                .sum(),
+            Self::On { raid: None, .. } => disks.first().copied().unwrap_or_default(),
+            // Where the smaller disks end, md goes on with stripes over the larger ones.
+            Self::On { raid: Some(Md::Raid0), .. } => disks.iter().copied().sum(),
+            Self::On { raid: Some(Md::Raid1), .. } => smallest,
+            Self::On { raid: Some(Md::Raid10), .. } => Bytes(smallest.0 * disks.len() as u64 / 2),
+        }
+    }
+}
+
+impl Filesystem {
+    /// Those that can be on md.
+    pub const ON_ONE_DEVICE: [Self; 3] = [Self::Btrfs, Self::Ext4, Self::Xfs];
+
+    /// As mount(8) spells it after `-t`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Btrfs => "btrfs",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Zfs => "zfs",
+        }
+    }
+
+    /// The smallest disk that its mkfs takes, or a little more.
+    pub const fn smallest(self) -> Bytes {
+        match self {
+            // btrfs's own limit is 109 MiB or more, by profile; ZFS's 64 MiB, of which half is kept for itself.
+            Self::Btrfs | Self::Zfs => Bytes::mib(128),
+            Self::Ext4 => Bytes::mib(64),
+            Self::Xfs => Bytes::mib(320),
+        }
+    }
+}
+
+impl Md {
+    pub const ALL: [Self; 3] = [Self::Raid0, Self::Raid1, Self::Raid10];
+
+    /// As mdadm spells it after `--level`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Raid0 => "raid0",
+            Self::Raid1 => "raid1",
+            Self::Raid10 => "raid10",
+        }
+    }
+}
+
+impl Profiles {
+    /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would have any use.
+    fn apart() -> impl Iterator<Item = Self> {
+        let of = |data: Profile| {
+            let serves = move |metadata: &Profile| {
+                let (own, others) = (metadata.layout().copies, data.layout().copies);
+                *metadata != data && own > 1 && own >= others
+            };
+            Profile::ALL.into_iter().filter(serves).map(move |metadata| Self { data, metadata })
+        };
+        Profile::ALL.into_iter().flat_map(of)
+    }
+}
+
+impl Profile {
+    pub const ALL: [Self; 6] =
+        [Self::Single, Self::Raid0, Self::Raid1, Self::Raid1c3, Self::Raid1c4, Self::Raid10];
+
+    /// As mkfs.btrfs spells it after `-d` and `-m`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Single => "single",
+            Self::Raid0 => "raid0",
+            Self::Raid1 => "raid1",
+            Self::Raid1c3 => "raid1c3",
+            Self::Raid1c4 => "raid1c4",
+            Self::Raid10 => "raid10",
+        }
+    }
+
+    const fn layout(self) -> Layout {
+        let (copies, devices_min, devices_max) = match self {
+            Self::Single => (1, 1, Some(1)),
+            Self::Raid0 => (1, 1, None),
+            Self::Raid1 => (2, 2, Some(2)),
+            Self::Raid1c3 => (3, 3, Some(3)),
+            Self::Raid1c4 => (4, 4, Some(4)),
+            Self::Raid10 => (2, 2, None),
+        };
+        Layout { copies, devices_min, devices_max }
+    }
+
+    fn usable(self, disks: &[Bytes]) -> Bytes {
+        /// Steps in which all space is given out: fine enough to be within a part in a thousand of the limit.
+        const STEPS: u64 = 16_384;
+        let Layout { copies, devices_min, devices_max } = self.layout();
+        let mut room: Vec<u64> = disks.iter().map(|disk| disk.0).collect();
+        let step = (room.iter().sum::<u64>() / STEPS).max(1);
+        let mut usable = 0;
+        loop {
+            room.sort_unstable_by(|one, other| other.cmp(one));
+            let with_room = room.iter().filter(|&&left| left > 0).count();
+            // Copies come in whole sets: of five disks, RAID10 uses four for a chunk.
+            let wide = with_room.min(devices_max.unwrap_or(usize::MAX)) / copies as usize
+                * copies as usize;
+            if wide < devices_min {
+                return Bytes(usable);
+            }
+            let stripe = step.min(room[wide - 1]);
+            room[..wide].iter_mut().for_each(|left| *left -= stripe);
+            usable += stripe * (wide as u64 / u64::from(copies));
+        }
+    }
+}
+
+impl fmt::Display for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let md = |raid: Md| format!("md-{}", raid.as_str());
+        f.pad(&match self {
+            Self::Btrfs(Profiles { data, metadata }) if data == metadata => {
+                format!("btrfs-{}", data.as_str())
+            }
+            Self::Btrfs(Profiles { data, metadata }) => {
+                format!("btrfs-{}{METADATA}{}", data.as_str(), metadata.as_str())
+            }
+            Self::ZfsMirrors => ZFS_MIRRORS.to_owned(),
+            Self::On { filesystem: None, raid: None } => SINGLE.to_owned(),
+            Self::On { filesystem: None, raid: Some(raid) } => md(*raid),
+            Self::On { filesystem: Some(filesystem), raid: None } => filesystem.as_str().to_owned(),
+            Self::On { filesystem: Some(filesystem), raid: Some(raid) } => {
+                format!("{}{ON}{}", filesystem.as_str(), md(*raid))
+            }
+        })
+    }
+}
+
+impl FromStr for Join {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Self::all().find(|join| join.to_string() == text).ok_or_else(|| {
+            let names: Vec<_> = Self::all().map(|join| join.to_string()).collect();
+            unknown("join", text, names.iter().map(String::as_str))
+        })
+    }
+}
+
+impl FromToml for Join {
+    const EXPECTED: &'static str = "the name of a join in quotes, such as \"btrfs-raid1\"";
+
+    fn from_toml(value: &DeValue<'_>) -> Result<Self, String> {
+        from_string(value)
+    }
+}
+
+impl From<Join> for String {
+    fn from(join: Join) -> Self {
+        join.to_string()
+    }
+}
+
+impl TryFrom<String> for Join {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn usable(join: &str, gigabytes: &[u64]) -> f64 {
+        let disks: Vec<_> = gigabytes.iter().map(|&size| Bytes(size * 1_000_000_000)).collect();
+        join.parse::<Join>().unwrap().usable(&disks).0 as f64 / 1e9
+    }
+
+    fn near(actual: f64, expected: f64) {
+        assert!((actual - expected).abs() <= expected / 1000.0, "{actual}, not {expected}");
+    }
+
+    #[test]
+    fn equal_disks_give_their_share() {
+        near(usable("single", &[10]), 10.0);
+        near(usable("btrfs-single", &[10, 10]), 20.0);
+        near(usable("btrfs-raid0", &[10, 10]), 20.0);
+        near(usable("btrfs-raid1", &[10, 10, 10]), 15.0);
+        near(usable("btrfs-raid1c3", &[10, 10, 10, 10]), 40.0 / 3.0);
+        near(usable("btrfs-raid1c4", &[10, 10, 10, 10]), 10.0);
+        near(usable("btrfs-raid10", &[10, 10, 10, 10]), 20.0);
+        near(usable("ext4", &[10]), 10.0);
+        near(usable("md-raid0", &[10, 10, 10]), 30.0);
+        near(usable("xfs-on-md-raid1", &[10, 10, 10]), 10.0);
+        near(usable("ext4-on-md-raid10", &[10, 10, 10, 10]), 20.0);
+        near(usable("zfs-mirrors", &[10, 10, 10, 10]), 20.0);
+    }
+
+    #[test]
+    fn who_chooses_the_copy() {
+        let join = |text: &str| text.parse::<Join>().unwrap();
+        assert!(join("btrfs-raid1").has_read_policy());
+        assert!(!join("btrfs-on-md-raid1").has_read_policy(), "md does");
+        assert!(!join("btrfs-raid0").has_read_policy(), "there is one");
+        assert_eq!(join("btrfs-on-md-raid1").copies(3), 3);
+        assert!(!join("zfs-mirrors").has_read_policy(), "ZFS does");
+        assert_eq!(join("zfs-mirrors").copies(8), 2);
+        assert_eq!(Join::all().count(), 37);
+    }
+
+    #[test]
+    fn metadata_may_have_a_profile_of_its_own() {
+        let join: Join = "btrfs-raid0-metadata-raid1".parse().unwrap();
+        assert_eq!(join, Join::Btrfs(Profiles { data: Profile::Raid0, metadata: Profile::Raid1 }));
+        near(usable("btrfs-raid0-metadata-raid1", &[10, 10]), 20.0);
+        assert_eq!((join.copies(4), join.devices_min(), join.has_read_policy()), (1, 2, false));
+        assert_eq!("btrfs-single-metadata-raid1c3".parse::<Join>().unwrap().devices_min(), 3);
+        for word in [
+            "btrfs-raid1-metadata-raid1",
+            "btrfs-raid1c3-metadata-raid1",
+            "btrfs-raid1-metadata-single",
+        ] {
+            assert!(word.parse::<Join>().is_err(), "{word}");
+        }
+    }
+
+    #[test]
+    fn unequal_disks_as_btrfs_does() {
+        near(usable("btrfs-raid1", &[10, 1]), 1.0);
+        near(usable("btrfs-raid1", &[12, 4, 8]), 12.0);
+        near(usable("btrfs-raid1", &[30, 4, 8]), 12.0);
+        near(usable("btrfs-single", &[12, 4]), 16.0);
+        near(usable("btrfs-raid0", &[12, 4]), 16.0);
+        // Four disks until the small ones are full, and then there are no two left.
+        near(usable("btrfs-raid10", &[10, 1, 1, 1]), 2.0);
+        near(usable("btrfs-raid1", &[10]), 0.0);
+        near(usable("btrfs-raid1", &[]), 0.0);
+        near(usable("md-raid0", &[12, 4]), 16.0);
+        near(usable("md-raid1", &[12, 4]), 4.0);
+        near(usable("md-raid10", &[12, 4, 4]), 6.0);
+        // Pairs in the order in which they are named.
+        near(usable("zfs-mirrors", &[12, 4, 4, 12]), 8.0);
+        near(usable("zfs-mirrors", &[12, 12, 4, 4]), 16.0);
+    }
+
+    proptest! {
+        /// What two copies can reach at most, which the allocator for pairs does reach.
+        #[test]
+        fn raid1_reaches_its_bound(sizes in prop::collection::vec(1..20_000u64, 2..12)) {
+            let (sum, largest) = (sizes.iter().sum::<u64>(), *sizes.iter().max().unwrap());
+            let bound = (sum as f64 / 2.0).min((sum - largest) as f64);
+            let usable = usable("btrfs-raid1", &sizes);
+            prop_assert!(usable <= bound + 1e-9 && usable >= bound - sum as f64 / 1000.0, "{usable} of {bound}");
+        }
+
+        #[test]
+        fn words_come_back(join in prop::sample::select(Join::all().collect::<Vec<_>>())) {
+            prop_assert_eq!(join.to_string().parse(), Ok(join));
+            let json = serde_json::to_string(&join).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Join>(&json).unwrap(), join);
+        }
+    }
+}

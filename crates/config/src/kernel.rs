@@ -1,0 +1,86 @@
+//! `lab/kernels/*.toml`: a kernel series that disklab knows how to turn into a guest.
+//!
+//! ```toml
+//! summary = "Linux 7.3"
+//! package = "linux-source-7.3"     # the distribution's package with its source
+//! preference = 1                   # of those that can be had, the lowest is `newest`
+//! ```
+//!
+//! Its name is the series: `7.3`.
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::Table;
+
+/// A suite's word for the most preferred kernel that this machine can have.
+pub const NEWEST: &str = "newest";
+
+/// Of a path that stands for a kernel. Trials have folders named by all their values, of 255 letters at most.
+const LONGEST_PATH: usize = 120;
+
+/// A kernel series and where its source comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Its file's name: `7.3`.
+    pub series: String,
+    /// One line for people.
+    pub summary: String,
+    /// The distribution's package with its source.
+    pub package: String,
+    /// 1 is tried first.
+    pub preference: u32,
+}
+
+impl Kernel {
+    /// Reads a file's top table; `name` is the file's.
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let summary = table.required("summary");
+        let package = table.required::<String>("package");
+        let preference = table.within("preference", 1..=1000);
+        if !is_series(name) {
+            table.wrong(
+                "",
+                format!("`{name}` is not a kernel series such as 7.3, which the file must be named after"),
+            );
+        }
+        let is_package =
+            |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"+-.".contains(&byte);
+        if let Some(package) = package.as_deref()
+            && (package.is_empty() || package.starts_with('-') || !package.bytes().all(is_package))
+        {
+            let message =
+                format!("`{}` is not the name of a Debian package", package.escape_debug());
+            table.wrong("package", message);
+        }
+        Some(Self {
+            series: name.to_owned(),
+            summary: summary?,
+            package: package?,
+            preference: preference?,
+        })
+    }
+}
+
+/// Refuses a path that cannot be part of a trial's id and of the name of its folder.
+pub(crate) fn check_path(path: &str) -> Result<(), String> {
+    if let Some(letter) = path.chars().find(|letter| *letter == '+' || letter.is_control()) {
+        return Err(format!(
+            "a kernel's path cannot have `{}` in it, which separates values: name it by a link, or by another name of the \
+             revision",
+            letter.escape_debug()
+        ));
+    }
+    if path.len() > LONGEST_PATH {
+        return Err(format!(
+            "a kernel's path is {LONGEST_PATH} letters long at most, being part of a folder's name, and this one has {}: \
+             name it by a link, or from a folder nearer to it",
+            path.len()
+        ));
+    }
+    Ok(())
+}
+
+fn is_series(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    name.split_once('.').is_some_and(|(major, minor)| is_number(major) && is_number(minor))
+}

@@ -1,0 +1,46 @@
+//! What reads numbers from what a phase's program prints, and their names.
+
+use crate::read::choices;
+
+choices! {
+    /// What reads a program's output.
+    pub enum Numbers: "reader of numbers" {
+        Dbench = "dbench",
+        FsMark = "fs_mark",
+    }
+}
+
+impl Numbers {
+    /// The names of its numbers, without the program's.
+    pub(super) fn metrics(self) -> Vec<String> {
+        match self {
+            Self::FsMark => ["files", "slowest"].map(str::to_owned).to_vec(),
+            Self::Dbench => {
+                let each =
+                    |operation: &&str| [format!("{operation} mean"), format!("{operation} max")];
+                let of_all = ["throughput", "max"].map(str::to_owned);
+                of_all.into_iter().chain(DBENCH.iter().flat_map(each)).collect()
+            }
+        }
+    }
+}
+
+/// What dbench's load file has it do.
+const DBENCH: [&str; 16] = [
+    "NTCreateX",
+    "Close",
+    "Rename",
+    "Unlink",
+    "Deltree",
+    "Mkdir",
+    "Qpathinfo",
+    "Qfileinfo",
+    "Qfsinfo",
+    "Sfileinfo",
+    "Find",
+    "WriteX",
+    "ReadX",
+    "LockX",
+    "UnlockX",
+    "Flush",
+];

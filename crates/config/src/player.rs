@@ -1,0 +1,130 @@
+//! The `[player]` of a workload: a program that needs data at certain moments, such as a film or a game.
+//!
+//! ```toml
+//! summary = "a film: 25 frames a second, 1 MB/s, half a second of it in memory"
+//! filesize = "256 MiB"
+//!
+//! [player]
+//! frames = 25          # a second
+//! rate = "1 MB/s"      # of data that frames need
+//! rw = "read"          # the file from its beginning on; or randread: each frame needs other places of it
+//! bs = "64k"           # so much is read at a time, through the page cache
+//! ahead = "500ms"      # data is read so long before it is due: may be left out, one frame
+//! ```
+//!
+//! It begins when the first `ahead` of frames is in memory. From then on a frame is due every so often, and what comes later
+//! does not move the next: a frame whose successor is due already is lost, as `mplayer -framedrop` drops it. With `read`
+//! all of the file is read all the same; with `randread` what a lost frame needed is not read any more.
+
+use disklab_units::{Bytes, Nanos, Rate};
+use serde::{Deserialize, Serialize};
+
+use crate::read::Table;
+use crate::workload::{RATES, Rw};
+
+/// What has deadlines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Player {
+    /// A second.
+    pub frames: u32,
+    /// Of what they need.
+    pub rate: Rate,
+    /// [`Rw::Read`] or [`Rw::Randread`].
+    pub rw: Rw,
+    pub bs: Bytes,
+    /// In frames, one at least.
+    pub ahead: u32,
+}
+
+const FRAMES: std::ops::RangeInclusive<u32> = 1..=1000;
+const AHEAD: std::ops::RangeInclusive<Nanos> = Nanos::from_micros(1)..=Nanos::from_secs(600);
+
+impl Player {
+    pub(crate) fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
+        let frames = table.within("frames", FRAMES);
+        let rate = table.within("rate", RATES);
+        let rw: Option<Rw> = table.required("rw");
+        let bs = table.within("bs", Bytes(512)..=Bytes::mib(64));
+        let ahead = table.has("ahead").then(|| table.within("ahead", AHEAD));
+        if rw.is_some_and(Rw::writes) {
+            table.wrong("rw", "a player only reads: read or randread");
+        }
+        if let Some((bs, file_size)) = bs.zip(file_size).filter(|(bs, file_size)| bs > file_size) {
+            table.wrong("bs", format!("{bs} is more than filesize, {file_size}"));
+        }
+        let frames = frames?;
+        let whole =
+            |ahead: Nanos| (ahead.0 * u64::from(frames)).div_ceil(Nanos::from_secs(1).0).max(1);
+        let ahead = ahead.map_or(Some(1), |ahead| ahead.map(whole))?;
+        Some(Self { frames, rate: rate?, rw: rw?, bs: bs?, ahead: u32::try_from(ahead).ok()? })
+    }
+
+    /// How long a frame is shown.
+    pub fn frame(&self) -> Nanos {
+        Nanos(Nanos::from_secs(1).0 / u64::from(self.frames.max(1)))
+    }
+
+    /// How many frames are due in this time.
+    pub fn due(&self, length: Nanos) -> u64 {
+        length.0.div_ceil(self.frame().0.max(1))
+    }
+
+    /// How many reads all frames before this one need.
+    pub fn reads(&self, frame: u64) -> u64 {
+        let bytes = u128::from(frame) * u128::from(self.rate.0) / u128::from(self.frames.max(1));
+        u64::try_from(bytes.div_ceil(u128::from(self.bs.0.max(1)))).unwrap_or(u64::MAX)
+    }
+
+    /// Of the file, when it plays for so long.
+    pub fn bytes(&self, length: Nanos) -> Bytes {
+        match self.rw {
+            Rw::Read => {
+                self.bs.saturating_mul(self.reads(self.due(length) + u64::from(self.ahead)))
+            }
+            _ => self.bs,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::read::Reader;
+    use crate::workload::Workload;
+
+    const FILM: &str = "summary = \"a film\"\nfilesize = \"64 MiB\"\n[player]\nframes = 25\nrate = \"1 MB/s\"\n\
+                        rw = \"read\"\nbs = \"64k\"\nahead = \"500ms\"\n";
+
+    fn read(text: &str) -> Result<Workload, String> {
+        Reader::new("w", text)
+            .read(|table| Workload::read("w", table))
+            .map_err(|wrong| wrong.to_string())
+    }
+
+    #[test]
+    fn a_film_is_read_as_fast_as_it_is_shown() {
+        let player = read(FILM).unwrap().player.unwrap();
+        assert_eq!((player.ahead, player.frame()), (13, Nanos::from_millis(40)));
+        assert_eq!((player.reads(0), player.reads(1), player.reads(25)), (0, 1, 16));
+        assert_eq!(player.due(Nanos::from_secs(20)), 500);
+        assert_eq!(player.bytes(Nanos::from_secs(20)), Bytes::kib(64 * 314));
+        let game =
+            read(&FILM.replace("\"read\"", "\"randread\"").replace("ahead = \"500ms\"\n", ""))
+                .unwrap();
+        assert_eq!(
+            game.player.map(|game| (game.ahead, game.bytes(Nanos::from_secs(20)))),
+            Some((1, Bytes::kib(64)))
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_played_is_told() {
+        let wrong = |from: &str, to: &str| read(&FILM.replace(from, to)).unwrap_err();
+        assert!(wrong("\"read\"", "\"randrw\"").contains("rw: a player only reads"));
+        assert!(wrong("frames = 25", "frames = 0").contains("frames: 0 is not sensible"));
+        let small = read(&FILM.replace("64 MiB", "64 KiB").replace("64k", "128k")).unwrap_err();
+        assert!(small.contains("bs: 128 KiB is more than filesize, 64 KiB"), "{small}");
+        assert!(wrong("ahead = \"500ms\"", "ahead = \"1h\"").contains("ahead"));
+        assert!(wrong("[player]", "rw = \"read\"\n[player]").contains("rw"));
+    }
+}

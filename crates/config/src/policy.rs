@@ -1,0 +1,83 @@
+//! `lab/policies/*.toml`: a btrfs read policy that a kernel may have.
+//!
+//! ```toml
+//! summary = "mirrors in turn, so many bytes each"
+//! needs = ["BTRFS_EXPERIMENTAL"]     # kernel options, may be left out
+//!
+//! [[parameter]]                      # in the kernel's order; may be left out
+//! key = "bytes"
+//! kind = "bytes"                     # or "number", "device", "word"
+//! least = "1 B"                      # not of a device or a word
+//! most = "1 GiB"
+//! default = "256 KiB"                # not of a device
+//! summary = "read from one mirror before the next has its turn"
+//! ```
+//!
+//! A word has `words = ["all", "reads"]` in the place of a range.
+//!
+//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. A suite names a policy with or without values,
+//! the first parameter's with or without its key: `round-robin`, `round-robin:4k`, `latency-rr:margin=120,burst=100`.
+//! The files of the policies in `read-policies/` are written from the C code there.
+
+mod choice;
+mod parameter;
+
+use serde::{Deserialize, Serialize};
+
+pub use choice::{PolicyChoice, PolicyValue, Wanted};
+pub use parameter::{Kind, KindName, Parameter};
+
+use crate::read::Table;
+
+/// A read policy: what may be said to it and what kernel it needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Policy {
+    /// Its file's name, and the kernel's word for it.
+    pub name: String,
+    /// One line for people.
+    pub summary: String,
+    /// What may follow its name, in the kernel's order.
+    pub parameters: Vec<Parameter>,
+    /// Kernel options, without `CONFIG_`.
+    pub needs: Vec<String>,
+}
+
+impl Policy {
+    /// Reads a file's top table; `name` is the file's.
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let summary = table.required("summary");
+        let needs = table.list::<String>("needs");
+        for need in &needs {
+            let is_option =
+                |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
+            if need.value.is_empty()
+                || need.value.starts_with("CONFIG_")
+                || !need.value.bytes().all(is_option)
+            {
+                let message = format!(
+                    "`{}` is not a kernel option without its CONFIG_, such as BTRFS_EXPERIMENTAL",
+                    need.value.escape_debug()
+                );
+                table.wrong_at(&need.place, message);
+            }
+        }
+        let needs = needs.into_iter().map(|need| need.value).collect();
+        let parameters = read_parameters(table);
+        Some(Self { name: name.to_owned(), summary: summary?, parameters: parameters?, needs })
+    }
+}
+
+/// All of them, or none where one has a mistake.
+fn read_parameters(table: &Table<'_, '_>) -> Option<Vec<Parameter>> {
+    let tables = table.tables("parameter");
+    let mut parameters: Vec<Parameter> = Vec::new();
+    for table in &tables {
+        if let Some(parameter) = Parameter::read(table) {
+            if parameters.iter().any(|known| known.key == parameter.key) {
+                table.wrong("key", format!("`{}` is there twice", parameter.key));
+            }
+            parameters.push(parameter);
+        }
+    }
+    (parameters.len() == tables.len()).then_some(parameters)
+}

@@ -1,0 +1,157 @@
+//! A policy with values: as a suite writes it, and what it means.
+
+use std::fmt;
+use std::str::FromStr;
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use super::Policy;
+use crate::read::unknown;
+
+/// A policy as a suite writes it. Whether there is such a policy, and what its parameters are, is not known here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    pub policy: String,
+    /// Key and value. Only the first may have no key, and is then of the policy's first parameter.
+    values: Vec<(Option<String>, String)>,
+}
+
+/// A policy with the values of its parameters. Displayed in as few words as say it: without what is the default.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PolicyChoice {
+    pub policy: String,
+    /// Of every parameter in the kernel's order, but not of a device that the kernel is to choose.
+    pub values: Vec<PolicyValue>,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct PolicyValue {
+    pub key: String,
+    /// A decimal number or a word.
+    pub value: String,
+    /// It is of the policy's first parameter, which goes without its key.
+    pub first: bool,
+    /// It would hold if nothing were said.
+    pub default: bool,
+}
+
+impl Wanted {
+    /// With one more value.
+    pub(crate) fn with(mut self, key: &str, value: &str) -> Self {
+        let value =
+            value.parse::<Bytes>().map_or_else(|_| value.to_owned(), |size| size.0.to_string());
+        self.values.push((Some(key.to_owned()), value));
+        self
+    }
+
+    /// What it means for this policy, which it names, on arrays of so many devices.
+    pub fn settle(&self, policy: &Policy, devices: usize) -> Result<PolicyChoice, String> {
+        let parameters = &policy.parameters;
+        let mut given: Vec<Option<String>> = vec![None; parameters.len()];
+        for (key, text) in &self.values {
+            if parameters.is_empty() {
+                return Err(format!("policy `{}` takes no parameters", policy.name));
+            }
+            let index = key
+                .as_deref()
+                .map_or(Some(0), |key| parameters.iter().position(|it| it.key == key));
+            let Some(index) = index else {
+                let (what, key) =
+                    (format!("parameter of `{}`", policy.name), key.as_deref().unwrap_or_default());
+                return Err(unknown(&what, key, parameters.iter().map(|it| it.key.as_str())));
+            };
+            let parameter = &parameters[index];
+            let of = |message| format!("`{}` of `{}`: {message}", parameter.key, policy.name);
+            let value = parameter.canonical(text, devices).map_err(of)?;
+            if given[index].replace(value).is_some() {
+                return Err(of("is there twice".to_owned()));
+            }
+        }
+        let mut values = Vec::new();
+        for (i, (parameter, given)) in parameters.iter().zip(given).enumerate() {
+            let default = parameter.default_value();
+            let is_default = given.is_none() || given == default;
+            if let Some(value) = given.or(default) {
+                let key = parameter.key.clone();
+                values.push(PolicyValue { key, value, first: i == 0, default: is_default });
+            }
+        }
+        Ok(PolicyChoice { policy: policy.name.clone(), values })
+    }
+}
+
+impl PolicyChoice {
+    /// What is written to sysfs, with every value: what is measured is what the lab says, also on a kernel with other
+    /// defaults. A kernel with the same parameters shows the same.
+    pub fn setting(&self) -> String {
+        self.text(|_| true)
+    }
+
+    fn text(&self, wanted: impl Fn(&PolicyValue) -> bool) -> String {
+        let mut text = self.policy.clone();
+        for (i, it) in self.values.iter().filter(|it| wanted(it)).enumerate() {
+            text.push(if i == 0 { ':' } else { ',' });
+            if !it.first {
+                text.push_str(&it.key);
+                text.push('=');
+            }
+            text.push_str(&it.value);
+        }
+        text
+    }
+}
+
+impl fmt::Display for PolicyChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.text(|it| !it.default))
+    }
+}
+
+impl fmt::Display for Wanted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = self.policy.clone();
+        for (i, (key, value)) in self.values.iter().enumerate() {
+            text.push(if i == 0 { ':' } else { ',' });
+            if let Some(key) = key {
+                text.push_str(key);
+                text.push('=');
+            }
+            text.push_str(value);
+        }
+        f.pad(&text)
+    }
+}
+
+/// `name`, `name:value`, `name:key=value`, with more `,key=value` behind.
+impl FromStr for Wanted {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some((policy, values)) = text.split_once(':') else {
+            return Ok(Self { policy: text.to_owned(), values: Vec::new() });
+        };
+        let mut parsed = Vec::new();
+        for (i, value) in values.split(',').enumerate() {
+            let (key, value) = match value.split_once('=') {
+                Some((key, value)) => (Some(key.to_owned()), value),
+                None if i == 0 => (None, value),
+                None => {
+                    return Err(format!(
+                        "after `{policy}:`, `{}` is not key=value: only the first value may go without its key",
+                        value.escape_debug()
+                    ));
+                }
+            };
+            if value.is_empty() {
+                return Err(format!("after `{policy}:`, a value is empty"));
+            }
+            // `4k` and `4096` are one value.
+            let value =
+                value.parse::<Bytes>().map_or_else(|_| value.to_owned(), |size| size.0.to_string());
+            parsed.push((key, value));
+        }
+        Ok(Self { policy: policy.to_owned(), values: parsed })
+    }
+}

@@ -1,0 +1,183 @@
+//! One value that can be set: what it may be.
+
+use std::fmt::Display;
+
+use disklab_units::Bytes;
+use serde::{Deserialize, Serialize};
+
+use crate::read::{FromToml, Table, choices, unknown};
+
+/// A value of a policy that can be set.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Parameter {
+    pub key: String,
+    /// One line for people.
+    pub summary: String,
+    #[serde(flatten)]
+    pub kind: Kind,
+}
+
+/// What its value may be, and what holds where nothing is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Kind {
+    Number {
+        least: u64,
+        most: u64,
+        default: u64,
+    },
+    /// An amount of data, in whole btrfs sectors of 4 KiB.
+    Bytes {
+        least: Bytes,
+        most: Bytes,
+        default: Bytes,
+    },
+    /// A btrfs device id: the first disk of an array is 1. Unless said, one of the kernel's choosing.
+    Device,
+    /// One of these.
+    Word {
+        words: Vec<String>,
+        default: String,
+    },
+}
+
+choices! {
+    /// [`Kind`], as a file names it.
+    pub enum KindName: "kind of parameter" {
+        Number = "number",
+        Bytes = "bytes",
+        Device = "device",
+        Word = "word",
+    }
+}
+
+/// btrfs rounds bytes up to its sector size.
+const SECTOR: u64 = 4096;
+
+impl Parameter {
+    /// Reads one `[[parameter]]`.
+    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let key = table.required::<String>("key");
+        let summary = table.required("summary");
+        let kind = match table.required::<KindName>("kind") {
+            Some(KindName::Number) => {
+                range(table).map(|(least, most, default)| Kind::Number { least, most, default })
+            }
+            Some(KindName::Bytes) => {
+                range(table).map(|(least, most, default)| Kind::Bytes { least, most, default })
+            }
+            Some(KindName::Device) => Some(Kind::Device),
+            Some(KindName::Word) => words(table),
+            None => {
+                // Not also unknown.
+                for key in ["least", "most", "default", "words"] {
+                    table.has(key);
+                }
+                None
+            }
+        };
+        if let Some(key) = key.as_deref().filter(|key| !is_word(key)) {
+            table.wrong("key", not_a_word(key));
+        }
+        Some(Self { key: key?, summary: summary?, kind: kind? })
+    }
+
+    /// The one spelling of a value of this parameter, on an array of so many devices.
+    pub(super) fn canonical(&self, text: &str, devices: usize) -> Result<String, String> {
+        match &self.kind {
+            Kind::Number { least, most, .. } => {
+                let value = number(text)?;
+                within(&value, least, most)?;
+                Ok(value.to_string())
+            }
+            Kind::Bytes { least, most, .. } => {
+                let value: Bytes = text.parse().map_err(|error| format!("{error}"))?;
+                // Less than a sector is rounded up to one.
+                within(&value, &Bytes(least.0.max(SECTOR)), most)?;
+                if !value.0.is_multiple_of(SECTOR) {
+                    return Err(format!(
+                        "{} bytes are not a multiple of {SECTOR}; the kernel would round them up",
+                        value.0
+                    ));
+                }
+                Ok(value.0.to_string())
+            }
+            Kind::Device => {
+                let value = number(text)?;
+                if value == 0 || value > devices as u64 {
+                    return Err(format!(
+                        "there is no device {value}: the array's are 1 to {devices}"
+                    ));
+                }
+                Ok(value.to_string())
+            }
+            Kind::Word { words, .. } => match words.iter().find(|word| *word == text) {
+                Some(word) => Ok(word.clone()),
+                None => Err(unknown("word", text, words.iter().map(String::as_str))),
+            },
+        }
+    }
+
+    /// What holds where nothing is said; `None` where that is the kernel's affair.
+    pub(super) fn default_value(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Number { default, .. } => Some(default.to_string()),
+            Kind::Bytes { default, .. } => Some(default.0.to_string()),
+            Kind::Device => None,
+            Kind::Word { default, .. } => Some(default.clone()),
+        }
+    }
+}
+
+fn number(text: &str) -> Result<u64, String> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let value = if digits { text.parse().ok() } else { None };
+    value.ok_or_else(|| format!("`{}` is not a whole number", text.escape_debug()))
+}
+
+fn within<T: PartialOrd + Display>(value: &T, least: &T, most: &T) -> Result<(), String> {
+    if value < least || value > most {
+        return Err(format!("{value} is not sensible: from {least} to {most} is"));
+    }
+    Ok(())
+}
+
+/// Least, most and default, the last between the others.
+fn range<T: FromToml + PartialOrd + Display + Copy>(table: &Table<'_, '_>) -> Option<(T, T, T)> {
+    let (least, most) = (table.required::<T>("least"), table.required::<T>("most"));
+    let default = table.required::<T>("default");
+    let (least, most, default) = (least?, most?, default?);
+    if let Err(message) = within(&default, &least, &most) {
+        table.wrong("default", message);
+    }
+    Some((least, most, default))
+}
+
+fn words(table: &Table<'_, '_>) -> Option<Kind> {
+    let words = table.required_list::<String>("words");
+    let default = table.required::<String>("default");
+    for word in words.iter().filter(|word| !is_word(&word.value)) {
+        table.wrong_at(&word.place, not_a_word(&word.value));
+    }
+    let words: Vec<String> = words.into_iter().map(|word| word.value).collect();
+    let default = default?;
+    if !words.contains(&default) {
+        table.wrong("default", unknown("word", &default, words.iter().map(String::as_str)));
+    }
+    Some(Kind::Word { words, default })
+}
+
+/// Keys and words are parts of a trial's id, and must be told from its other parts.
+fn is_word(text: &str) -> bool {
+    text.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
+        && text
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-')
+}
+
+fn not_a_word(text: &str) -> String {
+    format!(
+        "`{}` is not a word: lower-case letters, digits and `-`, a letter first",
+        text.escape_debug()
+    )
+}

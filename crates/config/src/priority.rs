@@ -1,0 +1,124 @@
+//! What a program may ask of an I/O scheduler: a class and level as with ionice(1), and a weight of its cgroup.
+//!
+//! ```toml
+//! ioprio = "idle"       # or best-effort:0 to 7, realtime:0 to 7; heeded by mq-deadline and bfq
+//! weight = 500          # 1 to 1000, io.bfq.weight, 100 is what all have; heeded by bfq
+//! ```
+//!
+//! Keys of a workload, and of a background for all that it runs; both may be left out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::{FromToml, Table, from_string};
+
+/// Of all that a workload or a background runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Priority {
+    pub ioprio: Option<Ioprio>,
+    pub weight: Option<u32>,
+}
+
+/// ioprio_set(2)'s: a class and its level, 0 the highest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Ioprio {
+    Realtime(u8),
+    BestEffort(u8),
+    Idle,
+}
+
+impl Priority {
+    pub(crate) fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let ioprio = table.has("ioprio").then(|| table.required("ioprio"));
+        let weight = table.has("weight").then(|| table.within("weight", 1..=1000));
+        Some(Self {
+            ioprio: ioprio.map_or(Some(None), |it| it.map(Some))?,
+            weight: weight.map_or(Some(None), |it| it.map(Some))?,
+        })
+    }
+}
+
+impl Ioprio {
+    /// As the kernel has it in linux/ioprio.h: the class from bit 13 on.
+    pub fn number(self) -> i32 {
+        let (class, level) = match self {
+            Self::Realtime(level) => (1, level),
+            Self::BestEffort(level) => (2, level),
+            Self::Idle => (3, 0),
+        };
+        class << 13 | i32::from(level)
+    }
+}
+
+impl std::str::FromStr for Ioprio {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        if text == "idle" {
+            return Ok(Self::Idle);
+        }
+        let split = text
+            .split_once(':')
+            .and_then(|(class, level)| Some((class, level.parse::<u8>().ok()?)));
+        match split {
+            Some(("best-effort", level @ 0..=7)) => Ok(Self::BestEffort(level)),
+            Some(("realtime", level @ 0..=7)) => Ok(Self::Realtime(level)),
+            _ => Err(format!(
+                "`{}` is no I/O priority: idle, best-effort:0 to best-effort:7, or realtime:0 to realtime:7",
+                text.escape_debug()
+            )),
+        }
+    }
+}
+
+impl std::fmt::Display for Ioprio {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Realtime(level) => write!(out, "realtime:{level}"),
+            Self::BestEffort(level) => write!(out, "best-effort:{level}"),
+            Self::Idle => write!(out, "idle"),
+        }
+    }
+}
+
+impl From<Ioprio> for String {
+    fn from(ioprio: Ioprio) -> Self {
+        ioprio.to_string()
+    }
+}
+
+impl TryFrom<String> for Ioprio {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
+    }
+}
+
+impl FromToml for Ioprio {
+    const EXPECTED: &'static str = "an I/O priority in quotes";
+
+    fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
+        from_string(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn classes_are_the_kernels() {
+        let number = |text: &str| text.parse::<Ioprio>().map(Ioprio::number);
+        assert_eq!(number("idle"), Ok(0x6000));
+        assert_eq!(number("best-effort:4"), Ok(0x4004));
+        assert_eq!(number("realtime:0"), Ok(0x2000));
+        for wrong in ["", "idle:1", "best-effort", "best-effort:8", "realtime:-1", "none"] {
+            assert!(number(wrong).unwrap_err().contains("is no I/O priority"), "{wrong}");
+        }
+        assert_eq!(
+            "realtime:7".parse::<Ioprio>().map(|it| it.to_string()).as_deref(),
+            Ok("realtime:7")
+        );
+    }
+}

@@ -1,0 +1,349 @@
+use std::cell::RefCell;
+use std::fmt::Display;
+use std::ops::{Range, RangeInclusive};
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::mistake::{Located, Mistake, Mistakes, Place};
+use super::nearest::nearest;
+use super::value::FromToml;
+
+/// One file to be read.
+pub struct Reader<'s> {
+    file: Arc<str>,
+    source: &'s str,
+    /// Where each begins.
+    lines: Vec<usize>,
+    mistakes: RefCell<Vec<Mistake>>,
+}
+
+/// A table of the file.
+///
+/// Ask for every key it may have; when it is dropped, the keys that nobody asked for are recorded as mistakes.
+pub struct Table<'r, 's> {
+    reader: &'r Reader<'s>,
+    entries: &'r DeTable<'s>,
+    /// Of its header, for what is missing in it.
+    span: Range<usize>,
+    /// The tables around it, each with a point behind it: `hdd.`
+    prefix: String,
+    asked: RefCell<Vec<Asked>>,
+}
+
+struct Asked {
+    key: String,
+    /// What a key that must be there should have been, if it was not.
+    missing: Option<&'static str>,
+}
+
+/// What a range can be asked of.
+pub trait Ranged: FromToml + PartialOrd + Display {}
+
+impl<T: FromToml + PartialOrd + Display> Ranged for T {}
+
+impl<'s> Reader<'s> {
+    /// `file` is only for messages.
+    pub fn new(file: &str, source: &'s str) -> Self {
+        let after = source.match_indices('\n').map(|(end, _)| end + 1);
+        let lines = std::iter::once(0).chain(after).collect();
+        Self { file: file.into(), source, lines, mistakes: RefCell::default() }
+    }
+
+    /// Parses the source and hands its top table to `read`.
+    ///
+    /// Whatever `read` returns, one recorded mistake is enough for an error. `read` returning `None` without one is
+    /// an error too, and a bug in `read`.
+    pub fn read<T>(self, read: impl FnOnce(&Table<'_, 's>) -> Option<T>) -> Result<T, Mistakes> {
+        let (document, errors) = DeTable::parse_recoverable(self.source);
+        for error in &errors {
+            let at = error.span().map_or(self.source.len(), |span| span.start);
+            self.record(
+                self.place(at, String::new()).mistake(format!("not TOML: {}", error.message())),
+            );
+        }
+        // What could be parsed of a broken file would only bring mistakes that follow from the first ones.
+        let value = if errors.is_empty() {
+            let table = Table::new(&self, document.get_ref(), 0..0, String::new());
+            read(&table)
+        } else {
+            None
+        };
+        let mut mistakes = self.mistakes.into_inner();
+        match value {
+            Some(value) if mistakes.is_empty() => Ok(value),
+            _ => {
+                if mistakes.is_empty() {
+                    mistakes.push(
+                        Place { file: self.file, line: 0, column: 0, key: String::new() }
+                            .mistake("cannot be read"),
+                    );
+                }
+                mistakes.sort_by_key(|mistake| (mistake.place.line, mistake.place.column));
+                Err(Mistakes(mistakes))
+            }
+        }
+    }
+
+    fn record(&self, mistake: Mistake) {
+        self.mistakes.borrow_mut().push(mistake);
+    }
+
+    fn place(&self, offset: usize, key: String) -> Place {
+        let mut offset = offset.min(self.source.len());
+        while !self.source.is_char_boundary(offset) {
+            offset -= 1;
+        }
+        let line = self.lines.partition_point(|&start| start <= offset);
+        let start = line.checked_sub(1).and_then(|line| self.lines.get(line)).copied().unwrap_or(0);
+        let column = self.source[start..offset].chars().count() + 1;
+        Place { file: self.file.clone(), line: line as u32, column: column as u32, key }
+    }
+}
+
+impl<'r, 's> Table<'r, 's> {
+    fn new(
+        reader: &'r Reader<'s>,
+        entries: &'r DeTable<'s>,
+        span: Range<usize>,
+        prefix: String,
+    ) -> Self {
+        Self { reader, entries, span, prefix, asked: RefCell::default() }
+    }
+
+    /// A key that must be there.
+    pub fn required<T: FromToml>(&self, key: &str) -> Option<T> {
+        let value = self.ask(key, Some(T::EXPECTED))?;
+        self.convert(key, value)
+    }
+
+    /// A key that may be left out. `None` also where its value is wrong, which is then recorded.
+    pub fn optional<T: FromToml>(&self, key: &str) -> Option<T> {
+        let value = self.ask(key, None)?;
+        self.convert(key, value)
+    }
+
+    /// A key with a default. The default also stands in for a wrong value, so that reading can go on.
+    pub fn or<T: FromToml>(&self, key: &str, default: T) -> T {
+        self.optional(key).unwrap_or(default)
+    }
+
+    /// A key that must be there with a value in a sensible range.
+    pub fn within<T: Ranged>(&self, key: &str, sensible: RangeInclusive<T>) -> Option<T> {
+        let value = self.required(key)?;
+        self.check_within(key, value, &sensible)
+    }
+
+    /// The same for a key with a default.
+    pub fn within_or<T: Ranged>(
+        &self,
+        key: &str,
+        sensible: RangeInclusive<T>,
+        default: T,
+    ) -> Option<T> {
+        match self.ask(key, None) {
+            None => Some(default),
+            Some(value) => self.check_within(key, self.convert(key, value)?, &sensible),
+        }
+    }
+
+    fn check_within<T: Ranged>(
+        &self,
+        key: &str,
+        value: T,
+        sensible: &RangeInclusive<T>,
+    ) -> Option<T> {
+        if sensible.contains(&value) {
+            return Some(value);
+        }
+        self.wrong(
+            key,
+            format!("{value} is not sensible: from {} to {} is", sensible.start(), sensible.end()),
+        );
+        None
+    }
+
+    /// A list of at least one. Elements with mistakes are recorded and left out.
+    pub fn required_list<T: FromToml>(&self, key: &str) -> Vec<Located<T>> {
+        if let Some(DeValue::Array(elements)) = self.ask(key, Some("a list")).map(Spanned::get_ref)
+            && elements.is_empty()
+        {
+            self.wrong(key, "needs at least one element");
+        }
+        self.list(key)
+    }
+
+    /// A list, empty where the key is left out. Elements with mistakes are recorded and left out.
+    pub fn list<T: FromToml>(&self, key: &str) -> Vec<Located<T>> {
+        match self.ask(key, None).map(Spanned::get_ref) {
+            None => Vec::new(),
+            Some(DeValue::Array(elements)) => {
+                elements.iter().filter_map(|element| self.convert_located(key, element)).collect()
+            }
+            Some(_) => {
+                self.wrong(
+                    key,
+                    format!("expected a list in square brackets, each of it {}", T::EXPECTED),
+                );
+                Vec::new()
+            }
+        }
+    }
+
+    /// A value with its place.
+    pub fn located<T: FromToml>(&self, key: &str) -> Option<Located<T>> {
+        let value = self.ask(key, None)?;
+        self.convert_located(key, value)
+    }
+
+    /// A table inside this one that must be there.
+    pub fn required_table(&self, key: &str) -> Option<Table<'r, 's>> {
+        self.ask(key, Some("a table"))?;
+        self.table(key)
+    }
+
+    /// A table inside this one, if it is there.
+    pub fn table(&self, key: &str) -> Option<Table<'r, 's>> {
+        let value = self.ask(key, None)?;
+        let DeValue::Table(entries) = value.get_ref() else {
+            self.wrong(key, format!("expected a table, `[{}{key}]`", self.prefix));
+            return None;
+        };
+        let prefix = format!("{}{key}.", self.prefix);
+        Some(Table::new(self.reader, entries, value.span(), prefix))
+    }
+
+    /// Tables of one name, each under a `[[key]]` of its own; none where there is none.
+    pub fn tables(&self, key: &str) -> Vec<Table<'r, 's>> {
+        let Some(value) = self.ask(key, None) else { return Vec::new() };
+        let mut tables = Vec::new();
+        let elements =
+            if let DeValue::Array(elements) = value.get_ref() { Some(elements) } else { None };
+        for element in elements.into_iter().flatten() {
+            if let DeValue::Table(entries) = element.get_ref() {
+                let prefix = format!("{}{key}.", self.prefix);
+                tables.push(Table::new(self.reader, entries, element.span(), prefix));
+            }
+        }
+        if elements.is_none_or(|elements| elements.len() != tables.len()) {
+            self.wrong(
+                key,
+                format!("expected tables, each under a `[[{}{key}]]` of its own", self.prefix),
+            );
+        }
+        tables
+    }
+
+    /// Whether a key is in a table inside this one, of which nothing else is asked.
+    pub fn has_within(&self, table: &str, key: &str) -> bool {
+        let inner = self.entries.get(table).map(Spanned::get_ref);
+        matches!(inner, Some(DeValue::Table(entries)) if entries.get(key).is_some())
+    }
+
+    /// Whether there is a table under a key, which is not known for that.
+    pub fn is_table(&self, key: &str) -> bool {
+        matches!(self.entries.get(key).map(Spanned::get_ref), Some(DeValue::Table(_)))
+    }
+
+    /// Whether the key is there. It is then known, as if its value had been asked for.
+    pub fn has(&self, key: &str) -> bool {
+        self.ask(key, None).is_some()
+    }
+
+    /// The keys that are there, in the order of the file.
+    pub fn keys(&self) -> Vec<&'r str> {
+        let mut keys: Vec<_> = self.entries.keys().collect();
+        keys.sort_by_key(|key| key.span().start);
+        keys.into_iter().map(|key| key.get_ref().as_ref()).collect()
+    }
+
+    /// Records that the value of `key` is wrong.
+    pub fn wrong(&self, key: &str, message: impl Into<String>) {
+        self.reader.record(self.place(key).mistake(message));
+    }
+
+    /// Records a mistake of a place that was kept.
+    pub fn wrong_at(&self, place: &Place, message: impl Into<String>) {
+        self.reader.record(place.mistake(message));
+    }
+
+    /// Records mistakes that were found elsewhere.
+    pub fn record(&self, mistakes: impl IntoIterator<Item = Mistake>) {
+        self.reader.mistakes.borrow_mut().extend(mistakes);
+    }
+
+    /// Where the value of `key` is; where there is none, the table's header.
+    pub fn place(&self, key: &str) -> Place {
+        let span = self.entries.get(key).map_or(self.span.clone(), Spanned::span);
+        let key = format!("{}{key}", self.prefix);
+        self.reader.place(span.start, key.trim_end_matches('.').to_owned())
+    }
+
+    fn ask(&self, key: &str, missing: Option<&'static str>) -> Option<&'r Spanned<DeValue<'s>>> {
+        let value = self.entries.get(key);
+        let missing = if value.is_none() { missing } else { None };
+        let mut asked = self.asked.borrow_mut();
+        match asked.iter_mut().find(|asked| asked.key == key) {
+            Some(known) => known.missing = known.missing.or(missing),
+            None => asked.push(Asked { key: key.to_owned(), missing }),
+        }
+        value
+    }
+
+    fn convert<T: FromToml>(&self, key: &str, value: &Spanned<DeValue<'s>>) -> Option<T> {
+        self.convert_located(key, value).map(|located| located.value)
+    }
+
+    fn convert_located<T: FromToml>(
+        &self,
+        key: &str,
+        value: &Spanned<DeValue<'s>>,
+    ) -> Option<Located<T>> {
+        let place = self.reader.place(value.span().start, format!("{}{key}", self.prefix));
+        match T::from_toml(value.get_ref()) {
+            Ok(value) => Some(Located { value, place }),
+            Err(message) => {
+                self.reader.record(place.mistake(message));
+                None
+            }
+        }
+    }
+}
+
+impl Drop for Table<'_, '_> {
+    /// Records unknown keys and missing ones. A key that is nearly a missing one is one mistake, not two.
+    fn drop(&mut self) {
+        let mut asked = self.asked.take();
+        for key in self.entries.keys() {
+            let name: &str = key.get_ref();
+            if asked.iter().any(|asked| asked.key == name) {
+                continue;
+            }
+            let message = match nearest(name, asked.iter().map(|asked| asked.key.as_str()))
+                .map(str::to_owned)
+            {
+                Some(near) => {
+                    asked
+                        .iter_mut()
+                        .filter(|asked| asked.key == near)
+                        .for_each(|asked| asked.missing = None);
+                    format!("unknown key; did you mean `{near}`?")
+                }
+                None => format!("unknown key; known: {}", names(&asked)),
+            };
+            let place = self.reader.place(key.span().start, format!("{}{name}", self.prefix));
+            self.reader.record(place.mistake(message));
+        }
+        for Asked { key, missing } in asked {
+            if let Some(expected) = missing {
+                self.wrong(&key, format!("is missing: {expected}"));
+            }
+        }
+    }
+}
+
+fn names(asked: &[Asked]) -> String {
+    let names: Vec<_> = asked.iter().map(|asked| asked.key.as_str()).collect();
+    names.join(", ")
+}

@@ -1,0 +1,223 @@
+//! I/O schedulers of the kernel's block layer, with their tunables, and those of the queue that they order: `bfq`,
+//! `bfq:low_latency=0,slice_idle=0`, `none:nr_requests=16,read_ahead_kb=128`.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::read::{choices, unknown};
+
+choices! {
+    /// An I/O scheduler, in the kernel's words.
+    pub enum Scheduler: "scheduler" {
+        None = "none",
+        MqDeadline = "mq-deadline",
+        Kyber = "kyber",
+        Bfq = "bfq",
+    }
+}
+
+/// A scheduler with the values of its tunables, where they are not the kernel's own.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct SchedulerChoice {
+    pub scheduler: Scheduler,
+    /// Name and value, each name once, in the order of [`Scheduler::tunables`] and then of [`QUEUE`].
+    pub tunables: Vec<(String, u64)>,
+}
+
+/// Files in `/sys/block/*/queue` that take a number and have to do with how requests are ordered, throttled and cut:
+/// `queue_attrs` in the kernel's block/blk-sysfs.c.
+pub const QUEUE: [&str; 4] = ["nr_requests", "wbt_lat_usec", "max_sectors_kb", "read_ahead_kb"];
+
+impl SchedulerChoice {
+    /// What is set where a suite says nothing: the kernel's own choice for a disk with one queue.
+    pub const KERNELS_OWN: &'static str = Scheduler::MqDeadline.as_str();
+}
+
+impl Scheduler {
+    /// Whether a disk that it orders has this tunable, of the scheduler or of the queue.
+    pub fn has(self, tunable: &str) -> bool {
+        self.tunables().contains(&tunable) || QUEUE.contains(&tunable)
+    }
+
+    /// The kernel option it needs, without `CONFIG_`.
+    pub const fn needs(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::MqDeadline => Some("MQ_IOSCHED_DEADLINE"),
+            Self::Kyber => Some("MQ_IOSCHED_KYBER"),
+            Self::Bfq => Some("IOSCHED_BFQ"),
+        }
+    }
+
+    /// Its files in `/sys/block/*/queue/iosched`, of which each takes a number: `deadline_attrs`, `kyber_sched_attrs`
+    /// and `bfq_attrs` in the kernel's block/.
+    pub const fn tunables(self) -> &'static [&'static str] {
+        match self {
+            Self::None => &[],
+            Self::MqDeadline => &[
+                "read_expire",
+                "write_expire",
+                "writes_starved",
+                "front_merges",
+                "async_depth",
+                "fifo_batch",
+                "prio_aging_expire",
+            ],
+            Self::Kyber => &["read_lat_nsec", "write_lat_nsec"],
+            Self::Bfq => &[
+                "fifo_expire_sync",
+                "fifo_expire_async",
+                "back_seek_max",
+                "back_seek_penalty",
+                "slice_idle",
+                "slice_idle_us",
+                "max_budget",
+                "timeout_sync",
+                "strict_guarantees",
+                "low_latency",
+            ],
+        }
+    }
+}
+
+/// What the kernel itself chooses for a disk with one queue, as SATA disks have.
+impl Default for Scheduler {
+    fn default() -> Self {
+        Self::MqDeadline
+    }
+}
+
+impl fmt::Display for SchedulerChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tunables: Vec<_> =
+            self.tunables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let between = if tunables.is_empty() { "" } else { ":" };
+        f.pad(&format!("{}{between}{}", self.scheduler, tunables.join(",")))
+    }
+}
+
+impl FromStr for SchedulerChoice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (word, values) =
+            text.split_once(':').map_or((text, None), |(word, values)| (word, Some(values)));
+        let scheduler: Scheduler = word.parse().map_err(|slip| left(word).unwrap_or(slip))?;
+        let known = [scheduler.tunables(), &QUEUE].concat();
+        let mut given = vec![None; known.len()];
+        for value in values.into_iter().flat_map(|values| values.split(',')) {
+            let Some((name, value)) = value.split_once('=') else {
+                return Err(format!(
+                    "after `{scheduler}:`, `{}` is not tunable=number",
+                    value.escape_debug()
+                ));
+            };
+            let Some(at) = known.iter().position(|known| *known == name) else {
+                return Err(unknown(
+                    &format!("tunable of `{scheduler}`"),
+                    name,
+                    known.iter().copied(),
+                ));
+            };
+            let number = value.parse::<u64>().map_err(|_| {
+                format!(
+                    "`{name}` of `{scheduler}` takes a whole number, not `{}`",
+                    value.escape_debug()
+                )
+            })?;
+            check(name, number)?;
+            if given[at].replace(number).is_some() {
+                return Err(format!("`{name}` of `{scheduler}` is there twice"));
+            }
+        }
+        let tunables =
+            known.iter().zip(given).filter_map(|(name, given)| Some(((*name).to_owned(), given?)));
+        Ok(Self { scheduler, tunables: tunables.collect() })
+    }
+}
+
+/// Where a scheduler went that Linux had before 5.0, when the block layer for one queue went with its schedulers.
+fn left(word: &str) -> Option<String> {
+    let now = match word {
+        "noop" => "`none` does what it did",
+        "deadline" => "`mq-deadline` follows it",
+        "cfq" => {
+            "`bfq` follows it; what an older kernel measured with it on real disks can be imported: disklab import --help"
+        }
+        _ => return None,
+    };
+    Some(format!("`{word}` left Linux in 5.0: {now}"))
+}
+
+/// Refuses what the kernel would not take, or would make another number of without a word: block/blk-sysfs.c, block/elevator.c
+/// and the schedulers' own files.
+fn check(name: &str, number: u64) -> Result<(), String> {
+    let (least, most) = match name {
+        "low_latency" | "strict_guarantees" | "front_merges" => (0, 1),
+        "nr_requests" => (4, 2048),
+        "max_sectors_kb" => (4, u64::MAX),
+        // Kept as ns in 32 bits: bfq_slice_idle in block/bfq-iosched.h.
+        "slice_idle" => (0, 4294),
+        "slice_idle_us" => (0, 4_294_967),
+        "back_seek_penalty" | "timeout_sync" | "async_depth" => (1, i32::MAX as u64),
+        _ => (0, u64::MAX),
+    };
+    if number < least || number > most {
+        let most = if most == u64::MAX { String::new() } else { format!(" and at most {most}") };
+        return Err(format!("`{name}` is at least {least}{most} in the kernel, not {number}"));
+    }
+    if name == "read_ahead_kb" && !number.is_multiple_of(4) {
+        return Err(format!("`{name}` is a multiple of 4 in the kernel, not {number}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn choice(text: &str) -> Result<String, String> {
+        text.parse::<SchedulerChoice>().map(|choice| choice.to_string())
+    }
+
+    #[test]
+    fn tunables_have_one_order() {
+        assert_eq!(choice("bfq").as_deref(), Ok("bfq"));
+        assert_eq!(
+            choice("bfq:low_latency=0,slice_idle=08").as_deref(),
+            Ok("bfq:slice_idle=8,low_latency=0")
+        );
+        assert_eq!(
+            choice("bfq:read_ahead_kb=128,slice_idle=0").as_deref(),
+            Ok("bfq:slice_idle=0,read_ahead_kb=128")
+        );
+        assert_eq!(choice("none:nr_requests=9").as_deref(), Ok("none:nr_requests=9"));
+        assert_eq!(choice("kyber:write_lat_nsec=5").as_deref(), Ok("kyber:write_lat_nsec=5"));
+    }
+
+    #[test]
+    fn slips_are_told() {
+        let wrong = |text| choice(text).unwrap_err();
+        assert!(wrong("bqf").contains("did you mean `bfq`"));
+        assert!(wrong("cfq").starts_with("`cfq` left Linux in 5.0: `bfq` follows it"));
+        assert_eq!(wrong("noop"), "`noop` left Linux in 5.0: `none` does what it did");
+        assert!(wrong("bfq:slice_idel=0").contains("did you mean `slice_idle`"));
+        assert!(wrong("bfq:").contains("is not tunable=number"));
+        assert_eq!(
+            wrong("bfq:low_latency=2"),
+            "`low_latency` is at least 0 and at most 1 in the kernel, not 2"
+        );
+        assert!(wrong("bfq:slice_idle=100000").contains("at most 4294 in the kernel"));
+        assert!(wrong("none:nr_requests=0").contains("at least 4 and at most 2048"));
+        assert!(wrong("none:max_sectors_kb=1").contains("at least 4 in the kernel, not 1"));
+        assert!(wrong("none:read_ahead_kb=6").contains("a multiple of 4"));
+        assert!(wrong("bfq:low_latency=no").contains("a whole number, not `no`"));
+        assert!(wrong("bfq:low_latency=0,low_latency=1").contains("twice"));
+        assert!(
+            wrong("none:slice_idle=0")
+                .contains("there is no tunable of `none` `slice_idle`; known: nr_requests")
+        );
+    }
+}

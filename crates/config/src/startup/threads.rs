@@ -1,0 +1,204 @@
+//! What the threads and processes of a start do, and when they wait for each other.
+//!
+//! The first one's steps come first. `thread N` begins those of the next; `after N M` in another's waits until thread N has
+//! done M of its own. A thread begins with such a line: when it is started.
+
+use std::collections::BTreeMap;
+
+use disklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use super::{Act, Entry, EntryKind, LONGEST};
+
+/// In order, from the one that was started first.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Threads(pub Vec<Vec<Step>>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Step {
+    /// After computing for so long, something is done to the entry of this number.
+    Use { think: Nanos, entry: u32, act: Act },
+    /// Goes on when that thread has done so many of its uses.
+    After { thread: u32, uses: u32 },
+}
+
+/// More than any start-up needs; a guest has to carry them all out.
+const MOST_STEPS: usize = 5_000_000;
+pub const MOST_THREADS: usize = 4096;
+
+impl Threads {
+    /// One step a line; the error says which line.
+    pub(super) fn read(text: &str, entries: &[Entry]) -> Result<Self, String> {
+        let mut threads = vec![Vec::new()];
+        let mut count = 0;
+        for (number, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let wrong =
+                |what: String| format!("line {}, `{}`: {what}", number + 1, line.escape_debug());
+            count += 1;
+            if count > MOST_STEPS {
+                return Err(format!("more than {MOST_STEPS} steps are too many"));
+            }
+            let words: Vec<&str> = line.split_whitespace().collect();
+            match (words.as_slice(), threads.len()) {
+                (["thread", _], MOST_THREADS..) => {
+                    return Err(wrong(format!("more than {MOST_THREADS} threads are too many")));
+                }
+                (["thread", next], len) if next.parse() == Ok(len) => threads.push(Vec::new()),
+                (["thread", _], len) => return Err(wrong(format!("the next thread is {len}"))),
+                (words, len) => threads[len - 1].push(step(words, entries).map_err(wrong)?),
+            }
+        }
+        let threads = Self(threads);
+        threads.check()?;
+        Ok(threads)
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (number, thread) in self.0.iter().enumerate() {
+            if number > 0 && !matches!(thread.first(), Some(Step::After { .. })) {
+                return Err(format!("thread {number} does not begin with `after`"));
+            }
+            let waits = thread.iter().filter_map(|step| match step {
+                Step::After { thread, uses } => Some((*thread as usize, *uses as usize)),
+                Step::Use { .. } => None,
+            });
+            for (other, uses) in waits {
+                let found = self.0.get(other).map(|steps| uses_of(steps).count());
+                if found.is_none_or(|found| found < uses) || other == number {
+                    return Err(format!(
+                        "thread {number} waits for use {uses} of thread {other}, which it has not"
+                    ));
+                }
+            }
+        }
+        self.ends()
+            .map(drop)
+            .ok_or_else(|| "threads wait for each other, so that none goes on".to_owned())
+    }
+
+    /// When the first one ends if only computing takes time.
+    pub fn computing(&self) -> Nanos {
+        self.ends().and_then(|ends| ends.first().copied()).unwrap_or_default()
+    }
+
+    /// When each ends if only computing takes time. None: some never do.
+    fn ends(&self) -> Option<Vec<Nanos>> {
+        // When each has done how many of its uses, and where it is.
+        let mut done: Vec<Vec<Nanos>> = vec![vec![Nanos::ZERO]; self.0.len()];
+        let mut now: Vec<(usize, Nanos)> = vec![(0, Nanos::ZERO); self.0.len()];
+        // Who goes on when the key has done another use.
+        let mut waiting: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        let mut ready: Vec<usize> = (0..self.0.len()).collect();
+        while let Some(number) = ready.pop() {
+            let (mut at, mut clock) = now[number];
+            while let Some(step) = self.0[number].get(at) {
+                match *step {
+                    Step::Use { think, .. } => {
+                        clock = clock.saturating_add(think);
+                        done[number].push(clock);
+                    }
+                    Step::After { thread, uses } => {
+                        let Some(then) = done.get(thread as usize)?.get(uses as usize) else {
+                            waiting.entry(thread as usize).or_default().push(number);
+                            break;
+                        };
+                        clock = clock.max(*then);
+                    }
+                }
+                at += 1;
+            }
+            if at > now[number].0 {
+                ready.extend(waiting.remove(&number).unwrap_or_default());
+            }
+            now[number] = (at, clock);
+        }
+        let all_end = now.iter().zip(&self.0).all(|((at, _), steps)| *at == steps.len());
+        all_end.then(|| now.into_iter().map(|(_, clock)| clock).collect())
+    }
+
+    /// Of all threads.
+    pub fn uses(&self) -> impl Iterator<Item = (u32, Act)> {
+        self.0.iter().flat_map(|thread| uses_of(thread))
+    }
+}
+
+fn uses_of(steps: &[Step]) -> impl Iterator<Item = (u32, Act)> {
+    steps.iter().filter_map(|step| match *step {
+        Step::Use { entry, act, .. } => Some((entry, act)),
+        Step::After { .. } => None,
+    })
+}
+
+fn step(words: &[&str], entries: &[Entry]) -> Result<Step, String> {
+    let number = |word: &str| {
+        word.parse::<u64>().map_err(|_| format!("`{}` is no number", word.escape_debug()))
+    };
+    let small =
+        |word: &str| u32::try_from(number(word)?).map_err(|_| format!("{word} is too many"));
+    let (think, act, entry, rest) = match words {
+        ["after", thread, uses] => {
+            return Ok(Step::After { thread: small(thread)?, uses: small(uses)? });
+        }
+        [think, act, entry, rest @ ..] => (think, *act, entry, rest),
+        _ => return Err("expected us, what is done, and the number of a file".to_owned()),
+    };
+    let think = Nanos(number(think)?.min(LONGEST.0 / 1000) * 1000);
+    let entry =
+        u32::try_from(number(entry)?).map_err(|_| "there are not as many files".to_owned())?;
+    let found = entries.get(entry as usize).ok_or_else(|| format!("there is no file {entry}"))?;
+    let range = || match (rest, &found.kind) {
+        ([from, bytes], EntryKind::File(size)) => {
+            let (from, bytes) = (number(from)?, number(bytes)?);
+            let is_within = from.checked_add(bytes).is_some_and(|end| end <= size.0);
+            if is_within && bytes > 0 {
+                Ok((from, bytes))
+            } else {
+                Err(format!("not within its {} bytes", size.0))
+            }
+        }
+        (_, EntryKind::File(_)) => Err("expected the first byte and how many".to_owned()),
+        _ => Err(format!("{} is no file", found.path)),
+    };
+    let act = match act {
+        "read" => range().map(|(from, bytes)| Act::Read { from, bytes })?,
+        "map" => range().map(|(from, bytes)| Act::Map { from, bytes })?,
+        "look" if rest.is_empty() => Act::Look,
+        "miss" if rest.is_empty() && found.kind == EntryKind::Folder => Act::Miss,
+        "list" if rest.is_empty() && found.kind == EntryKind::Folder => Act::List,
+        other => {
+            return Err(format!(
+                "`{}` is not what a step does: read, map, look, miss or list",
+                other.escape_debug()
+            ));
+        }
+    };
+    Ok(Step::Use { think, entry, act })
+}
+
+impl std::fmt::Display for Threads {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (number, thread) in self.0.iter().enumerate() {
+            if number > 0 {
+                writeln!(out, "thread {number}")?;
+            }
+            thread.iter().try_for_each(|step| writeln!(out, "{step}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (think, entry, act) = match *self {
+            Self::After { thread, uses } => return write!(out, "after {thread} {uses}"),
+            Self::Use { think, entry, act } => (think.0.div_ceil(1000), entry, act),
+        };
+        match act {
+            Act::Read { from, bytes } => write!(out, "{think} read {entry} {from} {bytes}"),
+            Act::Map { from, bytes } => write!(out, "{think} map {entry} {from} {bytes}"),
+            Act::Look => write!(out, "{think} look {entry}"),
+            Act::Miss => write!(out, "{think} miss {entry}"),
+            Act::List => write!(out, "{think} list {entry}"),
+        }
+    }
+}

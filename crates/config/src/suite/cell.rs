@@ -1,0 +1,93 @@
+//! The points of a suite's matrix.
+
+use super::axis::{Axis, Values, Which};
+use super::sweep::Parameter;
+use crate::read::{Located, Place};
+
+/// The value of each axis, in the suite's order; where it is written, for mistakes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Cell<'a>(pub Vec<(&'a Which, &'a str, &'a Place)>);
+
+impl<'a> Cell<'a> {
+    pub fn value(&self, axis: Axis) -> Option<&'a str> {
+        self.0.iter().find(|(known, ..)| **known == axis).map(|(_, value, _)| *value)
+    }
+
+    /// Those that are numbers, with their values and where those are written.
+    pub fn parameters(&self) -> Vec<(&'a Parameter, &'a str, &'a Place)> {
+        let of = |(axis, value, place): &(&'a Which, &'a str, &'a Place)| match *axis {
+            Which::Parameter(parameter) => Some((parameter, *value, *place)),
+            Which::Named(_) => None,
+        };
+        self.0.iter().filter_map(of).collect()
+    }
+}
+
+/// Every combination of values, the last axis varying fastest; axes that go along with the one before it vary together with
+/// it. Of samples that became equal when they were rounded, one.
+pub(super) fn cells(axes: &[Values]) -> Vec<Cell<'_>> {
+    let mut cells = vec![Cell::default()];
+    for group in axes.chunk_by(|_, next| next.along) {
+        let points = points(group);
+        cells = cells
+            .iter()
+            .flat_map(|cell| points.iter().map(|&at| with(cell, group, at)).collect::<Vec<_>>())
+            .collect();
+    }
+    cells
+}
+
+/// The places of a group's values, of equal ones the first.
+fn points(group: &[Values]) -> Vec<usize> {
+    let mut points: Vec<usize> = Vec::new();
+    for at in 0..samples(group) {
+        let is_same = |other: &usize| {
+            group.iter().all(|axis| axis.values[*other].value == axis.values[at].value)
+        };
+        // Of an axis by itself each value is there once.
+        if group.len() == 1 || !points.iter().any(is_same) {
+            points.push(at);
+        }
+    }
+    points
+}
+
+fn samples(group: &[Values]) -> usize {
+    group.iter().map(|axis| axis.values.len()).min().unwrap_or_default()
+}
+
+/// Of axes that vary together: their names, how many samples there are, and how many of them differ.
+pub(super) struct Sampled {
+    pub names: Vec<String>,
+    pub samples: usize,
+    pub differing: usize,
+}
+
+pub(super) fn sampled(axes: &[Values]) -> Vec<Sampled> {
+    let groups = axes.chunk_by(|_, next| next.along).filter(|group| group.len() > 1);
+    let told = |group: &[Values]| Sampled {
+        names: names(group),
+        samples: samples(group),
+        differing: points(group).len(),
+    };
+    groups.map(told).collect()
+}
+
+fn names(group: &[Values]) -> Vec<String> {
+    group.iter().map(|axis| axis.axis.to_string()).collect()
+}
+
+/// How many points each axis, or group of axes that vary together, has; without those of one.
+pub(super) fn sizes(axes: &[Values]) -> Vec<(String, usize)> {
+    let groups = axes.chunk_by(|_, next| next.along);
+    let sizes = groups.map(|group| (names(group).join(" with "), points(group).len()));
+    sizes.filter(|(_, size)| *size != 1).collect()
+}
+
+fn with<'a>(cell: &Cell<'a>, group: &'a [Values], at: usize) -> Cell<'a> {
+    let values = group.iter().map(|axis| {
+        let Located { value, place } = &axis.values[at];
+        (&axis.axis, value.as_str(), place)
+    });
+    Cell(cell.0.iter().copied().chain(values).collect())
+}

@@ -1,0 +1,392 @@
+//! `lab/suites/*.toml`: a question, as a matrix of trials.
+//!
+//! ```toml
+//! question = "Which btrfs read policy serves which disks?"
+//! seeds = 3                          # trials of each cell
+//! memory = "512 MiB"                 # of the guest
+//! runtime = { rotational = "20s", solid_state = "300ms" }   # measured, in virtual time; not for what ends by itself
+//! ramp = { rotational = "1s", solid_state = "10ms" }        # before it, not measured; may be left out: none
+//! mount_options = ["noatime"]        # may be left out
+//! metadata = "warm"                  # or "cold", as it is after a mount: may be left out
+//! power_cut = { cuts = 3 }           # see power_cut.rs; may be left out: the power stays
+//! metrics = ["iops", "read p99"]     # what is compared, the most important first; may be left out: the usual
+//! kernel = "newest"                  # a fixed value: the same for all trials
+//! baseline = { policy = "pid" }      # what the other values of an axis are compared with; may be left out
+//!
+//! [axes]                             # crossed with one another
+//! array = ["hdd-raid1", "ssd-raid10"]
+//! workload = ["randread-4k-qd1"]
+//! policy = ["pid", "round-robin:4k"]
+//! ```
+//!
+//! Numbers are axes too, over lists and ranges: see sweep.
+//!
+//! The axes that name things are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler` and `kernel`. Each is either a list
+//! in `[axes]` or one fixed value at the top; `array` and `workload` must be there. Left out, `jobs` is the workload's
+//! `numjobs`, `background` is `none`, `policy` is the kernel's default, `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
+//! preferred kernel that can be had. An array with any disk that turns is measured for the rotational run time.
+//!
+//! btrfs looks up the checksums of a direct read while it submits it, and waits for the disks where they are not in
+//! memory. For the first minutes after a mount most are not: a depth of 32 is then hardly one. `metadata = "warm"`
+//! has them read before anything is measured.
+
+mod axis;
+mod cell;
+mod fit;
+mod matrix;
+pub mod metric;
+mod seeds;
+pub mod sweep;
+
+use std::ops::RangeInclusive;
+
+use disklab_units::{Bytes, Nanos};
+use serde::{Deserialize, Serialize};
+
+pub use axis::{Axis, JOBS, Values, Which};
+pub use seeds::Seeds;
+
+use crate::power_cut::PowerCut;
+use crate::read::{Located, Mistakes, Place, Reader, Table, choices, unknown};
+
+/// A question and the trials that answer it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Suite {
+    /// Its file's name.
+    pub name: String,
+    /// One line for people.
+    pub question: String,
+    /// Crossed in this order, the last varying fastest. Fixed ones come last.
+    axes: Vec<Values>,
+    /// Trials of each cell.
+    seeds: Seeds,
+    baseline: Option<Baseline>,
+    /// What is compared, the most important first. Empty: what is usual.
+    pub metrics: Vec<String>,
+    /// Where each is written.
+    metric_places: Vec<Place>,
+    /// The guest's memory.
+    pub memory: Bytes,
+    /// Measured, in virtual time. None: all workloads end by themselves, and take as long as they take.
+    pub runtime: Option<Span>,
+    /// Before it, not measured.
+    pub ramp: Span,
+    /// For `mount -o`, each for itself.
+    pub mount_options: Vec<String>,
+    /// What of the filesystem is in memory when measuring begins.
+    pub metadata: Metadata,
+    /// Whether the power goes, and how often.
+    pub power_cut: Option<PowerCut>,
+}
+
+choices! {
+    /// Whether a filesystem's metadata (of btrfs: its checksums) is in memory when measuring begins.
+    #[derive(Default)]
+    pub enum Metadata: "state of metadata" {
+        /// As after a mount.
+        #[default]
+        Cold = "cold",
+        /// As after a while of use.
+        Warm = "warm",
+    }
+}
+
+/// A time that differs by the kind of disks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Span {
+    /// For arrays with any disk that turns.
+    pub rotational: Nanos,
+    pub solid_state: Nanos,
+}
+
+/// The value that the others of its axis are compared with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Baseline {
+    pub axis: Axis,
+    pub value: String,
+}
+
+/// Options that mount(8) makes flags of and no filesystem knows.
+const MOUNT_FLAGS: [&str; 12] = [
+    "defaults",
+    "ro",
+    "rw",
+    "relatime",
+    "strictatime",
+    "nodiratime",
+    "lazytime",
+    "sync",
+    "dirsync",
+    "nosuid",
+    "nodev",
+    "noexec",
+];
+/// What stands for the file where the command line gives the values of an axis.
+const SET: &str = "--set";
+/// How the number of seeds stands among settings. No axis has this name.
+pub const SEEDS_SETTING: &str = "seeds";
+/// A kernel and fio need the first, and hosts have seldom more than the second.
+pub(crate) const MEMORY: RangeInclusive<Bytes> = Bytes::mib(192)..=Bytes::gib(256);
+const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(24 * 3600);
+/// Of a ramp, or of a background's lead.
+pub(crate) const TIMES_BEFORE: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
+
+impl Suite {
+    /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by [`Suite::trials`].
+    pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
+        let question = table.required("question");
+        let seeds = table.within("seeds", seeds::SEEDS);
+        let memory = read_memory(table);
+        let runtime = table.table("runtime").map(|runtime| Span::read(&runtime, &RUNTIME));
+        let ramp = table.table("ramp").map(|ramp| Span::read(&ramp, &TIMES_BEFORE));
+        let mount_options = read_mount_options(table);
+        let metadata = table.or("metadata", Metadata::default());
+        let metrics = metric::read(table);
+        let power_cut = table.table("power_cut").map(|power_cut| PowerCut::read(&power_cut));
+        let axes = read_axes(table);
+        let baseline = table.table("baseline").map(|baseline| read_baseline(&baseline, &axes));
+        Some(Self {
+            name: name.to_owned(),
+            question: question?,
+            axes,
+            seeds: Seeds::first_ones(seeds?),
+            baseline: baseline.flatten(),
+            metric_places: metrics.iter().map(|metric| metric.place.clone()).collect(),
+            metrics: metrics.into_iter().map(|metric| metric.value).collect(),
+            memory: memory?,
+            runtime: runtime.map_or(Some(None), |runtime| runtime.map(Some))?,
+            ramp: ramp.unwrap_or(Some(Span::default()))?,
+            mount_options,
+            metadata,
+            power_cut: power_cut.map_or(Some(None), |power_cut| power_cut.map(Some))?,
+        })
+    }
+
+    /// A suite's text with settings applied, `axis=value,...`, `seeds=3` or `seeds=4-6` each, as a command line gives and a record keeps
+    /// them; whether or not a lab has what it names. `file` is for messages.
+    pub fn of_text(
+        name: &str,
+        file: &str,
+        text: &str,
+        settings: &[String],
+    ) -> Result<Self, Mistakes> {
+        let mut suite = Reader::new(file, text).read(|table| Self::read(name, table))?;
+        for setting in settings {
+            let (axis, values) = setting.split_once('=').unwrap_or((setting, ""));
+            if axis == SEEDS_SETTING {
+                let wrong = |message| Place::of_file("--seeds").mistake(message);
+                suite.set_seeds(values.parse().map_err(wrong)?);
+            } else {
+                suite.set(axis, values)?;
+            }
+        }
+        Ok(suite)
+    }
+
+    /// The axes in order, the last varying fastest; fixed ones come last.
+    pub fn axes(&self) -> &[Values] {
+        &self.axes
+    }
+
+    pub fn seeds(&self) -> Seeds {
+        self.seeds
+    }
+
+    /// What the other values of an axis are compared with.
+    pub fn baseline(&self) -> Option<&Baseline> {
+        self.baseline.as_ref()
+    }
+
+    /// Replaces the seeds, as `--seeds` does.
+    pub fn set_seeds(&mut self, seeds: Seeds) {
+        self.seeds = seeds;
+    }
+
+    /// Replaces the values of an axis, as `--set axis=value,...` does. An axis the suite does not have is added.
+    ///
+    /// The ids of trials that remain do not change. A baseline that is not among the new values is dropped.
+    pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
+        let place = Place { key: axis.to_owned(), ..Place::of_file(SET) };
+        let axis: Which =
+            axis.parse().map_err(|message: String| Mistakes::from(place.mistake(message)))?;
+        if self.is_sampled(&axis) {
+            let message = "is sampled together with others, by [hypercube] in the suite's file: change it there";
+            return Err(place.mistake(message).into());
+        }
+        let values = split(&axis, values);
+        if values.contains(&"") {
+            return Err(place
+                .mistake("a value is empty; write values with commas between them")
+                .into());
+        }
+        let located = |value: &str| Located { value: value.to_owned(), place: place.clone() };
+        let (values, mistakes) = axis.values(values.into_iter().map(located).collect());
+        if !mistakes.is_empty() {
+            return Err(Mistakes(mistakes));
+        }
+        if self
+            .baseline
+            .as_ref()
+            .is_some_and(|it| axis == it.axis && values.iter().all(|v| v.value != it.value))
+        {
+            self.baseline = None;
+        }
+        match self.axes.iter_mut().find(|known| known.axis == axis) {
+            Some(known) => {
+                *known =
+                    Values { axis, fixed: known.fixed && values.len() == 1, values, along: false };
+            }
+            None => self.axes.push(Values { axis, fixed: values.len() == 1, values, along: false }),
+        }
+        // What has become fixed or an axis moves to its kind; the sort is stable.
+        self.axes.sort_by_key(|axis| axis.fixed);
+        Ok(())
+    }
+}
+
+impl Suite {
+    /// Whether an axis goes along with another one.
+    fn is_sampled(&self, axis: &Which) -> bool {
+        let at = self.axes.iter().position(|known| known.axis == *axis);
+        at.is_some_and(|at| {
+            self.axes[at].along || self.axes.get(at + 1).is_some_and(|next| next.along)
+        })
+    }
+}
+
+impl Span {
+    pub(crate) fn read(table: &Table<'_, '_>, sensible: &RangeInclusive<Nanos>) -> Option<Self> {
+        let rotational = table.within("rotational", sensible.clone());
+        let solid_state = table.within("solid_state", sensible.clone());
+        Some(Self { rotational: rotational?, solid_state: solid_state? })
+    }
+
+    /// The one that applies.
+    pub fn of(self, rotational: bool) -> Nanos {
+        if rotational { self.rotational } else { self.solid_state }
+    }
+}
+
+/// At the commas between values: `latency-rr:120,burst=100` is one of a policy, `bfq:slice_idle=0,low_latency=0` of a
+/// scheduler.
+fn split<'a>(axis: &Which, values: &'a str) -> Vec<&'a str> {
+    let mut split = Vec::new();
+    let mut start = 0;
+    for (comma, _) in values.match_indices(',').chain([(values.len(), "")]) {
+        let next = values[comma..].trim_start_matches(',').split(',').next().unwrap_or_default();
+        let has_values = *axis == Axis::Policy || *axis == Axis::Scheduler;
+        let begun = has_values && values[start..comma].contains(':');
+        if begun && next.contains('=') && !next.contains(':') {
+            continue;
+        }
+        split.push(values[start..comma].trim());
+        start = comma + 1;
+    }
+    split
+}
+
+/// The most that any trial's guest has.
+fn read_memory(table: &Table<'_, '_>) -> Option<Bytes> {
+    let is_axis = ["axes", "hypercube"].iter().any(|place| table.has_within(place, "memory"));
+    // An axis over it says what each has; that it is not too much is seen where it is applied.
+    if !table.has("memory") && is_axis {
+        return Some(*MEMORY.start());
+    }
+    table.within("memory", MEMORY)
+}
+
+/// `[axes]` in the order of the file, then the samples of `[hypercube]`, then the fixed values.
+fn read_axes(table: &Table<'_, '_>) -> Vec<Values> {
+    let mut axes: Vec<Values> = Vec::new();
+    let crossed = table.table("axes");
+    let is_crossed =
+        |axis: Axis| crossed.as_ref().is_some_and(|crossed| crossed.has(axis.as_str()));
+    let named = |axis: Axis, values, fixed| {
+        let (values, mistakes) = axis.values(values);
+        table.record(mistakes);
+        Values { axis: Which::Named(axis), values, fixed, along: false }
+    };
+    if let Some(crossed) = &crossed {
+        let order = crossed.keys();
+        let place = |axis: Axis| order.iter().position(|key| *key == axis.as_str());
+        let given = Axis::ALL.iter().copied().filter(|&axis| is_crossed(axis));
+        let mut all: Vec<(usize, Values)> = given
+            .map(|axis| (place(axis).unwrap_or_default(), named(axis, axis.list(crossed), false)))
+            .collect();
+        all.extend(sweep::read_axes(crossed));
+        all.sort_by_key(|(at, _)| *at);
+        axes.extend(all.into_iter().map(|(_, values)| values));
+    }
+    if let Some(hypercube) = table.table("hypercube") {
+        let sampled = sweep::read_hypercube(&hypercube);
+        if let Some(twice) =
+            sampled.iter().find(|it| axes.iter().any(|known| known.axis == it.axis))
+        {
+            hypercube.wrong(&twice.axis.to_string(), "is in [axes] too: leave one of the two");
+        }
+        axes.extend(sampled);
+    }
+    for &axis in Axis::ALL {
+        match axis.single(table) {
+            Some(_) if is_crossed(axis) => {
+                table.wrong(axis.as_str(), "is in [axes] too: leave one of the two");
+            }
+            Some(value) => axes.push(named(axis, vec![value], true)),
+            None => {}
+        }
+    }
+    for axis in [Axis::Array, Axis::Workload] {
+        if !table.has(axis.as_str()) && !is_crossed(axis) {
+            table.wrong(
+                axis.as_str(),
+                "is missing: a list in [axes], or one fixed value at the top",
+            );
+        }
+    }
+    axes
+}
+
+fn read_baseline(table: &Table<'_, '_>, crossed: &[Values]) -> Option<Baseline> {
+    let given: Vec<_> =
+        Axis::ALL.iter().filter_map(|&axis| Some((axis, axis.single(table)?))).collect();
+    let [(axis, Located { value, place })] = given.as_slice() else {
+        if given.len() != 1 {
+            table.wrong("", "names one axis and its value: { policy = \"pid\" }");
+        }
+        return None;
+    };
+    let Some(known) = crossed.iter().find(|known| known.axis == *axis) else {
+        table.wrong_at(place, format!("the suite has no axis `{axis}`"));
+        return None;
+    };
+    match axis.canonical(value) {
+        Err(message) => table.wrong_at(place, message),
+        Ok(value) if known.values.iter().any(|known| known.value == value) => {
+            return Some(Baseline { axis: *axis, value });
+        }
+        Ok(value) => {
+            let values = known.values.iter().map(|known| known.value.as_str());
+            table.wrong_at(place, unknown(&format!("value of axis `{axis}`"), &value, values));
+        }
+    }
+    None
+}
+
+fn read_mount_options(table: &Table<'_, '_>) -> Vec<String> {
+    let options = table.list::<String>("mount_options");
+    for Located { value, place } in &options {
+        if value.is_empty()
+            || value.contains(|c: char| c == ',' || c.is_whitespace() || c.is_control())
+        {
+            table.wrong_at(place, format!("`{}` is not one mount option", value.escape_debug()));
+        } else if MOUNT_FLAGS.contains(&value.as_str()) {
+            table.wrong_at(
+                place,
+                format!(
+                    "`{value}` is not for measuring; of the general options only noatime is taken"
+                ),
+            );
+        }
+    }
+    options.into_iter().map(|option| option.value).collect()
+}

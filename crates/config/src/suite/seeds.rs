@@ -1,0 +1,96 @@
+//! Which seeds the trials of each cell have.
+
+use std::fmt;
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+/// So many are sensible, and so high their numbers.
+pub const SEEDS: RangeInclusive<u32> = 1..=1000;
+
+/// Numbers of seeds, one after the other: `5` are the first five, `6-10` the five after them, for trials of the same cells
+/// that share nothing with the first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seeds {
+    first: u32,
+    last: u32,
+}
+
+impl Seeds {
+    pub const fn first_ones(count: u32) -> Self {
+        Self { first: 1, last: count }
+    }
+
+    pub const fn first(self) -> u32 {
+        self.first
+    }
+
+    pub const fn count(self) -> u32 {
+        self.last - self.first + 1
+    }
+
+    pub fn numbers(self) -> RangeInclusive<u32> {
+        self.first..=self.last
+    }
+}
+
+impl FromStr for Seeds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |text: &str| -> Result<u32, String> {
+            let number = text
+                .trim()
+                .parse()
+                .map_err(|_| format!("`{text}`: expected a number such as 5, or 6-10"))?;
+            if SEEDS.contains(&number) {
+                Ok(number)
+            } else {
+                Err(format!(
+                    "{number} is not sensible: from {} to {} is",
+                    SEEDS.start(),
+                    SEEDS.end()
+                ))
+            }
+        };
+        let seeds = match text.split_once('-') {
+            Some((first, last)) => Self { first: number(first)?, last: number(last)? },
+            None => Self::first_ones(number(text)?),
+        };
+        if seeds.first > seeds.last {
+            Err(format!("{text}: the first is above the last"))
+        } else {
+            Ok(seeds)
+        }
+    }
+}
+
+impl fmt::Display for Seeds {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.first == 1 {
+            write!(out, "{}", self.last)
+        } else {
+            write!(out, "{}-{}", self.first, self.last)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_ranges() {
+        let seeds = |text: &str| text.parse::<Seeds>();
+        assert_eq!(seeds("5"), Ok(Seeds::first_ones(5)));
+        assert_eq!(
+            seeds("6-10").map(|seeds| (seeds.first(), seeds.count(), seeds.to_string())),
+            Ok((6, 5, "6-10".into()))
+        );
+        assert_eq!(seeds("3").map(|seeds| seeds.numbers().collect::<Vec<_>>()), Ok(vec![1, 2, 3]));
+        assert_eq!(seeds("0"), Err("0 is not sensible: from 1 to 1000 is".to_owned()));
+        assert_eq!(seeds("9-3"), Err("9-3: the first is above the last".to_owned()));
+        for bad in ["", "x", "1-", "-1", "1-2-3", "1001", "1-99999999999"] {
+            assert!(seeds(bad).is_err(), "{bad}");
+        }
+    }
+}

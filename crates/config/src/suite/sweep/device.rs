@@ -1,0 +1,114 @@
+//! A file of the lab with other values in it, read again: what is refused there is refused here, in the same words.
+
+use std::collections::BTreeMap;
+
+use disklab_units::Nanos;
+use toml::{Table as Document, Value};
+
+use super::number::Number;
+use super::parameter::SEEK;
+use crate::device::{Device, FAMILIES};
+use crate::read::{Mistakes, Reader};
+use crate::workload::Workload;
+
+/// Of a hard disk.
+const SEEKS: [&str; 3] = ["seek_track_to_track", "seek_average", "seek_full"];
+/// Of a device, above its family's table.
+const SIZE: &str = "size";
+
+/// The texts of files, by name.
+pub type Texts = BTreeMap<String, String>;
+
+/// A device with other values of some keys.
+pub(super) fn device(
+    base: &Device,
+    texts: &Texts,
+    changes: &[(&str, &str)],
+) -> Result<Device, String> {
+    let name = &base.name;
+    let mut document = document("device", name, texts)?;
+    let family =
+        FAMILIES.into_iter().find(|family| document.contains_key(*family)).unwrap_or_default();
+    for (key, value) in changes {
+        match *key {
+            SIZE => set(&mut document, SIZE, value)?,
+            SEEK => scale_seeks(&mut document, name, value)?,
+            key => set(&mut document, &format!("{family}.{key}"), value)?,
+        }
+    }
+    let text = document.to_string();
+    let read = Reader::new(name, &text).read(|table| Device::read(name, table));
+    let device = read.map_err(|mistakes| told("device", name, &mistakes))?;
+    // What is used of it is the array's to say.
+    let used = if base.used == base.bytes { device.bytes } else { base.used.min(device.bytes) };
+    Ok(Device { used, ..device })
+}
+
+/// A workload with other values of some keys.
+pub(super) fn workload(
+    base: &Workload,
+    texts: &Texts,
+    changes: &[(&str, &str)],
+) -> Result<Workload, String> {
+    let name = &base.name;
+    let mut document = document("workload", name, texts)?;
+    for (key, value) in changes {
+        set(&mut document, key, value)?;
+    }
+    let text = document.to_string();
+    let read = Reader::new(name, &text).read(|table| Workload::read(name, table));
+    read.map_err(|mistakes| told("workload", name, &mistakes))
+}
+
+fn document(kind: &str, name: &str, texts: &Texts) -> Result<Document, String> {
+    let text = texts
+        .get(name)
+        .ok_or_else(|| format!("{kind} `{name}` has no file whose keys could be changed"))?;
+    text.parse::<Document>().map_err(|error| format!("{kind} `{name}`: {error}"))
+}
+
+/// Puts a value at a path of keys, as the kind of value that is there.
+fn set(document: &mut Document, path: &str, value: &str) -> Result<(), String> {
+    let (tables, key) =
+        path.rsplit_once('.').map_or((None, path), |(tables, key)| (Some(tables), key));
+    let mut table = document;
+    for name in tables.into_iter().flat_map(|tables| tables.split('.')) {
+        let inner = table.entry(name).or_insert_with(|| Value::Table(Document::new()));
+        table = inner.as_table_mut().ok_or_else(|| format!("`{name}` is no table"))?;
+    }
+    let plain =
+        || value.parse::<i64>().map(Value::Integer).or_else(|_| value.parse().map(Value::Float));
+    let value = match table.get(key) {
+        Some(Value::String(_)) => Value::String(value.to_owned()),
+        _ => match value {
+            "true" => Value::Boolean(true),
+            "false" => Value::Boolean(false),
+            text => plain().unwrap_or_else(|_| Value::String(text.to_owned())),
+        },
+    };
+    table.insert(key.to_owned(), value);
+    Ok(())
+}
+
+fn scale_seeks(document: &mut Document, name: &str, factor: &str) -> Result<(), String> {
+    let billionths = factor.parse::<Number>().ok().and_then(Number::billionths);
+    let billionths =
+        billionths.ok_or_else(|| format!("`{SEEK}` is a factor to the seek times, such as 1.5"))?;
+    for key in SEEKS {
+        let known = document.get("hdd").and_then(|hdd| hdd.get(key)).and_then(Value::as_str);
+        let time: Nanos = known
+            .and_then(|text| text.parse().ok())
+            .ok_or_else(|| format!("device `{name}` is no hard disk: it has no `{key}`"))?;
+        let scaled = (u128::from(time.0) * u128::from(billionths) + 500_000_000) / 1_000_000_000;
+        set(document, &format!("hdd.{key}"), &format!("{scaled} ns"))?;
+    }
+    Ok(())
+}
+
+/// Without the places, which are in no file.
+fn told(kind: &str, name: &str, mistakes: &Mistakes) -> String {
+    let one =
+        |mistake: &crate::read::Mistake| format!("{}: {}", mistake.place.key, mistake.message);
+    let all: Vec<String> = mistakes.0.iter().map(one).collect();
+    format!("{kind} `{name}` cannot be so: {}", all.join("; "))
+}

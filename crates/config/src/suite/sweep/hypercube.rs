@@ -1,0 +1,92 @@
+//! A Latin hypercube: samples over several parameters at once, of which each part of each parameter's range has one.
+//!
+//! ```toml
+//! [hypercube]
+//! samples = 20
+//! seed = 1                                  # may be left out
+//! "disk.2.seek" = { log = [1, 4] }
+//! "policy.margin" = { linear = [0, 100] }
+//! "workload.iodepth" = [1, 4, 32]           # a list is taken by equal parts
+//! ```
+//!
+//! McKay, Beckman and Conover, "A comparison of three methods for selecting values of input variables in the analysis of output
+//! from a computer code", 1979.
+
+use disklab_units::Seed;
+
+use super::parameter::Parameter;
+use super::range::Span;
+use super::{read_span, spelled};
+use crate::read::{Located, Place, Table};
+
+const SAMPLES: std::ops::RangeInclusive<u32> = 2..=1000;
+const KEYS: [&str; 2] = ["samples", "seed"];
+
+/// Each parameter with its values, of all as many: the first of each are the first sample.
+pub(super) fn read(table: &Table<'_, '_>) -> Vec<(Parameter, Vec<Located<String>>)> {
+    let samples = table.within("samples", SAMPLES);
+    let seed = Seed(table.or("seed", 1));
+    let mut parameters = Vec::new();
+    for key in table.keys().into_iter().filter(|key| !KEYS.contains(key)) {
+        match key.parse::<Parameter>() {
+            Ok(parameter) => {
+                let span = read_span(table, key);
+                parameters.extend(span.map(|span| (parameter, table.place(key), span)));
+            }
+            Err(message) => {
+                table.has(key);
+                table.wrong(key, message);
+            }
+        }
+    }
+    if parameters.len() < 2 {
+        table.wrong("", "is over two parameters at least; one is an axis by itself, in [axes]");
+    }
+    let Some(samples) = samples else { return Vec::new() };
+    let values = |(parameter, place, span): (Parameter, Place, Span)| {
+        let seed = seed.derive(&parameter.to_string());
+        let value = |sample| {
+            let way = way(seed, sample, samples);
+            match &span {
+                Span::Range(range) => range.at(way, parameter.is_whole()).to_string(),
+                Span::List(list) => {
+                    let at = (way * list.len() as f64) as usize;
+                    list.get(at.min(list.len() - 1))
+                        .map(|it| spelled(&it.value))
+                        .unwrap_or_default()
+                }
+            }
+        };
+        let located = |value| Located { value, place: place.clone() };
+        let values: Vec<Located<String>> = (0..samples).map(value).map(located).collect();
+        (parameter, values)
+    };
+    parameters.into_iter().map(values).collect()
+}
+
+/// How far along a parameter's range a sample is, from 0 to 1: somewhere in a part that no other sample has.
+fn way(seed: Seed, sample: u32, samples: u32) -> f64 {
+    let drawn = |what: &str, number: u32| seed.derive(what).derive(&number.to_string()).0;
+    let own = drawn("order", sample);
+    // A permutation: how many samples have drawn less.
+    let part = (0..samples).filter(|&other| (drawn("order", other), other) < (own, sample)).count();
+    let within = drawn("place", sample) as f64 / u64::MAX as f64;
+    (part as f64 + within) / f64::from(samples)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_has_one_sample() {
+        for samples in [2, 7, 100] {
+            let mut parts: Vec<u32> = (0..samples)
+                .map(|sample| (way(Seed(3), sample, samples) * f64::from(samples)) as u32)
+                .collect();
+            parts.sort_unstable();
+            assert_eq!(parts, (0..samples).collect::<Vec<_>>());
+        }
+        assert!((way(Seed(3), 1, 10) - way(Seed(4), 1, 10)).abs() > 1e-6, "the seed counts");
+    }
+}

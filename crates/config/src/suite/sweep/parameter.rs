@@ -1,0 +1,135 @@
+//! What a suite can vary besides what it names: one number of an array, a disk, a policy, a scheduler, a workload, a background, the guest or the suite.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::read::unknown;
+
+/// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks), `disk.2.KEY`, `policy.KEY`,
+/// `scheduler.KEY`, `workload.KEY`, `background.KEY`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Parameter {
+    /// Of the guest.
+    Memory,
+    /// How many disks the array has: its own, again and again, or the first of them.
+    Disks,
+    /// Measured, on whatever disks.
+    Runtime,
+    /// Before it, not measured.
+    Ramp,
+    /// A key of a device's file. With a number: of that disk alone, from 1 in the array's order.
+    Device { disk: Option<u32>, key: String },
+    /// A parameter of the read policy.
+    Policy(String),
+    /// A tunable of the I/O scheduler or of the queue.
+    Scheduler(String),
+    /// A key of the workload's file.
+    Workload(String),
+    /// A key of the file of the workload that is a background.
+    Background(String),
+}
+
+/// Of a hard disk: a factor to all three of its seek times.
+pub const SEEK: &str = "seek";
+/// What stands before the point, but for one disk's.
+const KINDS: [&str; 6] = ["device", "disk", "policy", "scheduler", "workload", "background"];
+
+impl Parameter {
+    /// Whether a number without a unit is a whole one.
+    pub(super) fn is_whole(&self) -> bool {
+        !matches!(self, Self::Device { key, .. } if key == SEEK)
+    }
+
+    /// Those without a point in their names.
+    pub(in crate::suite) const PLAIN: [&str; 4] = ["memory", "disks", "runtime", "ramp"];
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.pad("memory"),
+            Self::Disks => f.pad("disks"),
+            Self::Runtime => f.pad("runtime"),
+            Self::Ramp => f.pad("ramp"),
+            Self::Device { disk: None, key } => f.pad(&format!("device.{key}")),
+            Self::Device { disk: Some(disk), key } => f.pad(&format!("disk.{disk}.{key}")),
+            Self::Policy(key) => f.pad(&format!("policy.{key}")),
+            Self::Scheduler(key) => f.pad(&format!("scheduler.{key}")),
+            Self::Workload(key) => f.pad(&format!("workload.{key}")),
+            Self::Background(key) => f.pad(&format!("background.{key}")),
+        }
+    }
+}
+
+impl FromStr for Parameter {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let of_kind = || text.split_once('.').filter(|(_, key)| is_key(key));
+        Ok(match (text, of_kind()) {
+            ("memory", _) => Self::Memory,
+            ("disks", _) => Self::Disks,
+            ("runtime", _) => Self::Runtime,
+            ("ramp", _) => Self::Ramp,
+            (_, Some(("device", key))) => Self::Device { disk: None, key: key.to_owned() },
+            (_, Some(("policy", key))) => Self::Policy(key.to_owned()),
+            (_, Some(("scheduler", key))) => Self::Scheduler(key.to_owned()),
+            (_, Some(("workload", key))) => Self::Workload(key.to_owned()),
+            (_, Some(("background", key))) => Self::Background(key.to_owned()),
+            (_, Some(("disk", rest))) => {
+                let parsed: Option<(u32, &str)> = rest
+                    .split_once('.')
+                    .and_then(|(number, key)| Some((number.parse().ok()?, key)));
+                let Some((disk @ 1.., key)) = parsed else {
+                    let key = parsed.map_or(rest, |(_, key)| key);
+                    return Err(format!(
+                        "`{}` has no number of a disk, from 1: disk.2.{key} is of the array's second",
+                        text.escape_debug()
+                    ));
+                };
+                Self::Device { disk: Some(disk), key: key.to_owned() }
+            }
+            (_, Some((kind, _))) => return Err(unknown("kind of parameter", kind, KINDS)),
+            (_, None) => {
+                return Err(format!(
+                    "`{}` is no parameter: write device.KEY, disk.2.KEY, policy.KEY, ...",
+                    text.escape_debug()
+                ));
+            }
+        })
+    }
+}
+
+/// Words of the lab's files, sysfs and policies, with points between them.
+fn is_key(key: &str) -> bool {
+    let is_word = |word: &str| {
+        !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-')
+    };
+    key.split('.').all(is_word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_told_apart() {
+        for name in [
+            "memory",
+            "runtime",
+            "disk.2.seek",
+            "disk.12.slc.cache",
+            "policy.margin",
+            "background.iodepth",
+        ] {
+            assert_eq!(name.parse::<Parameter>().expect(name).to_string(), name);
+        }
+        let wrong = |text: &str| text.parse::<Parameter>().expect_err(text);
+        assert!(wrong("polciy.margin").contains("did you mean `policy`?"));
+        assert!(wrong("disk.seek").contains("disk.2.seek is of the array's second"));
+        assert!(wrong("disk.0.seek").contains("no number of a disk, from 1: disk.2.seek is"));
+        assert!(wrong("margin").contains("is no parameter"));
+        assert!(wrong("device.").contains("is no parameter"));
+        assert!(!"disk.2.seek".parse::<Parameter>().expect("a parameter").is_whole());
+    }
+}

@@ -1,0 +1,118 @@
+//! What an axis goes over, where it is not a list: equal steps, equal factors, or a part of a hypercube's samples.
+
+use super::number::Number;
+use crate::read::{Located, Table, choices};
+
+choices! {
+    /// How values lie between two ends.
+    pub enum Spacing: "spacing" {
+        /// The same distance between each and the next.
+        Linear = "linear",
+        /// The same factor.
+        Log = "log",
+    }
+}
+
+/// From one number to another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Range {
+    spacing: Spacing,
+    first: Number,
+    last: Number,
+}
+
+/// What a parameter's values are of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    Range(Range),
+    /// These.
+    List(Vec<Located<String>>),
+}
+
+const STEPS: std::ops::RangeInclusive<u32> = 2..=1000;
+
+impl Range {
+    /// `{ linear = ["4 ms", "16 ms"] }`.
+    pub(super) fn read(table: &Table<'_, '_>) -> Option<Self> {
+        let given: Vec<Spacing> =
+            Spacing::ALL.iter().copied().filter(|spacing| table.has(spacing.as_str())).collect();
+        let [spacing] = given[..] else {
+            table.wrong("", "a range has either `linear` or `log`, each with its two ends: { linear = [0, 100], steps = 11 }");
+            return None;
+        };
+        let key = spacing.as_str();
+        let ends = table.list::<Word>(key);
+        let [first, last] = &ends[..] else {
+            table.wrong(
+                key,
+                format!("has two ends, the least and the greatest; here are {}", ends.len()),
+            );
+            return None;
+        };
+        let number = |end: &Located<Word>| match end.value.0.parse::<Number>() {
+            Ok(number) => Some(number),
+            Err(message) => {
+                table.wrong_at(&end.place, message);
+                None
+            }
+        };
+        let (from, to) = (number(first), number(last));
+        let to = to?;
+        let from = from?.zero_like(to);
+        if !from.is_like(to) {
+            table.wrong_at(&last.place, format!("{to} is not of the same kind as {from}"));
+        } else if from >= to {
+            table.wrong_at(&last.place, format!("{to} is not above the other end, {from}"));
+        } else if from.is_zero() && spacing == Spacing::Log {
+            table.wrong_at(
+                &first.place,
+                "no factor leads away from 0: begin above it, or write `linear`",
+            );
+        } else {
+            return Some(Self { spacing, first: from, last: to });
+        }
+        None
+    }
+
+    /// The values of an axis of its own, which has `steps` of them. `whole`: of those without a unit only whole ones.
+    pub(super) fn steps(table: &Table<'_, '_>, whole: bool) -> Option<Vec<String>> {
+        let steps = table.within("steps", STEPS);
+        let range = Self::read(table);
+        let (steps, range) = (steps?, range?);
+        let value = |step: u32| match range.spacing {
+            Spacing::Linear => Number::step(range.first, range.last, step, steps - 1, whole),
+            Spacing::Log => range.at(f64::from(step) / f64::from(steps - 1), whole),
+        };
+        let values: Vec<Number> = (0..steps).map(value).collect();
+        if let Some((twice, _)) =
+            values.iter().zip(values.iter().skip(1)).find(|(one, next)| one == next)
+        {
+            table.wrong("steps", format!("{steps} are too many: {twice} comes twice"));
+            return None;
+        }
+        Some(values.iter().map(Number::to_string).collect())
+    }
+
+    pub(super) fn at(&self, way: f64, whole: bool) -> Number {
+        Number::between(self.first, self.last, way, self.spacing == Spacing::Log, whole)
+    }
+}
+
+/// A string, a number or a truth value, as it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Word(pub String);
+
+impl crate::read::FromToml for Word {
+    const EXPECTED: &'static str = "a number, or a string with or without a unit";
+
+    fn from_toml(value: &toml::de::DeValue<'_>) -> Result<Self, String> {
+        use toml::de::DeValue;
+        Ok(Self(match value {
+            DeValue::String(text) => text.to_string(),
+            DeValue::Integer(number) if number.radix() == 10 => number.as_str().replace('_', ""),
+            DeValue::Float(number) => number.as_str().replace('_', ""),
+            DeValue::Boolean(truth) => truth.to_string(),
+            _ => return Err(crate::read::unexpected::<Self>(value)),
+        }))
+    }
+}

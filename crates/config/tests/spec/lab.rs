@@ -1,0 +1,20 @@
+//! The repository's own lab has no mistakes.
+
+use std::path::Path;
+
+use disklab_config::Lab;
+
+#[test]
+fn every_file_and_every_suite_is_good() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../lab");
+    let lab = Lab::load(&folder).unwrap_or_else(|mistakes| panic!("{mistakes}"));
+    assert!(!lab.suites.is_empty(), "no suites in {}", folder.display());
+    for name in lab.suites.keys() {
+        let trials = lab.suite(name).and_then(|suite| suite.trials(&lab));
+        let trials = trials.unwrap_or_else(|mistakes| panic!("{mistakes}"));
+        assert!(!trials.is_empty(), "{name}");
+    }
+    let quick = lab.suite("read-policy-quick").unwrap().trials(&lab).unwrap();
+    assert_eq!(quick.len(), 3 * 3 * 4 * 3);
+    assert!(quick.iter().all(|trial| trial.array.copies() == 2));
+}

@@ -1,0 +1,357 @@
+//! Axes that go over numbers.
+
+use std::collections::BTreeSet;
+
+use disklab_config::{Model, PolicyChoice, Trial};
+use disklab_units::{Bytes, Nanos};
+
+use crate::small_lab::{SUITE, SmallLab};
+
+const DISK: &str = r#"
+summary = "a hard disk"
+size = "1 TB"
+[hdd]
+rpm = 7200
+seek_track_to_track = "1 ms"
+seek_average = "8 ms"
+seek_full = "16 ms"
+write_settle = "0.5 ms"
+head_switch = "1 ms"
+surfaces = 2
+rate_outer = "200 MB/s"
+rate_inner = "100 MB/s"
+zones = 10
+command_overhead = "0.2 ms"
+link = "550 MB/s"
+queue_depth = 32
+queue_window = 32
+age_limit = "1 s"
+cache = "64 MiB"
+cache_segments = 16
+look_ahead = "1 MiB"
+write_cache = true
+write_buffer = "16 MiB"
+write_window = 16
+"#;
+
+/// The lab's suite with these axes and without a baseline, on two hard disks.
+fn suite(axes: &str) -> Result<Vec<Trial>, String> {
+    asked(axes).map(|(trials, _)| trials)
+}
+
+/// And what is said of it.
+fn asked(axes: &str) -> Result<(Vec<Trial>, Vec<String>), String> {
+    let lab = SmallLab::new();
+    lab.write("devices/disk.toml", DISK);
+    let pair = "summary = \"pair\"\njoin = \"btrfs-raid1\"\npart = \"20 GiB\"\ndevices = [\"disk\", \"disk\"]\n";
+    lab.write("arrays/disks.toml", pair);
+    let own = format!("array = [\"disks\"]\nworkload = [\"random\"]\n{axes}\n");
+    let all =
+        SUITE.split_once("baseline").map(|(_, all)| format!("baseline{all}")).expect("a baseline");
+    let mut suite = lab.suite(&all, &format!("[axes]\n{own}"))?;
+    suite.set_seeds("1".parse()?);
+    Ok((lab.trials(&suite)?, suite.left_out(&lab.load())))
+}
+
+fn trials(axes: &str) -> Vec<Trial> {
+    suite(axes).unwrap_or_else(|error| panic!("{error}"))
+}
+
+const PID: &str = "policy = [\"pid\"]\n";
+
+fn values(trials: &[Trial], axis: &str) -> Vec<String> {
+    let value = |trial: &Trial| {
+        trial.cell.iter().find(|(known, _)| known == axis).map(|(_, value)| value.clone())
+    };
+    trials.iter().filter_map(value).collect()
+}
+
+fn seeks(trial: &Trial) -> [[Nanos; 3]; 2] {
+    [0, 1].map(|disk| match &trial.devices[disk].model {
+        Model::Hdd(hdd) => [hdd.seek_track_to_track, hdd.seek_average, hdd.seek_full],
+        other => panic!("{other:?}"),
+    })
+}
+
+#[test]
+fn one_disk_of_several_becomes_slower() {
+    let all = trials(&format!("{PID}\"disk.2.seek\" = {{ log = [1, 4], steps = 5 }}"));
+    assert_eq!(values(&all, "disk.2.seek"), ["1", "1.414", "2", "2.828", "4"]);
+    assert_eq!(all[1].id, "disks+random+pid+1.414+s1");
+    let ms = |times: [u64; 3]| times.map(|us| Nanos(us * 1000));
+    assert_eq!(seeks(&all[1]), [ms([1000, 8000, 16000]), ms([1414, 11312, 22624])]);
+    assert_eq!(seeks(&all[0]), [ms([1000, 8000, 16000]); 2]);
+    assert_eq!(all[1].devices[1].used, Bytes::gib(20), "the array's part of it");
+}
+
+#[test]
+fn any_key_of_a_file_can_be_an_axis() {
+    let all = trials(&format!(
+        "{PID}\"device.seek_average\" = {{ linear = [\"4 ms\", \"0.012s\"], steps = 3 }}\n\"device.queue_depth\" = [1, 32]\n\
+         \"workload.iodepth\" = [1, 8]\nmemory = [\"256 MiB\", \"0.5 GiB\"]"
+    ));
+    assert_eq!(all.len(), 3 * 2 * 2 * 2);
+    let last = all.last().expect("a trial");
+    assert_eq!(last.id, "disks+random+pid+12ms+32+8+512MiB+s1");
+    assert_eq!(
+        (seeks(last)[0][1], seeks(last)[1][1]),
+        (Nanos::from_millis(12), Nanos::from_millis(12))
+    );
+    assert_eq!((last.workload.jobs[0].iodepth, last.memory), (8, Bytes::mib(512)));
+    assert_eq!(all[0].devices[1].model.queue_depth(), 1);
+    // A zero needs no unit.
+    let all = trials(&format!(
+        "{PID}\"device.command_overhead\" = {{ linear = [0, \"1 ms\"], steps = 3 }}"
+    ));
+    let values: Vec<&str> =
+        all.iter().map(|it| it.cell.last().expect("the axis").1.as_str()).collect();
+    assert_eq!(values, ["0ns", "500us", "1ms"]);
+    // The order of the file is that of the axes.
+    let first = trials("\"workload.iodepth\" = [4, 8]\npolicy = [\"pid\"]");
+    assert_eq!(first[1].id, "disks+random+8+pid+s1");
+}
+
+#[test]
+fn values_of_policies_and_schedulers() {
+    let all = trials(
+        "policy = [\"pid\", \"waiting\", \"waiting:count=reads\"]\nscheduler = [\"bfq:low_latency=0\"]\n\
+         \"scheduler.slice_idle\" = [0, 8]",
+    );
+    assert_eq!(all.len(), 6);
+    assert_eq!(all[1].scheduler.to_string(), "bfq:slice_idle=8,low_latency=0");
+    let margins = trials(
+        "policy = [\"waiting\", \"waiting:count=reads\"]\n\"policy.margin\" = { linear = [100, 300], steps = 4 }",
+    );
+    assert_eq!(values(&margins[..4], "policy.margin"), ["100", "167", "233", "300"]);
+    let set: Vec<String> =
+        margins.iter().filter_map(|it| Some(it.policy.as_ref()?.setting())).collect();
+    assert_eq!(
+        (set[1].as_str(), set[7].as_str()),
+        ("waiting:167,count=all", "waiting:300,count=reads")
+    );
+    let only_one = trials(
+        "policy = [\"pid\", \"waiting\"]\n\"policy.margin\" = [100, 200]\n\
+         scheduler = [\"bfq\", \"none\"]\n\"scheduler.slice_idle\" = [0, 8]",
+    );
+    let set =
+        |it: &Trial| (it.policy.as_ref().map(PolicyChoice::setting), it.scheduler.to_string());
+    let without: BTreeSet<_> = only_one
+        .iter()
+        .filter(|it| it.id.contains("pid+") && it.id.contains("none"))
+        .map(set)
+        .collect();
+    assert_eq!(
+        without,
+        [(Some("pid".to_owned()), "none".to_owned())].into(),
+        "what has it not is the same at each value"
+    );
+    assert_eq!(only_one.iter().map(set).collect::<BTreeSet<_>>().len(), (1 + 2) * (2 + 1));
+    assert_eq!(only_one.len(), 16);
+    assert_eq!(
+        values(&margins[4..5], "policy"),
+        ["waiting:count=reads"],
+        "the axis has its own values"
+    );
+}
+
+#[test]
+fn arrays_grow_and_shrink() {
+    let all = trials(&format!("{PID}disks = [2, 5]"));
+    assert_eq!(all.iter().map(|trial| trial.devices.len()).collect::<Vec<_>>(), [2, 5]);
+    assert_eq!(all[1].array.devices, ["disk"; 5]);
+    assert_eq!(all[1].places.disks.len(), 5);
+}
+
+#[test]
+fn a_hypercube_has_samples_over_several() {
+    let axes = format!(
+        "{PID}[hypercube]\nsamples = 8\nseed = 3\n\"disk.2.seek\" = {{ log = [1, 4] }}\n\
+         \"workload.iodepth\" = {{ linear = [1, 32] }}\nmemory = [\"256 MiB\", \"1 GiB\"]"
+    );
+    let all = trials(&axes);
+    assert_eq!(all.len(), 8);
+    assert_eq!(values(&all, "memory").iter().filter(|it| *it == "1GiB").count(), 4, "equal parts");
+    let mut depths: Vec<u32> =
+        values(&all, "workload.iodepth").iter().filter_map(|it| it.parse().ok()).collect();
+    depths.sort_unstable();
+    // 31 in 8 parts: each depth within its part, to the nearest whole one.
+    for (part, depth) in depths.iter().enumerate() {
+        let from = 1.0 + part as f64 * 31.0 / 8.0;
+        assert!((from - 0.5..=from + 31.0 / 8.0 + 0.5).contains(&f64::from(*depth)), "{depths:?}");
+    }
+    assert_eq!(all, trials(&axes), "the same again");
+    assert_ne!(all, trials(&axes.replace("seed = 3", "seed = 4")));
+}
+
+#[test]
+fn jobs_and_times_are_numbers_too() {
+    let all = trials(&format!("{PID}jobs = {{ linear = [1, 8], steps = 8 }}"));
+    let jobs: Vec<u32> = all.iter().map(|trial| trial.workload.numjobs()).collect();
+    assert_eq!(jobs, [1, 2, 3, 4, 5, 6, 7, 8]);
+    assert_eq!(values(&all, "jobs"), ["1", "2", "3", "4", "5", "6", "7", "8"]);
+    let all = trials(&format!("{PID}runtime = [\"10 s\", \"1 min\"]\nramp = [\"0 s\", \"2 s\"]"));
+    let times: Vec<(Nanos, Nanos)> = all.iter().map(|trial| (trial.runtime, trial.ramp)).collect();
+    let seconds = Nanos::from_secs;
+    assert_eq!(
+        times,
+        [(10, 0), (10, 2), (60, 0), (60, 2)]
+            .map(|(runtime, ramp)| (seconds(runtime), seconds(ramp)))
+    );
+}
+
+#[test]
+fn a_workload_in_the_background_has_keys() {
+    let axes = "policy = [\"pid\"]\nbackground = [\"none\", \"random\"]\n\"background.iodepth\" = [2, 8]\nramp = [\"3 s\"]";
+    let all = trials(axes);
+    let depth = |trial: &Trial| Some(trial.background.as_ref()?.workload.as_ref()?.jobs[0].iodepth);
+    assert_eq!(all.iter().map(depth).collect::<Vec<_>>(), [None, None, Some(2), Some(8)]);
+    assert_eq!(all[2].lead(), Nanos::from_secs(3), "it begins with the ramp");
+    assert!(
+        all.iter().all(|trial| trial.workload == all[0].workload),
+        "the measured one is as it was"
+    );
+}
+
+#[test]
+fn a_factor_is_one_to_what_is_set_beside_it() {
+    for axes in [
+        "\"disk.2.seek\" = [2]\n\"device.seek_average\" = [\"9 ms\"]",
+        "\"device.seek_average\" = [\"9 ms\"]\n\"disk.2.seek\" = [2]",
+    ] {
+        let all = trials(&format!("{PID}{axes}"));
+        assert_eq!(seeks(&all[0]).map(|of| of[1]), [9, 18].map(Nanos::from_millis), "{axes}");
+    }
+}
+
+#[test]
+fn samples_that_round_to_the_same_are_told() {
+    let axes = format!(
+        "{PID}[hypercube]\nsamples = 100\ndisks = {{ linear = [2, 3] }}\n\"workload.iodepth\" = {{ linear = [1, 3] }}"
+    );
+    let (all, said) = asked(&axes).unwrap();
+    assert_eq!(all.len(), 6);
+    assert_eq!(said.len(), 1);
+    assert!(
+        said[0].starts_with(
+            "100 samples of the hypercube are 6 different ones: over disks and workload.iodepth"
+        ),
+        "{said:?}"
+    );
+}
+
+#[test]
+fn what_no_machine_could_list_is_refused_before() {
+    let range = |name: &str, steps: u32| {
+        format!("\"{name}\" = {{ linear = [1, 100000], steps = {steps} }}\n")
+    };
+    let axes = [
+        range("workload.iodepth", 1000),
+        range("scheduler.nr_requests", 500),
+        range("policy.a", 100),
+    ];
+    let error = suite(&format!("{PID}{}", axes.concat())).unwrap_err();
+    for words in [
+        "the suite has 50000000 trials",
+        "1000 of workload.iodepth x 500 of scheduler.nr_requests x 100 of policy.a, 1 seeds",
+        "100000 at most",
+        "question.toml:",
+    ] {
+        assert!(error.contains(words), "{words}: {error}");
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_their_places() {
+    let wrong = |axes: &str| suite(&format!("{PID}{axes}")).expect_err(axes);
+    for (axes, expected) in [
+        ("\"disk.2.seek_avrage\" = [\"8 ms\"]", "unknown key; did you mean `seek_average`?"),
+        (
+            "\"device.seek_average\" = [\"8 ms\", \"80 ms\"]",
+            "80 ms is not sensible: from 1 ms to 50 ms is",
+        ),
+        ("\"device.seek_average\" = [\"0.5 ms\"]", "500 us is not sensible"),
+        (
+            "\"device.seek_average\" = [\"17 ms\"]",
+            "hdd.seek_full: 16 ms is shorter than seek_average, 17 ms",
+        ),
+        ("\"disk.3.seek\" = [1]", "array `disks` has no disk 3: it has 2"),
+        ("\"policy.margn\" = [100]", "policy `pid` takes no parameters"),
+        ("\"scheduler.slice_idle\" = [0]", "there is no tunable of `mq-deadline` `slice_idle`"),
+        ("\"workload.iodpeth\" = [1]", "unknown key; did you mean `iodepth`?"),
+        ("disks = [1]", "btrfs-raid1 needs at least 2 devices, here are 1"),
+        ("memory = [\"1 MiB\"]", "1 MiB is not sensible: from 192 MiB to 256 GiB is"),
+        ("memroy = [\"1 GiB\"]", "unknown key; did you mean `memory`?"),
+        (
+            "\"polciy.margin\" = [1]",
+            "there is no kind of parameter `polciy`; did you mean `policy`?",
+        ),
+        ("disk.2.seek = [1, 2]", "a name with points in it stands in quotes"),
+        ("disks = [2, 2]", "`2` is there twice"),
+        ("disks = []", "needs at least one element"),
+        ("disks = { linear = [2, 4] }", "steps: is missing"),
+        ("disks = { linear = [2, 4], steps = 1 }", "1 is not sensible: from 2 to 1000 is"),
+        ("disks = { linear = [2, 4], steps = 9 }", "9 are too many: 2 comes twice"),
+        ("disks = { linear = [4, 2], steps = 3 }", "2 is not above the other end, 4"),
+        ("disks = { log = [0, 2], steps = 3 }", "no factor leads away from 0"),
+        (
+            "disks = { linear = [2], steps = 3 }",
+            "has two ends, the least and the greatest; here are 1",
+        ),
+        ("disks = { liner = [2, 4], steps = 3 }", "a range has either `linear` or `log`"),
+        (
+            "\"disk.1.seek\" = { linear = [1, \"2 ms\"], steps = 3 }",
+            "2ms is not of the same kind as 1",
+        ),
+        (
+            "\"device.seek\" = [2]\n\"disk.2.seek\" = [1, 3]",
+            "disk 2 has two values of `seek`, by device.seek and disk.2.seek: leave one",
+        ),
+        ("runtime = [\"2 days\"]", "unknown unit `days`"),
+        ("runtime = [\"48 h\"]", "is not sensible"),
+        ("\"background.iodepth\" = [1]", "no background of the suite is a workload"),
+        ("jobs = { linear = [1, 400], steps = 3 }", "400 is not sensible: from 1 to 256 is"),
+        (
+            "jobs = [1, 2]\n\"workload.numjobs\" = [1, 2]",
+            "are the same number: leave one of them out",
+        ),
+        ("runtime = { log = [0, \"2 s\"], steps = 3 }", "no factor leads away from 0"),
+        ("\"disk.1.seek\" = [\"2 ms\"]", "`seek` is a factor to the seek times"),
+        ("[hypercube]\nsamples = 4\ndisks = [2, 4]", "is over two parameters at least"),
+        (
+            "disks = [2]\n[hypercube]\nsamples = 4\ndisks = [2, 4]\nmemory = [\"1 GiB\"]",
+            "is in [axes] too",
+        ),
+    ] {
+        let error = wrong(axes);
+        assert!(error.contains(expected), "{axes}: {error}");
+        assert!(error.contains("question.toml:"), "{axes}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+    }
+}
+
+#[test]
+fn the_command_line_sets_values_of_parameters() {
+    let lab = SmallLab::new();
+    let mut suite = lab.suite("", "").unwrap();
+    suite.set("workload.iodepth", "1,4").unwrap();
+    suite.set("policy", "pid").unwrap();
+    suite.set("array", "pair").unwrap();
+    suite.set_seeds("1".parse().unwrap());
+    let trials = lab.trials(&suite).unwrap();
+    assert_eq!(values(&trials, "workload.iodepth"), ["1", "4"]);
+    let error = suite.set("wrkload.iodepth", "1").unwrap_err().to_string();
+    assert!(error.contains("did you mean `workload`?"), "{error}");
+}
+
+#[test]
+fn a_file_may_be_made_to_fit() {
+    let fits = |size: &str| format!("{PID}\"workload.filesize\" = [\"{size}\"]");
+    assert_eq!(trials(&fits("64 MiB")).len(), 1);
+    assert_eq!(trials(&format!("{PID}\"workload.filesize\" = [\"64 MiB\", \"9 TiB\"]")).len(), 2);
+    let said = suite(&fits("9 TiB")).expect_err("too large");
+    assert!(
+        said.contains("larger than array `disks` holds")
+            && said.contains("--set workload.filesize="),
+        "{said}"
+    );
+}

@@ -1,0 +1,24 @@
+//! File names inside a trial's folder.
+
+/// The machine description; the program writes it before the guest starts.
+pub const MACHINE: &str = "machine.json";
+/// The plan of the first process; the program writes it before the guest starts.
+pub const PLAN: &str = "plan.json";
+/// Every request of every disk, unpacked (crate `disklab-trace`).
+pub const REQUESTS: &str = "requests.trace";
+/// The closing record of the disk library. A trial is complete if its checksum is right.
+pub const CLOSING: &str = "disks.json";
+/// What the first process did and what it read back, one JSON object a line.
+pub const STEPS: &str = "guest.jsonl";
+/// The report of the measured fio.
+pub const FIO: &str = "fio.json";
+/// The output of the programs of phases, and fio's reports of them, one JSON object a line.
+pub const PHASES: &str = "phases.jsonl";
+/// The results of the file workload.
+pub const FSLOAD: &str = "fsload.json";
+/// The ranges of its files that a starting program read, in order.
+pub const PAGES: &str = "pages.txt";
+/// The guest's console.
+pub const CONSOLE: &str = "console.log";
+/// Virtual time and the number of requests so far.
+pub const HEARTBEAT: &str = "heartbeat";

@@ -1,0 +1,97 @@
+//! Everything that can go wrong with a record, said so that one knows what to do.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::manifest::Mismatch;
+
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    #[error("cannot {doing} {}: {source}", path.display())]
+    Io { doing: &'static str, path: PathBuf, source: io::Error },
+
+    #[error(
+        "{} is not a record: it has no manifest.toml; if a run was killed before it began, remove the folder",
+        folder.display()
+    )]
+    NoManifest { folder: PathBuf },
+
+    #[error("{}: {message}", path.display())]
+    Manifest { path: PathBuf, message: String },
+
+    #[error(
+        "{}, line {line}: {message}; nothing was changed: restore or remove this line by hand",
+        path.display()
+    )]
+    Line { path: PathBuf, line: usize, message: String },
+
+    #[error("{} is being written by another disklab ({holder}); wait for it, or stop it", folder.display())]
+    Busy { folder: PathBuf, holder: String },
+
+    #[error("{} exists; resume it, or name another folder", folder.display())]
+    Exists { folder: PathBuf },
+
+    #[error(
+        "{} cannot be continued, for new trials could not be compared with its own:{}\n{}",
+        folder.display(), listed(differences), way_out(differences)
+    )]
+    Mismatch { folder: PathBuf, differences: Vec<Mismatch> },
+
+    #[error(
+        "`{name}` cannot be the name of a folder in a record: it has 1 to 200 of letters, digits and `+-_.,:=@%`, \
+         and no `.` in front"
+    )]
+    Name { name: String },
+
+    #[error(
+        "trial {trial} is not one that {} waits for: it is not in its manifest, or was recorded before",
+        folder.display()
+    )]
+    Unexpected { trial: String, folder: PathBuf },
+
+    #[error(
+        "cannot record trial {trial}: cannot {doing} {}: {source}; \
+         the {kept} trials recorded before it are kept in {}: {}",
+        path.display(), folder.display(), advice(source)
+    )]
+    NotRecorded {
+        trial: String,
+        doing: &'static str,
+        path: PathBuf,
+        folder: PathBuf,
+        /// Trials whose lines are on disk.
+        kept: usize,
+        source: io::Error,
+    },
+}
+
+impl StoreError {
+    pub(crate) fn io(doing: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { doing, path: path.to_owned(), source }
+    }
+}
+
+fn listed(differences: &[Mismatch]) -> String {
+    differences
+        .iter()
+        .fold(String::new(), |listed, difference| listed + "\n  " + &difference.to_string())
+}
+
+/// A library of another build is what a developer meets most, and what no file of theirs explains.
+fn way_out(differences: &[Mismatch]) -> &'static str {
+    if differences.iter().any(|difference| difference.what == "tool disk library") {
+        "the disk models are in the disk library, and this one is of another build of disklab: build the sources that \
+         the record was begun with (`cargo build --release --workspace`), or start a new record with `disklab run`"
+    } else {
+        "start a new record with `disklab run`, or restore what was"
+    }
+}
+
+fn advice(source: &io::Error) -> &'static str {
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            "free some space, then resume it"
+        }
+        _ => "resume it when this is mended",
+    }
+}

@@ -1,0 +1,264 @@
+//! Whether two runs of the same trials are the same, byte for byte.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::{Path, PathBuf};
+
+use disklab_results::digest;
+use sha2::{Digest, Sha256};
+
+use crate::error::StoreError;
+use crate::outcome::{Outcome, Status};
+use crate::record::Record;
+
+/// The raw files that the same suite, seed and kernel must give again, in this order.
+pub const REPEATABLE: [&str; 6] = ["disks.json", "fio.json", FSLOAD, "guest.jsonl", PHASES, TRACE];
+/// Our own workload engine's; only of its trials.
+const FSLOAD: &str = "fsload.json";
+/// What phases said; only of trials that have them.
+const PHASES: &str = "phases.jsonl";
+const TRACE: &str = "requests.trace";
+/// In its place, of trials whose trace was packed.
+const PACKED_TRACE: &str = "requests.trace.gz";
+
+/// The names that [`REPEATABLE`] have in this raw folder.
+fn repeatable(raw: &Path) -> [&'static str; 6] {
+    let packed = raw.join(PACKED_TRACE).exists();
+    REPEATABLE.map(|file| if file == TRACE && packed { PACKED_TRACE } else { file })
+}
+
+/// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that of the
+/// lines `<SHA-256 or "absent">  <trial>/<file>` of every trial that is ok and `<status or "missing">
+/// <trial>` of every other, by trial, each with its newline.
+pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
+    let mut lines = Vec::new();
+    for (trial, (status, raw)) in &trials(folder)? {
+        let Some(raw) = raw else {
+            lines.push(format!("{}  {trial}\n", told(*status)));
+            continue;
+        };
+        for file in repeatable(raw) {
+            let path = raw.join(file);
+            let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+            if matches!(file, FSLOAD | PHASES) && sha256.is_none() {
+                // Records from before them keep their fingerprints.
+                continue;
+            }
+            lines.push(format!("{}  {trial}/{file}\n", sha256.as_deref().unwrap_or("absent")));
+        }
+    }
+    Ok(digest::sha256_hex(lines.concat().as_bytes()))
+}
+
+/// SHA-256 of each of [`REPEATABLE`] that is there, by name.
+pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError> {
+    let mut digests = BTreeMap::new();
+    for file in repeatable(raw) {
+        let path = raw.join(file);
+        let sha256 = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+        digests.extend(sha256.map(|sha256| (file.to_owned(), sha256)));
+    }
+    Ok(digests)
+}
+
+/// The raw files of a trial that are not what its numbers were taken from: changed since it was recorded, or gone.
+pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+    changed_among(record, outcome, |_| true)
+}
+
+/// As [`changed`], of the files but the trace, which is by far the largest and tells by itself where it is damaged.
+pub fn changed_beside_trace(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
+    changed_among(record, outcome, |file| file != TRACE && file != PACKED_TRACE)
+}
+
+fn changed_among(
+    record: &Record,
+    outcome: &Outcome,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Vec<String>, StoreError> {
+    if let Some(found) = &outcome.found {
+        let path = record.folder().join(&found.file);
+        let now = sha256_of(&path).map_err(StoreError::io("read", &path))?;
+        let same = outcome.files.get(&found.file) == now.as_ref();
+        return Ok(if same { Vec::new() } else { vec![found.file.clone()] });
+    }
+    let Some(raw) = record.raw(outcome) else { return Ok(Vec::new()) };
+    let mut other = Vec::new();
+    for (file, recorded) in outcome.files.iter().filter(|(file, _)| wanted(file)) {
+        // A record may name anything: only what is known to be in such a folder is looked for.
+        let known = repeatable(&raw).contains(&file.as_str());
+        let path = raw.join(file);
+        let now =
+            if known { sha256_of(&path).map_err(StoreError::io("read", &path))? } else { None };
+        if now.as_ref() != Some(recorded) {
+            other.push(file.clone());
+        }
+    }
+    Ok(other)
+}
+
+/// Where two records that should be the same are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    /// A trial is not ok in both; `None` is a trial that has not run.
+    Status {
+        trial: String,
+        first: Option<Status>,
+        second: Option<Status>,
+    },
+    /// A file is in one record only.
+    OnlyInFirst {
+        trial: String,
+        file: &'static str,
+    },
+    OnlyInSecond {
+        trial: String,
+        file: &'static str,
+    },
+    /// A file's bytes are the same up to `offset`, and differ there or end in one record.
+    Bytes {
+        trial: String,
+        file: &'static str,
+        offset: u64,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::Status { trial, first, second } => {
+                write!(
+                    out,
+                    "{trial}: {} in the first, {} in the second",
+                    told(*first),
+                    told(*second)
+                )
+            }
+            Self::OnlyInFirst { trial, file } => write!(out, "{trial}/{file}: only in the first"),
+            Self::OnlyInSecond { trial, file } => write!(out, "{trial}/{file}: only in the second"),
+            Self::Bytes { trial, file, offset } => {
+                write!(out, "{trial}/{file}: differs at byte {offset}")
+            }
+        }
+    }
+}
+
+/// Compares what must repeat of two records, trial by trial; nothing is the same run twice. Trials that
+/// failed in both are equal, whatever they left.
+pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, StoreError> {
+    let (first, second) = (trials(first)?, trials(second)?);
+    let mut differences = Vec::new();
+    for trial in first.keys().chain(second.keys()).collect::<BTreeSet<_>>() {
+        let (status_1, raw_1) = first.get(trial).cloned().unwrap_or_default();
+        let (status_2, raw_2) = second.get(trial).cloned().unwrap_or_default();
+        if status_1 != status_2 {
+            differences.push(Difference::Status {
+                trial: trial.clone(),
+                first: status_1,
+                second: status_2,
+            });
+        }
+        if let (Some(raw_1), Some(raw_2)) = (raw_1, raw_2) {
+            differences.extend(compare_raw(trial, &raw_1, &raw_2)?);
+        }
+    }
+    Ok(differences)
+}
+
+/// The same of one trial, whose raw output is in these folders.
+pub(crate) fn compare_raw(
+    trial: &str,
+    raw_1: &Path,
+    raw_2: &Path,
+) -> Result<Vec<Difference>, StoreError> {
+    // A trace that is packed in one only is in one only by either of its names.
+    let files: BTreeSet<_> = repeatable(raw_1).into_iter().chain(repeatable(raw_2)).collect();
+    let compared = files
+        .into_iter()
+        .map(|file| compare_file(trial, file, &raw_1.join(file), &raw_2.join(file)));
+    compared.filter_map(Result::transpose).collect()
+}
+
+fn told(status: Option<Status>) -> String {
+    status.map_or_else(|| "missing".to_owned(), |status| status.to_string())
+}
+
+/// By trial: how it ended, and the folder of its raw output when it is ok.
+type Trials = BTreeMap<String, (Option<Status>, Option<PathBuf>)>;
+
+fn trials(folder: &Path) -> Result<Trials, StoreError> {
+    let record = Record::open(folder)?;
+    let ended = record.outcomes().into_iter().map(|(trial, outcome)| {
+        let status = outcome.map(|outcome| outcome.status);
+        let raw = outcome
+            .filter(|outcome| outcome.status == Status::Ok)
+            .and_then(|outcome| record.raw(outcome));
+        (trial.to_owned(), (status, raw))
+    });
+    Ok(ended.collect())
+}
+
+fn compare_file(
+    trial: &str,
+    file: &'static str,
+    first: &Path,
+    second: &Path,
+) -> Result<Option<Difference>, StoreError> {
+    let opened_1 = open(first).map_err(StoreError::io("read", first))?;
+    let opened_2 = open(second).map_err(StoreError::io("read", second))?;
+    let trial = trial.to_owned();
+    Ok(match (opened_1, opened_2) {
+        (None, None) => None,
+        (Some(_), None) => Some(Difference::OnlyInFirst { trial, file }),
+        (None, Some(_)) => Some(Difference::OnlyInSecond { trial, file }),
+        (Some(opened_1), Some(opened_2)) => {
+            let offset =
+                first_difference(opened_1, opened_2).map_err(StoreError::io("compare", first))?;
+            offset.map(|offset| Difference::Bytes { trial, file, offset })
+        }
+    })
+}
+
+/// `None` when there is no such file.
+fn open(path: &Path) -> io::Result<Option<BufReader<File>>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(BufReader::with_capacity(1 << 16, file))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// The SHA-256 of a file of any size; none where there is no file.
+pub fn sha256_of(path: &Path) -> io::Result<Option<String>> {
+    let Some(mut file) = open(path)? else { return Ok(None) };
+    let mut hash = Sha256::new();
+    loop {
+        let bytes = file.fill_buf()?;
+        if bytes.is_empty() {
+            return Ok(Some(digest::hex(&hash.finalize())));
+        }
+        hash.update(bytes);
+        let used = bytes.len();
+        file.consume(used);
+    }
+}
+
+fn first_difference(mut first: impl BufRead, mut second: impl BufRead) -> io::Result<Option<u64>> {
+    let mut offset = 0;
+    loop {
+        let (bytes_1, bytes_2) = (first.fill_buf()?, second.fill_buf()?);
+        let both = bytes_1.len().min(bytes_2.len());
+        if bytes_1[..both] != bytes_2[..both] {
+            let at = bytes_1.iter().zip(bytes_2).position(|(one, other)| one != other);
+            return Ok(at.map(|at| offset + at as u64));
+        }
+        if both == 0 {
+            return Ok((bytes_1.len() != bytes_2.len()).then_some(offset));
+        }
+        offset += both as u64;
+        first.consume(both);
+        second.consume(both);
+    }
+}

@@ -1,0 +1,140 @@
+//! Records of some of a suite's trials, made anywhere, added to the record of all of them as they come.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use crate::error::StoreError;
+use crate::fingerprint;
+use crate::manifest::Mismatch;
+use crate::merge::STATUS;
+use crate::outcome::{Outcome, Status};
+use crate::record::Record;
+use crate::writer::Writer;
+
+/// What came of adding a record.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Taken {
+    /// Trials that have their outcome now.
+    pub added: Vec<String>,
+    /// Trials that had it before, the same.
+    pub known: usize,
+}
+
+/// Why a record was not added.
+#[derive(Debug, thiserror::Error)]
+pub enum NotTaken {
+    #[error("it was made otherwise:{}", listed(.0))]
+    Differ(Vec<Mismatch>),
+    #[error("{}/{file} is not what it was when its trial ended", raw.display())]
+    Changed { raw: PathBuf, file: String },
+    #[error(
+        "{trial} was recorded before with other bytes, which no order or machine explains: {file} (docs: CONTRIBUTING.md, \
+         Why two runs differ)"
+    )]
+    Conflict { trial: String, file: String },
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+fn listed(differences: &[Mismatch]) -> String {
+    differences.iter().fold(String::new(), |mut listed, difference| {
+        let _ = write!(listed, "\n  {difference}");
+        listed
+    })
+}
+
+impl Writer {
+    /// Adds the trials of `part` that ended, but for those in `without`, and takes their raw output from it. A trial that has
+    /// its result already is held against it.
+    pub fn take(&self, part: &Record, without: &BTreeSet<String>) -> Result<Taken, NotTaken> {
+        let differences = self.manifest().mismatches_of_part(part.manifest());
+        if !differences.is_empty() {
+            return Err(NotTaken::Differ(differences));
+        }
+        let ended = part.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
+        let wanted: Vec<&Outcome> = ended
+            .filter(|outcome| {
+                outcome.status != Status::Interrupted && !without.contains(&outcome.trial)
+            })
+            .collect();
+        let wanted: Vec<Outcome> = wanted
+            .into_iter()
+            .map(|outcome| self.checked(part, outcome))
+            .collect::<Result<_, _>>()?;
+        let (new, known): (Vec<Outcome>, Vec<Outcome>) =
+            wanted.into_iter().partition(|outcome| self.remains(&outcome.trial));
+        self.compare(&known)?;
+        let taken = Taken {
+            added: new.iter().map(|outcome| outcome.trial.clone()).collect(),
+            known: known.len(),
+        };
+        let mut ended = Vec::with_capacity(new.len());
+        for outcome in new {
+            let raw = match part.raw(&outcome) {
+                None => None,
+                Some(from) => {
+                    let raw = self.begin(&outcome.trial)?;
+                    fs::rename(&from, raw.path()).map_err(StoreError::io("move", &from))?;
+                    Some(raw)
+                }
+            };
+            ended.push((raw, outcome));
+        }
+        self.finish_all(ended)?;
+        Ok(taken)
+    }
+
+    /// It, where it is a trial of ours and whole, with the digests of its raw output.
+    fn checked(&self, part: &Record, outcome: &Outcome) -> Result<Outcome, NotTaken> {
+        let key = self.key(&outcome.trial);
+        if key != outcome.key.as_deref() {
+            let told = |key: Option<&str>| key.unwrap_or("none").to_owned();
+            let what = format!("key of {}", outcome.trial);
+            let mismatch =
+                Mismatch { what, recorded: told(key), now: told(outcome.key.as_deref()) };
+            return Err(NotTaken::Differ(vec![mismatch]));
+        }
+        let Some(raw) = part.raw(outcome) else { return Ok(outcome.clone()) };
+        let files = fingerprint::digests(&raw)?;
+        let mut names = outcome.files.keys().chain(files.keys());
+        match names.find(|name| outcome.files.get(*name) != files.get(*name)) {
+            Some(file) => Err(NotTaken::Changed { file: file.clone(), raw }),
+            None => Ok(outcome.clone()),
+        }
+    }
+
+    /// Two machines may have carried one trial out, where one of them was given up. Their results are the same.
+    fn compare(&self, known: &[Outcome]) -> Result<(), NotTaken> {
+        if known.is_empty() {
+            return Ok(());
+        }
+        let record = Record::open(self.folder())?;
+        for outcome in known {
+            let Some(recorded) = record.outcome(&outcome.trial) else { continue };
+            let is_ok = |it: &Outcome| it.status == Status::Ok;
+            if (is_ok(recorded) && outcome.fails_everywhere())
+                || (recorded.fails_everywhere() && is_ok(outcome))
+            {
+                return Err(NotTaken::Conflict {
+                    trial: outcome.trial.clone(),
+                    file: STATUS.to_owned(),
+                });
+            }
+            // Where one of them failed otherwise, its machine may be why.
+            if recorded.status != Status::Ok || outcome.status != Status::Ok {
+                continue;
+            }
+            let differs =
+                |(name, digest): &(&String, &String)| recorded.files.get(*name) != Some(digest);
+            if let Some((file, _)) = outcome.files.iter().find(differs) {
+                return Err(NotTaken::Conflict {
+                    trial: outcome.trial.clone(),
+                    file: file.clone(),
+                });
+            }
+        }
+        Ok(())
+    }
+}

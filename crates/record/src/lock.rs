@@ -1,0 +1,83 @@
+//! One writer a record. The lock is the kernel's (`flock`) and ends with the process, however that ends; the
+//! file only says who holds it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::path::Path;
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use crate::error::StoreError;
+
+/// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer tries again so often.
+const TRIES: u32 = 5;
+const A_LOOK: Duration = Duration::from_millis(20);
+
+/// Held for as long as it lives. The file stays: removing it would let a second writer lock a file nobody
+/// else sees.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        // Closing alone would leave it to a child process that another thread is just starting, until that
+        // runs its program.
+        let _ = flock(&self.file, FlockOperation::Unlock);
+    }
+}
+
+impl Lock {
+    pub fn take(folder: &Path) -> Result<Self, StoreError> {
+        let path = folder.join("lock");
+        let open =
+            OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&path);
+        let mut file = open.map_err(StoreError::io("open", &path))?;
+        let mut tries = (0..TRIES).rev();
+        while let Err(errno) = flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            match (errno, tries.next()) {
+                (Errno::WOULDBLOCK, Some(1..)) => sleep(A_LOOK),
+                (Errno::WOULDBLOCK, _) => {
+                    return Err(StoreError::Busy {
+                        folder: folder.to_owned(),
+                        holder: holder(&mut file),
+                    });
+                }
+                _ => return Err(StoreError::io("lock", &path)(errno.into())),
+            }
+        }
+        let named = file.set_len(0).and_then(|()| writeln!(file, "process {}", std::process::id()));
+        named.map_err(StoreError::io("write", &path))?;
+        Ok(Self { file })
+    }
+}
+
+/// Whether somebody writes the record in `folder` now.
+pub fn is_written(folder: &Path) -> Result<bool, StoreError> {
+    let path = folder.join("lock");
+    let file = match File::open(&path) {
+        Ok(file) => file,
+        // An imported record never had a writer.
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        Err(error) => return Err(StoreError::io("open", &path)(error)),
+    };
+    match flock(&file, FlockOperation::NonBlockingLockShared) {
+        // Closing the file ends the lock: see [`TRIES`].
+        Ok(()) => Ok(false),
+        Err(Errno::WOULDBLOCK) => Ok(true),
+        Err(errno) => Err(StoreError::io("lock", &path)(errno.into())),
+    }
+}
+
+/// What the holder wrote into the file; it may be about to.
+fn holder(file: &mut File) -> String {
+    let mut text = String::new();
+    match file.take(100).read_to_string(&mut text) {
+        Ok(_) if !text.trim().is_empty() => text.trim().to_owned(),
+        _ => "process unknown".to_owned(),
+    }
+}

@@ -1,0 +1,203 @@
+//! Whether records are of one suite and made with the same, and the manifest of all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::{self, Write as _};
+
+use super::{All, MergeError};
+use crate::manifest::{Fact, Kernel, Manifest, NOT_THERE, SETTINGS};
+use crate::outcome::again;
+use crate::part::Part;
+use crate::record::Record;
+
+/// What differs between two records that were to be one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Disagreement {
+    pub what: String,
+    pub first: String,
+    pub second: String,
+}
+
+impl fmt::Display for Disagreement {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Self { what, first, second } = self;
+        write!(out, "{what}: {first} in the first, {second} in the second")
+    }
+}
+
+pub(super) fn listed(differences: &[Disagreement]) -> String {
+    differences.iter().fold(String::new(), |mut listed, difference| {
+        let _ = write!(listed, "\n  {difference}");
+        listed
+    })
+}
+
+/// What somebody may have wanted who asked the same of another part of the suite.
+pub(super) fn advice(differences: &[Disagreement]) -> &'static str {
+    if differences.iter().any(|it| it.what == SETTINGS) {
+        "\nparts of one suite have the same --set and --seeds, and differ in --shard or --trial: run all seeds as one suite; what is known \
+         of some of them already, `disklab report` and `compare` take as several records"
+    } else {
+        ""
+    }
+}
+
+/// Each fact that any of the records has, with the record that it is from.
+#[derive(Default)]
+struct Facts(BTreeMap<String, (usize, Fact)>);
+
+impl Facts {
+    /// Of those that an earlier record says otherwise, that record and what differs.
+    fn add(&mut self, record: usize, kind: &str, facts: &[Fact]) -> Vec<(usize, Disagreement)> {
+        let mut differ = Vec::new();
+        for fact in facts {
+            match self.0.get_mut(&fact.name) {
+                None => _ = self.0.insert(fact.name.clone(), (record, fact.clone())),
+                Some((_, known)) if known.value == fact.value || fact.value == NOT_THERE => {}
+                // Of what was not there, there is no result.
+                Some(known) if known.1.value == NOT_THERE => *known = (record, fact.clone()),
+                Some((earlier, known)) => differ.push((
+                    *earlier,
+                    Disagreement {
+                        what: format!("{kind} {}", fact.name),
+                        first: known.value.clone(),
+                        second: fact.value.clone(),
+                    },
+                )),
+            }
+        }
+        differ
+    }
+}
+
+/// The manifest of all, or what differs.
+pub(super) fn one(records: &[Record]) -> Result<All, MergeError> {
+    let first = records.first().ok_or(MergeError::Nothing)?;
+    let of = whole(first.manifest());
+    let (mut tools, mut inputs, mut kernel_facts) =
+        (Facts::default(), Facts::default(), Facts::default());
+    let mut kernels: BTreeMap<&str, &Kernel> = BTreeMap::new();
+    let mut trials: BTreeMap<usize, (&str, &str)> = BTreeMap::new();
+    let mut places = Vec::new();
+    for (at, record) in records.iter().enumerate() {
+        let manifest = record.manifest();
+        let mut differ: Vec<(usize, Disagreement)> =
+            questions(first.manifest(), manifest).into_iter().map(|it| (0, it)).collect();
+        differ.extend(kernel_facts.add(at, "kernel", &manifest.kernel_facts()));
+        differ.extend(tools.add(at, "tool", &manifest.tools));
+        differ.extend(inputs.add(at, "input", &manifest.inputs));
+        let own = places_of(manifest);
+        if differ.is_empty() {
+            differ.extend(add_trials(&mut trials, manifest, &own).map(|it| (0, it)));
+        }
+        if let Some((earlier, _)) = differ.first() {
+            let earlier = *earlier;
+            return Err(MergeError::Differ {
+                first: records.get(earlier).unwrap_or(first).folder().to_owned(),
+                second: record.folder().to_owned(),
+                differences: differ
+                    .into_iter()
+                    .filter(|(it, _)| *it == earlier)
+                    .map(|(_, it)| it)
+                    .collect(),
+            });
+        }
+        for kernel in &manifest.kernels {
+            kernels.entry(&kernel.name).or_insert(kernel);
+        }
+        places.push(own);
+    }
+    let mut manifest = first.manifest().clone();
+    let created = records.iter().map(|record| record.manifest().created.as_str()).min();
+    created.unwrap_or_default().clone_into(&mut manifest.created);
+    manifest.trials = trials.values().map(|(name, _)| (*name).to_owned()).collect();
+    manifest.keys =
+        trials.values().map(|(_, key)| (*key).to_owned()).filter(|key| !key.is_empty()).collect();
+    manifest.again = second_times(records, &manifest.trials);
+    // Of older records some may have none.
+    manifest.keys = if manifest.keys.len() == trials.len() { manifest.keys } else { Vec::new() };
+    let at = trials.keys().map(|&at| at as u32).collect();
+    manifest.part = Some(Part { of: of as u32, at }).filter(|part| part.at.len() < of);
+    manifest.kernels = kernels.into_values().cloned().collect();
+    manifest.tools = in_order(records, |manifest| &manifest.tools, tools);
+    manifest.inputs = in_order(records, |manifest| &manifest.inputs, inputs);
+    manifest.host = hosts(records);
+    Ok(All { manifest, places })
+}
+
+/// Those that any of the records measured twice, in the order of the trials.
+fn second_times(records: &[Record], trials: &[String]) -> Vec<String> {
+    let any: BTreeSet<&String> =
+        records.iter().flat_map(|record| &record.manifest().again).collect();
+    trials.iter().map(|trial| again(trial)).filter(|second| any.contains(second)).collect()
+}
+
+/// How many trials a record's suite asks for.
+fn whole(manifest: &Manifest) -> usize {
+    manifest.part.as_ref().map_or(manifest.trials.len(), |part| part.of as usize)
+}
+
+fn places_of(manifest: &Manifest) -> Vec<usize> {
+    match &manifest.part {
+        Some(part) => part.at.iter().map(|&at| at as usize).collect(),
+        None => (0..manifest.trials.len()).collect(),
+    }
+}
+
+/// What of the question and the program is not the same.
+fn questions(first: &Manifest, second: &Manifest) -> Vec<Disagreement> {
+    let differences = first.question_mismatches(second).into_iter();
+    let mut differ: Vec<Disagreement> = differences
+        .map(|it| Disagreement { what: it.what, first: it.recorded, second: it.now })
+        .collect();
+    let (one, other) = (whole(first), whole(second));
+    if one != other {
+        let told = |count: usize| format!("{count} trials");
+        let what = "the whole suite".to_owned();
+        differ.push(Disagreement { what, first: told(one), second: told(other) });
+    }
+    differ
+}
+
+/// At each place there is one trial, whatever record it is from.
+fn add_trials<'a>(
+    trials: &mut BTreeMap<usize, (&'a str, &'a str)>,
+    manifest: &'a Manifest,
+    places: &[usize],
+) -> Option<Disagreement> {
+    for (index, (&at, name)) in places.iter().zip(&manifest.trials).enumerate() {
+        let key = manifest.keys.get(index).map_or("", String::as_str);
+        match trials.get(&at) {
+            None => _ = trials.insert(at, (name, key)),
+            Some((known, known_key)) if known == name && *known_key == key => {}
+            Some((known, known_key)) => {
+                let told = |name: &str, key: &str| {
+                    if key.is_empty() { name.to_owned() } else { format!("{name} ({key})") }
+                };
+                return Some(Disagreement {
+                    what: format!("trial {} of the suite", at + 1),
+                    first: told(known, known_key),
+                    second: told(name, key),
+                });
+            }
+        }
+    }
+    None
+}
+
+/// In the order in which the records have them, the first record first.
+fn in_order(records: &[Record], of: impl Fn(&Manifest) -> &Vec<Fact>, facts: Facts) -> Vec<Fact> {
+    let mut left = facts.0;
+    let names = records.iter().flat_map(|record| of(record.manifest())).map(|fact| &fact.name);
+    names.filter_map(|name| left.remove(name).map(|(_, fact)| fact)).collect()
+}
+
+/// Of all machines, what each said of itself, each thing once.
+fn hosts(records: &[Record]) -> Vec<Fact> {
+    let mut hosts: Vec<Fact> = Vec::new();
+    for fact in records.iter().flat_map(|record| &record.manifest().host) {
+        if !hosts.contains(fact) {
+            hosts.push(fact.clone());
+        }
+    }
+    hosts
+}

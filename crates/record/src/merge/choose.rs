@@ -1,0 +1,226 @@
+//! Of each trial, the outcome that counts among those of several records; and where two cannot both be right.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::path::PathBuf;
+
+use disklab_units::prose::count;
+
+use super::{All, MergeError, Outcomes};
+use crate::error::StoreError;
+use crate::fingerprint::{self, Difference};
+use crate::outcome::{Outcome, Status, again};
+use crate::record::Record;
+
+/// One trial, twice, and not the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Conflict {
+    pub trial: String,
+    pub key: Option<String>,
+    /// What of it: a raw file, or a field of its line.
+    pub file: String,
+    pub first: PathBuf,
+    pub second: PathBuf,
+}
+
+impl fmt::Display for Conflict {
+    fn fmt(&self, out: &mut fmt::Formatter) -> fmt::Result {
+        let Self { trial, key, file, first, second } = self;
+        let key = key.as_ref().map_or_else(String::new, |key| format!(" ({key})"));
+        write!(
+            out,
+            "{trial}{key}: {file} differs between {} and {}",
+            first.display(),
+            second.display()
+        )
+    }
+}
+
+/// A trial that has a result cannot fail by itself, and the other way round.
+pub(crate) const STATUS: &str = "`status` in trials.jsonl";
+
+/// So many are told one by one.
+const MOST_TOLD: usize = 20;
+
+pub(super) fn listed(conflicts: &[Conflict]) -> String {
+    let mut listed = String::new();
+    for conflict in conflicts.iter().take(MOST_TOLD) {
+        let _ = write!(listed, "\n  {conflict}");
+    }
+    let more = conflicts.len().saturating_sub(MOST_TOLD);
+    if more > 0 {
+        let _ = write!(listed, "\n  and {} more", count(more, "conflict"));
+    }
+    listed
+}
+
+pub(super) struct Chosen<'a> {
+    pub outcomes: Outcomes<'a>,
+    /// Of trials that were measured twice, the second: of the record that the first is from, for only these two tell its machine's
+    /// noise.
+    pub again: Outcomes<'a>,
+    pub duplicates: usize,
+    pub superseded: usize,
+    /// Raw files that are not what was recorded of them.
+    pub damaged: Vec<PathBuf>,
+}
+
+pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>, MergeError> {
+    let mut found: BTreeMap<usize, Vec<(usize, &Outcome)>> = BTreeMap::new();
+    for (at, (record, places)) in records.iter().zip(&all.places).enumerate() {
+        for ((_, outcome), place) in record.outcomes().into_iter().zip(places) {
+            found.entry(*place).or_default().extend(outcome.map(|outcome| (at, outcome)));
+        }
+    }
+    let mut chosen = Chosen {
+        outcomes: Vec::with_capacity(found.len()),
+        again: Vec::new(),
+        duplicates: 0,
+        superseded: 0,
+        damaged: Vec::new(),
+    };
+    let mut conflicts = Vec::new();
+    for outcomes in found.values() {
+        let ok: Vec<(usize, &Outcome)> =
+            outcomes.iter().copied().filter(|(_, outcome)| outcome.status == Status::Ok).collect();
+        if let Some((first, others)) = ok.split_first() {
+            for other in others {
+                conflicts.extend(conflict(records, *first, *other)?);
+            }
+            let failed = outcomes.iter().copied().filter(|(_, outcome)| outcome.fails_everywhere());
+            conflicts.extend(
+                failed.filter_map(|failed| told(records, *first, failed, STATUS.to_owned())),
+            );
+            chosen.duplicates += others.len();
+            chosen.superseded += outcomes.len() - ok.len();
+        }
+        chosen.outcomes.push(if ok.is_empty() {
+            best_of_none(outcomes)
+        } else if conflicts.is_empty() {
+            Some(unchanged(records, &ok, &mut chosen.damaged)?)
+        } else {
+            // Nothing is written any more.
+            None
+        });
+    }
+    if !conflicts.is_empty() {
+        return Err(MergeError::Conflicts(conflicts));
+    }
+    for first in chosen.outcomes.iter().flatten() {
+        chosen.again.push(second(records, *first)?);
+    }
+    Ok(chosen)
+}
+
+/// Of outcomes without a result: one that says why there is none before one that was not carried out.
+fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Outcome)> {
+    let rank = |status: Status| match status {
+        Status::Ok => 0,
+        Status::Failed => 1,
+        Status::Skipped => 2,
+        Status::Spared => 3,
+        Status::Interrupted => 4,
+    };
+    outcomes.iter().copied().min_by_key(|(at, outcome)| (rank(outcome.status), *at))
+}
+
+/// The same trial's second measurement, if there is one.
+fn second<'a>(
+    records: &'a [Record],
+    (at, first): (usize, &Outcome),
+) -> Result<Option<(usize, &'a Outcome)>, MergeError> {
+    let second = records.get(at).and_then(|record| record.outcome(&again(&first.trial)));
+    second
+        .map(|it| {
+            if it.status == Status::Ok {
+                unchanged(records, &[(at, it)], &mut Vec::new())
+            } else {
+                Ok((at, it))
+            }
+        })
+        .transpose()
+}
+
+/// The first whose raw output is what was recorded; what of any of them is not, is damaged.
+fn unchanged<'a>(
+    records: &[Record],
+    ok: &[(usize, &'a Outcome)],
+    damaged: &mut Vec<PathBuf>,
+) -> Result<(usize, &'a Outcome), MergeError> {
+    let (mut whole, mut first_changed) = (None, None);
+    for (at, outcome) in ok {
+        let Some(record) = records.get(*at) else { continue };
+        let changed = fingerprint::changed(record, outcome)?;
+        let raw = record.raw(outcome).unwrap_or_default();
+        damaged.extend(changed.iter().map(|file| raw.join(file)));
+        match changed.into_iter().next() {
+            None => _ = whole.get_or_insert((*at, *outcome)),
+            Some(file) => _ = first_changed.get_or_insert(MergeError::Changed { raw, file }),
+        }
+    }
+    whole.ok_or_else(|| first_changed.unwrap_or(MergeError::Nothing))
+}
+
+/// The first thing in which two results of one trial differ, but for how long they took.
+fn conflict(
+    records: &[Record],
+    (first, one): (usize, &Outcome),
+    (second, other): (usize, &Outcome),
+) -> Result<Option<Conflict>, StoreError> {
+    let (Some(of_one), Some(of_other)) = (records.get(first), records.get(second)) else {
+        return Ok(None);
+    };
+    let differs =
+        differing_file(of_one, one, of_other, other)?.or_else(|| differing_field(one, other));
+    Ok(differs.and_then(|file| told(records, (first, one), (second, other), file)))
+}
+
+fn told(
+    records: &[Record],
+    (first, one): (usize, &Outcome),
+    (second, _): (usize, &Outcome),
+    file: String,
+) -> Option<Conflict> {
+    Some(Conflict {
+        trial: one.trial.clone(),
+        key: one.key.clone(),
+        file,
+        first: records.get(first)?.folder().to_owned(),
+        second: records.get(second)?.folder().to_owned(),
+    })
+}
+
+fn differing_file(
+    first: &Record,
+    one: &Outcome,
+    second: &Record,
+    other: &Outcome,
+) -> Result<Option<String>, StoreError> {
+    if one.files.is_empty() || other.files.is_empty() {
+        // Of before digests were recorded: the bytes themselves.
+        let (Some(first), Some(second)) = (first.raw(one), second.raw(other)) else {
+            return Ok(None);
+        };
+        let difference = fingerprint::compare_raw(&one.trial, &first, &second)?.into_iter().next();
+        return Ok(difference.map(|difference| match difference {
+            Difference::OnlyInFirst { file, .. }
+            | Difference::OnlyInSecond { file, .. }
+            | Difference::Bytes { file, .. } => file.to_owned(),
+            Difference::Status { .. } => "status".to_owned(),
+        }));
+    }
+    let names = one.files.keys().chain(other.files.keys());
+    Ok(names.into_iter().find(|name| one.files.get(*name) != other.files.get(*name)).cloned())
+}
+
+fn differing_field(one: &Outcome, other: &Outcome) -> Option<String> {
+    let checks = [
+        ("virtual_ns", one.virtual_ns == other.virtual_ns),
+        ("disks", one.disks == other.disks),
+        ("sample", one.sample == other.sample),
+        ("remarks", one.remarks == other.remarks),
+        ("measures", one.measures == other.measures),
+    ];
+    let (field, _) = checks.into_iter().find(|(_, is_same)| !is_same)?;
+    Some(format!("`{field}` in trials.jsonl"))
+}

@@ -1,0 +1,54 @@
+//! Names of folders in a record: runs, trials, and a trial's attempts.
+
+/// File systems allow 255 bytes; the rest is for what is put around a name here.
+const LONGEST: usize = 200;
+
+/// Whether `name` can be a folder of its own anywhere, with room for the marks put on it here.
+pub fn is_fit(name: &str) -> bool {
+    !name.is_empty()
+        && name.len() <= LONGEST
+        && !name.starts_with('.')
+        && name.chars().all(is_fit_letter)
+}
+
+pub fn is_fit_letter(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "+-_.,:=@%".contains(letter)
+}
+
+/// A trial's folder of raw output while the trial runs.
+pub fn part(trial: &str) -> String {
+    format!(".{trial}.part")
+}
+
+/// A trial's folder of raw output by attempt, from 1. `~` is in no trial's name, so no two attempts share a
+/// folder.
+pub fn attempt(trial: &str, attempt: u32) -> String {
+    if attempt == 1 { trial.to_owned() } else { format!("{trial}~{attempt}") }
+}
+
+/// Whether `folder` is one that [`attempt`] makes for some trial.
+pub fn is_attempt(folder: &str) -> bool {
+    let (trial, number) = folder.split_once('~').unwrap_or((folder, "2"));
+    is_fit(trial) && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_stay_in_their_folder() {
+        for fit in ["hdd-raid1+rand-4k+round-robin:4096+none+7.3+s1", "a", &"x".repeat(200)] {
+            assert!(is_fit(fit) && is_attempt(fit), "{fit}");
+            assert!(is_attempt(&attempt(fit, 3)), "{fit}");
+        }
+        for unfit in
+            ["", ".", "..", ".a.part", "a/b", "a\0", "a b", "ä", "a~2", "\n", &"x".repeat(201)]
+        {
+            assert!(!is_fit(unfit), "{unfit:?}");
+        }
+        for unfit in ["a~", "a~b", "~2", "../a~2", "a~2/..", "a~2~3"] {
+            assert!(!is_attempt(unfit), "{unfit:?}");
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! A record, read.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use disklab_units::prose::count;
+
+use crate::error::StoreError;
+use crate::manifest::Manifest;
+use crate::outcome::{self, Lines, Outcome};
+
+/// Where runs put their records, from the current folder.
+pub const FOLDER: &str = "records";
+
+/// How to name a record to a later command: short where that finds it.
+pub fn name_of(folder: &Path) -> String {
+    let short = folder.strip_prefix(FOLDER).ok().and_then(Path::to_str);
+    short.map_or_else(|| folder.display().to_string(), str::to_owned)
+}
+
+/// A record as it was when it was opened. Reading takes no lock: a run may go on meanwhile.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    folder: PathBuf,
+    manifest: Manifest,
+    lines: Lines,
+}
+
+/// Of what is damaged so many lines are told one by one.
+const MOST_TOLD: usize = 20;
+
+impl Record {
+    pub fn open(folder: &Path) -> Result<Self, StoreError> {
+        let manifest = read_manifest(folder)?;
+        let lines = read_lines(folder)?;
+        Ok(Self { folder: folder.to_owned(), manifest, lines })
+    }
+
+    /// What can be read of a damaged record, and a sentence on each thing that cannot. Without a manifest its trials are
+    /// those that have a line. An error where there is neither.
+    pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), StoreError> {
+        let mut lost = Vec::new();
+        let manifest = read_manifest(folder);
+        let path = folder.join("trials.jsonl");
+        let lines =
+            match fs::read(&path).map_err(StoreError::io("read", &path)) {
+                Ok(bytes) => {
+                    let (lines, bad) = outcome::parse_what_can_be(&bytes);
+                    let (told, untold) = bad.split_at(bad.len().min(MOST_TOLD));
+                    lost.extend(told.iter().map(|bad| {
+                        format!("{}, line {}: {}", path.display(), bad.line, bad.message)
+                    }));
+                    if !untold.is_empty() {
+                        let more = count(untold.len(), "more line");
+                        lost.push(format!("{}: {more} like these", path.display()));
+                    }
+                    lines
+                }
+                Err(error) if manifest.is_ok() => {
+                    lost.push(error.to_string());
+                    Lines::default()
+                }
+                Err(error) => return Err(manifest.err().unwrap_or(error)),
+            };
+        let manifest = match manifest {
+            Ok(manifest) => manifest,
+            Err(error) if lines.outcomes.is_empty() => return Err(error),
+            Err(error) => {
+                lost.push(error.to_string());
+                Manifest::of_lines(&lines.outcomes)
+            }
+        };
+        lost.extend(unlisted(folder, &manifest, &lines));
+        Ok((Self { folder: folder.to_owned(), manifest, lines }, lost))
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// Every line, those of earlier attempts too, in the order they were written.
+    pub fn lines(&self) -> &[Outcome] {
+        &self.lines.outcomes
+    }
+
+    /// Bytes of a last line that is not whole: a run is writing it, or a crash cut it off. It does not count.
+    pub fn torn_bytes(&self) -> usize {
+        self.lines.torn
+    }
+
+    /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has not run.
+    pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
+        self.of(&self.manifest.trials)
+    }
+
+    /// The same of the trials that were measured a second time, which no result is of.
+    pub fn again(&self) -> Vec<(&str, Option<&Outcome>)> {
+        self.of(&self.manifest.again)
+    }
+
+    /// Trials that have a result twice: the first and the second.
+    pub fn pairs(&self) -> Vec<(&Outcome, &Outcome)> {
+        let pair = |(id, second): (&str, Option<&'_ Outcome>)| {
+            let second = self.outcome(second?.trial.as_str())?;
+            Some((self.outcome(&outcome::first_of(id)?)?, second))
+        };
+        self.again().into_iter().filter_map(pair).collect()
+    }
+
+    fn of<'a>(&'a self, trials: &'a [String]) -> Vec<(&'a str, Option<&'a Outcome>)> {
+        let last = last_outcomes(&self.lines.outcomes);
+        trials.iter().map(|trial| (trial.as_str(), last.get(trial.as_str()).copied())).collect()
+    }
+
+    /// The outcome of `trial` that counts.
+    pub fn outcome(&self, trial: &str) -> Option<&Outcome> {
+        self.lines.outcomes.iter().rev().find(|outcome| outcome.trial == trial)
+    }
+
+    /// Where an outcome's raw output is.
+    pub fn raw(&self, outcome: &Outcome) -> Option<PathBuf> {
+        outcome.raw.as_ref().map(|raw| self.folder.join(raw))
+    }
+}
+
+/// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are some.
+fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
+    let listed: BTreeSet<&str> = manifest.all_trials().map(String::as_str).collect();
+    let mut others =
+        lines.outcomes.iter().map(|it| it.trial.as_str()).filter(|it| !listed.contains(it));
+    let first = others.next()?;
+    let more = match others.count() {
+        0 => String::new(),
+        more => format!(", nor those of {}", count(more, "other line")),
+    };
+    let folder = folder.display();
+    Some(format!(
+        "{folder}: the manifest lists no trial {first}, which trials.jsonl has an outcome of{more}: left out"
+    ))
+}
+
+/// By trial; a later line overrides an earlier one.
+pub(crate) fn last_outcomes(lines: &[Outcome]) -> BTreeMap<&str, &Outcome> {
+    lines.iter().map(|outcome| (outcome.trial.as_str(), outcome)).collect()
+}
+
+pub(crate) fn read_manifest(folder: &Path) -> Result<Manifest, StoreError> {
+    let path = folder.join("manifest.toml");
+    let bytes = fs::read(&path).map_err(|source| match source.kind() {
+        io::ErrorKind::NotFound if folder.is_dir() => {
+            StoreError::NoManifest { folder: folder.to_owned() }
+        }
+        _ => StoreError::Io { doing: "read", path: path.clone(), source },
+    })?;
+    Manifest::parse(&bytes).map_err(|message| StoreError::Manifest { path, message })
+}
+
+pub(crate) fn read_lines(folder: &Path) -> Result<Lines, StoreError> {
+    let path = folder.join("trials.jsonl");
+    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+    outcome::parse(&bytes).map_err(|bad| StoreError::Line {
+        path,
+        line: bad.line,
+        message: bad.message,
+    })
+}

@@ -1,0 +1,80 @@
+//! What a crash left half done in a record, put right before it is continued.
+
+use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::Path;
+
+use crate::error::StoreError;
+use crate::name;
+use crate::outcome::Lines;
+use crate::sync;
+
+/// What was put right. Trials concerned run again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tidied {
+    /// Bytes of a half-written line, moved from `trials.jsonl` to the end of `trials.jsonl.torn`.
+    pub torn_bytes: usize,
+    /// Folders below `raw` removed because their trial had not ended when the run did.
+    pub unfinished: Vec<String>,
+    /// Folders below `raw` removed because no line tells of them: the run ended between writing the one and
+    /// the other.
+    pub unrecorded: Vec<String>,
+}
+
+/// Only for the holder of the record's lock.
+pub fn tidy(folder: &Path, lines: &Lines) -> Result<Tidied, StoreError> {
+    cut_torn_line(folder, lines)?;
+    let mut tidied = Tidied { torn_bytes: lines.torn, ..Tidied::default() };
+    let recorded: BTreeSet<&str> = lines
+        .outcomes
+        .iter()
+        .filter_map(|outcome| outcome.raw.as_deref()?.strip_prefix("raw/"))
+        .collect();
+    let raw = folder.join("raw");
+    for entry in fs::read_dir(&raw).map_err(StoreError::io("read", &raw))? {
+        let entry = entry.map_err(StoreError::io("read", &raw))?;
+        let is_folder = entry.file_type().map_err(StoreError::io("read", &entry.path()))?.is_dir();
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let list = match name.strip_prefix('.').and_then(|name| name.strip_suffix(".part")) {
+            Some(trial) if name::is_fit(trial) => &mut tidied.unfinished,
+            None if name::is_attempt(&name) && !recorded.contains(name.as_str()) => {
+                &mut tidied.unrecorded
+            }
+            _ => continue,
+        };
+        // Whatever else lies there is not ours.
+        if is_folder {
+            fs::remove_dir_all(entry.path()).map_err(StoreError::io("remove", &entry.path()))?;
+            list.push(name);
+        }
+    }
+    tidied.unfinished.sort_unstable();
+    tidied.unrecorded.sort_unstable();
+    Ok(tidied)
+}
+
+/// The torn line is kept before it is cut, so that a crash in between costs nothing.
+fn cut_torn_line(folder: &Path, lines: &Lines) -> Result<(), StoreError> {
+    if lines.torn == 0 {
+        return Ok(());
+    }
+    let path = folder.join("trials.jsonl");
+    let bytes = fs::read(&path).map_err(StoreError::io("read", &path))?;
+    let aside = folder.join("trials.jsonl.torn");
+    keep_aside(&aside, bytes.get(lines.whole..).unwrap_or_default())
+        .map_err(StoreError::io("write", &aside))?;
+    let cut = OpenOptions::new().write(true).open(&path).and_then(|file| {
+        file.set_len(lines.whole as u64)?;
+        file.sync_all()
+    });
+    cut.map_err(StoreError::io("cut", &path))
+}
+
+fn keep_aside(path: &Path, torn: &[u8]) -> io::Result<()> {
+    let mut file = OpenOptions::new().append(true).create(true).open(path)?;
+    file.write_all(torn)?;
+    file.write_all(b"\n")?;
+    file.sync_all()?;
+    path.parent().map_or(Ok(()), sync::folder)
+}

@@ -1,0 +1,377 @@
+//! A record, written: begun, continued, and added to trial by trial.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::error::StoreError;
+use crate::fingerprint;
+use crate::lock::Lock;
+use crate::manifest::Manifest;
+use crate::name;
+use crate::outcome::{Cell, Outcome, Status};
+use crate::raw::copy_contents;
+use crate::record::{self, Record};
+use crate::sync;
+use crate::tidy::{Tidied, tidy};
+
+/// The one that may add to a record, for as long as it lives. Trials can be added from several threads.
+#[derive(Debug)]
+pub struct Writer {
+    folder: PathBuf,
+    manifest: Manifest,
+    /// By trial.
+    keys: BTreeMap<String, String>,
+    log: Mutex<Log>,
+    _lock: Lock,
+}
+
+/// Which trials of a record that is continued run again, besides those that never ran and those interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Retry {
+    Nothing,
+    /// Those that failed or were skipped, too.
+    Failed,
+}
+
+impl Retry {
+    /// Whether a trial of which this is recorded, or nothing, is to be run.
+    pub fn wants(self, recorded: Option<Status>) -> bool {
+        match recorded {
+            None | Some(Status::Interrupted) => true,
+            Some(Status::Ok) => false,
+            // What failed may be needed with others that were not, once it has a result.
+            Some(Status::Failed | Status::Skipped | Status::Spared) => self == Self::Failed,
+        }
+    }
+}
+
+#[derive(Debug)]
+struct Log {
+    file: File,
+    path: PathBuf,
+    /// Bytes of whole lines. What follows them is a line that could not be written.
+    whole: u64,
+    /// What became of each trial so far.
+    recorded: BTreeMap<String, Status>,
+    /// Trials to be run.
+    remaining: BTreeSet<String>,
+}
+
+/// Where a trial's raw output is put while it runs. Unless handed to [`Writer::finish`] it is removed with
+/// what is in it.
+#[derive(Debug)]
+pub struct RawFolder {
+    trial: String,
+    part: PathBuf,
+}
+
+impl RawFolder {
+    pub fn path(&self) -> &Path {
+        &self.part
+    }
+}
+
+impl Drop for RawFolder {
+    fn drop(&mut self) {
+        // Gone already when it was finished; when it cannot be removed, the next resume tries again.
+        let _ = fs::remove_dir_all(&self.part);
+    }
+}
+
+impl Record {
+    /// Begins a record in a new folder `name` below `records`, or `name-2`, `name-3`, ... when there is one
+    /// already.
+    pub fn create(records: &Path, name: &str, manifest: &Manifest) -> Result<Writer, StoreError> {
+        if !name::is_fit(name) {
+            return Err(StoreError::Name { name: name.to_owned() });
+        }
+        let mut next = 2_u32;
+        let mut folder = records.join(name);
+        loop {
+            match Self::create_at(&folder, manifest) {
+                Err(StoreError::Exists { .. }) => folder = records.join(format!("{name}-{next}")),
+                other => return other,
+            }
+            next += 1;
+        }
+    }
+
+    /// Begins a record in exactly this folder, which must not exist.
+    pub fn create_at(folder: &Path, manifest: &Manifest) -> Result<Writer, StoreError> {
+        let manifest_path = folder.join("manifest.toml");
+        let (text, parent) = prepare(folder, manifest)?;
+        fs::create_dir(folder).map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::Exists { folder: folder.to_owned() },
+            _ => StoreError::Io { doing: "create", path: folder.to_owned(), source },
+        })?;
+        let lock = Lock::take(folder)?;
+        let raw = folder.join("raw");
+        fs::create_dir(&raw).map_err(StoreError::io("create", &raw))?;
+        let trials = folder.join("trials.jsonl");
+        File::create_new(&trials).map_err(StoreError::io("create", &trials))?;
+        write_whole(&manifest_path, &text).map_err(StoreError::io("write", &manifest_path))?;
+        sync::folder(folder)
+            .and_then(|()| sync::folder(parent))
+            .map_err(StoreError::io("sync", folder))?;
+        Writer::new(folder, manifest.clone(), &[], 0, Retry::Nothing, lock)
+    }
+
+    /// Continues a record with what is missing from it. `now` is the manifest that a new run would have;
+    /// where it would make other trials than those recorded, that is an error.
+    pub fn resume(
+        folder: &Path,
+        now: &Manifest,
+        retry: Retry,
+    ) -> Result<(Writer, Tidied), StoreError> {
+        let manifest = record::read_manifest(folder)?;
+        let lock = Lock::take(folder)?;
+        let differences = manifest.mismatches(now);
+        if !differences.is_empty() {
+            return Err(StoreError::Mismatch { folder: folder.to_owned(), differences });
+        }
+        let lines = record::read_lines(folder)?;
+        let tidied = tidy(folder, &lines)?;
+        let writer =
+            Writer::new(folder, manifest, &lines.outcomes, lines.whole as u64, retry, lock)?;
+        Ok((writer, tidied))
+    }
+}
+
+impl Writer {
+    fn new(
+        folder: &Path,
+        manifest: Manifest,
+        outcomes: &[Outcome],
+        whole: u64,
+        retry: Retry,
+        lock: Lock,
+    ) -> Result<Self, StoreError> {
+        let path = folder.join("trials.jsonl");
+        let file =
+            OpenOptions::new().append(true).open(&path).map_err(StoreError::io("open", &path))?;
+        let last = record::last_outcomes(outcomes);
+        let recorded: BTreeMap<String, Status> =
+            last.iter().map(|(trial, outcome)| ((*trial).to_owned(), outcome.status)).collect();
+        let remaining = manifest
+            .all_trials()
+            .filter(|trial| retry.wants(recorded.get(*trial).copied()))
+            .cloned()
+            .collect();
+        let log = Mutex::new(Log { file, path, whole, recorded, remaining });
+        let keys = manifest.trials.iter().cloned().zip(manifest.keys.iter().cloned()).collect();
+        Ok(Self { folder: folder.to_owned(), manifest, keys, log, _lock: lock })
+    }
+
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// None of a record that has no keys.
+    pub fn key(&self, trial: &str) -> Option<&str> {
+        self.keys.get(trial).map(String::as_str)
+    }
+
+    /// Trials still to be run, in the manifest's order.
+    pub fn remaining(&self) -> Vec<String> {
+        let log = self.log();
+        self.manifest.all_trials().filter(|trial| log.remaining.contains(*trial)).cloned().collect()
+    }
+
+    /// Whether a trial is still to be run.
+    pub(crate) fn remains(&self, trial: &str) -> bool {
+        self.log().remaining.contains(trial)
+    }
+
+    /// A new, empty folder for the raw output of a trial that remains.
+    pub fn begin(&self, trial: &str) -> Result<RawFolder, StoreError> {
+        self.expect(&self.log(), trial)?;
+        let part = self.folder.join("raw").join(name::part(trial));
+        match fs::remove_dir_all(&part) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::io("remove", &part)(error));
+            }
+            _ => fs::create_dir(&part).map_err(StoreError::io("create", &part))?,
+        }
+        Ok(RawFolder { trial: trial.to_owned(), part })
+    }
+
+    /// Keeps a trial's raw output and records what became of it, which is returned as it is recorded. When this returns both are
+    /// safe on disk.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "nothing may be put into a folder that is kept"
+    )]
+    pub fn finish(&self, raw: RawFolder, mut outcome: Outcome) -> Result<Outcome, StoreError> {
+        outcome.trial.clone_from(&raw.trial);
+        outcome.key = self.keys.get(&raw.trial).cloned();
+        // Outside the lock: this can take long, and concerns nobody else.
+        let synced = sync::tree(&raw.part);
+        outcome.files = fingerprint::digests(&raw.part)?;
+        let mut log = self.log();
+        self.expect(&log, &outcome.trial)?;
+        synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &raw.part, error))?;
+        self.keep(&log, &raw, &mut outcome)?;
+        let folder = self.folder.join("raw");
+        let synced = sync::folder(&folder);
+        synced.map_err(|error| self.not_recorded(&log, &outcome, "sync", &folder, error))?;
+        self.append(&mut log, slice::from_ref(&outcome))?;
+        Ok(outcome)
+    }
+
+    /// The same of many trials, with or without raw output, whose digests their outcomes have: each thing that a disk has to do
+    /// for them is done once. When this returns all are safe on disk; after an error, or a crash, each is whole or does not count.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "nothing may be put into folders that are kept"
+    )]
+    pub(crate) fn finish_all(
+        &self,
+        ended: Vec<(Option<RawFolder>, Outcome)>,
+    ) -> Result<(), StoreError> {
+        let Some((_, first)) = ended.first() else { return Ok(()) };
+        let mut log = self.log();
+        for (_, outcome) in &ended {
+            self.expect(&log, &outcome.trial)?;
+        }
+        let folder = self.folder.join("raw");
+        let failed = |log: &Log, doing, error| self.not_recorded(log, first, doing, &folder, error);
+        sync::filesystem(&folder).map_err(|error| failed(&log, "sync", error))?;
+        let mut outcomes = Vec::with_capacity(ended.len());
+        for (raw, outcome) in &ended {
+            let mut outcome = outcome.clone();
+            outcome.raw = None;
+            if let Some(raw) = raw {
+                self.keep(&log, raw, &mut outcome)?;
+            }
+            outcomes.push(outcome);
+        }
+        sync::folder(&folder).map_err(|error| failed(&log, "sync", error))?;
+        self.append(&mut log, &outcomes)
+    }
+
+    /// Gives a trial's raw output its name for good.
+    fn keep(&self, log: &Log, raw: &RawFolder, outcome: &mut Outcome) -> Result<(), StoreError> {
+        let folder = self.folder.join("raw");
+        let mut attempts = (1..).map(|attempt| name::attempt(&raw.trial, attempt));
+        let kept = attempts.find(|kept| !folder.join(kept).exists()).unwrap_or_default();
+        let renamed = fs::rename(&raw.part, folder.join(&kept));
+        renamed.map_err(|error| self.not_recorded(log, outcome, "rename", &raw.part, error))?;
+        outcome.raw = Some(format!("raw/{kept}"));
+        Ok(())
+    }
+
+    /// What was recorded of a trial, recorded of another one of its key too, with a copy of the raw output.
+    pub fn finish_as(
+        &self,
+        trial: &str,
+        cell: Cell,
+        first: &Outcome,
+    ) -> Result<Outcome, StoreError> {
+        let raw = self.begin(trial)?;
+        if let Some(from) = &first.raw {
+            copy_contents(&self.folder.join(from), raw.path())?;
+        }
+        self.finish(raw, Outcome { cell, ..first.clone() })
+    }
+
+    /// Records what became of a trial that leaves no raw output.
+    pub fn note(&self, mut outcome: Outcome) -> Result<(), StoreError> {
+        outcome.raw = None;
+        outcome.files.clear();
+        outcome.key = self.keys.get(&outcome.trial).cloned();
+        let mut log = self.log();
+        self.expect(&log, &outcome.trial)?;
+        self.append(&mut log, slice::from_ref(&outcome))
+    }
+
+    fn append(&self, log: &mut Log, outcomes: &[Outcome]) -> Result<(), StoreError> {
+        let Some(first) = outcomes.first() else { return Ok(()) };
+        if let Err(error) = log.append(outcomes) {
+            return Err(self.not_recorded(log, first, "append to", &log.path, error));
+        }
+        for outcome in outcomes {
+            log.recorded.insert(outcome.trial.clone(), outcome.status);
+            log.remaining.remove(&outcome.trial);
+        }
+        Ok(())
+    }
+
+    fn expect(&self, log: &Log, trial: &str) -> Result<(), StoreError> {
+        if log.remaining.contains(trial) {
+            return Ok(());
+        }
+        Err(StoreError::Unexpected { trial: trial.to_owned(), folder: self.folder.clone() })
+    }
+
+    fn not_recorded(
+        &self,
+        log: &Log,
+        outcome: &Outcome,
+        doing: &'static str,
+        path: &Path,
+        source: io::Error,
+    ) -> StoreError {
+        StoreError::NotRecorded {
+            trial: outcome.trial.clone(),
+            doing,
+            path: path.to_owned(),
+            folder: self.folder.clone(),
+            kept: log.recorded.len(),
+            source,
+        }
+    }
+
+    fn log(&self) -> MutexGuard<'_, Log> {
+        // Nothing in here panics while it holds the lock, and the log is right after each step anyway.
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Log {
+    /// Adds lines and syncs them. Where they cannot be written in full they are taken back, now or before the next ones.
+    fn append(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
+        let line = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>()?;
+        // Appending to half a line would lose both.
+        if self.file.metadata()?.len() != self.whole {
+            self.file.set_len(self.whole)?;
+        }
+        if let Err(error) = self.file.write_all(line.as_bytes()).and_then(|()| self.file.sync_all())
+        {
+            let _ = self.file.set_len(self.whole);
+            return Err(error);
+        }
+        self.whole += line.len() as u64;
+        Ok(())
+    }
+}
+
+/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is made.
+pub(crate) fn prepare<'a>(
+    folder: &'a Path,
+    manifest: &Manifest,
+) -> Result<(String, &'a Path), StoreError> {
+    let refused = |message| StoreError::Manifest { path: folder.join("manifest.toml"), message };
+    manifest.check_trials().map_err(refused)?;
+    let text = manifest.to_toml().map_err(refused)?;
+    let parent =
+        folder.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    fs::create_dir_all(parent).map_err(StoreError::io("create", parent))?;
+    Ok((text, parent))
+}
+
+/// Writes a file that is there whole or not at all.
+fn write_whole(path: &Path, text: &str) -> io::Result<()> {
+    let part = path.with_extension("part");
+    let mut file = File::create(&part)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&part, path)
+}

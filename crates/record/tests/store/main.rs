@@ -1,0 +1,82 @@
+//! Records as others see them: on disk, in order and after every kind of accident.
+
+mod any_bytes;
+mod fingerprints;
+mod full_disk;
+mod gathered;
+mod killed;
+mod merged;
+mod resumed;
+mod written;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use disklab_record::manifest::{Fact, Kernel, Suite};
+use disklab_record::outcome::Cell;
+use disklab_record::{Manifest, Outcome, Status, Writer};
+use disklab_units::{Nanos, Seed};
+
+fn manifest(trials: &[&str]) -> Manifest {
+    let suite = Suite::new("quick", "question = '''which?'''\n", vec!["policy=pid,devid".into()]);
+    let trials = trials.iter().map(|&trial| trial.to_owned()).collect();
+    let mut manifest = Manifest::new("0.1.0", "2026-11-21T21:00:00Z", suite, trials);
+    manifest.kernels.push(Kernel {
+        name: "newest".into(),
+        version: "7.3.2".into(),
+        key: "7.3.2-abc".into(),
+        sha256: "1".repeat(64),
+        config_sha256: "2".repeat(64),
+        source: "a package".to_owned(),
+        revision: String::new(),
+        compiler: "a compiler".to_owned(),
+    });
+    manifest.tools.push(Fact::new("fio", "fio-3.33"));
+    manifest.tools.push(Fact::new("disk library", "1".repeat(64)));
+    manifest.inputs.push(Fact::new("lab/devices/disk.toml", "3".repeat(64)));
+    manifest.host.push(Fact::new("cpu", "two of them"));
+    manifest
+}
+
+fn outcome(trial: &str, status: Status) -> Outcome {
+    Outcome {
+        trial: trial.into(),
+        key: None,
+        cell: Cell(vec![
+            ("workload".into(), "rand-4k".into()),
+            ("array".into(), "hdd-raid1".into()),
+        ]),
+        seed_index: 1,
+        seed: Seed(0xdead_beef_dead_beef),
+        status,
+        reason: (status != Status::Ok).then(|| format!("{status} for a test")),
+        fault: None,
+        virtual_ns: Some(Nanos(20_000_000_000)),
+        wall_ms: 900,
+        sample: None,
+        remarks: Vec::new(),
+        raw: None,
+        files: BTreeMap::new(),
+        disks: Vec::new(),
+        measures: std::collections::BTreeMap::new(),
+        found: None,
+    }
+}
+
+/// Runs a trial whose raw output is `fio`.
+fn run(writer: &Writer, trial: &str, status: Status, fio: &str) {
+    let raw = writer.begin(trial).expect("a folder for raw output");
+    fs::write(raw.path().join("fio.json"), fio).expect("raw output");
+    writer.finish(raw, outcome(trial, status)).expect("a recorded trial");
+}
+
+/// The names of what is in `folder`, sorted.
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).expect("a folder");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort_unstable();
+    names
+}

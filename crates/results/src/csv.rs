@@ -1,0 +1,227 @@
+//! A table with named columns, one run a row: `policy,workload,iops,lat_mean_ms`.
+//!
+//! A column is a number of fio's, by its name and unit (`iops`, `bw_kib_s`, `lat_mean_ms`, `lat_p99_9_us`, each also with
+//! `read_` or `write_` before it), what the load was asked for (`iodepth`, `numjobs`, `bs`, `runtime_s`), the repeat
+//! (`seed`, `repeat`, `run`, `iteration`), or else an axis, whose values tell the cells apart. Where no column says it,
+//! depth, jobs and request size are taken from names such as `randread-4k-qd32`.
+
+mod column;
+
+use disklab_units::Nanos;
+
+use crate::found::{Measure, Row};
+use crate::integrity::{Claim, Latency, Part};
+use crate::load_name::NamedLoad;
+use crate::remark::Remark;
+use column::{Asked, Column, Direction, Number};
+
+/// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
+const LARGEST_NUMBER: f64 = 1e18;
+
+/// Why a table cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CsvError {
+    #[error("line {line}: {message}")]
+    Line { line: u64, message: String },
+    #[error(
+        "no column is a number that is known here (iops, bw_mib_s, lat_mean_us, lat_p99_ms, read_iops, ...): {columns}"
+    )]
+    NoNumbers { columns: String },
+    #[error("two columns are called `{name}`; give one of them another name, or leave it out")]
+    Twice { name: String },
+    #[error("it has no line but the names of its columns")]
+    NoRows,
+}
+
+pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, CsvError> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let heads = reader.headers().map_err(|error| at(&error))?.clone();
+    let twice =
+        heads.iter().enumerate().find(|(at, head)| heads.iter().take(*at).any(|it| it == *head));
+    if let Some((_, name)) = twice {
+        return Err(CsvError::Twice { name: name.chars().take(100).collect() });
+    }
+    let columns: Vec<Column> = heads.iter().map(Column::of).collect();
+    if !columns.iter().any(|column| matches!(column, Column::Number(..))) {
+        let columns = heads.iter().take(20).collect::<Vec<_>>().join(", ");
+        return Err(CsvError::NoNumbers { columns: columns.chars().take(400).collect() });
+    }
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let record = record.map_err(|error| at(&error))?;
+        let line = record.position().map_or(0, |position| {
+            // Of a line that ends in CR LF, the reader has the LF before it still.
+            let before = bytes.get(position.byte() as usize) == Some(&b'\n');
+            position.line() + u64::from(before)
+        });
+        let wrong = |message: String| CsvError::Line { line, message };
+        rows.push(row(&columns, heads.iter().zip(&record), line).map_err(wrong)?);
+    }
+    if rows.is_empty() { Err(CsvError::NoRows) } else { Ok(rows) }
+}
+
+fn at(error: &csv::Error) -> CsvError {
+    let line = error.position().map_or(1, csv::Position::line);
+    CsvError::Line { line, message: error.to_string() }
+}
+
+fn row<'a>(
+    columns: &[Column],
+    fields: impl Iterator<Item = (&'a str, &'a str)>,
+    line: u64,
+) -> Result<Row, String> {
+    let mut row = Row { place: format!("line {line}"), ..Row::default() };
+    let mut parts: Vec<(Direction, Part)> = Vec::new();
+    let mut named = NamedLoad::default();
+    let (mut iodepth, mut numjobs) = (None, None);
+    for (column, (head, field)) in columns.iter().zip(fields) {
+        let number = || -> Result<Option<f64>, String> {
+            if matches!(field, "" | "-" | "NA" | "N/A" | "n/a" | "nan" | "NaN") {
+                return Ok(None);
+            }
+            let value: f64 =
+                field.parse().map_err(|_| format!("`{head}`: {field:?} is no number"))?;
+            if value.is_finite() {
+                Ok(Some(value))
+            } else {
+                Err(format!("`{head}`: {field:?} is no number"))
+            }
+        };
+        match column {
+            Column::Number(direction, kind, scale) => {
+                let Some(value) = number()?.map(|value| value * scale) else { continue };
+                if value.abs() > LARGEST_NUMBER {
+                    return Err(format!("`{head}`: {field:?} cannot be measured"));
+                }
+                let at =
+                    parts.iter().position(|(known, _)| known == direction).unwrap_or_else(|| {
+                        parts.push((*direction, Part::default()));
+                        parts.len() - 1
+                    });
+                put(&mut parts[at].1, *kind, value);
+                row.measures
+                    .insert(format!("{}{}", direction.prefix(), kind.name()), kind.measure(value));
+            }
+            Column::Asked(asked) => {
+                let value = number()?;
+                let whole = value.filter(|value| *value >= 1.0).map(|value| value as u32);
+                match asked {
+                    Asked::Iodepth => iodepth = whole,
+                    Asked::Numjobs => numjobs = whole,
+                    Asked::RuntimeSeconds => {
+                        row.claim.ran = value.map(|seconds| Nanos((seconds * 1e9) as u64));
+                    }
+                }
+                if *asked != Asked::RuntimeSeconds {
+                    row.cell.push((head.to_owned(), field.to_owned()));
+                }
+            }
+            Column::Repeat => row.repeat = field.parse().ok(),
+            Column::Axis => {
+                row.cell.push((head.to_owned(), field.to_owned()));
+                let own = NamedLoad::of(field);
+                named.block = named.block.or(own.block);
+                named.iodepth = named.iodepth.or(own.iodepth);
+                named.numjobs = named.numjobs.or(own.numjobs);
+            }
+        }
+    }
+    let depth: Option<u32> = iodepth.or(named.iodepth);
+    let jobs: u32 = numjobs.or(named.numjobs).unwrap_or(1);
+    together(&parts, &mut row);
+    if row.measures.values().all(|measure| measure.value == 0.0) {
+        row.remarks.push(Remark::NoRequests);
+    }
+    row.claim = Claim {
+        in_flight: depth.map(|depth| depth.saturating_mul(jobs)),
+        block: named.block,
+        parts: parts.into_iter().map(|(_, part)| sorted(part)).collect(),
+        ..row.claim
+    };
+    Ok(row)
+}
+
+fn put(part: &mut Part, kind: Number, value: f64) {
+    match kind {
+        Number::Iops => part.iops = Some(value),
+        Number::Bandwidth => part.bytes_per_second = Some(value),
+        Number::Requests => part.requests = Some(value as u64),
+        Number::Mean => (part.mean, part.latency.mean) = (Some(value), Some(value)),
+        Number::Min => part.latency.min = Some(value),
+        Number::Max => part.latency.max = Some(value),
+        Number::Percentile(thousandths) => {
+            part.latency.percentiles.push((f64::from(thousandths) / 1000.0, value));
+        }
+    }
+}
+
+fn sorted(mut part: Part) -> Part {
+    let Latency { percentiles, .. } = &mut part.latency;
+    percentiles.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+    part
+}
+
+/// Rates of reads and writes together, where a table has them apart.
+fn together(parts: &[(Direction, Part)], row: &mut Row) {
+    if parts.len() < 2 || parts.iter().any(|(direction, _)| *direction == Direction::All) {
+        return;
+    }
+    for (kind, of) in [
+        (Number::Iops, (|part| part.iops) as fn(&Part) -> Option<f64>),
+        (Number::Bandwidth, |part| part.bytes_per_second),
+    ] {
+        if let Some(sum) = parts.iter().map(|(_, part)| of(part)).sum::<Option<f64>>() {
+            row.measures.insert(kind.name(), kind.measure(sum));
+        }
+    }
+}
+
+impl Number {
+    fn measure(self, value: f64) -> Measure {
+        match self {
+            Self::Iops => Measure::rate(value, "1/s"),
+            Self::Bandwidth => Measure::rate(value, "bytes/s"),
+            Self::Requests => Measure::rate(value, "requests"),
+            Self::Mean | Self::Min | Self::Max | Self::Percentile(_) => Measure::time(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_says_where_it_is_however_lines_end() {
+        for end in ["\n", "\r\n"] {
+            let text =
+                ["policy,iops", "pid,100", "queue,200"].map(|line| format!("{line}{end}")).concat();
+            let rows = parse(text.as_bytes()).expect("a table");
+            assert_eq!(
+                rows.iter().map(|row| row.place.as_str()).collect::<Vec<_>>(),
+                ["line 2", "line 3"]
+            );
+        }
+    }
+
+    #[test]
+    fn two_columns_of_one_name_are_refused() {
+        let error = parse(b"policy,iops,iops\npid,100,200\n").unwrap_err();
+        assert_eq!(error, CsvError::Twice { name: "iops".to_owned() });
+    }
+
+    #[test]
+    fn numbers_and_names_make_a_claim() {
+        let text = "policy,workload,jobs,read_iops,write_iops,read_lat_mean_ms,seed\npid,randrw-4k-qd8,2,1000,-,4,3\n";
+        let row = parse(text.as_bytes()).expect("a table").remove(0);
+        assert_eq!(
+            (row.claim.in_flight, row.claim.block, row.repeat),
+            (Some(16), Some(4096), Some(3))
+        );
+        assert_eq!(row.measures["read iops"], Measure::rate(1000.0, "1/s"));
+        assert_eq!(row.measures["read mean"], Measure::time(4e6));
+        assert!(!row.measures.contains_key("write iops") && !row.measures.contains_key("iops"));
+        let axes: Vec<&str> = row.cell.iter().map(|(axis, _)| axis.as_str()).collect();
+        assert_eq!(axes, ["policy", "workload", "jobs"]);
+    }
+}

@@ -1,0 +1,170 @@
+//! What a column is, by its name.
+
+/// By whom it was done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    All,
+    Read,
+    Write,
+}
+
+impl Direction {
+    pub const fn prefix(self) -> &'static str {
+        match self {
+            Self::All => "",
+            Self::Read => "read ",
+            Self::Write => "write ",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Number {
+    Iops,
+    Bandwidth,
+    Requests,
+    Mean,
+    Min,
+    Max,
+    /// In thousandths of a per cent: 99900.
+    Percentile(u32),
+}
+
+impl Number {
+    /// As measures are called.
+    pub fn name(self) -> String {
+        match self {
+            Self::Iops => "iops".to_owned(),
+            Self::Bandwidth => "bandwidth".to_owned(),
+            Self::Requests => "requests".to_owned(),
+            Self::Mean => "mean".to_owned(),
+            Self::Min => "min".to_owned(),
+            Self::Max => "max".to_owned(),
+            Self::Percentile(thousandths) => format!("p{}", f64::from(thousandths) / 1000.0),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Iodepth,
+    Numjobs,
+    RuntimeSeconds,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Column {
+    /// What its values times this are: in 1/s, bytes/s or ns.
+    Number(Direction, Number, f64),
+    Asked(Asked),
+    Repeat,
+    Axis,
+}
+
+impl Column {
+    pub fn of(head: &str) -> Self {
+        let head = head.to_ascii_lowercase().replace([' ', '-', '/', '.'], "_");
+        match head.as_str() {
+            "iodepth" | "depth" | "qd" => return Self::Asked(Asked::Iodepth),
+            "numjobs" | "jobs" => return Self::Asked(Asked::Numjobs),
+            "runtime_s" => return Self::Asked(Asked::RuntimeSeconds),
+            "seed" | "repeat" | "run" | "iteration" => return Self::Repeat,
+            _ => {}
+        }
+        let directions = [("read_", Direction::Read), ("write_", Direction::Write)];
+        let direction =
+            directions.iter().find_map(|(word, is)| Some((head.strip_prefix(word)?, *is)));
+        let (rest, direction) = direction.unwrap_or((&head, Direction::All));
+        number(rest).map_or(Self::Axis, |(number, scale)| Self::Number(direction, number, scale))
+    }
+}
+
+fn number(head: &str) -> Option<(Number, f64)> {
+    match head {
+        "iops" => return Some((Number::Iops, 1.0)),
+        "kiops" => return Some((Number::Iops, 1e3)),
+        "requests" | "total_ios" => return Some((Number::Requests, 1.0)),
+        _ => {}
+    }
+    for word in ["bandwidth_", "bw_", "throughput_"] {
+        if let Some(unit) = head.strip_prefix(word) {
+            return Some((Number::Bandwidth, bytes(unit)?));
+        }
+    }
+    let (kind, unit) = head.rsplit_once('_')?;
+    let ns = match unit {
+        "ns" | "nsec" => 1.0,
+        "us" | "usec" => 1e3,
+        "ms" | "msec" => 1e6,
+        "s" | "sec" => 1e9,
+        _ => return None,
+    };
+    let kind = ["latency_", "clat_", "lat_"]
+        .iter()
+        .find_map(|word| kind.strip_prefix(word))
+        .unwrap_or(kind);
+    let number = match kind {
+        "mean" | "avg" | "lat" | "latency" | "clat" => Number::Mean,
+        "min" => Number::Min,
+        "max" => Number::Max,
+        "median" => Number::Percentile(50_000),
+        _ => Number::Percentile(percentile(kind.strip_prefix('p')?)?),
+    };
+    Some((number, ns))
+}
+
+/// `99_9` in thousandths of a per cent.
+fn percentile(text: &str) -> Option<u32> {
+    let percent: f64 = text.replacen('_', ".", 1).parse().ok()?;
+    (0.0..=100.0).contains(&percent).then_some((percent * 1000.0).round() as u32)
+}
+
+fn bytes(unit: &str) -> Option<f64> {
+    let unit = ["_per_s", "_s", "_sec", "ps"]
+        .iter()
+        .find_map(|end| unit.strip_suffix(end))
+        .unwrap_or(unit);
+    Some(match unit {
+        "b" | "bytes" => 1.0,
+        "kib" => 1024.0,
+        "mib" => f64::from(1 << 20),
+        "gib" => f64::from(1 << 30),
+        "kb" => 1e3,
+        "mb" => 1e6,
+        "gb" => 1e9,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_columns() {
+        use Direction::{All, Read, Write};
+        let number = |direction, number, scale| Column::Number(direction, number, scale);
+        for (head, is) in [
+            ("iops", number(All, Number::Iops, 1.0)),
+            ("read_iops", number(Read, Number::Iops, 1.0)),
+            ("bw_kib_s", number(All, Number::Bandwidth, 1024.0)),
+            ("Bandwidth MB/s", number(All, Number::Bandwidth, 1e6)),
+            ("bw_bytes", number(All, Number::Bandwidth, 1.0)),
+            ("write_lat_mean_ms", number(Write, Number::Mean, 1e6)),
+            ("lat_p99_9_ms", number(All, Number::Percentile(99_900), 1e6)),
+            ("p99.9 us", number(All, Number::Percentile(99_900), 1e3)),
+            ("latency_ms", number(All, Number::Mean, 1e6)),
+            ("lat_max_s", number(All, Number::Max, 1e9)),
+            ("jobs", Column::Asked(Asked::Numjobs)),
+            ("QD", Column::Asked(Asked::Iodepth)),
+            ("seed", Column::Repeat),
+            ("read_policy", Column::Axis),
+            ("lat_mean", Column::Axis),
+            ("bw", Column::Axis),
+            ("lat_p101_ms", Column::Axis),
+        ] {
+            assert_eq!(Column::of(head), is, "{head}");
+        }
+        assert_eq!(Number::Percentile(99_900).name(), "p99.9");
+    }
+}

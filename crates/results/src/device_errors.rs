@@ -1,0 +1,63 @@
+//! What btrfs counted of each device's errors, `devinfo/<id>/error_stats`, as a first process kept them before and after the
+//! measurement: lines of a name and a number, the same that `btrfs device stats` prints.
+
+use crate::read_stats::kept;
+use crate::remark::Remark;
+
+/// Of each device.
+pub const FILE: &str = "error_stats";
+
+/// Errors that came to while it was measured. `steps` is what the first process wrote.
+pub fn remarks(steps: &[u8]) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for (device_id, [before, after]) in kept(steps, FILE) {
+        let (before, after) = (before.unwrap_or_default(), after.unwrap_or_default());
+        let now = counts(&after);
+        let more = now.filter_map(|(what, now)| {
+            let then =
+                counts(&before).find(|(name, _)| *name == what).map_or(0, |(_, count)| count);
+            now.checked_sub(then)
+                .filter(|errors| *errors > 0)
+                .map(|errors| (what.to_owned(), errors))
+        });
+        remarks.extend(more.map(|(what, errors)| Remark::DeviceErrors { device_id, what, errors }));
+    }
+    remarks
+}
+
+fn counts(text: &str) -> impl Iterator<Item = (&str, u64)> {
+    let lines = text.lines().filter_map(|line| line.split_once(' '));
+    lines.filter_map(|(what, count)| Some((what, count.trim().parse().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_came_to_are_told_by_device_and_kind() {
+        let step = |when: &str, id: u64, says: &str| {
+            let path = format!("/sys/fs/btrfs/x/devinfo/{id}/error_stats");
+            serde_json::json!({"step": "kept", "when": when, "path": path, "says": says})
+                .to_string()
+                + "\n"
+        };
+        let text = |write: u64| {
+            format!(
+                "write_errs {write}\nread_errs 4\nflush_errs 0\ncorruption_errs 0\ngeneration_errs 0"
+            )
+        };
+        let steps = [
+            step("before", 1, &text(0)),
+            step("before", 2, &text(0)),
+            step("after", 1, &text(0)),
+            step("after", 2, &text(3)),
+        ];
+        let found = remarks(steps.concat().as_bytes());
+        assert_eq!(
+            found,
+            [Remark::DeviceErrors { device_id: 2, what: "write_errs".to_owned(), errors: 3 }]
+        );
+        assert!(remarks(b"no JSON").is_empty());
+    }
+}

@@ -1,0 +1,285 @@
+//! What a report of anybody's fio says, as rows: one for each name of a job.
+
+use disklab_units::{Bytes, Nanos};
+
+use super::{Fio, Job, Options};
+use crate::found::Row;
+use crate::integrity::Claim;
+use crate::sample;
+
+/// Engines that have one request in flight whatever `iodepth` says (`FIO_SYNCIO` in fio's engines/).
+const SYNCHRONOUS: [&str; 12] = [
+    "sync",
+    "psync",
+    "vsync",
+    "pvsync",
+    "pvsync2",
+    "mmap",
+    "splice",
+    "pmemblk",
+    "dev-dax",
+    "libpmem",
+    "falloc",
+    "ftruncate",
+];
+/// fio's default on Linux.
+const DEFAULT_ENGINE: &str = "psync";
+/// With any of these, a job waits for more than its requests.
+const LIMITING: [&str; 9] = [
+    "rate",
+    "rate_iops",
+    "thinktime",
+    "rate_process",
+    "iodepth_low",
+    "iodepth_batch_complete_min",
+    "fsync",
+    "fdatasync",
+    "latency_target",
+];
+/// The options that say which load it was.
+const CELL: [&str; 6] = ["rw", "bs", "iodepth", "numjobs", "ioengine", "direct"];
+/// The last entry of a report over several machines, which counts all of them once more.
+const ALL_CLIENTS: &str = "All clients";
+
+/// Whether an engine has one request in flight whatever `iodepth` says.
+pub fn is_synchronous(engine: &str) -> bool {
+    SYNCHRONOUS.contains(&engine)
+}
+
+/// Jobs of one name, which `numjobs` makes, are one row: they ran together.
+pub fn rows(fio: &Fio) -> Vec<Row> {
+    let mut rows: Vec<(usize, Vec<&Job>)> = Vec::new();
+    for (index, job) in fio
+        .jobs
+        .iter()
+        .enumerate()
+        .filter(|(_, job)| !job.name.is_empty() && job.name != ALL_CLIENTS)
+    {
+        let same = |(_, jobs): &&mut (usize, Vec<&Job>)| {
+            jobs[0].name == job.name
+                && jobs[0].hostname == job.hostname
+                && jobs[0].options == job.options
+        };
+        match rows.iter_mut().find(same) {
+            Some((_, jobs)) => jobs.push(job),
+            None => rows.push((index, vec![job])),
+        }
+    }
+    rows.into_iter().map(|(index, jobs)| row(index, &jobs, &fio.global)).collect()
+}
+
+fn row(index: usize, jobs: &[&Job], global: &Options) -> Row {
+    let first = jobs[0];
+    let load = Load { own: &first.options, global };
+    let mut cell = vec![("job".to_owned(), first.name.clone())];
+    cell.extend(first.hostname.iter().map(|host| ("host".to_owned(), host.clone())));
+    let told = CELL.iter().filter_map(|&name| Some((name.to_owned(), load.get(name)?.to_owned())));
+    cell.extend(told);
+    let (sample, remarks) = sample::of_jobs(jobs);
+    Row {
+        place: format!("job {} ({})", index + 1, first.name),
+        cell,
+        sample: Some(sample),
+        claim: load.claim(jobs),
+        remarks,
+        ..Row::default()
+    }
+}
+
+/// A job's options, and those that hold for all.
+struct Load<'a> {
+    own: &'a Options,
+    global: &'a Options,
+}
+
+impl<'a> Load<'a> {
+    fn get(&self, name: &str) -> Option<&'a str> {
+        self.own.get(name).or_else(|| self.global.get(name)).map(String::as_str)
+    }
+
+    fn number(&self, name: &str) -> Option<u32> {
+        self.get(name)?.trim().parse().ok()
+    }
+
+    /// Options are in the report since fio 3.0, but not those of a job that another machine ran: then nothing is known.
+    fn is_known(&self) -> bool {
+        !self.own.is_empty() || !self.global.is_empty()
+    }
+
+    fn claim(&self, jobs: &[&Job]) -> Claim {
+        let engine = self.get("ioengine").unwrap_or(DEFAULT_ENGINE);
+        let depth =
+            if is_synchronous(engine) { Some(1) } else { self.number("iodepth").or(Some(1)) };
+        let numjobs = self.number("numjobs").unwrap_or(1).max(jobs.len() as u32);
+        // The option of a job that has offload threads, or of several sizes, says less.
+        let buffered = !matches!(self.get("direct"), Some("1" | "true"));
+        let timed = self.get("time_based").is_some_and(|value| value != "0");
+        Claim {
+            in_flight: depth
+                .filter(|_| self.is_known())
+                .map(|depth: u32| depth.saturating_mul(numjobs)),
+            limited: buffered || LIMITING.iter().any(|name| self.get(name).is_some()),
+            // Of a group, only the options of its first job are told.
+            grouped: self.get("group_reporting").is_some_and(|value| value != "0"),
+            block: self.block(),
+            asked: self.get("runtime").filter(|_| timed).and_then(seconds),
+            ..sample::claim_of(jobs)
+        }
+    }
+
+    /// Of all requests, where it is one number.
+    fn block(&self) -> Option<u64> {
+        let several = ["bssplit", "bsrange", "blocksize_range", "bs_unaligned", "bs_is_seq_rand"];
+        if several.iter().any(|name| self.get(name).is_some()) {
+            return None;
+        }
+        let bs = self.get("bs").or_else(|| self.get("blocksize"))?;
+        // `kb_base=1000` makes 4k of 4000 bytes.
+        let binary = self.get("kb_base").is_none_or(|base| base == "1024");
+        binary.then(|| size(bs)).flatten()
+    }
+}
+
+/// A size as fio takes it: `4096`, `4k`, `1M`, `1MiB`.
+pub fn size(text: &str) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let shift = match unit.strip_suffix("ib").or_else(|| unit.strip_suffix('b')).unwrap_or(unit) {
+        "" => 0,
+        "k" | "ki" => 10,
+        "m" | "mi" => 20,
+        "g" | "gi" => 30,
+        "t" | "ti" => 40,
+        _ => return None,
+    };
+    let bytes: u64 = number.parse().ok()?;
+    bytes.checked_mul(1 << shift).filter(|&bytes| bytes > 0).map(|bytes| Bytes(bytes).0)
+}
+
+/// A time as fio takes it: seconds, or with a unit.
+fn seconds(text: &str) -> Option<Nanos> {
+    let text = text.trim().to_ascii_lowercase();
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let ns: u64 = match unit {
+        "" | "s" => 1_000_000_000,
+        "ms" => 1_000_000,
+        "us" => 1000,
+        "m" => 60_000_000_000,
+        "h" => 3_600_000_000_000,
+        "d" => 86_400_000_000_000,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(ns).map(Nanos)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fio::parse;
+    use crate::integrity::check;
+
+    #[test]
+    fn sizes_and_times_are_fios() {
+        let sizes =
+            ["4096", "4k", "4K", "4KiB", "1M", "2g", "", "k", "4x", "99999999999t"].map(size);
+        let expected = [4096, 4096, 4096, 4096, 1 << 20, 2 << 30].map(Some);
+        assert_eq!(sizes[..6], expected);
+        assert_eq!(sizes[6..], [None; 4]);
+        assert_eq!(
+            ["20", "20s", "2m", "5ms", "x"].map(seconds),
+            [
+                Some(Nanos::from_secs(20)),
+                Some(Nanos::from_secs(20)),
+                Some(Nanos::from_secs(120)),
+                Some(Nanos::from_micros(5000)),
+                None
+            ]
+        );
+    }
+
+    fn one(options: &str, read: &str) -> Row {
+        let text = format!(
+            r#"{{"fio version":"fio-3.36","global options":{{"ioengine":"libaio","direct":"1"}},
+                "jobs":[{{"jobname":"a","job options":{{{options}}},"read":{{{read}}}}}]}}"#
+        );
+        rows(&parse(text.as_bytes()).expect("a report")).remove(0)
+    }
+
+    const READ: &str = r#""iops":2000.0,"bw_bytes":8192000,"io_bytes":8192000,"total_ios":2000,"runtime":1000,
+        "lat_ns":{"mean":4000000.0,"min":1000,"max":9000000,"N":2000}"#;
+
+    #[test]
+    fn what_was_asked_is_in_the_options() {
+        let sound = one(r#""iodepth":"8","bs":"4k""#, READ);
+        assert_eq!((sound.claim.in_flight, sound.claim.limited), (Some(8), false));
+        assert_eq!(check(&sound.claim), []);
+        let value = |axis: &str| {
+            sound.cell.iter().find(|(name, _)| name == axis).map(|(_, value)| value.as_str())
+        };
+        assert_eq!(
+            (value("job"), value("iodepth"), value("ioengine")),
+            (Some("a"), Some("8"), Some("libaio"))
+        );
+        assert_eq!(
+            check(&one(r#""iodepth":"32","bs":"4k""#, READ).claim).len(),
+            1,
+            "rate times latency is 8"
+        );
+        assert_eq!(check(&one(r#""iodepth":"32","bs":"4k","rate_iops":"2000""#, READ).claim), []);
+        assert_eq!(
+            check(&one(r#""iodepth":"8","bs":"8k""#, READ).claim).len(),
+            1,
+            "4 KiB a request"
+        );
+        assert_eq!(check(&one(r#""iodepth":"8","bssplit":"4k/50:8k/50""#, READ).claim), []);
+    }
+
+    /// fio 3.1 has no `bw_bytes` and no `N`.
+    #[test]
+    fn an_older_report() {
+        let read = r#""iops":2000.0,"bw":8000,"io_bytes":8192000,"total_ios":2000,"runtime":1000,
+            "lat_ns":{"mean":4000000.0,"min":1000,"max":9000000}"#;
+        let row = one(r#""iodepth":"8","bs":"4k""#, read);
+        assert_eq!(check(&row.claim), []);
+        let sample = row.sample.expect("fio's");
+        assert_eq!((sample.bw_bytes, sample.lat_mean_ns), (8_192_000, 4e6));
+    }
+
+    /// Of jobs that report as a group, one's options are told; what the others keep in flight is in the numbers.
+    #[test]
+    fn a_group_may_have_more_in_flight() {
+        assert_eq!(check(&one(r#""iodepth":"2","bs":"4k","group_reporting":"1""#, READ).claim), []);
+        assert_eq!(
+            check(&one(r#""iodepth":"32","bs":"4k","group_reporting":"1""#, READ).claim).len(),
+            1
+        );
+        assert_eq!(check(&one(r#""iodepth":"2","bs":"4k""#, READ).claim).len(), 1);
+    }
+
+    #[test]
+    fn syncs_are_no_short_reads() {
+        let text = format!(
+            r#"{{"jobs":[{{"jobname":"a","job options":{{}},"read":{{"short_ios":7}},"write":{{{READ}}},"sync":{{"total_ios":7}}}},
+                {{"groupid":4294967295,"read":{{{READ}}}}}]}}"#
+        );
+        let rows = rows(&parse(text.as_bytes()).expect("a report"));
+        assert_eq!(rows.len(), 1, "the entry without a name counts the others once more");
+        assert!(!rows[0].remarks.iter().any(crate::Remark::doubts), "{:?}", rows[0].remarks);
+    }
+
+    #[test]
+    fn jobs_of_one_name_ran_together() {
+        let job = |name: &str| {
+            format!(r#"{{"jobname":"{name}","job options":{{"iodepth":"8"}},"read":{{{READ}}}}}"#)
+        };
+        let text = format!(r#"{{"jobs":[{},{},{}]}}"#, job("a"), job("b"), job("a"));
+        let rows = rows(&parse(text.as_bytes()).expect("a report"));
+        assert_eq!(rows.len(), 2);
+        let iops: Vec<_> =
+            rows.iter().map(|row| row.sample.as_ref().expect("fio's").iops).collect();
+        assert_eq!(iops, [4000.0, 2000.0]);
+        assert_eq!(rows[0].claim.parts.len(), 2);
+    }
+}

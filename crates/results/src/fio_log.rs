@@ -1,0 +1,283 @@
+//! fio's logs (`write_lat_log`, `write_bw_log`, `write_iops_log`), of fio 3: `NAME_lat.1.log` and those beside it, which
+//! are of one job together.
+//!
+//! Logs of every request give all that fio itself reports, and exact percentiles; their time is in ms, and so are rates
+//! of short runs. Of averages (`log_avg_msec`) the means are taken, each for the time, and as far as known for the
+//! requests, that it is of; where a load changes from one to the next, they are not exact. With `log_window_value=both` fio puts the greatest beside the mean: such logs are read wrong
+//! or not at all, as nothing in them tells. Histograms (`_clat_hist`) are not read.
+
+mod entries;
+
+use disklab_units::Nanos;
+
+use crate::directions::{Told, measures};
+use crate::fio;
+use crate::foreign::{Claimed, File};
+use crate::found::Row;
+use crate::histogram::Histogram;
+use crate::integrity::{Claim, Latency, Part};
+use crate::sample;
+use entries::{DIRECTIONS, Entry, KINDS, Log, LogName, is_log};
+
+/// Why logs cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum LogError {
+    #[error(
+        "{file}, line {line}: expected `time, value, direction, bytes`, whole numbers that are not negative"
+    )]
+    Line { file: String, line: usize },
+    #[error("it has no entry")]
+    Empty,
+}
+
+/// The first of a job's logs in the order of names has the results, the others are read with it.
+pub fn claims(file: &File) -> Claimed {
+    let Some(name) = LogName::of(file.name()).filter(|_| is_log(file.bytes)) else {
+        return Claimed::No;
+    };
+    let mut before = KINDS.iter().take_while(|kind| **kind != name.kind);
+    let first =
+        !before.any(|kind| (file.beside)(&name.of_kind(kind)).is_some_and(|bytes| is_log(&bytes)));
+    if first { Claimed::Results } else { Claimed::Beside }
+}
+
+pub fn read(file: &File) -> Result<Vec<Row>, String> {
+    rows(file).map_err(|error| error.to_string())
+}
+
+fn rows(file: &File) -> Result<Vec<Row>, LogError> {
+    let name = LogName::of(file.name()).ok_or(LogError::Empty)?;
+    let mut logs = Vec::new();
+    for kind in KINDS {
+        let other = name.of_kind(kind);
+        let bytes =
+            if kind == name.kind { Some(file.bytes.to_vec()) } else { (file.beside)(&other) };
+        let Some(bytes) = bytes.filter(|bytes| is_log(bytes)) else { continue };
+        let log = Log::parse(&bytes).map_err(|line| LogError::Line { file: other, line })?;
+        logs.push((kind, log));
+    }
+    let logs = Logs { logs };
+    let window = logs.window().ok_or(LogError::Empty)?;
+    let mut cell = vec![("job".to_owned(), name.name.to_owned())];
+    cell.extend(name.number.map(|number| ("job number".to_owned(), number.to_owned())));
+    let place = file.name().to_owned();
+    let row = logs.of_requests(name.name, window).unwrap_or_else(|| logs.of_averages(window));
+    Ok(vec![Row { place, cell, ..row }])
+}
+
+/// Of one job, by kind.
+struct Logs {
+    logs: Vec<(&'static str, Log)>,
+}
+
+/// The time that entries are of, in ms.
+#[derive(Clone, Copy)]
+struct Window {
+    first: u64,
+    last: u64,
+}
+
+impl Window {
+    fn length(self) -> u64 {
+        self.last.saturating_sub(self.first)
+    }
+
+    fn nanos(self) -> Nanos {
+        Nanos(self.length().saturating_mul(1_000_000))
+    }
+}
+
+impl Logs {
+    fn kind(&self, kind: &str) -> Option<&Log> {
+        self.logs
+            .iter()
+            .find(|(known, log)| *known == kind && !log.entries.is_empty())
+            .map(|(_, log)| log)
+    }
+
+    /// Averages begin one of them before the first.
+    fn window(&self) -> Option<Window> {
+        let ends = |log: &Log| Some((log.entries.first()?.ms, log.entries.last()?.ms));
+        let all = || self.logs.iter().filter_map(|(_, log)| ends(log));
+        let first = all().map(|(first, _)| first).min()?;
+        Some(Window { first, last: all().map(|(_, last)| last).max()? })
+    }
+
+    /// As fio would have reported it; `None` without a log of every request's latency, or in no time.
+    fn of_requests(&self, name: &str, window: Window) -> Option<Row> {
+        let lat = self.kind("lat").filter(|log| log.is_of_requests())?;
+        if window.length() == 0 {
+            return None;
+        }
+        let direction = |direction: usize| of_direction(lat, direction, window);
+        let job = fio::Job {
+            name: name.to_owned(),
+            error: 0,
+            options: fio::Options::new(),
+            hostname: None,
+            syncs: 0,
+            mixed: fio::Direction::default(),
+            read: direction(0)?,
+            write: direction(1)?,
+            trim: direction(2)?,
+        };
+        let (sample, remarks) = sample::of_jobs(&[&job]);
+        let mut claim = sample::claim_of(&[&job]);
+        for part in &mut claim.parts {
+            // What ended in the first ms began before it: rates are of the others, counts of all.
+            (part.requests, part.bytes) = (None, None);
+        }
+        Some(Row { sample: Some(sample), claim, remarks, ..Row::default() })
+    }
+
+    fn of_averages(&self, window: Window) -> Row {
+        let told: Vec<Told> = DIRECTIONS
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| self.logs.iter().any(|(_, log)| log.of(*index).next().is_some()))
+            .map(|(index, direction)| Told { direction, part: self.part(index, window) })
+            .collect();
+        let parts = told.iter().map(|told| told.part.clone()).collect();
+        let claim = Claim { ran: Some(window.nanos()), parts, ..Claim::default() };
+        Row { measures: measures(&told), claim, ..Row::default() }
+    }
+
+    fn part(&self, direction: usize, window: Window) -> Part {
+        let counted = self.logs.iter().find(|(_, log)| log.is_of_requests());
+        let (iops, bytes) = if let Some((_, log)) = counted {
+            rates(log, direction, window)
+        } else {
+            let mean = |kind| weighted(self.kind(kind)?, direction, |_| 1.0);
+            (mean("iops"), mean("bw").map(|kib| kib * 1024.0))
+        };
+        let rates: Vec<&Entry> =
+            self.kind("iops").map(|log| log.of(direction).collect()).unwrap_or_default();
+        // So many requests a second there were: by the average that ended next to it.
+        let busy = |entry: &Entry| {
+            let after = rates.partition_point(|rate| rate.ms < entry.ms);
+            let around = [after.checked_sub(1), Some(after)];
+            let near = around.into_iter().flatten().filter_map(|at| rates.get(at));
+            near.min_by_key(|rate| rate.ms.abs_diff(entry.ms)).map_or(1.0, |rate| rate.value as f64)
+        };
+        let mean = |kind| weighted(self.kind(kind)?, direction, busy);
+        let lat = mean("lat").filter(|ns| *ns > 0.0);
+        Part {
+            iops,
+            bytes_per_second: bytes,
+            mean: lat,
+            latency: Latency { mean: lat.or_else(|| mean("clat")), ..Latency::default() },
+            ..Part::default()
+        }
+    }
+}
+
+/// Requests and bytes a second, of what ended after the first ms.
+fn rates(log: &Log, direction: usize, window: Window) -> (Option<f64>, Option<f64>) {
+    if window.length() == 0 {
+        return (None, None);
+    }
+    let seconds = window.length() as f64 / 1000.0;
+    let later = || log.of(direction).filter(|entry| entry.ms > window.first);
+    let bytes: f64 = later().map(|entry| entry.bytes as f64).sum();
+    (Some(later().count() as f64 / seconds), Some(bytes / seconds))
+}
+
+fn of_direction(lat: &Log, direction: usize, window: Window) -> Option<fio::Direction> {
+    let requests = lat.of(direction).count() as u64;
+    if requests == 0 {
+        return Some(fio::Direction::default());
+    }
+    let values = || lat.of(direction).map(|entry| entry.value);
+    let mean = values().map(|ns| ns as f64).sum::<f64>() / requests as f64;
+    let squares: f64 = values().map(|ns| (ns as f64 - mean).powi(2)).sum();
+    let (iops, bytes_per_second) = rates(lat, direction, window);
+    let latency = fio::Latency {
+        count: requests,
+        min: Nanos(values().min()?),
+        max: Nanos(values().max()?),
+        mean_ns: mean,
+        stddev_ns: if requests > 1 { (squares / (requests - 1) as f64).sqrt() } else { 0.0 },
+        histogram: Some(Histogram::from_bins(values().map(|ns| (ns, 1)).collect())?),
+        reported: Vec::new(),
+    };
+    Some(fio::Direction {
+        iops: iops?,
+        bw_bytes: bytes_per_second? as u64,
+        io_bytes: lat.of(direction).fold(0, |sum: u64, entry| sum.saturating_add(entry.bytes)),
+        total_ios: requests,
+        runtime: window.nanos(),
+        lat: latency,
+        ..fio::Direction::default()
+    })
+}
+
+/// The mean of averages, each for the time that it is of, and `busy` in it.
+fn weighted(log: &Log, direction: usize, busy: impl Fn(&Entry) -> f64) -> Option<f64> {
+    let entries: Vec<&Entry> = log.of(direction).collect();
+    let span = |at: usize| Some(entries.get(at + 1)?.ms - entries.get(at)?.ms);
+    // The first one is as long as the second, or all since the start.
+    let first = span(0).unwrap_or(1).min(entries.first()?.ms).max(1);
+    let spans = std::iter::once(first).chain((0..).map_while(span));
+    let (mut sum, mut weights) = (0.0, 0.0);
+    for (entry, span) in entries.iter().zip(spans) {
+        let weight = span as f64 * busy(entry);
+        sum += entry.value as f64 * weight;
+        weights += weight;
+    }
+    (weights > 0.0).then(|| sum / weights)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(kind: &str, bytes: &str, beside: &dyn Fn(&str) -> Option<Vec<u8>>) -> Row {
+        let path = format!("logs/a_{kind}.2.log");
+        rows(&File { path: &path, bytes: bytes.as_bytes(), beside }).unwrap().remove(0)
+    }
+
+    #[test]
+    fn every_request_gives_exact_percentiles() {
+        let lines: String = (1..=1000)
+            .map(|ms| format!("{ms}, {}, 0, 4096, 0\n", ms * 1000))
+            .collect::<Vec<_>>()
+            .concat();
+        let row = row("lat", &lines, &|_| None);
+        let sample = row.sample.unwrap();
+        assert_eq!((sample.requests, sample.lat_mean_ns), (1000, 500_500.0));
+        assert_eq!((sample.p50_ns, sample.p99_ns), (Some(Nanos(500_000)), Some(Nanos(990_000))));
+        assert!((sample.iops - 1000.0).abs() < 1e-9 && sample.bw_bytes == 4_096_000);
+        let cell: Vec<_> =
+            row.cell.iter().map(|(axis, value)| (axis.as_str(), value.as_str())).collect();
+        assert_eq!(cell, [("job", "a"), ("job number", "2")]);
+    }
+
+    #[test]
+    fn averages_count_for_their_time_and_requests() {
+        let beside = |name: &str| {
+            let text = match name {
+                "a_iops.2.log" => "100, 10, 0, 0\n200, 30, 0, 0\n",
+                "a_lat.2.log" => "100, 4000, 0, 0\n200, 8000, 0, 0\n200, 1, 0, 0\n",
+                _ => return None,
+            };
+            Some(text.as_bytes().to_vec())
+        };
+        let bw = "100, 40, 0, 0, 0\n200, 120, 0, 0, 0\n";
+        let row = row("bw", bw, &beside);
+        let value = |name: &str| row.measures.get(name).map(|measure| measure.value);
+        assert_eq!((value("iops"), value("bandwidth")), (Some(20.0), Some(81_920.0)));
+        assert_eq!(value("mean"), Some(7000.0));
+        let claimed = |path| claims(&File { path, bytes: bw.as_bytes(), beside: &beside });
+        assert_eq!(
+            ["a_bw.2.log", "a_lat.2.log", "a_bw.txt"].map(claimed),
+            [Claimed::Results, Claimed::Beside, Claimed::No]
+        );
+    }
+
+    #[test]
+    fn a_line_that_is_none_is_told_with_its_file() {
+        let beside = |name: &str| (name == "a_lat.1.log").then(|| b"1, 2, 0, 4096\n1, 2".to_vec());
+        let file = File { path: "a_bw.1.log", bytes: b"1, 2, 0, 4096\n", beside: &beside };
+        assert_eq!(rows(&file), Err(LogError::Line { file: "a_lat.1.log".into(), line: 2 }));
+    }
+}

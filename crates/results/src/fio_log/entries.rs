@@ -1,0 +1,124 @@
+//! A log of fio's: lines of `time in ms, value, direction, bytes[, offset][, priority][, ...]`.
+
+/// What a log is of, by the end of its name, in the order of names.
+pub const KINDS: [&str; 5] = ["bw", "clat", "iops", "lat", "slat"];
+/// fio numbers directions so.
+pub const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+/// Beyond any time, latency in ns or KiB a second; sums of as many as a file holds stay finite.
+const LARGEST: u64 = 1 << 60;
+
+/// `NAME_lat.1.log`, or `NAME_lat.log` with `per_job_logs=0`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogName<'a> {
+    pub name: &'a str,
+    pub kind: &'a str,
+    pub number: Option<&'a str>,
+}
+
+impl<'a> LogName<'a> {
+    pub fn of(file: &'a str) -> Option<Self> {
+        let stem = file.strip_suffix(".log")?;
+        let is_number =
+            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let numbered = stem.rsplit_once('.').filter(|(_, number)| is_number(number));
+        let (stem, number) = numbered.map_or((stem, None), |(stem, number)| (stem, Some(number)));
+        let (name, kind) = stem.rsplit_once('_')?;
+        (!name.is_empty() && KINDS.contains(&kind)).then_some(Self { name, kind, number })
+    }
+
+    /// The file of another kind beside it.
+    pub fn of_kind(&self, kind: &str) -> String {
+        let number = self.number.map(|number| format!(".{number}")).unwrap_or_default();
+        format!("{}_{kind}{number}.log", self.name)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// When it ended, since the job's start.
+    pub ms: u64,
+    /// ns, KiB a second, or requests a second.
+    pub value: u64,
+    /// In [`DIRECTIONS`].
+    pub direction: usize,
+    /// Of the request; 0 in averages.
+    pub bytes: u64,
+}
+
+/// In the order of time.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Log {
+    pub entries: Vec<Entry>,
+}
+
+impl Log {
+    /// The number of the line that is none of a log's, if there is one.
+    pub fn parse(bytes: &[u8]) -> Result<Self, usize> {
+        let mut entries = Vec::new();
+        for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
+            if line.trim_ascii().is_empty() {
+                continue;
+            }
+            let [ms, value, direction, bytes] = columns(line).ok_or(index + 1)?;
+            // Beyond are fsync and alike.
+            let direction = usize::try_from(direction).unwrap_or(usize::MAX);
+            if direction < DIRECTIONS.len() {
+                entries.push(Entry { ms, value, direction, bytes });
+            }
+        }
+        entries.sort_by_key(|entry| entry.ms);
+        Ok(Self { entries })
+    }
+
+    /// Whether each entry is a request, and none an average (`log_avg_msec`).
+    pub fn is_of_requests(&self) -> bool {
+        !self.entries.is_empty() && self.entries.iter().all(|entry| entry.bytes > 0)
+    }
+
+    pub fn of(&self, direction: usize) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.direction == direction)
+    }
+}
+
+fn columns(line: &[u8]) -> Option<[u64; 4]> {
+    let text = std::str::from_utf8(line).ok()?;
+    let mut numbers = text.split(',').map(|column| column.trim().parse::<u64>().ok());
+    let mut next = || numbers.next()?.filter(|number| *number <= LARGEST);
+    Some([next()?, next()?, next()?, next()?])
+}
+
+/// Whether its first line is a log's.
+pub fn is_log(bytes: &[u8]) -> bool {
+    bytes.split(|&byte| byte == b'\n').next().is_some_and(|line| columns(line).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_logs() {
+        let name = |file| LogName::of(file).map(|log| (log.name, log.kind, log.number));
+        assert_eq!(name("a_b_lat.12.log"), Some(("a_b", "lat", Some("12"))));
+        assert_eq!(name("a.1_bw.log"), Some(("a.1", "bw", None)));
+        assert_eq!(LogName::of("a_lat.1.log").unwrap().of_kind("bw"), "a_bw.1.log");
+        assert_eq!(
+            ["a_clat_hist.1.log", "_lat.1.log", "a_lat.1.txt", "benchmark.log"].map(name),
+            [None; 4]
+        );
+    }
+
+    #[test]
+    fn lines_may_have_more_columns() {
+        let log =
+            Log::parse(b"5, 20, 1, 4096, 512, 0x0001\n3, 10, 0, 4096\n4, 9, 3, 0\n\n").unwrap();
+        let expected = [
+            Entry { ms: 3, value: 10, direction: 0, bytes: 4096 },
+            Entry { ms: 5, value: 20, direction: 1, bytes: 4096 },
+        ];
+        assert_eq!(log.entries, expected);
+        assert!(log.is_of_requests() && !Log::default().is_of_requests());
+        assert_eq!(Log::parse(b"1, 2, 0, 4\n1, 2, 0"), Err(2));
+        assert!(!is_log(b"time, value\n") && !is_log(b""));
+    }
+}

@@ -1,0 +1,229 @@
+//! fsperf's comparisons as it prints them, also where they were quoted in mail, and the rows of its database's table
+//! `fio_results`, joined with `runs`, as a CSV with the names of the columns.
+//!
+//! A comparison is of means over runs, and becomes two rows, `baseline` and `current`. Its database itself, which is
+//! SQLite, its pages of results, and mail in which `=` was quoted as `=3D` are not read; what fio and dbench left in
+//! `results/` is read as such.
+
+mod metric;
+
+use crate::directions::Told;
+use crate::found::Row;
+use crate::integrity::{Claim, Part};
+use crate::remark::Remark;
+use metric::Metric;
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum FsperfError {
+    #[error("line {line}: expected {expected}")]
+    Line { line: u64, expected: String },
+    #[error("it has no result")]
+    NoRows,
+}
+
+fn unquoted(line: &str) -> &str {
+    line.trim_start_matches(['>', ' ', '\t']).trim_end()
+}
+
+fn is_head(line: &str) -> bool {
+    let mut words = unquoted(line).split_whitespace();
+    [words.next(), words.next(), words.next()]
+        == [Some("metric"), Some("baseline"), Some("current")]
+}
+
+pub fn is_comparison(head: &[u8]) -> bool {
+    String::from_utf8_lossy(head).lines().any(is_head)
+}
+
+/// Numbers of one run, as they come.
+#[derive(Default)]
+struct Numbers {
+    row: Row,
+    parts: Vec<Told>,
+}
+
+impl Numbers {
+    fn put(&mut self, name: &str, value: f64) {
+        let metric = Metric::of(name);
+        if let Some(direction) = metric.direction {
+            // A load that does not write has zeros for its writes.
+            if value == 0.0 {
+                return;
+            }
+            let known = self.parts.iter().position(|told| told.direction == direction);
+            let at = known.unwrap_or(self.parts.len());
+            if known.is_none() {
+                self.parts.push(Told { direction, part: Part::default() });
+            }
+            if let Some(told) = self.parts.get_mut(at) {
+                metric.claim(value, &mut told.part);
+            }
+        }
+        self.row.measures.insert(metric.name.clone(), metric.measure(value));
+    }
+
+    fn finish(mut self, of_fio: bool) -> Row {
+        if of_fio && self.parts.is_empty() {
+            self.row.remarks.push(Remark::NoRequests);
+        }
+        let parts = self.parts.into_iter().map(|told| told.part).collect();
+        self.row.claim = Claim { parts, ..Claim::default() };
+        self.row
+    }
+}
+
+/// Lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up to an empty one.
+pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
+    let printed = String::from_utf8_lossy(bytes);
+    let (mut config, mut test) = (None, None);
+    let mut rows = Vec::new();
+    let mut table: Option<[Numbers; 2]> = None;
+    for (index, line) in printed.lines().enumerate() {
+        let line = unquoted(line);
+        if is_head(line) {
+            rows.extend(table.take().into_iter().flatten().map(|numbers| numbers.finish(false)));
+            table = Some(["baseline", "current"].map(|run| begin(index + 1, run, config, test)));
+        } else if let Some(name) = line.strip_suffix(" test results") {
+            (config, test) = (Some(name), None);
+        } else if let Some(name) = line.strip_suffix(" results") {
+            test = Some(name);
+        } else if line.starts_with("===") {
+        } else if let Some((name, values)) = line.split_once(char::is_whitespace)
+            && let Some([baseline, current]) = &mut table
+        {
+            let Some(values) = two(values) else {
+                let expected = "`METRIC BASELINE CURRENT STDEV DIFFERENCE%`".to_owned();
+                return Err(FsperfError::Line { line: index as u64 + 1, expected });
+            };
+            baseline.put(name, values[0]);
+            current.put(name, values[1]);
+        } else {
+            rows.extend(table.take().into_iter().flatten().map(|numbers| numbers.finish(false)));
+        }
+    }
+    rows.extend(table.into_iter().flatten().map(|numbers| numbers.finish(false)));
+    rows.retain(|row| !row.measures.is_empty());
+    if rows.is_empty() { Err(FsperfError::NoRows) } else { Ok(rows) }
+}
+
+fn begin(line: usize, run: &str, config: Option<&str>, test: Option<&str>) -> Numbers {
+    let told = [("test", test), ("config", config), ("run", Some(run))];
+    let cell =
+        told.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?.to_owned())));
+    let row = Row { place: format!("line {line}, {run}"), cell: cell.collect(), ..Row::default() };
+    Numbers { row, ..Numbers::default() }
+}
+
+/// The first two numbers of a line that ends in a difference, which may have colours around it.
+fn two(values: &str) -> Option<[f64; 2]> {
+    if !values.contains('%') {
+        return None;
+    }
+    let mut words = values.split_whitespace().map(number);
+    Some([words.next()??, words.next()??])
+}
+
+fn number(text: &str) -> Option<f64> {
+    text.parse().ok().filter(|number: &f64| (0.0..=1e18).contains(number))
+}
+
+/// Whether the first line names columns of `fio_results`.
+pub fn is_exported(head: &[u8]) -> bool {
+    let first = head.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let first = String::from_utf8_lossy(first);
+    let columns: Vec<&str> =
+        first.split(',').map(|column| column.trim().trim_matches('"')).collect();
+    ["read_lat_ns_mean", "write_lat_ns_mean"].iter().all(|name| columns.contains(name))
+}
+
+/// What tells runs apart; the rest of the columns are numbers, but ids and the time.
+const CELL: [&str; 6] = ["name", "config", "kernel", "hostname", "purpose", "test"];
+const PASSED_OVER: [&str; 3] = ["id", "run_id", "time"];
+
+pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
+    let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+    let wrong = |line: u64, expected: String| FsperfError::Line { line, expected };
+    let heads = reader.headers().map_err(|error| wrong(1, error.to_string()))?.clone();
+    let mut rows = Vec::new();
+    for record in reader.records() {
+        let line = |position: Option<&csv::Position>| position.map_or(0, csv::Position::line);
+        let record = record.map_err(|error| wrong(line(error.position()), error.to_string()))?;
+        let line = line(record.position());
+        let mut numbers = Numbers::default();
+        numbers.row.place = format!("line {line}");
+        for (head, field) in
+            heads.iter().zip(&record).filter(|(head, _)| !PASSED_OVER.contains(head))
+        {
+            if CELL.contains(&head) {
+                let axis = if head == "name" { "test" } else { head };
+                numbers.row.cell.push((axis.to_owned(), field.to_owned()));
+            } else if !field.is_empty() {
+                let value =
+                    number(field).ok_or_else(|| wrong(line, format!("a number for `{head}`")))?;
+                numbers.put(head, value);
+            }
+        }
+        rows.push(numbers.finish(true));
+    }
+    if rows.is_empty() { Err(FsperfError::NoRows) } else { Ok(rows) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::found::Better;
+    use crate::integrity::check;
+
+    const TEXT: &str = "\
+btrfs test results
+emptyfiles500k results
+     metric         baseline   current      stdev         diff
+==============================================================
+elapsed                 49.30            33          1.64   \u{1b}[92m-33.06%\u{1b}[0m
+write_bw_bytes        42935768.20   64318451.10    1609415.05    49.80% *
+write_clat_ns_mean      366431.69     243202.60      14161.98   -33.63% *
+write_clat_ns_p99          827392     653721.60      65904.74   -20.99% *
+write_iops               10482.37      15702.75        392.92    49.80% *
+write_lat_ns_max         1.01e+08      90516129    3910102.06   -10.29% *
+write_lat_ns_mean       366556.19     243308.48      14154.51   -33.62% *
+
+>      metric         baseline   current         diff
+> ====================
+> throughput            97.5   99.5   2.00%
+";
+
+    #[test]
+    fn a_comparison_is_two_rows() {
+        assert!(is_comparison(TEXT.as_bytes()));
+        let rows = comparison(TEXT.as_bytes()).unwrap();
+        assert_eq!(rows.len(), 4);
+        let cell: Vec<_> =
+            rows[1].cell.iter().map(|(axis, value)| (axis.as_str(), value.as_str())).collect();
+        assert_eq!(cell, [("test", "emptyfiles500k"), ("config", "btrfs"), ("run", "current")]);
+        let measure = |name: &str| {
+            rows[1].measures.get(name).map(|measure| (measure.value, measure.unit.as_str()))
+        };
+        assert_eq!(measure("write iops"), Some((15_702.75, "1/s")));
+        assert_eq!(measure("write p99"), Some((653_721.6, "ns")));
+        assert_eq!(measure("elapsed"), Some((33.0, "s")));
+        assert_eq!(
+            rows[3].measures.get("throughput").map(|measure| measure.better),
+            Some(Better::Higher)
+        );
+        assert_eq!(check(&rows[1].claim), []);
+        let cut = TEXT.split_once("  392.92").unwrap().0;
+        assert!(matches!(comparison(cut.as_bytes()), Err(FsperfError::Line { line: 9, .. })));
+    }
+
+    #[test]
+    fn exported_rows_have_their_runs() {
+        let text = "id,name,kernel,config,read_iops,read_lat_ns_mean,read_lat_ns_max,write_iops,write_lat_ns_mean,sys_cpu\n\
+                    7,dio-randread,6.9,btrfs,1000.5,20000,90000,0,0,3.5\n";
+        assert!(is_exported(text.as_bytes()));
+        let rows = exported(text.as_bytes()).unwrap();
+        let names: Vec<_> = rows[0].measures.keys().map(String::as_str).collect();
+        assert_eq!(names, ["read iops", "read max", "read mean", "sys_cpu"]);
+        assert_eq!((rows[0].claim.parts.len(), rows[0].cell.len()), (1, 3));
+        assert!(exported(text.replace("1000.5", "many").as_bytes()).is_err());
+    }
+}

@@ -1,0 +1,309 @@
+//! Whether numbers can be true together: ours, and anybody's.
+//!
+//! Nothing here knows where the numbers come from. What is not known is not checked.
+
+use disklab_units::Nanos;
+
+use crate::remark::Remark;
+
+/// What is claimed of one run of a load.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Claim {
+    /// Requests that were to be in flight: iodepth times numjobs, or numjobs alone with a synchronous engine.
+    pub in_flight: Option<u32>,
+    /// The load waits for something besides its requests (`rate`, `thinktime`), or does not keep them all in flight:
+    /// `in_flight` is the most there can be.
+    pub limited: bool,
+    /// Jobs that are not known may be counted too: `in_flight` is the least there can be.
+    pub grouped: bool,
+    /// Bytes of each request.
+    pub block: Option<u64>,
+    /// For how long it was to be measured, and was.
+    pub asked: Option<Nanos>,
+    pub ran: Option<Nanos>,
+    /// By direction, or one for all. None of them: nothing is claimed.
+    pub parts: Vec<Part>,
+    pub clock: Clock,
+}
+
+/// The numbers of one direction, or of all together.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Part {
+    pub iops: Option<f64>,
+    pub bytes_per_second: Option<f64>,
+    pub requests: Option<u64>,
+    pub bytes: Option<u64>,
+    /// Of the whole latency, from submission to completion, in ns.
+    pub mean: Option<f64>,
+    pub latency: Latency,
+}
+
+/// One kind of latency, in ns: what the percentiles are of.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Latency {
+    pub min: Option<f64>,
+    pub mean: Option<f64>,
+    pub max: Option<f64>,
+    /// (percent, ns), rising.
+    pub percentiles: Vec<(f64, f64)>,
+}
+
+impl Latency {
+    /// Drops percentiles of a few whole microseconds or milliseconds: rounding has made of them too much else to be
+    /// checked.
+    pub fn drop_coarse(&mut self) {
+        const FEW: f64 = 20.0;
+        let few = |ns: f64, unit: f64| ns > 0.0 && ns < FEW * unit && ns % unit == 0.0;
+        self.percentiles.retain(|&(_, ns)| !few(ns, 1e3) && !few(ns, 1e6) && ns > 0.0);
+    }
+}
+
+/// How nearly rate times latency has to be the requests in flight.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Clock {
+    /// Nothing takes time but disks: to 5 %.
+    Virtual,
+    /// What the program itself does between requests takes time that is in no latency, and tables are rounded: to a
+    /// factor of two.
+    #[default]
+    Real,
+}
+
+impl Clock {
+    const fn factor(self) -> f64 {
+        match self {
+            Self::Virtual => 1.05,
+            Self::Real => 2.0,
+        }
+    }
+}
+
+/// Tables have two or three digits: so much may bandwidth over IOPS differ from the size of a request, and one latency
+/// from another that it cannot be beyond.
+const ROUNDING: f64 = 0.06;
+/// A job stops at a request's end, and tells its running time in ms.
+const RUNTIME_TOLERANCE: f64 = 0.01;
+/// No disk is beyond these: a mean of less than 100 ns or of more than a day, 1 TiB/s, 10^9 requests a second.
+const LATENCIES: std::ops::RangeInclusive<f64> = 100.0..=86_400e9;
+const MOST_BYTES_PER_SECOND: f64 = (1_u64 << 40) as f64;
+const MOST_IOPS: f64 = 1e9;
+
+/// All that is wrong with a claim; nothing where it can be true.
+pub fn check(claim: &Claim) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    if let (Some(asked), Some(ran)) = (claim.asked, claim.ran)
+        && (ran.0 as f64) < asked.0 as f64 * (1.0 - RUNTIME_TOLERANCE)
+    {
+        remarks.push(Remark::ShortRun { asked, ran });
+    }
+    // Of reads and writes together; which of them are the slow ones it does not say.
+    let implied = implied_mean(claim).filter(|_| claim.parts.len() == 1);
+    for part in &claim.parts {
+        plausible(part, &mut remarks);
+        ordered(&part.latency, &mut remarks);
+        bytes(part, claim, &mut remarks);
+        against_mean(&part.latency, implied, &mut remarks);
+    }
+    little(claim, &mut remarks);
+    remarks
+}
+
+/// Requests in flight by rate times latency; `None` where a part lacks either.
+pub fn in_flight(parts: &[Part]) -> Option<f64> {
+    let of = |part: &Part| Some(part.iops? * part.mean? / 1e9);
+    (!parts.is_empty()).then(|| parts.iter().map(of).sum::<Option<f64>>()).flatten()
+}
+
+/// The least mean that rate and requests in flight allow, in ns. Of a limited load there is none.
+fn implied_mean(claim: &Claim) -> Option<f64> {
+    let iops: f64 = claim.parts.iter().map(|part| part.iops).sum::<Option<f64>>()?;
+    let asked = claim.in_flight.filter(|_| !claim.limited)?;
+    (iops > 0.0).then(|| f64::from(asked) * (1.0 / claim.clock.factor() - edge(claim)) / iops * 1e9)
+}
+
+/// Requests that began before the window, or end after it, have their latency partly outside: how much of it, at most.
+fn edge(claim: &Claim) -> f64 {
+    let longest = claim.parts.iter().filter_map(|part| part.latency.max).fold(0.0, f64::max);
+    claim.ran.filter(|ran| ran.0 > 0).map_or(0.0, |ran| longest / ran.0 as f64)
+}
+
+fn little(claim: &Claim, remarks: &mut Vec<Remark>) {
+    let (Some(asked), Some(measured)) = (claim.in_flight, in_flight(&claim.parts)) else { return };
+    let at_most = f64::from(asked);
+    let edge = edge(claim);
+    let factor = claim.clock.factor();
+    let too_many = !claim.grouped && measured > at_most * (factor + edge);
+    let too_few = !claim.limited && measured < at_most * (1.0 / factor - edge);
+    if measured > 0.0 && (too_many || too_few) {
+        remarks.push(Remark::InFlight { measured, asked });
+    }
+}
+
+fn plausible(part: &Part, remarks: &mut Vec<Remark>) {
+    let mut outside = |what: &str, value: Option<f64>, from: f64, to: f64, unit: &str| {
+        if let Some(value) = value.filter(|value| !(from..=to).contains(value)) {
+            remarks.push(Remark::Implausible {
+                what: what.to_owned(),
+                value,
+                unit: unit.to_owned(),
+            });
+        }
+    };
+    outside("IOPS", part.iops, 0.0, MOST_IOPS, "");
+    outside("bandwidth", part.bytes_per_second, 0.0, MOST_BYTES_PER_SECOND, "bytes/s");
+    let (least, most) = (*LATENCIES.start(), *LATENCIES.end());
+    // A minimum may be a cache's.
+    outside("the least latency", part.latency.min, 0.0, most, "ns");
+    outside("the mean latency", part.mean, least, most, "ns");
+    outside("the greatest latency", part.latency.max, least, most, "ns");
+    for &(percent, value) in &part.latency.percentiles {
+        outside(&format!("p{percent}"), Some(value), 0.0, most, "ns");
+    }
+}
+
+/// Of min, percentiles and max none is below the one before.
+fn ordered(latency: &Latency, remarks: &mut Vec<Remark>) {
+    let least = latency.min.map(|value| (0.0, value));
+    let most = latency.max.map(|value| (100.0, value));
+    let all: Vec<(f64, f64)> =
+        least.into_iter().chain(latency.percentiles.iter().copied()).chain(most).collect();
+    for pair in all.windows(2) {
+        let ((lower_percent, lower), (percent, value)) = (pair[0], pair[1]);
+        // A histogram's bucket is as wide as a 64th of it, and its middle may be beyond the greatest latency.
+        if value < lower * (1.0 - ROUNDING) {
+            remarks.push(Remark::PercentileOrder { lower_percent, lower, percent, value });
+        }
+    }
+    let outside = |mean: f64| {
+        latency.min.is_some_and(|min| mean < min * (1.0 - ROUNDING))
+            || latency.max.is_some_and(|max| mean > max * (1.0 + ROUNDING))
+    };
+    if let Some(mean) = latency.mean.filter(|&mean| outside(mean)) {
+        remarks.push(Remark::MeanOutside {
+            mean,
+            min: latency.min.unwrap_or(0.0),
+            max: latency.max,
+        });
+    }
+}
+
+/// The bytes of a request: bytes over requests, bandwidth over IOPS, as asked.
+fn bytes(part: &Part, claim: &Claim, remarks: &mut Vec<Remark>) {
+    let positive = |value: &f64| *value > 0.0;
+    let by_count =
+        part.bytes.zip(part.requests).map(|(bytes, requests)| bytes as f64 / requests as f64);
+    let by_rate =
+        part.bytes_per_second.zip(part.iops.filter(positive)).map(|(bytes, iops)| bytes / iops);
+    let Some(asked) = claim.block else {
+        if let (Some(count), Some(rate)) = (by_count.filter(positive), by_rate.filter(positive))
+            && (count / rate - 1.0).abs() > ROUNDING
+        {
+            remarks.push(Remark::RequestSize { found: rate, asked: count });
+        }
+        return;
+    };
+    // A rate of one digit tells little of a size.
+    let coarse = |per_second: f64| if per_second < 10.0 { 0.5 / per_second } else { 0.0 };
+    let rounding = ROUNDING + part.iops.filter(positive).map_or(0.0, coarse);
+    let asked = asked as f64;
+    let wrong = |found: &f64, rounding: f64| (found / asked - 1.0).abs() > rounding;
+    let found = by_count.filter(|found| found.is_finite() && wrong(found, 0.01));
+    if let Some(found) = found.or_else(|| by_rate.filter(|found| wrong(found, rounding))) {
+        remarks.push(Remark::RequestSize { found, asked });
+    }
+}
+
+/// A mean is at least what its slowest requests give it, and at most what its fastest leave possible.
+fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remark>) {
+    let told = latency.mean.filter(|mean| *mean > 0.0);
+    for &(percent, value) in &latency.percentiles {
+        if percent >= 100.0 {
+            continue;
+        }
+        let slower = 1.0 - percent / 100.0;
+        // So large a part of the requests took at least `value`.
+        if let Some(mean) = told.filter(|mean| value * slower > mean * (1.0 + ROUNDING)) {
+            remarks.push(Remark::PercentileAgainstMean { percent, value, mean, slowest: None });
+            return;
+        }
+        let Some(mean) = told.into_iter().chain(implied).max_by(f64::total_cmp) else { continue };
+        // What is slower must have taken so long on average for the mean to come about, even if the others took all that
+        // rounding has cut from the percentile: without that, latencies that are all the same would be found fault with.
+        let slowest = (mean - value * (1.0 + ROUNDING) * (1.0 - slower)) / slower;
+        let impossible = latency.max.is_some_and(|max| slowest > max * (1.0 + ROUNDING));
+        // Without a maximum: the last percents have a tail, but not one of hundreds of times themselves.
+        let incredible = percent >= 99.0 && value < mean / 2.0;
+        if impossible || (latency.max.is_none() && incredible) {
+            remarks.push(Remark::PercentileAgainstMean {
+                percent,
+                value,
+                mean,
+                slowest: Some(slowest),
+            });
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 requests a second of 1 ms each, told to a microsecond.
+    fn steady(mean: f64) -> Claim {
+        let latency = Latency {
+            min: Some(1_000_000.0),
+            mean: Some(mean),
+            max: Some(1_009_000.0),
+            percentiles: vec![(50.0, 1_003_520.0), (99.0, 1_003_520.0), (99.99, 1_003_520.0)],
+        };
+        let part = Part { iops: Some(1000.0), mean: Some(mean), latency, ..Part::default() };
+        Claim { in_flight: Some(1), parts: vec![part], ..Claim::default() }
+    }
+
+    #[test]
+    fn latencies_that_are_all_the_same_can_be() {
+        assert_eq!(check(&steady(1_007_000.0)), []);
+        assert!(!check(&steady(9_000_000.0)).is_empty());
+    }
+
+    #[test]
+    fn reads_may_be_much_faster_than_the_writes_beside_them() {
+        let part = |iops: f64, ms: f64| {
+            let ns = ms * 1e6;
+            let latency = Latency {
+                min: Some(ns / 2.0),
+                mean: Some(ns),
+                max: Some(ns * 2.0),
+                percentiles: vec![(99.0, ns * 1.5)],
+            };
+            Part { iops: Some(iops), mean: Some(ns), latency, ..Part::default() }
+        };
+        let claim = Claim {
+            in_flight: Some(8),
+            parts: vec![part(500.0, 0.1), part(500.0, 15.9)],
+            ..Claim::default()
+        };
+        assert_eq!(check(&claim), []);
+    }
+
+    #[test]
+    fn what_a_real_clock_allows_is_no_mean_that_contradicts_percentiles() {
+        let claim = Claim { in_flight: Some(2), ..steady(1_007_000.0) };
+        assert_eq!(check(&claim), []);
+        assert_eq!(
+            check(&Claim { in_flight: Some(4), ..claim }).len(),
+            2,
+            "the mean, and rate times latency"
+        );
+    }
+
+    #[test]
+    fn few_whole_units_are_not_checked() {
+        let percentiles =
+            vec![(1.0, 0.0), (2.0, 19_000.0), (3.0, 19_500.0), (4.0, 21_000.0), (5.0, 3e6)];
+        let mut latency = Latency { percentiles, ..Latency::default() };
+        latency.drop_coarse();
+        assert_eq!(latency.percentiles, [(3.0, 19_500.0), (4.0, 21_000.0)]);
+    }
+}

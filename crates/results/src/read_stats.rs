@@ -1,0 +1,225 @@
+//! btrfs's statistics of each device's reads, `devinfo/<id>/read_stats`, as the guest's first process kept them before
+//! and after the measurement. Kernels without read policies that measure do not have the file.
+//!
+//! One line: `cumulative ios N wait NS avg NS checkpoint ios N wait NS avg NS age A count C ignored I`.
+
+use std::collections::BTreeMap;
+
+use disklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::remark::Remark;
+use crate::sample::Sample;
+
+/// The statistics of one device at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ReadStats {
+    /// Reads since the mount, and how long they took together.
+    ios: u64,
+    wait: u64,
+    /// Mean of the reads since the last checkpoint: what policies go by.
+    checkpoint_avg: u64,
+    /// How many times the device was passed over since it was last chosen.
+    age: i64,
+    /// Checkpoints taken.
+    count: u64,
+    /// How many times more it was passed over than chosen.
+    ignored: i64,
+}
+
+/// What became of a device's statistics over the measurement.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReadStatsChange {
+    /// Reads that ended in it.
+    pub ios: u64,
+    /// How long they took together, from btrfs to btrfs.
+    pub wait_ns: Nanos,
+    /// Their mean. None without reads.
+    pub avg_ns: Option<Nanos>,
+    /// Checkpoints taken.
+    pub checkpoints: u64,
+    /// How many times more it was passed over than chosen; negative where it was chosen more often.
+    pub ignored: i64,
+    /// In the end: how many times it was passed over since it was last chosen; negative while it is tried again.
+    pub age: i64,
+    /// In the end: the mean latency since the last checkpoint, which policies go by.
+    pub checkpoint_avg_ns: Nanos,
+}
+
+/// Puts what became of the statistics into the sample's devices, of which btrfs counts from 1. `steps` is what the
+/// first process wrote; what of it cannot be understood is a remark.
+pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
+    let mut remarks = Vec::new();
+    for (id, [before, after]) in kept(steps, "read_stats") {
+        let (Some(before), Some(after)) = (&before, &after) else {
+            remarks.push(Remark::ReadStats {
+                device_id: id,
+                problem: "they were kept only once".to_owned(),
+            });
+            continue;
+        };
+        match change(before, after) {
+            Ok(change) => {
+                let index = usize::try_from(id).ok().and_then(|id| id.checked_sub(1));
+                if let Some(device) = index.and_then(|index| sample.devices.get_mut(index)) {
+                    device.read_stats = Some(change);
+                }
+            }
+            Err(problem) => remarks.push(Remark::ReadStats { device_id: id, problem }),
+        }
+    }
+    remarks
+}
+
+/// What a file of each device said before and after, by device id.
+pub(crate) fn kept(steps: &[u8], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
+    let mut kept: BTreeMap<u64, [Option<String>; 2]> = BTreeMap::new();
+    for line in steps.split(|&byte| byte == b'\n') {
+        let Ok(step) = serde_json::from_slice::<Value>(line) else { continue };
+        let word = |name: &str| step[name].as_str();
+        let (Some("kept"), Some(path), Some(says)) = (word("step"), word("path"), word("says"))
+        else {
+            continue;
+        };
+        let folder = path
+            .strip_suffix(file)
+            .and_then(|folder| folder.strip_suffix('/')?.rsplit_once("/devinfo/"));
+        let Some(id) = folder.and_then(|(_, id)| id.parse().ok()) else { continue };
+        let when = usize::from(word("when") == Some("after"));
+        kept.entry(id).or_default()[when] = Some(says.to_owned());
+    }
+    kept
+}
+
+/// What became of a device's line, or what is wrong with it.
+pub(crate) fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
+    let (before, after) = (parse(before)?, parse(after)?);
+    let more = |what: &str, before: u64, after: u64| {
+        after
+            .checked_sub(before)
+            .ok_or_else(|| format!("{what} went from {before} back to {after}"))
+    };
+    let ios = more("ios", before.ios, after.ios)?;
+    let wait = more("wait", before.wait, after.wait)?;
+    Ok(ReadStatsChange {
+        ios,
+        wait_ns: Nanos(wait),
+        avg_ns: wait.checked_div(ios).map(Nanos),
+        checkpoints: more("count", before.count, after.count)?,
+        ignored: after.ignored.saturating_sub(before.ignored),
+        age: after.age,
+        checkpoint_avg_ns: Nanos(after.checkpoint_avg),
+    })
+}
+
+fn parse(line: &str) -> Result<ReadStats, String> {
+    let mut words = line.split_whitespace();
+    let mut number = |names: &[&str]| -> Result<i128, String> {
+        for name in names {
+            if words.next() != Some(name) {
+                return Err(format!("`{name}` is not where it should be in {line:?}"));
+            }
+        }
+        let last = names.last().unwrap_or(&"");
+        words
+            .next()
+            .and_then(|word| word.parse().ok())
+            .ok_or_else(|| format!("no number for `{last}` in {line:?}"))
+    };
+    let cumulative = [number(&["cumulative", "ios"])?, number(&["wait"])?, number(&["avg"])?];
+    let checkpoint = [number(&["checkpoint", "ios"])?, number(&["wait"])?, number(&["avg"])?];
+    let [age, count, ignored] = [number(&["age"])?, number(&["count"])?, number(&["ignored"])?];
+    if words.next().is_some() {
+        return Err(format!("more than was expected in {line:?}"));
+    }
+    let beyond = |_| format!("a number beyond 64 bits in {line:?}");
+    let [ios, wait, _] = cumulative;
+    let [_, _, checkpoint_avg] = checkpoint;
+    Ok(ReadStats {
+        ios: ios.try_into().map_err(beyond)?,
+        wait: wait.try_into().map_err(beyond)?,
+        checkpoint_avg: checkpoint_avg.try_into().map_err(beyond)?,
+        age: age.try_into().map_err(beyond)?,
+        count: count.try_into().map_err(beyond)?,
+        ignored: ignored.try_into().map_err(beyond)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BEFORE: &str = "cumulative ios 10 wait 1000 avg 100 checkpoint ios 4 wait 480 avg 120 age 3 count 1 ignored 7";
+    const AFTER: &str = "cumulative ios 30 wait 9000 avg 300 checkpoint ios 2 wait 100 avg 50 age -98 count 2 ignored -5\n";
+
+    #[test]
+    fn two_moments_make_a_change() {
+        let change = change(BEFORE, AFTER).unwrap();
+        assert_eq!(
+            (change.ios, change.wait_ns, change.avg_ns),
+            (20, Nanos(8000), Some(Nanos(400)))
+        );
+        assert_eq!((change.checkpoints, change.ignored, change.age), (1, -12, -98));
+        assert_eq!(change.checkpoint_avg_ns, Nanos(50));
+        assert_eq!(
+            super::change(BEFORE, BEFORE).unwrap().avg_ns,
+            None,
+            "without reads there is no mean"
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_is_told() {
+        let wrong = |after: &str| change(BEFORE, after).unwrap_err();
+        assert_eq!(wrong(&AFTER.replace("ios 30", "ios 9")), "ios went from 10 back to 9");
+        assert!(
+            wrong(&AFTER.replace("age", "years")).starts_with("`age` is not where it should be")
+        );
+        assert!(wrong(&AFTER.replace("9000", "many")).starts_with("no number for `wait`"));
+        assert!(wrong(&AFTER.replace("ios 30", "ios -1")).starts_with("a number beyond 64 bits"));
+        assert!(wrong(&format!("{} more 1", AFTER.trim())).starts_with("more than was expected"));
+        assert!(wrong("").starts_with("`cumulative`"));
+    }
+
+    #[test]
+    fn they_go_to_the_devices_by_btrfs_id() {
+        let step = |id: u64, when: &str, says: &str| {
+            let path = format!("/sys/fs/btrfs/u/devinfo/{id}/read_stats");
+            serde_json::json!({"step": "kept", "when": when, "path": path, "says": says})
+                .to_string()
+                + "\n"
+        };
+        let steps = [
+            step(2, "before", BEFORE),
+            step(2, "after", AFTER),
+            step(1, "before", BEFORE),
+            step(9, "before", BEFORE),
+            step(9, "after", AFTER),
+            "half a li".to_owned(),
+        ];
+        let mut sample: Sample = serde_json::from_str(
+            r#"{"iops":1,"bw_bytes":1,"requests":1,"lat_mean_ns":1,"percentiles_of":null,"p50_ns":null,"p99_ns":null,
+                "p99_9_ns":null,"devices":[
+                {"name":"vda","device":null,"reads":0,"writes":0,"read_share":null,"utilisation":0},
+                {"name":"vdb","device":null,"reads":0,"writes":0,"read_share":null,"utilisation":0}]}"#,
+        )
+        .expect("a sample of before there were these statistics");
+        let remarks = add(steps.concat().as_bytes(), &mut sample);
+        assert_eq!(sample.devices[0].read_stats, None);
+        assert_eq!(sample.devices[1].read_stats, Some(change(BEFORE, AFTER).unwrap()));
+        let once =
+            Remark::ReadStats { device_id: 1, problem: "they were kept only once".to_owned() };
+        assert_eq!(remarks, [once]);
+    }
+
+    proptest! {
+        #[test]
+        fn no_line_makes_it_panic(line in "[a-z0-9 -]{0,200}", number in any::<i128>()) {
+            let _ = change(&line, AFTER);
+            let _ = change(BEFORE, &AFTER.replace("-98", &number.to_string()));
+        }
+    }
+}

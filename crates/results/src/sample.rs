@@ -1,0 +1,429 @@
+//! The numbers of one trial: fio's report and the disks' closing record joined, and judged against each
+//! other.
+
+use disklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+
+use crate::closing::{Closing, Device, Phase};
+use crate::fio::{Direction, Fio, Job, Latency};
+use crate::histogram::Histogram;
+use crate::integrity::{self, Claim, Clock, Part};
+use crate::read_stats::ReadStatsChange;
+use crate::remark::Remark;
+
+/// The phase of the closing record that is measured.
+pub const MEASURED_PHASE: &str = "measure";
+/// Fewer requests than this hold no thousandth.
+pub const ENOUGH_FOR_P99_9: u64 = 1000;
+/// What a filesystem reads now and then of its own accord.
+const UNASKED: u64 = 1 << 20;
+/// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by clocks of their
+/// own.
+const PHASE_TOLERANCE: u64 = 100;
+
+/// Several jobs that together took so many times as long as each was to did not measure at the same time.
+const APART: f64 = 1.1;
+
+/// What the trial was told to do, as far as its results can be held against it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Asked {
+    /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone with a
+    /// synchronous engine. `None` for a load that is no closed loop (limited in rate, or buffered).
+    pub in_flight: Option<u32>,
+    /// Past the page cache (`direct=1`).
+    pub direct: bool,
+    /// Nothing but fio uses the disks, so that what they moved can be held against it.
+    pub alone: bool,
+    /// How long fio measures, without its ramp.
+    pub runtime: Nanos,
+    /// How many jobs measure.
+    pub jobs: u32,
+    /// The disks' phase is a window of its own, whatever fio does.
+    pub has_one_window: bool,
+    /// Bytes of each request; `None` where they differ.
+    pub block: Option<u64>,
+    /// Whether anything but disks takes time.
+    pub clock: Clock,
+    /// Bytes that a read may bring along: of metadata that is not in memory yet.
+    pub besides: u64,
+}
+
+/// What a trial measured, over all jobs and all directions together.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Sample {
+    /// Requests a second.
+    pub iops: f64,
+    /// Bytes a second.
+    pub bw_bytes: u64,
+    /// Requests that fio measured.
+    pub requests: u64,
+    /// Mean of fio's `lat` (submission and completion), in nanoseconds.
+    pub lat_mean_ns: f64,
+    /// Which of fio's latencies the percentiles are of.
+    pub percentiles_of: Option<LatencyKind>,
+    pub p50_ns: Option<Nanos>,
+    pub p99_ns: Option<Nanos>,
+    pub p99_9_ns: Option<Nanos>,
+    /// Of the reads alone; `None` when there were none, and in records of before they were told apart.
+    #[serde(default)]
+    pub read: Option<DirectionSample>,
+    /// Of the writes alone.
+    #[serde(default)]
+    pub write: Option<DirectionSample>,
+    /// The part of consecutive reads, in order of arrival at the disks, 0 to 1, that went to another disk than the one
+    /// before.
+    #[serde(default)]
+    pub read_switches: Option<f64>,
+    /// In the order of the closing record.
+    pub devices: Vec<DeviceSample>,
+}
+
+/// What a trial measured in one direction, over all jobs: as in [`Sample`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DirectionSample {
+    pub iops: f64,
+    pub bw_bytes: u64,
+    pub requests: u64,
+    pub lat_mean_ns: f64,
+    pub p50_ns: Option<Nanos>,
+    pub p99_ns: Option<Nanos>,
+    pub p99_9_ns: Option<Nanos>,
+}
+
+/// fio computes percentiles of `clat`, unless told `lat_percentiles=1`. With direct I/O they differ by the
+/// submission only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LatencyKind {
+    Lat,
+    Clat,
+}
+
+/// What one disk did in the measured phase, as its model saw it.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DeviceSample {
+    /// As the guest's kernel calls it: `vda`.
+    pub name: String,
+    /// What it is a model of, by the lab's name.
+    pub device: Option<String>,
+    pub reads: u64,
+    pub writes: u64,
+    /// Of the read requests of all disks, 0 to 1. `None` when no disk read.
+    pub read_share: Option<f64>,
+    /// The part of the phase, 0 to 1, in which at least one request was outstanding.
+    pub utilisation: f64,
+    #[serde(default)]
+    pub read_bytes: u64,
+    #[serde(default)]
+    pub write_bytes: u64,
+    /// From the start of a request's service to its completion, on average.
+    #[serde(default)]
+    pub service_mean_ns: Option<Nanos>,
+    /// Requests at the disk, on average.
+    #[serde(default)]
+    pub depth_mean: Option<f64>,
+    /// The part of reads and writes, 0 to 1, that did not begin where the one before them, in order of arrival, ended.
+    #[serde(default)]
+    pub not_sequential: Option<f64>,
+    /// How far from there they began on average, either way, the sequential ones included.
+    #[serde(default)]
+    pub distance_mean_bytes: Option<f64>,
+    /// What btrfs counted of its reads, where it does.
+    #[serde(default)]
+    pub read_stats: Option<ReadStatsChange>,
+}
+
+/// What jobs that ran together claim, without what they were asked for.
+pub fn claim_of(jobs: &[&Job]) -> Claim {
+    Claim {
+        ran: measured(jobs).map(|direction| direction.runtime).max(),
+        parts: measured(jobs).map(part).collect(),
+        ..Claim::default()
+    }
+}
+
+/// The numbers of jobs that ran together, without any disks', and what fio itself says against them.
+pub fn of_jobs(jobs: &[&Job]) -> (Sample, Vec<Remark>) {
+    let mut remarks = Vec::new();
+    judge_jobs(jobs, &mut remarks);
+    let sample = numbers_of(jobs);
+    judge_counts(&sample, &mut remarks);
+    (sample, remarks)
+}
+
+fn part(direction: &Direction) -> Part {
+    let kinds = [&direction.lat, &direction.clat];
+    let told = |latency: &&&Latency| latency.histogram.is_some() || !latency.reported.is_empty();
+    let latency = kinds.iter().find(told).copied().unwrap_or(&direction.lat);
+    let seen = latency.count > 0 || latency.max > Nanos(0);
+    let mut percents: Vec<f64> = latency.reported.iter().map(|(percent, _)| *percent).collect();
+    percents.sort_by(f64::total_cmp);
+    let percentile = |percent: f64| Some((percent, latency.percentile(percent)?.0 as f64));
+    Part {
+        iops: Some(direction.iops),
+        bytes_per_second: Some(direction.bw_bytes as f64),
+        requests: Some(direction.total_ios),
+        bytes: Some(direction.io_bytes),
+        mean: (direction.lat.mean_ns > 0.0).then_some(direction.lat.mean_ns),
+        latency: integrity::Latency {
+            min: seen.then_some(latency.min.0 as f64),
+            mean: seen.then_some(latency.mean_ns),
+            max: seen.then_some(latency.max.0 as f64),
+            percentiles: percents.into_iter().filter_map(percentile).collect(),
+        },
+    }
+}
+
+/// Joins fio's report with the closing record. Numbers that contradict each other are kept, and said to in
+/// the remarks.
+pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>) {
+    let jobs: Vec<&Job> = fio.jobs.iter().collect();
+    let mut remarks = Vec::new();
+    judge_jobs(&jobs, &mut remarks);
+    if !fio.messages.is_empty() {
+        remarks.push(Remark::FioMessages { text: fio.messages.clone() });
+    }
+    let phase = closing.phase(MEASURED_PHASE).filter(|phase| phase.length() > Nanos(0));
+    let mut sample = numbers_of(&jobs);
+    if let Some(phase) = phase {
+        sample.devices = devices(closing, phase);
+        sample.read_switches = phase.switched();
+        judge_disks(fio, phase, asked, &mut remarks);
+    } else {
+        remarks.push(Remark::NoMeasuredPhase);
+    }
+    if sample.requests > 0 {
+        remarks.extend(integrity::check(&Claim {
+            in_flight: asked.in_flight.filter(|_| asked.direct),
+            block: asked.block.filter(|_| asked.direct),
+            asked: Some(asked.runtime),
+            clock: asked.clock,
+            ..claim_of(&jobs)
+        }));
+    }
+    judge_counts(&sample, &mut remarks);
+    (sample, remarks)
+}
+
+/// What the disks did while a trial measured in which fio did not measure all: a start-up, a player, phases together. `None`
+/// where nothing was measured.
+pub fn of_disks(closing: &Closing) -> Option<Sample> {
+    let phase = closing.measured().filter(|phase| phase.length() > Nanos(0))?;
+    Some(Sample {
+        read_switches: phase.switched(),
+        devices: devices(closing, &phase),
+        ..Sample::default()
+    })
+}
+
+/// The directions of all jobs in which anything was measured.
+fn measured<'a>(jobs: &'a [&Job]) -> impl Iterator<Item = &'a Direction> {
+    jobs.iter().flat_map(|job| job.directions()).filter(|direction| direction.total_ios > 0)
+}
+
+fn sum(values: impl Iterator<Item = u64>) -> u64 {
+    values.fold(0, u64::saturating_add)
+}
+
+fn numbers_of(jobs: &[&Job]) -> Sample {
+    let all: Vec<_> = measured(jobs).collect();
+    let of = |pick: fn(&Job) -> &Direction| -> Vec<_> {
+        jobs.iter().map(|job| pick(job)).filter(|direction| direction.total_ios > 0).collect()
+    };
+    let alone = |directions: &[&Direction]| {
+        (!directions.is_empty()).then(|| numbers(directions, Tail::of(directions).as_ref()))
+    };
+    let tail = Tail::of(&all);
+    let DirectionSample { iops, bw_bytes, requests, lat_mean_ns, p50_ns, p99_ns, p99_9_ns } =
+        numbers(&all, tail.as_ref());
+    Sample {
+        iops,
+        bw_bytes,
+        requests,
+        lat_mean_ns,
+        percentiles_of: tail.as_ref().map(|tail| tail.kind),
+        p50_ns,
+        p99_ns,
+        p99_9_ns,
+        read: alone(&of(|job| &job.read)),
+        write: alone(&of(|job| &job.write)),
+        read_switches: None,
+        devices: Vec::new(),
+    }
+}
+
+/// Of some directions together.
+fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
+    let weights: f64 = directions.iter().map(|direction| direction.lat.count as f64).sum();
+    let weighted: f64 =
+        directions.iter().map(|direction| direction.lat.mean_ns * direction.lat.count as f64).sum();
+    let percentile = |percent| tail.and_then(|tail| tail.latency.percentile(percent));
+    DirectionSample {
+        iops: directions.iter().map(|direction| direction.iops).sum(),
+        bw_bytes: sum(directions.iter().map(|direction| direction.bw_bytes)),
+        requests: sum(directions.iter().map(|direction| direction.total_ios)),
+        lat_mean_ns: if weights > 0.0 { weighted / weights } else { 0.0 },
+        p50_ns: percentile(50.0),
+        p99_ns: percentile(99.0),
+        p99_9_ns: percentile(99.9),
+    }
+}
+
+/// The latencies of all jobs and directions together that a sample's percentiles are computed from. `None` where fio gave
+/// none that hold for all.
+pub fn latency_of(jobs: &[&Job]) -> Option<(LatencyKind, Latency)> {
+    Tail::of(&measured(jobs).collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
+}
+
+/// The same of one direction, `|job| &job.read`.
+pub fn latency_in(
+    jobs: &[&Job],
+    direction: fn(&Job) -> &Direction,
+) -> Option<(LatencyKind, Latency)> {
+    let all = jobs.iter().map(|job| direction(job)).filter(|direction| direction.total_ios > 0);
+    Tail::of(&all.collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
+}
+
+/// The latencies that the percentiles are computed from.
+struct Tail {
+    kind: LatencyKind,
+    latency: Latency,
+}
+
+impl Tail {
+    /// `lat` is preferred, because the mean is of it; histograms of several jobs and directions are added up.
+    /// Percentiles that fio computed itself cannot be added, and are used only when one job had one
+    /// direction.
+    fn of(directions: &[&Direction]) -> Option<Self> {
+        let latencies =
+            |kind| directions.iter().map(|direction| direction.latency(kind)).collect::<Vec<_>>();
+        [LatencyKind::Lat, LatencyKind::Clat].into_iter().find_map(|kind| {
+            let latency = match latencies(kind).as_slice() {
+                [] => return None,
+                [only] => {
+                    (only.histogram.is_some() || !only.reported.is_empty()).then(|| (*only).clone())
+                }
+                several => together(several),
+            };
+            latency.map(|latency| Self { kind, latency })
+        })
+    }
+}
+
+impl Direction {
+    fn latency(&self, kind: LatencyKind) -> &Latency {
+        match kind {
+            LatencyKind::Lat => &self.lat,
+            LatencyKind::Clat => &self.clat,
+        }
+    }
+}
+
+/// The histograms added up, when each has one.
+fn together(latencies: &[&Latency]) -> Option<Latency> {
+    let mut all = Histogram::default();
+    for latency in latencies {
+        all = all.merged(latency.histogram.as_ref()?)?;
+    }
+    Some(Latency {
+        count: all.count(),
+        min: latencies.iter().map(|latency| latency.min).min()?,
+        max: latencies.iter().map(|latency| latency.max).max()?,
+        histogram: Some(all),
+        ..Latency::default()
+    })
+}
+
+fn devices(closing: &Closing, phase: &Phase) -> Vec<DeviceSample> {
+    let reads = sum(phase.devices.iter().map(|device| device.reads));
+    let length = phase.length().0 as f64;
+    let sample = |(index, device): (usize, &Device)| DeviceSample {
+        name: device.name.clone(),
+        device: closing.devices.get(index).cloned(),
+        reads: device.reads,
+        writes: device.writes,
+        read_share: (reads > 0).then(|| device.reads as f64 / reads as f64),
+        utilisation: device.busy.0 as f64 / length,
+        read_bytes: device.read_bytes,
+        write_bytes: device.write_bytes,
+        service_mean_ns: device.mean_service(),
+        depth_mean: device.mean_depth(phase),
+        not_sequential: device.not_sequential(),
+        distance_mean_bytes: device.mean_distance(),
+        read_stats: None,
+    };
+    phase.devices.iter().enumerate().map(sample).collect()
+}
+
+fn judge_jobs(jobs: &[&Job], remarks: &mut Vec<Remark>) {
+    let failed = jobs.iter().filter(|job| job.error != 0);
+    remarks.extend(failed.map(|job| Remark::FioError { job: job.name.clone(), errno: job.error }));
+    let directions = || jobs.iter().flat_map(|job| job.directions());
+    // fio counts each sync as a short read of none.
+    let syncs = sum(jobs.iter().map(|job| job.syncs));
+    let short = sum(directions().map(|direction| direction.short_ios)).saturating_sub(syncs);
+    let dropped = sum(directions().map(|direction| direction.drop_ios));
+    if short > 0 || dropped > 0 {
+        remarks.push(Remark::LostRequests { short, dropped });
+    }
+}
+
+fn judge_counts(sample: &Sample, remarks: &mut Vec<Remark>) {
+    if sample.requests == 0 {
+        remarks.push(Remark::NoRequests);
+    } else if sample.percentiles_of.is_none() {
+        remarks.push(Remark::NoPercentiles);
+    } else if sample.requests < ENOUGH_FOR_P99_9 {
+        remarks.push(Remark::FewRequests { requests: sample.requests, what: None });
+    }
+}
+
+fn measured_writes(fio: &Fio) -> bool {
+    fio.jobs.iter().any(|job| job.write.total_ios > 0)
+}
+
+fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark>) {
+    for device in phase.devices.iter().filter(|device| device.busy > phase.length()) {
+        let device_name = device.name.clone();
+        remarks.push(Remark::BusyBeyondPhase {
+            device: device_name,
+            busy: device.busy,
+            phase: phase.length(),
+        });
+    }
+    let is_long = phase.length().0 as f64 > asked.runtime.0 as f64 * APART;
+    if asked.alone && !asked.has_one_window && asked.jobs > 1 && is_long {
+        remarks.push(Remark::JobsApart { asked: asked.runtime, phase: phase.length() });
+    }
+    if !asked.direct || !asked.alone {
+        return;
+    }
+    let moved = |pick: fn(&Job) -> &Direction| {
+        let bytes = sum(fio.jobs.iter().map(|job| pick(job).io_bytes));
+        let requests = sum(fio.jobs.iter().map(|job| pick(job).total_ios));
+        // What was in flight when the phase began or ended may be counted by fio alone.
+        let in_flight = u64::from(asked.in_flight.unwrap_or(0));
+        let either = bytes.checked_div(requests).unwrap_or(0).saturating_mul(in_flight);
+        (bytes, bytes.saturating_sub(either).saturating_sub(bytes / PHASE_TOLERANCE))
+    };
+    let (fio_bytes, at_least) = moved(|job| &job.read);
+    let disks_bytes = sum(phase.devices.iter().map(|device| device.read_bytes));
+    if disks_bytes < at_least {
+        remarks.push(Remark::ReadFromElsewhere { fio_bytes, disks_bytes });
+    }
+    let requests = sum(fio.jobs.iter().map(|job| job.read.total_ios));
+    let known = requests.saturating_mul(asked.besides).saturating_add(fio_bytes - at_least);
+    let at_most = fio_bytes.saturating_add(known.saturating_mul(2)).saturating_add(UNASKED);
+    if disks_bytes > at_most && !measured_writes(fio) {
+        remarks.push(Remark::ReadBesides {
+            fio_bytes,
+            disks_bytes,
+            known_bytes: at_most - fio_bytes,
+        });
+    }
+    let (fio_bytes, at_least) = moved(|job| &job.write);
+    let disks_bytes = sum(phase.devices.iter().map(|device| device.write_bytes));
+    if disks_bytes < at_least {
+        remarks.push(Remark::WrittenElsewhere { fio_bytes, disks_bytes });
+    }
+}

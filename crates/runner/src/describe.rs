@@ -1,0 +1,456 @@
+//! A trial in the guest's words: the machine its kernel gets, the plan its first process follows.
+
+use crate::{fio, fsload, phases, power_cut, stack, startup};
+use disklab_config::cache::Mode;
+use disklab_config::device::{Constant, Model};
+use disklab_config::scheduler::QUEUE;
+use disklab_config::suite::Metadata;
+use disklab_config::workload::{Job, Workload};
+use disklab_config::{Filesystem, Join, SchedulerChoice, Trial};
+use disklab_guest::machine::{Machine, MachineDisk};
+use disklab_guest::plan::{
+    Background, FirstSnapshot, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting,
+    Snapshots, TRIAL, Touch, ZeroFile,
+};
+use disklab_units::{Bytes, Nanos, Seed};
+
+/// The test file of a filesystem; where each job has its own, their numbers follow.
+const TEST_FILE: &str = "test";
+/// That of a workload that runs beside the measured one.
+const BACKGROUND_FILE: &str = "background";
+/// The folder of the disks' data, in a trial's folder.
+pub const DISKS: &str = "disks";
+/// A leaf of btrfs's checksum tree (16 KiB, 4 bytes for each 4 KiB) covers nearly 16 MiB of a file.
+const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
+/// What fio opens where it has no file of its own to open.
+const GATE: &str = "/tmp/gate";
+
+/// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
+pub fn machine(trial: &Trial, trace: bool) -> Machine {
+    let disks = trial.devices.iter().enumerate();
+    let disks = disks.map(|(i, d)| MachineDisk {
+        device: d.name.clone(),
+        bytes: whole_blocks(d.used),
+        size: d.bytes,
+        model: d.model.clone(),
+        image: image(i),
+    });
+    Machine {
+        build: disklab_guest::BUILD.to_owned(),
+        seed: trial.seed,
+        disks: disks.collect(),
+        controller: trial
+            .array
+            .controller
+            .map(|controller| (controller, trial.array.devices.len())),
+        trace,
+        power_cuts: trial.power_cut.map(|cut| power_cut::wanted(trial, cut)),
+    }
+}
+
+/// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time to speak of.
+pub fn preparing_machine(trial: &Trial) -> Machine {
+    let mut machine = machine(trial, false);
+    machine.seed = Seed(0).derive("prepare");
+    machine.controller = None;
+    machine.power_cuts = None;
+    for disk in &mut machine.disks {
+        disk.model = Model::Constant(Constant {
+            latency: Nanos(1000),
+            servers: 32,
+            rotational: disk.model.rotational(),
+            queue_depth: 32,
+        });
+    }
+    machine
+}
+
+fn image(index: usize) -> String {
+    format!("{DISKS}/{index}.img")
+}
+
+fn whole_blocks(bytes: Bytes) -> Bytes {
+    Bytes(bytes.0 / 4096 * 4096)
+}
+
+/// What prepares the trial's disks; none for bare disks, which are zeroes to begin with.
+pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
+    if trial.array.join == Join::SINGLE {
+        return None;
+    }
+    let mount = stack::mount(trial);
+    let files = loads(trial).into_iter().flat_map(|load| {
+        let bytes = load.workload.file_size;
+        load.files().into_iter().map(move |name| ZeroFile { name, bytes })
+    });
+    let film = trial
+        .workload
+        .player
+        .map(|_| ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size });
+    let files = film.into_iter().chain(files);
+    let of_phases = trial.workload.phases.as_ref();
+    let files = files.chain(of_phases.into_iter().flat_map(phases::files));
+    Some(Plan {
+        cache: stack::cache(trial, true),
+        // Clean, whatever it is to be in the trial.
+        cache_settings: stack::cache_mode(trial, Mode::Writethrough),
+        raid: stack::raid(trial, true),
+        pools: stack::pools(trial, true),
+        mkfs: stack::mkfs(trial),
+        files: if mount.is_some() { files.collect() } else { Vec::new() },
+        fsload: fsload::laid_out(trial),
+        entries: startup::entries(trial),
+        mount,
+        prepare: prepare(trial),
+        replica: stack::replica(trial, true),
+        first_snapshot: snapshots(trial).map(first_snapshot),
+        trees: trial.background.as_ref().and_then(|background| background.trees),
+        unmount: true,
+        ..Plan::default()
+    })
+}
+
+/// Programs that make what the workload and the background need.
+fn prepare(trial: &Trial) -> Vec<Vec<String>> {
+    let own = trial.workload.phases.iter().flat_map(|phases| &phases.prepare);
+    let beside = trial.background.iter().flat_map(|it| &it.prepare);
+    own.map(|words| phases::command(trial, words))
+        .chain(beside.map(|words| on_pool(words)))
+        .collect()
+}
+
+/// A background's command, in the guest.
+fn on_pool(command: &[String]) -> Vec<String> {
+    command.iter().map(|word| word.replace(disklab_config::background::POOL, POOL)).collect()
+}
+
+/// All fios of a trial, the measured one first.
+fn loads(trial: &Trial) -> Vec<Load<'_>> {
+    let beside = trial
+        .background
+        .iter()
+        .filter_map(disklab_config::background::Background::fio)
+        .map(Load::beside);
+    let measured = trial.workload.is_fio().then(|| Load::measured(trial));
+    measured.into_iter().chain(beside).collect()
+}
+
+/// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
+pub fn plan(trial: &Trial) -> Plan {
+    let is_btrfs = trial.array.join.filesystem() == Some(Filesystem::Btrfs);
+    Plan {
+        burn_pids: luck(trial).0,
+        device_settings: device_settings(trial),
+        cache: stack::cache(trial, false),
+        cache_settings: trial
+            .array
+            .cache
+            .iter()
+            .flat_map(|cache| stack::cache_mode(trial, cache.mode))
+            .collect(),
+        raid: stack::raid(trial, false),
+        pools: stack::pools(trial, false),
+        mount: stack::mount(trial),
+        mount_settings: mount_settings(trial),
+        replica: stack::replica(trial, false),
+        touch: touch(trial),
+        witness: trial.power_cut.map(|_| power_cut::lay_out()),
+        background: background(trial),
+        // Of two filesystems it could not be told which one's they are.
+        keep: if is_btrfs && trial.array.replica.is_none() {
+            // btrfs's statistics of each device's reads, where the kernel has them.
+            vec![format!("{}/devinfo/*/read_stats", sysfs_of_btrfs(trial))]
+        } else {
+            Vec::new()
+        },
+        space: says_space(trial),
+        measure: Some(Measure {
+            what: measured(trial),
+            warm_up: None,
+            phase: disklab_results::sample::MEASURED_PHASE.to_owned(),
+            ramp_ns: trial.ramp.0,
+            sync_every_ns: trial.workload.sync_every.map(|every| every.0),
+            priority: trial.workload.priority,
+        }),
+        ..Plan::default()
+    }
+}
+
+/// Of the mounted filesystem.
+pub fn mount_settings(trial: &Trial) -> Vec<Setting> {
+    let policy = trial.policy.as_ref().map(|policy| Setting {
+        path: format!("{}/read_policy", sysfs_of_btrfs(trial)),
+        value: policy.setting(),
+        choice: true,
+    });
+    policy.into_iter().collect()
+}
+
+/// A guest has just one; a real machine may have others.
+pub fn sysfs_of_btrfs(trial: &Trial) -> String {
+    format!("/sys/fs/btrfs/{}", trial.places.uuid.as_deref().unwrap_or("*"))
+}
+
+/// Whether it is told how full the filesystems are.
+fn says_space(trial: &Trial) -> bool {
+    trial.array.replica.is_some() || snapshots(trial).is_some()
+}
+
+fn first_snapshot(later: Snapshots) -> FirstSnapshot {
+    later.replicate_every_ns.map_or(FirstSnapshot::Alone, |_| FirstSnapshot::Replicated)
+}
+
+/// Those that its background takes.
+fn snapshots(trial: &Trial) -> Option<Snapshots> {
+    let snapshots = trial.background.as_ref()?.snapshots?;
+    Some(Snapshots {
+        every_ns: snapshots.every.0,
+        keep: snapshots.keep,
+        replicate_every_ns: snapshots.replicate_every.map(|every| every.0),
+    })
+}
+
+/// Whether the workload's requests are not the only ones.
+pub fn is_accompanied(trial: &Trial) -> bool {
+    trial.background.is_some() || trial.power_cut.is_some()
+}
+
+/// Whether the disks' phase is a window of its own, the same for all jobs. fio ends each job's ramp with the first request
+/// that the job finishes after it: where a scheduler has jobs wait for seconds, they measure at different times, and
+/// their sum is more than the disks ever moved.
+pub fn has_one_window(trial: &Trial) -> bool {
+    trial.workload.own_files
+}
+
+/// Whether fio is waited for, to see when it begins.
+fn is_gated(trial: &Trial) -> bool {
+    is_accompanied(trial) || has_one_window(trial)
+}
+
+/// How long fio measures: where the window is the disks', from its start on.
+pub fn fio_runtime(trial: &Trial) -> Nanos {
+    if has_one_window(trial) { trial.ramp + trial.runtime } else { trial.runtime }
+}
+
+/// Of the disks themselves, whatever is above them: of several parts of one disk once.
+pub fn device_settings(trial: &Trial) -> Vec<Setting> {
+    let mut wholes: Vec<&String> = Vec::new();
+    for whole in &trial.places.wholes {
+        if !wholes.contains(&whole) {
+            wholes.push(whole);
+        }
+    }
+    wholes.into_iter().flat_map(|whole| scheduler(trial, whole)).collect()
+}
+
+/// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio gets the same. Of so few
+/// chances the seeds take each in turn, instead of drawing one: two copies are four cases, and four seeds meet them all.
+fn luck(trial: &Trial) -> (u32, u32) {
+    let index = trial.seed_index.saturating_sub(1);
+    let round = PIDS.cast_unsigned();
+    (index % round, index / 2 % round)
+}
+
+fn measured(trial: &Trial) -> Measured {
+    if let Some(startup) = &trial.workload.startup {
+        return startup::measured(startup);
+    }
+    if let Some(phases) = &trial.workload.phases {
+        return phases::measured(trial, phases);
+    }
+    if let Some(load) = &trial.workload.fsload {
+        return fsload::measured(trial, load);
+    }
+    if let Some(player) = trial.workload.player {
+        return Measured::Player {
+            player,
+            file: format!("{POOL}/{TEST_FILE}"),
+            length: trial.runtime,
+            seed: trial.seed.derive("player"),
+        };
+    }
+    let load = Load::measured(trial);
+    // fio opens its file when it begins.
+    let gate = is_gated(trial).then(|| Gate {
+        file: if load.is_bare(trial) {
+            GATE.to_owned()
+        } else {
+            format!("{POOL}/{}", load.files()[0])
+        },
+        length_ns: (trial.ramp + trial.runtime).0,
+    });
+    Measured::Program { command: load.command(trial), gate }
+}
+
+fn background(trial: &Trial) -> Option<Background> {
+    let trees =
+        trial.background.as_ref().and_then(|background| background.trees).map(|trees| trees.count);
+    let process = |process: &disklab_config::background::Process| Process {
+        command: on_pool(&process.command),
+        trees: trees.filter(|_| process.uses_trees()),
+        pause_ns: process.pause.0,
+    };
+    let endless = |command| Process { command, trees: None, pause_ns: 0 };
+    let processes =
+        trial.background.iter().flat_map(|background| &background.processes).map(process);
+    let witness = trial.power_cut.map(|_| endless(power_cut::rewrite(trial)));
+    let workload = trial.background.as_ref().and_then(disklab_config::background::Background::fio);
+    let fio = workload.map(|workload| endless(Load::beside(workload).command(trial)));
+    is_accompanied(trial).then(|| Background {
+        lead_ns: trial.lead().0,
+        burn_pids: luck(trial).1,
+        processes: processes.chain(witness).chain(fio).collect(),
+        snapshots: snapshots(trial),
+        fsload: fsload::beside(trial),
+        sync_every_ns: workload.and_then(|workload| workload.sync_every).map(|every| every.0),
+        priority: trial
+            .background
+            .as_ref()
+            .map(|background| background.priority)
+            .unwrap_or_default(),
+    })
+}
+
+/// What brings the filesystem's metadata into memory, if that is wanted.
+pub fn touch(trial: &Trial) -> Vec<Touch> {
+    let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
+    let touch = |name| Touch { name, every: CHECKSUM_LEAF };
+    let files = loads(trial).into_iter().flat_map(|load| load.files());
+    let of_phases = trial.workload.phases.iter().flat_map(phases::files).map(|file| file.name);
+    if wanted { files.chain(of_phases).map(touch).collect() } else { Vec::new() }
+}
+
+/// A disk's scheduler, and then its tunables, whose files are there only once it is.
+fn scheduler(trial: &Trial, whole: &str) -> Vec<Setting> {
+    let queue = format!("/sys/block/{whole}/queue");
+    let SchedulerChoice { scheduler, tunables } = &trial.scheduler;
+    let chosen =
+        Setting { path: format!("{queue}/scheduler"), value: scheduler.to_string(), choice: true };
+    let tuned = tunables.iter().map(|(name, value)| Setting {
+        path: if QUEUE.contains(&name.as_str()) {
+            format!("{queue}/{name}")
+        } else {
+            format!("{queue}/iosched/{name}")
+        },
+        value: value.to_string(),
+        choice: false,
+    });
+    [chosen].into_iter().chain(tuned).collect()
+}
+
+/// What one fio is to do.
+struct Load<'a> {
+    workload: &'a Workload,
+    /// Its file; where each job has its own, their numbers follow.
+    file: &'static str,
+    output: String,
+    /// What its seed is derived by.
+    seed: &'static str,
+    ramp: Nanos,
+    runtime: Nanos,
+    /// It is waited for, to see when it begins.
+    gated: bool,
+}
+
+/// The measured fio's command, to run before it for no longer than this; none of what is measured otherwise, or is to begin with
+/// cold caches.
+pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
+    let direct = trial.workload.is_fio() && trial.workload.jobs.iter().all(|job| job.direct);
+    let load = || Load {
+        output: "/tmp/warm-up.json".to_owned(),
+        // Not the requests that are measured.
+        seed: "warm-up",
+        ramp: Nanos::ZERO,
+        runtime,
+        gated: false,
+        ..Load::measured(trial)
+    };
+    direct.then(|| load().command(trial))
+}
+
+impl<'a> Load<'a> {
+    fn measured(trial: &'a Trial) -> Self {
+        Self {
+            workload: &trial.workload,
+            file: TEST_FILE,
+            output: format!("{TRIAL}/{}", disklab_protocol::names::FIO),
+            seed: "fio",
+            ramp: if has_one_window(trial) { Nanos::ZERO } else { trial.ramp },
+            runtime: fio_runtime(trial),
+            gated: is_gated(trial),
+        }
+    }
+
+    /// It runs until it is ended.
+    fn beside(workload: &'a Workload) -> Self {
+        Self {
+            workload,
+            file: BACKGROUND_FILE,
+            output: "/tmp/background.json".to_owned(),
+            seed: "background",
+            ramp: Nanos::ZERO,
+            runtime: Nanos::from_secs(7 * 24 * 3600),
+            gated: false,
+        }
+    }
+
+    /// The names of its files in [`POOL`]; none where it reads the device itself.
+    fn files(&self) -> Vec<String> {
+        if self.workload.raw {
+            Vec::new()
+        } else if self.workload.own_files {
+            (0..self.workload.files()).map(|number| format!("{}.{number}", self.file)).collect()
+        } else {
+            vec![self.file.to_owned()]
+        }
+    }
+
+    /// Whether it reads a device itself.
+    fn is_bare(&self, trial: &Trial) -> bool {
+        self.workload.raw || trial.array.join.filesystem().is_none()
+    }
+
+    /// fio's command line.
+    fn command(&self, trial: &Trial) -> Vec<String> {
+        let w = self.workload;
+        let mut arguments = fio::program(&self.output, trial.seed.derive(self.seed));
+        if w.own_files {
+            // A definition for each job: fio has no other way to tell jobs their files.
+            let each = w.jobs.iter().flat_map(|job| (0..job.numjobs).map(move |_| job));
+            for (number, job) in each.enumerate() {
+                arguments.extend(self.job(trial, &Job { numjobs: 1, ..job.clone() }, number));
+            }
+        } else {
+            arguments.extend(w.jobs.iter().flat_map(|job| self.job(trial, job, 0)));
+        }
+        arguments
+    }
+
+    /// The options of one definition, on the file of this number.
+    fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
+        let w = self.workload;
+        let bare = self.is_bare(trial);
+        let file = if bare {
+            stack::device(trial)
+        } else {
+            format!("{POOL}/{}", self.files().swap_remove(number))
+        };
+        let mut options = fio::job(&w.name, &file, w.file_size, job);
+        options.extend([
+            "--time_based".to_owned(),
+            format!("--runtime={}us", self.runtime.0.div_ceil(1000)),
+        ]);
+        if self.ramp.0 > 0 {
+            options.push(format!("--ramp_time={}us", self.ramp.0.div_ceil(1000)));
+        }
+        if bare && w.own_files {
+            // On a bare device, a part of its own.
+            options.push(format!("--offset={}", w.file_size.0 * number as u64));
+        }
+        if bare && number == 0 && self.gated {
+            // Just before its first request; what fio appends to write to a file is never come to.
+            options.push(format!("--exec_prerun=exec 3<{GATE}; exit 0;"));
+        }
+        options
+    }
+}

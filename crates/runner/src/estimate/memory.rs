@@ -1,0 +1,26 @@
+//! What memory of the machine a trial takes at most.
+
+use disklab_config::{Model, Trial};
+use disklab_units::Bytes;
+
+/// The guest kernel's process beside the guest's memory, with the disk library, and the processes of the guest's programs.
+const BESIDE: Bytes = Bytes::mib(96);
+/// An SSD's map knows where each piece of this size is (crates/disks/src/ssd/map.rs), by so many bytes once it was written.
+const PIECE: u64 = 4096;
+const OF_A_PIECE: u64 = 5;
+
+/// The guest's own, as far as it uses it, and what is beside it.
+pub fn memory(trial: &Trial) -> Bytes {
+    let map = |used: Bytes| Bytes(used.0 / PIECE * OF_A_PIECE);
+    let ssds = trial.devices.iter().filter(|device| matches!(device.model, Model::Ssd(_)));
+    let maps: Bytes =
+        if writes(trial) { ssds.map(|device| map(device.used)).sum() } else { Bytes::ZERO };
+    trial.memory.saturating_add(BESIDE).saturating_add(maps)
+}
+
+/// Whether anything but the filesystem itself may write.
+fn writes(trial: &Trial) -> bool {
+    let only_reads =
+        trial.workload.is_fio() && trial.workload.jobs.iter().all(|job| !job.rw.writes());
+    !only_reads || trial.background.is_some() || trial.power_cut.is_some()
+}

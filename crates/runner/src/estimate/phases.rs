@@ -1,0 +1,115 @@
+//! How long phases take, roughly: what a program does is not known, and its workload can say.
+
+use disklab_config::phases::{Act, FileJob, Phase, Phases};
+use disklab_config::{Join, Md, Model, Profile, Profiles, Trial};
+
+/// Virtual seconds of all phases together.
+pub fn seconds(trial: &Trial, phases: &Phases) -> f64 {
+    let told = phases.expected.map(|expected| expected.of(trial.rotational()).as_secs_f64());
+    told.unwrap_or_else(|| phases.all.iter().map(|phase| of_phase(trial, phase)).sum())
+}
+
+/// Requests to all disks, and bytes that they move.
+pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
+    let fio: Vec<&FileJob> = phases.all.iter().flat_map(Phase::jobs).collect();
+    let moved =
+        |it: &FileJob| it.bytes().0 as f64 * if it.job.rw.writes() { copies(trial) } else { 1.0 };
+    let bytes: f64 = fio.iter().map(|it| moved(it)).sum();
+    let requests: f64 = fio.iter().map(|it| moved(it) / size(it)).sum();
+    if phases.all.iter().all(|phase| matches!(phase.what, Act::Fio(_)) && phase.reader.is_none()) {
+        return (requests, bytes);
+    }
+    // What a program does is not known; its disks are busy with small requests for much of the time.
+    let each = trial.devices.iter().map(|device| super::rate(&device.model, PROGRAMS_BLOCK, 1.0));
+    let busy = seconds(trial, phases) * each.fold(0.0, f64::max);
+    (requests + busy, bytes + busy * PROGRAMS_BLOCK)
+}
+
+/// Bytes of fio's that go through the page cache.
+pub fn cached(phases: &Phases) -> f64 {
+    let jobs = phases.all.iter().flat_map(Phase::jobs).filter(|it| !it.job.direct);
+    jobs.map(|it| it.bytes().0 as f64).sum()
+}
+
+/// What a program's request moves, and what a request of a sequential load does, bytes.
+const PROGRAMS_BLOCK: f64 = 16384.0;
+const SEQUENTIAL_BLOCK: f64 = 524_288.0;
+/// A program's phase, where nothing is said of it, and a mount: seconds on disks that turn and on others.
+const PROGRAM: (f64, f64) = (20.0, 2.0);
+const MOUNT: (f64, f64) = (0.5, 0.01);
+/// A disk that turns reaches this part of its outer rate on average: heads move, and a file is not all in one piece.
+const REACHED: f64 = 0.7;
+
+fn of_phase(trial: &Trial, phase: &Phase) -> f64 {
+    let by_kind = |(turning, other): (f64, f64)| if trial.rotational() { turning } else { other };
+    match &phase.what {
+        Act::Fio(jobs) => of_jobs(trial, jobs),
+        Act::Program { .. } => by_kind(PROGRAM),
+        Act::Remount => by_kind(MOUNT),
+    }
+}
+
+/// Sequential jobs share what the disks give in a row, random ones what they find in all places.
+fn of_jobs(trial: &Trial, jobs: &[FileJob]) -> f64 {
+    let (mut seconds, disks) = (0.0, trial.array.devices.len() as f64);
+    let readers: u32 = jobs.iter().map(|it| it.job.numjobs).sum();
+    for it in jobs {
+        let bytes = it.bytes().0 as f64;
+        let (writes, limit) = (it.job.rw.writes(), trial.array.controller);
+        if is_random(it) {
+            let depth = f64::from(it.job.depth() * readers);
+            let rate =
+                slowest(trial, |model| super::rate(model, size(it), (depth / disks).max(1.0)));
+            seconds += bytes / size(it) / (rate * disks.min(depth));
+            continue;
+        }
+        let used = if writes { disks } else { disks.min(spread(trial, readers)) };
+        let moved = if writes { bytes * copies(trial) } else { bytes };
+        let rate = slowest(trial, in_a_row) * used;
+        let most = limit.map_or(f64::MAX, |it| if writes { it.write.0 } else { it.read.0 } as f64);
+        seconds += moved / rate.min(most);
+    }
+    seconds
+}
+
+/// How many disks readers keep busy: a stripe's all, of copies one each.
+fn spread(trial: &Trial, readers: u32) -> f64 {
+    let one = match trial.array.join {
+        Join::Btrfs(Profiles { data: Profile::Raid0, .. })
+        | Join::On { raid: Some(Md::Raid0), .. } => trial.array.devices.len(),
+        Join::Btrfs(Profiles { data: Profile::Raid10, .. })
+        | Join::ZfsMirrors
+        | Join::On { raid: Some(Md::Raid10), .. } => trial.array.devices.len() / 2,
+        Join::Btrfs(_) | Join::On { .. } => 1,
+    };
+    one.max(1) as f64 * f64::from(readers)
+}
+
+fn is_random(it: &FileJob) -> bool {
+    use disklab_config::workload::Rw::{Randread, Randrw, Randwrite};
+    matches!(it.job.rw, Randread | Randwrite | Randrw)
+}
+
+/// Of a request, bytes.
+fn size(it: &FileJob) -> f64 {
+    if is_random(it) { it.job.bs.0 as f64 } else { SEQUENTIAL_BLOCK }
+}
+
+fn copies(trial: &Trial) -> f64 {
+    f64::from(trial.array.copies())
+}
+
+/// Bytes a second.
+fn in_a_row(model: &Model) -> f64 {
+    match model {
+        Model::Hdd(hdd) => hdd.rate_outer.0 as f64 * REACHED,
+        Model::Ssd(ssd) => ssd.link.0 as f64,
+        Model::Card(card) => card.read_rate.0 as f64,
+        Model::Constant(_) => super::rate(model, SEQUENTIAL_BLOCK, 1.0) * SEQUENTIAL_BLOCK,
+    }
+}
+
+fn slowest(trial: &Trial, of: impl Fn(&Model) -> f64) -> f64 {
+    let disks = trial.devices.iter().take(trial.array.devices.len());
+    disks.map(|device| of(&device.model)).fold(f64::MAX, f64::min)
+}

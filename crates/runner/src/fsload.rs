@@ -1,0 +1,83 @@
+//! Threads that work on many files as a trial: what its disks hold, what came of it, and what a power cut has to leave.
+
+use disklab_config::Trial;
+use disklab_config::fsload::Fsload;
+use disklab_config::suite::metric::{LOOPS, OPS};
+use disklab_fsload::promises::{Promise, promised};
+use disklab_fsload::report::{FILE, Report};
+use disklab_guest::plan::{FsloadBeside, Measured};
+use disklab_results::found::{Measure, Measures};
+use disklab_units::{Bytes, Seed};
+use std::fs;
+use std::path::Path;
+
+/// What is laid out: the same whatever works on it.
+pub fn laid_out(trial: &Trial) -> Option<Fsload> {
+    load(trial).map(Fsload::files_only)
+}
+
+/// What its files take on the host, which keeps their contents.
+pub fn room(trial: &Trial) -> Bytes {
+    load(trial).map(Fsload::bytes).unwrap_or_default()
+}
+
+/// The measured one, or the one beside it: no trial has both.
+pub fn load(trial: &Trial) -> Option<&Fsload> {
+    trial.workload.fsload.as_ref().or_else(|| trial.background.as_ref()?.fsload())
+}
+
+/// The one that runs beside what is measured.
+pub fn beside(trial: &Trial) -> Option<FsloadBeside> {
+    let load = trial.background.as_ref()?.fsload()?.clone();
+    Some(FsloadBeside { load, seed: trial.seed.derive("background fsload") })
+}
+
+pub fn measured(trial: &Trial, load: &Fsload) -> Measured {
+    Measured::Fsload {
+        load: load.clone(),
+        seed: seed(trial),
+        ramp: trial.ramp,
+        length: trial.runtime,
+        notes: trial.power_cut.is_some(),
+    }
+}
+
+fn seed(trial: &Trial) -> Seed {
+    trial.seed.derive("fsload")
+}
+
+fn report(folder: &Path) -> Result<Report, String> {
+    let text = fs::read(folder.join(FILE)).map_err(|e| format!("fsload left no report: {e}"))?;
+    serde_json::from_slice(&text).map_err(|e| format!("{FILE}: {e}"))
+}
+
+/// Operations a second, of all and of each kind, their latencies, and loops a second of each kind of threads.
+pub fn measures(folder: &Path) -> Result<Measures, String> {
+    let report = report(folder)?;
+    let rate = |count| Measure::rate(report.a_second(count), "1/s");
+    let mut measures = Measures::new();
+    measures.insert(OPS.to_owned(), Measure::rate(report.rate(), "1/s"));
+    for threads in &report.threads {
+        measures.insert(format!("{}{LOOPS}", threads.name), rate(threads.loops));
+    }
+    for each in &report.operations {
+        measures.insert(format!("{} {OPS}", each.name), rate(each.count));
+        for (what, ns) in [
+            ("mean", each.mean_ns),
+            ("p50", each.p50_ns as f64),
+            ("p99", each.p99_ns as f64),
+            ("max", each.max_ns as f64),
+        ] {
+            measures.insert(format!("{} {what}", each.name), Measure::time(ns));
+        }
+    }
+    Ok(measures)
+}
+
+/// What it had been promised before the note with this number; nothing where the load is another.
+pub fn promises(trial: &Trial, folder: &Path, number: u64) -> Result<Vec<Promise>, String> {
+    match &trial.workload.fsload {
+        Some(load) => Ok(promised(load, seed(trial), &report(folder)?.notes, number)),
+        None => Ok(Vec::new()),
+    }
+}

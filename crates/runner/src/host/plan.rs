@@ -1,0 +1,303 @@
+//! What a first process on this machine is to do: a guest's plan, and what it has besides where others are too.
+
+use super::{Place, noted};
+use crate::describe;
+use disklab_block_devices::cgroups;
+use disklab_config::phases::Phases;
+use disklab_config::suite::Axis;
+use disklab_config::suite::sweep::Parameter;
+use disklab_config::{Filesystem, SchedulerChoice, Trial};
+use disklab_guest::init::setting;
+use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
+use disklab_results::device_errors;
+use disklab_units::{Nanos, Seed};
+use rustix::process::geteuid;
+use std::path::{Path, PathBuf};
+
+/// Why a trial cannot be on real disks at all.
+pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
+    if trial.power_cut.is_some() {
+        return Some(
+            "a power cut is for modelled disks: nobody takes the power from real ones here"
+                .to_owned(),
+        );
+    }
+    let varies =
+        |parameter: &Parameter| trial.cell.iter().any(|(axis, _)| *axis == parameter.to_string());
+    if varies(&Parameter::Memory) {
+        return Some(
+            "`memory` is a guest's: here there is as much as the machine has; leave the axis out"
+                .to_owned(),
+        );
+    }
+    if trial.array.cache.is_some() {
+        return Some(
+            "a bcache in front of disks is for modelled disks: it has no UUID of ours to undo it by"
+                .to_owned(),
+        );
+    }
+    if names_a_guests_devices(trial) {
+        return Some(
+            "its commands name devices of a guest (/dev/..., /sys/...), which are others here"
+                .to_owned(),
+        );
+    }
+    let asked = [
+        trial.workload.priority,
+        trial.background.as_ref().map(|it| it.priority).unwrap_or_default(),
+    ];
+    if asked.iter().any(|it| it.weight.is_some()) && !cgroups::are_whole() {
+        return Some(cgroups::NOT_WHOLE.to_owned());
+    }
+    if reads_what_nobody_wrote(trial) && place.disks().iter().any(|disk| !disk.rotational) {
+        return Some(
+            "it reads a device itself, of which nothing was written: flash answers that from its map, faster than any read; take an \
+             array with a filesystem"
+                .to_owned(),
+        );
+    }
+    match place {
+        Place::Disks { disks, .. } if disks.len() != trial.devices.len() => Some(format!(
+            "{} has {} disks, and {} were named",
+            trial.array.name,
+            trial.devices.len(),
+            disks.len()
+        )),
+        Place::Disks { .. } => None,
+        Place::At { path, .. } => at_obstacle(trial, path),
+    }
+}
+
+/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells: for who may not try. A scheduler may be
+/// a module that is loaded when it is asked for.
+pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
+    let sysfs = Path::new("/sys/fs/btrfs");
+    let value = trial.policy.as_ref()?.setting();
+    let of_all = || {
+        let mut all: Vec<PathBuf> =
+            sysfs.read_dir().ok()?.flatten().map(|it| it.path().join("read_policy")).collect();
+        all.sort();
+        all.into_iter().find(|it| it.is_file())
+    };
+    let file = match place {
+        Place::At { uuid, .. } => sysfs.join(uuid.as_ref()?).join("read_policy"),
+        Place::Disks { .. } => of_all()?,
+    };
+    let has = std::fs::read_to_string(&file)
+        .map_or_else(|_| "no such file".to_owned(), |it| it.trim().to_owned());
+    let wanted = Setting { path: String::new(), value: value.clone(), choice: true };
+    (!setting::offers(&has, &wanted))
+        .then(|| noted::not_had(&value, &file.display().to_string(), &has))
+}
+
+/// Whether commands of a workload or a background say where devices are, instead of asking for them by a word.
+fn names_a_guests_devices(trial: &Trial) -> bool {
+    let beside = trial.background.iter();
+    let processes =
+        beside.clone().flat_map(|it| it.processes.iter().map(|process| &process.command));
+    let commands = processes.chain(beside.flat_map(|it| &it.prepare)).flatten();
+    let phases = trial.workload.phases.as_ref();
+    let names =
+        |word: &str| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| word.contains(place));
+    commands.into_iter().any(|word| names(word))
+        || phases.is_some_and(|phases| {
+            ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| phases.uses(place))
+        })
+}
+
+/// Whether a load reads a device past any filesystem: mkfs gives back all blocks that it does not write.
+fn reads_what_nobody_wrote(trial: &Trial) -> bool {
+    let bare = trial.array.join.filesystem().is_none();
+    let beside = trial.background.as_ref().and_then(|it| it.workload.as_ref());
+    let mut loads = [&trial.workload].into_iter().chain(beside);
+    loads.any(|load| {
+        load.is_fio() && (bare || load.raw) && load.jobs.iter().any(|job| job.rw.reads())
+    })
+}
+
+/// What is asked of a filesystem that is there.
+fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
+    if !geteuid().is_root() && !settings(trial).is_empty() {
+        return Some("it sets a read policy or a scheduler, which only root may".to_owned());
+    }
+    if !geteuid().is_root() && trial.workload.startup.is_some() {
+        return Some(
+            "a start-up is timed from the disk, and only root may drop what is in memory"
+                .to_owned(),
+        );
+    }
+    let background = trial.background.as_ref();
+    if background.is_some_and(|it| it.snapshots.is_some()) {
+        return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
+    }
+    if trial.workload.phases.as_ref().is_some_and(Phases::mounts) {
+        return Some("it mounts its filesystem anew, which is not ours here".to_owned());
+    }
+    // What works on a whole filesystem, or on its devices, would work on what is not ours. Others have nothing but our folder.
+    if background.is_some_and(works_on_the_whole) {
+        return Some(
+            "programs that run beside it work on the whole filesystem, which is not ours here"
+                .to_owned(),
+        );
+    }
+    let phases = trial.workload.phases.as_ref();
+    if phases.is_some_and(|it| {
+        it.programs().any(|name| ["btrfs", "mdadm", "sh"].contains(&name.as_str()))
+    }) {
+        return Some("its phases work on the whole filesystem, which is not ours here".to_owned());
+    }
+    let raw = trial.workload.raw
+        || background.and_then(|it| it.workload.as_ref()).is_some_and(|it| it.raw);
+    if raw {
+        return Some("it reads the disk itself, which is not ours here".to_owned());
+    }
+    if path.is_dir() {
+        return None;
+    }
+    let reads_one = trial.workload.is_fio()
+        && !trial.workload.own_files
+        && trial.workload.jobs.iter().all(|job| !job.rw.writes());
+    let size = path.metadata().map_or(0, |it| it.len());
+    if !reads_one || background.is_some() {
+        Some(format!(
+            "{} is one file and only read: this needs a folder that can be written",
+            path.display()
+        ))
+    } else if size < trial.workload.file_size.0 {
+        Some(format!(
+            "{} is shorter than the workload's file of {}",
+            path.display(),
+            trial.workload.file_size
+        ))
+    } else {
+        None
+    }
+}
+
+/// Programs that work on a filesystem as a whole or on its devices, whichever folder they are given.
+const OF_THE_WHOLE: [&str; 6] = ["btrfs", "fsfreeze", "fstrim", "mdadm", "zfs", "zpool"];
+
+fn works_on_the_whole(background: &disklab_config::Background) -> bool {
+    let processes = background.processes.iter().map(|process| &process.command);
+    processes.chain(&background.prepare).any(|command| {
+        // It takes folders.
+        let defragments =
+            command.starts_with(&["btrfs", "filesystem", "defragment"].map(str::to_owned));
+        let mut words =
+            command.iter().flat_map(|it| it.split(|letter: char| !letter.is_alphanumeric()));
+        !defragments && words.any(|word| OF_THE_WHOLE.contains(&word))
+    })
+}
+
+/// What a trial changes of the machine where others use the same disks: only what it is about. A scheduler that the suite does not
+/// speak of stays as it was found.
+fn settings(trial: &Trial) -> Vec<Setting> {
+    let asked = trial.scheduler != SchedulerChoice::default()
+        || trial.cell.iter().any(|(axis, _)| axis == Axis::Scheduler.as_str());
+    let of_disks = if asked { describe::device_settings(trial) } else { Vec::new() };
+    of_disks.into_iter().chain(describe::mount_settings(trial)).collect()
+}
+
+/// What of its settings is one of several that a kernel has.
+pub fn choices(trial: &Trial) -> Vec<String> {
+    let all = describe::device_settings(trial).into_iter().chain(describe::mount_settings(trial));
+    all.filter(|setting| setting.choice).map(|setting| setting.value).collect()
+}
+
+/// A plan of the trial's, on this machine.
+pub fn on_host(trial: &Trial, plan: Plan, host: plan::Host) -> Plan {
+    let background = plan.background.map(|it| Background { burn_pids: 0, ..it });
+    let at = host.at.is_some();
+    // A guest's end takes its arrays and pools away; here the next trial assembles them anew.
+    let ends = !at && (plan.raid.is_some() || !plan.pools.is_empty());
+    let device_settings =
+        if at && plan.measure.is_some() { settings(trial) } else { plan.device_settings };
+    Plan {
+        // Others use them up too.
+        burn_pids: 0,
+        background,
+        mount_settings: if at { Vec::new() } else { plan.mount_settings },
+        device_settings,
+        mkfs: plan.mkfs.filter(|_| !at),
+        mount: plan.mount.filter(|_| !at),
+        raid: plan.raid.filter(|_| !at),
+        unmount: plan.unmount || ends,
+        pools: if at { Vec::new() } else { plan.pools },
+        replica: plan.replica.filter(|_| !at),
+        host: Some(host),
+        ..plan
+    }
+}
+
+/// What prepares the trial's disks; none where there is nothing to prepare.
+pub fn preparing(trial: &Trial, host: plan::Host) -> Option<Plan> {
+    let at_file = host.at.as_ref().is_some_and(|path| path.is_file());
+    (!at_file)
+        .then(|| describe::preparing_plan(trial))
+        .flatten()
+        .map(|plan| on_host(trial, plan, host))
+}
+
+/// What measures, with a warm-up for so long at most.
+pub fn measuring(trial: &Trial, host: plan::Host, warm_up: Option<Nanos>) -> Plan {
+    let mut plan = on_host(trial, describe::plan(trial), host);
+    if trial.array.join.filesystem() == Some(Filesystem::Btrfs) {
+        // Errors of its devices, as `btrfs device stats` tells them.
+        plan.keep.push(format!(
+            "{}/devinfo/*/{}",
+            describe::sysfs_of_btrfs(trial),
+            device_errors::FILE
+        ));
+    }
+    if let Some(measure) = &mut plan.measure {
+        measure.warm_up = self::warm_up(trial, warm_up);
+    }
+    plan
+}
+
+/// A warm-up takes no longer than so many times what is measured, unless said.
+const LONGEST: u64 = 5;
+/// Samples are of a tenth of what is measured, so that half of that has to be steady; and no shorter than this.
+const SAMPLES: u64 = 10;
+const SHORTEST: Nanos = Nanos::from_millis(10);
+
+pub fn warm_up(trial: &Trial, limit: Option<Nanos>) -> Option<WarmUp> {
+    let limit = limit.unwrap_or(Nanos(trial.runtime.0.saturating_mul(LONGEST)));
+    // fio is ended before that.
+    let command = describe::warming(trial, Nanos(limit.0.saturating_mul(2)) + Nanos::from_secs(60));
+    let every_ns = (trial.runtime.0 / SAMPLES).max(SHORTEST.0);
+    command.filter(|_| limit > Nanos::ZERO).map(|command| WarmUp {
+        command,
+        every_ns,
+        limit_ns: limit.0,
+    })
+}
+
+/// What test files are filled with: the same in all trials.
+pub fn contents() -> Seed {
+    Seed(0).derive("contents of test files")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disklab_config::Lab;
+
+    #[test]
+    fn beside_a_trial_in_somebodys_folder_runs_what_stays_there() {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab")))
+            .expect("the lab");
+        let of = |name: &str| works_on_the_whole(&lab.backgrounds[name]);
+        assert_eq!(["copy", "bursts", "git-checkout", "package", "defrag"].map(of), [false; 5]);
+        assert!(of("scrub"));
+        let with = |command: &str| {
+            let mut background = lab.backgrounds["bursts"].clone();
+            background.processes[0].command = command.split(' ').map(str::to_owned).collect();
+            works_on_the_whole(&background)
+        };
+        assert!(with("sh -c /usr/bin/btrfs balance start {pool}") && with("fstrim {pool}"));
+        assert!(
+            with("btrfs subvolume list {pool}") && !with("btrfs filesystem defragment -r {pool}")
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Phases and a trace of requests from the kernel's events.
+
+use disklab_block_devices::watch::layout::Layout;
+use disklab_block_devices::watch::mark::{BEGUN, Mark};
+use disklab_block_devices::watch::merge::Merge;
+use disklab_block_devices::watch::pages::{Event, Pages};
+use disklab_block_devices::watch::pairs::{Open, Pairs, Step};
+use disklab_block_devices::watch::place::Watched;
+use disklab_block_devices::watch::stat::Stat;
+use disklab_block_devices::watch::{Account, file_name};
+use disklab_disks::Op;
+use disklab_guest::library::Arrival;
+use disklab_guest::meter::{Meter, Phase};
+use disklab_guest::trace_file::TraceFile;
+use disklab_protocol::names;
+use disklab_trace::{Arrived, Served};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+
+/// Of each CPU's file so much is read at a time.
+const BUFFER: usize = 256 << 10;
+
+pub struct Traced {
+    pub phases: Vec<Phase>,
+    /// That ended while the disks were watched.
+    pub requests: u64,
+    /// Of [`names::REQUESTS`].
+    pub sha256: String,
+    /// Of each disk: those requests, as far as the kernel counts the same.
+    pub ended: Vec<Stat>,
+}
+
+/// Reads the pages of all CPUs, and writes [`names::REQUESTS`].
+pub fn read(
+    folder: &Path,
+    watched: &Account,
+    marks: &[Mark],
+    layout: &Layout,
+    cpus: &[u32],
+) -> Result<Traced, String> {
+    let open = |cpu: &u32| {
+        let path = folder.join(file_name(*cpu));
+        let file = File::open(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Pages::new(layout, BufReader::with_capacity(BUFFER, file)))
+    };
+    let cpus = cpus.iter().map(open).collect::<Result<Vec<_>, String>>()?;
+    let path = folder.join(names::REQUESTS);
+    let at = |error: io::Error| format!("{}: {error}", path.display());
+    let mut counting =
+        Counting::new(watched, TraceFile::create(&path, watched.disks.len()).map_err(at)?);
+    let mut marks = marks.iter().filter(|mark| mark.text != BEGUN).peekable();
+    for event in Merge::new(cpus) {
+        let event = event.map_err(|error| error.to_string())?;
+        while let Some(mark) = marks.next_if(|mark| mark.at_ns < event.at) {
+            counting.mark(mark);
+        }
+        counting.take(&event).map_err(at)?;
+    }
+    marks.for_each(|mark| counting.mark(mark));
+    counting.trace.write().map_err(at)?;
+    Ok(Traced {
+        phases: counting.meter.phases().to_vec(),
+        requests: counting.requests,
+        sha256: counting.trace.sha256(),
+        ended: counting.ended,
+    })
+}
+
+struct Counting<'a> {
+    watched: &'a Account,
+    pairs: Pairs<Arrived>,
+    meter: Meter,
+    trace: TraceFile,
+    requests: u64,
+    /// By disk: when its last request ended.
+    last: Vec<u64>,
+    ended: Vec<Stat>,
+}
+
+impl<'a> Counting<'a> {
+    fn new(watched: &'a Account, trace: TraceFile) -> Self {
+        let count = watched.disks.len();
+        Self {
+            watched,
+            pairs: Pairs::new(watched.disks.iter().map(Watched::place).collect()),
+            meter: Meter::new(watched.disks.iter().map(|disk| disk.name.clone()).collect()),
+            trace,
+            requests: 0,
+            last: vec![0; count],
+            ended: vec![Stat::default(); count],
+        }
+    }
+
+    /// ns since the watch began.
+    fn time(&self, at: u64) -> u64 {
+        at.saturating_sub(self.watched.began_ns)
+    }
+
+    fn mark(&mut self, mark: &Mark) {
+        let at = self.time(mark.at_ns);
+        self.trace.mark(at, &mark.text);
+        match mark.text.split_whitespace().collect::<Vec<_>>()[..] {
+            ["begin", name, after] => {
+                if let Ok(after) = after.parse() {
+                    self.meter.announce(name, after);
+                }
+            }
+            ["end"] => {
+                let began_ns = self.watched.began_ns;
+                let present =
+                    self.pairs.open().map(|(disk, at)| (disk, at.saturating_sub(began_ns)));
+                self.meter.end(&models(self.last.len()), present);
+            }
+            _ => {}
+        }
+    }
+
+    fn take(&mut self, event: &Event) -> io::Result<()> {
+        let now = self.time(event.at);
+        match self.pairs.take(event, self.trace.arrived()) {
+            Step::Arrived(Open { disk, op, fua, sector, sectors, .. }) => {
+                let arrival = Arrival { disk, tag: 0, op, fua, sector, sectors };
+                let disks = self.last.len();
+                self.meter.arrived(&arrival, now, || models(disks));
+                Ok(())
+            }
+            Step::Ended(open) => self.ended(&open, now),
+            Step::Nothing => Ok(()),
+        }
+    }
+
+    fn ended(&mut self, open: &Open<Arrived>, ended: u64) -> io::Result<()> {
+        let Open { disk, op, fua, sector, sectors, kept, .. } = *open;
+        let submitted = self.time(open.at).min(ended);
+        // No disk says when it begins with a request. One with an arm does one at a time: not before it has done the last
+        // one. What others do at the same time nobody can tell from here.
+        let started = if self.watched.disks[disk].rotational {
+            submitted.max(self.last[disk])
+        } else {
+            submitted
+        };
+        let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
+        self.last[disk] = ended;
+        self.requests += 1;
+        let stat = &mut self.ended[disk];
+        match op {
+            Op::Read => {
+                (stat.reads, stat.read_sectors) =
+                    (stat.reads + 1, stat.read_sectors + u64::from(sectors));
+            }
+            Op::Write | Op::WriteZeroes => {
+                (stat.writes, stat.write_sectors) =
+                    (stat.writes + 1, stat.write_sectors + u64::from(sectors));
+            }
+            Op::Flush => stat.flushes += 1,
+            Op::Discard => stat.discards += 1,
+        }
+        let disks = self.last.len();
+        self.meter.ended(&served, || models(disks));
+        self.trace.served(&served, kept)
+    }
+}
+
+/// Real disks have no model that counts.
+fn models(disks: usize) -> Vec<Value> {
+    vec![Value::Null; disks]
+}

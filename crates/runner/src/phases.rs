@@ -1,0 +1,262 @@
+//! A workload of phases as a trial: what the guest is to do, and what came of it.
+
+use crate::{describe, evidence, fio, stack};
+use disklab_config::Trial;
+use disklab_config::phases::{Act, Caches, FileJob, Numbers, Phase, Phases, filled};
+use disklab_config::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, WRITTEN};
+use disklab_guest::phases::{Account, STEP, Went};
+use disklab_guest::plan::{self, GO, Measured, POOL, SAY, ZeroFile};
+use disklab_protocol::names;
+use disklab_results::closing::{self, Closing};
+use disklab_results::fio::{self as collect, Job};
+use disklab_results::found::{Measure, Measures};
+use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
+use disklab_results::{Remark, dbench, fs_mark};
+use disklab_units::{Bytes, Nanos, Seed};
+use std::fs;
+use std::path::Path;
+
+/// Longer than any phase: its reader is ended with it.
+const ENDLESS: &str = "--runtime=30d";
+/// As many are above p99 then as are above p99.9 of ten times as many.
+const ENOUGH_FOR_P99: u64 = ENOUGH_FOR_P99_9 / 10;
+
+/// What is laid out when the disks are prepared.
+pub fn files(phases: &Phases) -> impl Iterator<Item = ZeroFile> {
+    phases.laid_out().into_iter().map(|(name, bytes)| ZeroFile { name, bytes })
+}
+
+/// A command of the workload's, in the guest.
+pub fn command(trial: &Trial, words: &[String]) -> Vec<String> {
+    let jobs = trial.workload.phases.as_ref().map_or(1, |phases| phases.numjobs);
+    let spare = stack::spare(trial);
+    filled(
+        words,
+        POOL,
+        &stack::first_device(trial),
+        &stack::last_disk(trial),
+        spare.as_deref(),
+        jobs,
+    )
+}
+
+pub fn measured(trial: &Trial, phases: &Phases) -> Measured {
+    Measured::Phases(phases.all.iter().map(|phase| describe(trial, phases, phase)).collect())
+}
+
+fn describe(trial: &Trial, phases: &Phases, phase: &Phase) -> plan::Phase {
+    let what = match &phase.what {
+        Act::Fio(jobs) => plan::Act::Fio(of_fio(trial, phase, jobs)),
+        Act::Program { command: words, .. } => plan::Act::Program(command(trial, words)),
+        Act::Remount => match stack::mount(trial) {
+            Some(mount) => plan::Act::Remount { mount, settings: describe::mount_settings(trial) },
+            // No suite has phases on a bare device.
+            None => plan::Act::Program(vec!["false".to_owned()]),
+        },
+    };
+    plan::Phase {
+        name: phase.name.clone(),
+        cold: phase.caches == Caches::Cold,
+        limit_ns: phase.limit.0,
+        system_call_ns: phases.system_call.0,
+        what,
+        reader: phase.reader.as_ref().map(|reader| of_reader(trial, &phase.name, reader)),
+    }
+}
+
+/// Jobs that wait for the phase to begin, and end when all their bytes are done.
+fn of_fio(trial: &Trial, phase: &Phase, jobs: &[FileJob]) -> plan::Fio {
+    let invalidate = format!("--invalidate={}", u8::from(phase.caches == Caches::Cold));
+    let phase = &*phase.name;
+    let report = format!("/tmp/fio-{phase}.json");
+    let mut command = fio::program(&report, seed(trial, phase, "fio"));
+    // A file has no place before it is written, as with most programs; what is in memory is for the phase to say.
+    command.extend(["--fallocate=none".to_owned(), invalidate]);
+    for it in jobs {
+        // fio writes whole requests only, and makes a file anew, before the phase, that is a part of one too small for a later job.
+        let whole = it.file_size.0.next_multiple_of(it.job.bs.0.max(1));
+        let size = if it.job.makes() { Bytes(whole) } else { it.file_size };
+        command.extend(fio::job(phase, &format!("{POOL}/{}", it.file), size, &it.job));
+        if it.job.rw.writes() {
+            command.push("--end_fsync=1".to_owned());
+        }
+        if it.stonewall {
+            command.push("--stonewall".to_owned());
+        }
+        command.push(before(phase));
+        command.push(format!("--exec_postrun=echo {} >{SAY}; exit 0;", plan::over(phase)));
+    }
+    let count = |jobs: &[FileJob]| jobs.iter().map(|it| it.job.numjobs).sum();
+    let alone =
+        jobs.iter().skip(1).position(|it| it.stonewall).map_or(jobs.len(), |behind| behind + 1);
+    let files = jobs.iter().filter(|it| !it.job.makes()).map(needed).collect();
+    plan::Fio { command, jobs: count(jobs), first: count(&jobs[..alone]), report, files }
+}
+
+fn of_reader(trial: &Trial, phase: &str, reader: &FileJob) -> plan::Fio {
+    let report = format!("/tmp/reader-{phase}.json");
+    let mut command = fio::program(&report, seed(trial, phase, "reader"));
+    let file = format!("{POOL}/{}", reader.file);
+    command.extend(fio::job("reader", &file, reader.file_size, &reader.job));
+    command.extend(["--time_based".to_owned(), ENDLESS.to_owned(), before(phase)]);
+    let jobs = reader.job.numjobs;
+    plan::Fio { command, jobs, first: jobs, report, files: vec![needed(reader)] }
+}
+
+/// What a job needs to be there when its phase begins.
+fn needed(it: &FileJob) -> ZeroFile {
+    ZeroFile { name: it.file.clone(), bytes: it.file_size }
+}
+
+/// Just before a job's first request; what fio appends to write to a file is never come to.
+fn before(phase: &str) -> String {
+    format!("--exec_prerun=echo {} >{SAY}; exec 3<{GO}; exit 0;", plan::ready(phase))
+}
+
+fn seed(trial: &Trial, phase: &str, what: &str) -> Seed {
+    trial.seed.derive(&format!("{what} of phase {phase}"))
+}
+
+/// The numbers of all phases that were done, or given up. The error says why there are none.
+pub fn measures(
+    phases: &Phases,
+    folder: &Path,
+    steps: &[u8],
+    closing: &Closing,
+) -> Result<(Measures, Vec<Remark>), String> {
+    let accounts = accounts(folder)?;
+    let (mut measures, mut remarks) = (Measures::new(), Vec::new());
+    for step in evidence::steps(steps, STEP) {
+        let went: Went =
+            serde_json::from_value(step["went"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+        let phase = phases.all.iter().find(|phase| phase.name == went.phase);
+        let account = accounts.iter().find(|account| account.phase == went.phase);
+        let (Some(phase), Some(account)) = (phase, account) else {
+            return Err(format!(
+                "the guest tells of a phase `{}` without an account of it",
+                went.phase
+            ));
+        };
+        let (found, few) = of_phase(phase, &went, account, closing)?;
+        measures.extend(found.into_iter().map(|(name, measure)| (phase.metric(&name), measure)));
+        remarks.extend(few.map(|(percentile, requests)| {
+            let what = phase.metric(&format!("{READER} {percentile}"));
+            Remark::FewRequests { requests, what: Some(what) }
+        }));
+        if went.given_up {
+            let what = phase.metric(TIME);
+            remarks.push(Remark::NotWithin { what, limit: phase.limit });
+        }
+    }
+    if measures.is_empty() {
+        return Err("the guest says nothing of its phases".to_owned());
+    }
+    Ok((measures, remarks))
+}
+
+fn accounts(folder: &Path) -> Result<Vec<Account>, String> {
+    let text = fs::read_to_string(folder.join(names::PHASES))
+        .map_err(|e| format!("{}: {e}", names::PHASES))?;
+    let read = |line| serde_json::from_str(line).map_err(|e| format!("{}: {e}", names::PHASES));
+    text.lines().map(read).collect()
+}
+
+/// A percentile of so few requests that it is hardly one.
+type Few = (&'static str, u64);
+/// Numbers by their names.
+type Found = (Vec<(String, Measure)>, Option<Few>);
+
+/// By the part of their names that is behind the phase's.
+fn of_phase(
+    phase: &Phase,
+    went: &Went,
+    account: &Account,
+    closing: &Closing,
+) -> Result<Found, String> {
+    let time = Measure { censored: went.given_up, ..Measure::time(went.took_ns as f64) };
+    let mut found = vec![(TIME.to_owned(), time)];
+    let seconds = Nanos(went.took_ns).as_secs_f64();
+    let rate = |bytes: u64| Measure::rate(bytes as f64 / seconds, "bytes/s");
+    if let Some(report) = &account.fio {
+        let jobs = jobs(report, "fio")?;
+        let bytes = jobs.iter().flat_map(Job::directions).map(|direction| direction.io_bytes).sum();
+        found.push((BANDWIDTH.to_owned(), rate(bytes)));
+    }
+    let moved = closing.phase(&phase.name).map(moved).unwrap_or_default();
+    let is_program = matches!(phase.what, Act::Program { .. });
+    let reads = is_program || phase.jobs().iter().any(|it| it.job.rw.reads());
+    let writes = is_program || phase.writes();
+    // Of what took no time there is no rate.
+    let told = [(READ, reads, moved.0), (WRITTEN, writes, moved.1)];
+    let told = told.into_iter().filter(|(_, is_told, _)| *is_told && seconds > 0.0);
+    found.extend(told.map(|(name, _, bytes)| (name.to_owned(), rate(bytes))));
+    if let Act::Program { numbers: Some(numbers), .. } = phase.what
+        && !went.given_up
+    {
+        found.extend(numbers_of(numbers, &account.said)?);
+    }
+    let mut few = None;
+    if let Some(report) = &account.reader {
+        let (of_reader, percentile) = of_reader_report(report)?;
+        found.extend(of_reader);
+        few = percentile;
+    }
+    Ok((found, few))
+}
+
+/// Bytes that all disks together read and wrote.
+fn moved(phase: &closing::Phase) -> (u64, u64) {
+    let sum = |of: fn(&closing::Device) -> u64| phase.devices.iter().map(of).sum();
+    (sum(|device| device.read_bytes), sum(|device| device.write_bytes))
+}
+
+/// What a program's output says, by names without the program's.
+fn numbers_of(numbers: Numbers, said: &str) -> Result<Vec<(String, Measure)>, String> {
+    let (program, rows) = match numbers {
+        Numbers::Dbench => ("dbench ", dbench::parse(said.as_bytes()).map_err(|e| e.to_string())),
+        Numbers::FsMark => ("fs_mark ", fs_mark::parse(said.as_bytes()).map_err(|e| e.to_string())),
+    };
+    let rows = rows.map_err(|e| format!("the output of {numbers}: {e}"))?;
+    let last =
+        rows.into_iter().next_back().ok_or_else(|| format!("{numbers} printed no numbers"))?;
+    let short =
+        |(name, measure): (String, Measure)| (name.trim_start_matches(program).to_owned(), measure);
+    Ok(last.measures.into_iter().map(short).collect())
+}
+
+/// Those of a report, unless fio failed.
+fn jobs(report: &str, whose: &str) -> Result<Vec<Job>, String> {
+    let jobs =
+        collect::parse(report.as_bytes()).map_err(|e| format!("{whose}'s report: {e}"))?.jobs;
+    let (_, remarks) = of_jobs(&jobs.iter().collect::<Vec<_>>());
+    match remarks.iter().find(|remark| remark.voids()) {
+        Some(remark) => Err(format!("{whose}: {remark}")),
+        None => Ok(jobs),
+    }
+}
+
+fn of_reader_report(report: &str) -> Result<Found, String> {
+    let jobs = jobs(report, "the reader")?;
+    let (sample, _) = of_jobs(&jobs.iter().collect::<Vec<_>>());
+    let time = |ns: Option<Nanos>| ns.map(|ns| Measure::time(ns.0 as f64));
+    let values = [
+        Some(Measure::rate(sample.iops, "1/s")),
+        Some(Measure::time(sample.lat_mean_ns)),
+        time(sample.p50_ns),
+        time(sample.p99_ns),
+        time(sample.p99_9_ns),
+    ];
+    let named = OF_A_READER.iter().zip(values);
+    let found =
+        named.filter_map(|(name, value)| Some((format!("{READER} {name}"), value?))).collect();
+    Ok((found, few(sample.requests)))
+}
+
+/// The lowest of its percentiles that so many requests are too few for.
+fn few(requests: u64) -> Option<Few> {
+    match requests {
+        0..ENOUGH_FOR_P99 => Some(("p99", requests)),
+        ENOUGH_FOR_P99..ENOUGH_FOR_P99_9 => Some(("p99.9", requests)),
+        ENOUGH_FOR_P99_9.. => None,
+    }
+}

@@ -1,0 +1,227 @@
+//! Disks that are prepared once: a filesystem with its test file, made by the same kernel that will be measured, kept
+//! sparse in the cache, and copied for each trial.
+
+use crate::describe::{self, DISKS};
+use crate::error::{Error, Result};
+use crate::facts::Makers;
+use crate::guest::{A_DAY_BEFORE, Guest};
+use crate::run::Run;
+use crate::{evidence, fsload, image, startup};
+use disklab_config::{Join, Trial};
+use disklab_guest::machine::MachineDisk;
+use disklab_guest::plan::Plan;
+use disklab_kernels::{Claim, Kernel, Step};
+use disklab_protocol::names;
+use disklab_units::{Bytes, Nanos};
+use serde::Serialize;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+/// Part of every key: what was prepared by an older format is not used.
+const FORMAT: u32 = 2;
+/// Beside prepared disks: their digests, written last.
+const DIGESTS: &str = "disks.sha256";
+/// To write 50 GiB takes a virtual minute or two at a microsecond a request.
+const LIMIT: Nanos = Nanos::from_secs(7200);
+/// The same for all, since what is prepared must not depend on which trial came first.
+const MEMORY: Bytes = Bytes::mib(512);
+/// A filesystem takes this much of each disk before anything is in it.
+const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
+/// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its extents beside them.
+const DATA_PER_METADATA: u64 = 400;
+/// bcache keeps a key for each piece that it caches, and writes its trees anew elsewhere: 4 MB for a GiB were found.
+const CACHE_PER_KEYS: u64 = 200;
+/// Of a fragment it keeps items in three trees that are about half full.
+const METADATA_PER_FRAGMENT: u64 = 512;
+
+/// All that decides what prepared disks hold.
+#[derive(Serialize)]
+struct Ingredients<'a> {
+    format: u32,
+    kernel: &'a str,
+    makers: &'a [&'a str],
+    disks: &'a [MachineDisk],
+    plan: &'a Plan,
+    /// Of the files of this machine that are put on them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    contents: Option<String>,
+}
+
+/// Prepared disks in the cache.
+#[derive(Debug)]
+pub struct Prepared {
+    folder: PathBuf,
+    /// False if they were there already.
+    pub fresh: bool,
+    /// Of what each disk holds.
+    pub digests: Vec<String>,
+}
+
+impl Prepared {
+    /// Links or copies the disks to `target`, an empty folder.
+    pub fn copy(&self, trial: &Trial, target: &Path) -> Result<()> {
+        let mut needed = Bytes::mib(64);
+        for i in 0..trial.devices.len() {
+            needed += image::allocated(&self.disk(i))?;
+        }
+        image::check_room(&format!("a copy of the disks of {}", trial.array.name), target, needed)?;
+        (0..trial.devices.len())
+            .try_for_each(|i| image::copy(&self.disk(i), &target.join(format!("{i}.img"))))
+    }
+
+    fn disk(&self, index: usize) -> PathBuf {
+        self.folder.join(format!("{index}.img"))
+    }
+}
+
+/// What tells apart the disks that trials start from; the same for all trials that share them. None for bare disks.
+pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<String>> {
+    let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
+    let machine = describe::preparing_machine(trial);
+    let all = Ingredients {
+        format: FORMAT,
+        kernel: &kernel.key,
+        makers: &makers.of_one(trial),
+        disks: &machine.disks,
+        plan: &plan,
+        contents: startup::contents(trial)?,
+    };
+    let text = serde_json::to_vec(&all)
+        .map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
+    Ok(Some(disklab_results::digest::sha256_hex(&text)[..16].to_owned()))
+}
+
+/// A digest of all of a trial that decides what its disks hold before it begins, whatever the kernel and the programs; none of
+/// bare disks.
+pub fn content(trial: &Trial) -> Option<String> {
+    let plan = describe::preparing_plan(trial)?;
+    let text = serde_json::to_vec(&(describe::preparing_machine(trial).disks, plan)).ok()?;
+    Some(disklab_results::digest::sha256_hex(&text))
+}
+
+/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and waits.
+pub fn get(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    key: &str,
+    waiting: &mut dyn FnMut(Step),
+) -> Result<Prepared> {
+    let (parent, stop) = (run.cache.disks(), run.stop);
+    let claim = Claim::take(&parent, key, stop, waiting)?;
+    let folder = parent.join(key);
+    if let Ok(expected) = fs::read_to_string(folder.join(DIGESTS))
+        && digests(&folder, trial.devices.len()).is_ok_and(|found| found == expected)
+    {
+        return Ok(Prepared { folder, fresh: false, digests: lines(&expected) });
+    }
+    // Damaged, or of an older format: a trial that began on it would give a wrong result.
+    match fs::remove_dir_all(&folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(Error::io("remove", &folder)(error));
+        }
+        _ => {}
+    }
+    image::check_room(
+        &format!("preparing the disks of {}", trial.array.name),
+        &parent,
+        room(trial),
+    )?;
+    let scratch = claim.scratch()?;
+    let path = scratch.path();
+    if let Err(reason) = make(run, trial, kernel, path)? {
+        let kept = parent.join(format!("{key}.failed"));
+        keep_evidence(path, &kept)?;
+        return Err(Error::Prepare { array: trial.array.name.clone(), reason, kept });
+    }
+    for i in 0..trial.devices.len() {
+        let to = path.join(format!("{i}.img"));
+        fs::rename(path.join(DISKS).join(format!("{i}.img")), &to)
+            .map_err(Error::io("move", &to))?;
+        File::open(&to).and_then(|disk| disk.sync_all()).map_err(Error::io("sync", &to))?;
+    }
+    let _ = fs::remove_dir(path.join(DISKS));
+    let (list, text) = (path.join(DIGESTS), digests(path, trial.devices.len())?);
+    fs::write(&list, &text).map_err(Error::io("write", &list))?;
+    fs::rename(path, &folder).map_err(Error::io("move the disks to", &folder))?;
+    File::open(&parent).and_then(|folder| folder.sync_all()).map_err(Error::io("sync", &parent))?;
+    Ok(Prepared { folder, fresh: true, digests: lines(&text) })
+}
+
+fn lines(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+/// What the disks hold, one digest a line.
+fn digests(folder: &Path, disks: usize) -> Result<String> {
+    let digest = |i| image::digest(&folder.join(format!("{i}.img"))).map(|digest| digest + "\n");
+    (0..disks).map(digest).collect()
+}
+
+/// Runs the guest that prepares; the inner error is why there are no disks.
+fn make(
+    run: &Run,
+    trial: &Trial,
+    kernel: &Kernel,
+    folder: &Path,
+) -> Result<std::result::Result<(), String>> {
+    let Some(plan) = describe::preparing_plan(trial) else { return Ok(Ok(())) };
+    let disks = folder.join(DISKS);
+    fs::create_dir(&disks).map_err(Error::io("create", &disks))?;
+    write_json(&folder.join(names::MACHINE), &describe::preparing_machine(trial))?;
+    write_json(&folder.join(names::PLAN), &plan)?;
+    let guest = Guest {
+        kernel: &kernel.path,
+        installation: &run.installation,
+        folder,
+        memory: MEMORY,
+        guests: run.jobs,
+        parameters: &[A_DAY_BEFORE],
+    };
+    let end = guest.run(run.patience.silence, LIMIT, run.stop, &mut |_| ())?;
+    if matches!(end, crate::guest::End::Stopped) {
+        return Err(Error::Interrupted);
+    }
+    Ok(evidence::judge(folder, &end, evidence::Who::Guest).map(drop))
+}
+
+/// What preparing takes at most on the host.
+pub fn room(trial: &Trial) -> Bytes {
+    if trial.array.join == Join::SINGLE {
+        return Bytes(0);
+    }
+    let copies = u64::from(trial.array.copies());
+    let trees = trial.background.as_ref().and_then(|background| background.trees);
+    let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
+    let beside = beside.map(disklab_config::Workload::bytes).unwrap_or_default();
+    let fragments = trees.map_or(0, |trees| trees.fragments());
+    // A replica has the same once more.
+    let replicas =
+        trial.array.replica.as_ref().map_or(0, |it| u64::from(it.join.copies(it.devices.len())));
+    let metadata = ((trial.workload.bytes().0 + beside.0) / DATA_PER_METADATA
+        + fragments * METADATA_PER_FRAGMENT)
+        * (copies + replicas);
+    let cache =
+        trial.array.cache.as_ref().and_then(|_| trial.devices.get(trial.array.devices.len()));
+    let keys = cache.map_or(0, |device| device.used.0) / CACHE_PER_KEYS;
+    let made = trial.background.as_ref().map(|background| background.room).unwrap_or_default();
+    let programs = trial.workload.phases.as_ref().map(|phases| phases.room).unwrap_or_default();
+    let contents = (startup::room(trial) + fsload::room(trial) + made + programs).0 * copies;
+    Bytes(metadata + keys + contents + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
+}
+
+fn keep_evidence(from: &Path, to: &Path) -> Result<()> {
+    let _ = fs::remove_dir_all(to);
+    fs::create_dir(to).map_err(Error::io("create", to))?;
+    for name in [names::CONSOLE, names::STEPS, names::MACHINE, names::PLAN] {
+        // What the guest did not get round to writing is not there.
+        let _ = fs::rename(from.join(name), to.join(name));
+    }
+    Ok(())
+}
+
+/// Writes a description for the guest.
+pub fn write_json(path: &Path, what: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_vec_pretty(what).map_err(|e| Error::io("write", path)(e.into()))?;
+    fs::write(path, text).map_err(Error::io("write", path))
+}

@@ -1,0 +1,364 @@
+//! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
+
+use disklab_config::cache::Mode;
+use disklab_config::{Filesystem, Join, Md, Places, Profiles, Trial};
+use disklab_guest::plan::{
+    Cache, Mount, Pool, Raid, Replica, Setting, ZFS_NODES, ZFS_POOL, ZFS_REPLICA, zfs_data,
+};
+use std::path::PathBuf;
+
+/// The block devices that the filesystem is made of.
+pub fn pool_paths(trial: &Trial) -> Vec<String> {
+    let path = |i| match trial.array.cache {
+        Some(_) => format!("/dev/bcache{i}"),
+        None => disk_path(trial, i),
+    };
+    (0..trial.array.devices.len()).map(path).collect()
+}
+
+fn disk_path(trial: &Trial, index: usize) -> String {
+    format!("/dev/{}", trial.places.disks[index])
+}
+
+/// The device that md makes of the disks.
+fn md(trial: &Trial) -> String {
+    format!("/dev/{}", trial.places.md)
+}
+
+/// The first device of the filesystem: its first disk, or md's.
+pub fn first_device(trial: &Trial) -> String {
+    if trial.array.join.raid().is_some() { md(trial) } else { pool_paths(trial).swap_remove(0) }
+}
+
+/// The last disk of the array.
+pub fn last_disk(trial: &Trial) -> String {
+    pool_paths(trial).pop().unwrap_or_default()
+}
+
+/// The first of its spares, which are behind its disks and its cache.
+pub fn spare(trial: &Trial) -> Option<String> {
+    let before = trial.array.devices.len() + usize::from(trial.array.cache.is_some());
+    (!trial.array.spares.is_empty()).then(|| disk_path(trial, before))
+}
+
+/// The array's cache is the disk after its disks. `make` where there is nothing on them yet.
+pub fn cache(trial: &Trial, make: bool) -> Option<Cache> {
+    trial.array.cache.as_ref()?;
+    let disks: Vec<_> = (0..trial.array.devices.len()).map(|i| disk_path(trial, i)).collect();
+    let cache = disk_path(trial, disks.len());
+    let words = || {
+        let words = ["make-bcache", "--block", "4k", "--cache", &cache, "--bdev"].into_iter();
+        words.chain(disks.iter().map(String::as_str)).map(str::to_owned).collect()
+    };
+    Some(Cache { make: make.then(words), disks, cache })
+}
+
+/// Of each disk that is cached.
+pub fn cache_mode(trial: &Trial, mode: Mode) -> Vec<Setting> {
+    let of = |i| Setting {
+        path: format!("/sys/block/bcache{i}/bcache/cache_mode"),
+        value: mode.to_string(),
+        choice: true,
+    };
+    let disks = if trial.array.cache.is_some() { trial.array.devices.len() } else { 0 };
+    (0..disks).map(of).collect()
+}
+
+/// What a filesystem on one device is on, or fio.
+pub fn device(trial: &Trial) -> String {
+    if trial.array.join.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
+}
+
+/// Software RAID; `make` where there is nothing on the disks yet. In a guest they are all zeroes then, so that copies are equal. On a
+/// real machine copies differ where nothing was written, which no filesystem reads; to make them equal would write whole disks, for
+/// hours, beside what is measured.
+pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
+    let level = trial.array.join.raid()?;
+    let disks = pool_paths(trial);
+    let count = format!("--raid-devices={}", disks.len());
+    let md = md(trial);
+    let created = ["--create", &md, "--run", "--assume-clean", "--homehost=any", "--name=0"];
+    let found = ["--assemble", &md, "--run"];
+    let mut start = words(&["mdadm", "--quiet"]);
+    if make {
+        start.extend(words(&created));
+        start.extend([format!("--level={}", level.as_str()), count]);
+        start.extend(trial.places.uuid.as_ref().map(|uuid| format!("--uuid={uuid}")));
+        // Where there are copies, as mdadm itself proposes: after a power cut only what was being written is copied.
+        start.extend((level != Md::Raid0).then(|| "--bitmap=internal".to_owned()));
+    } else {
+        start.extend(words(&found));
+    }
+    start.extend(disks);
+    Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", &md]) })
+}
+
+/// Pools of OpenZFS, of the array and of its replica; `make` where there is nothing on the disks yet.
+pub fn pools(trial: &Trial, make: bool) -> Vec<Pool> {
+    let own = (trial.array.join, ZFS_POOL, 0..trial.array.devices.len());
+    let replica =
+        trial.array.replica.as_ref().map(|it| (it.join, ZFS_REPLICA, trial.array.replica_disks()));
+    let of_zfs = [own].into_iter().chain(replica).filter(|(join, ..)| *join == Join::ZfsMirrors);
+    of_zfs.map(|(_, name, disks)| pool(name, &trial.places, disks, make)).collect()
+}
+
+/// In a guest there are no others; on a real machine nobody else's has the name.
+fn pool_name(name: &str, places: &Places) -> String {
+    places.uuid.as_ref().map_or_else(|| name.to_owned(), |uuid| format!("{name}-{uuid}"))
+}
+
+/// Where a real machine has nodes by which zpool does not take its disks for whole ones, which it would partition.
+pub fn nodes(places: &Places) -> Option<PathBuf> {
+    Some(format!("/dev/disklab-{}", places.uuid.as_ref()?).into())
+}
+
+/// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression. Nothing is mounted but what
+/// is asked for, nothing is noted on the host's disks.
+fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) -> Pool {
+    let (disks, name, nodes) = (&places.disks[disks], &*pool_name(name, places), nodes(places));
+    let folder = nodes.as_ref().map_or(ZFS_NODES.to_owned(), |nodes| nodes.display().to_string());
+    let start = if make {
+        let options =
+            ["-o", "ashift=12", "-o", "cachefile=none", "-O", "compression=off", "-O", "atime=off"];
+        let node = |disk: &String| format!("{folder}/{disk}");
+        let mirror = |pair: &[String]| {
+            ["mirror".to_owned()].into_iter().chain(pair.iter().map(node)).collect()
+        };
+        let mirrors = disks.chunks(2).flat_map(|pair| -> Vec<String> { mirror(pair) });
+        let create = words(&["zpool", "create", "-f"]).into_iter().chain(words(&options));
+        create.chain(words(&["-m", "none", name])).chain(mirrors).collect()
+    } else {
+        // On a real machine it is looked for on its own disks alone.
+        let each = disks.iter().map(|disk| format!("{folder}/{disk}"));
+        let places = if nodes.is_some() { each.collect() } else { vec![folder] };
+        let places = places.into_iter().flat_map(|place| ["-d".to_owned(), place]);
+        let import = words(&["zpool", "import", "-N", "-o", "cachefile=none"]).into_iter();
+        import.chain(places).chain([name.to_owned()]).collect()
+    };
+    Pool { disks: disks.to_vec(), nodes, start, stop: words(&["zpool", "export", name]) }
+}
+
+/// A dataset that mount(2) takes.
+fn dataset(pool: &str, places: &Places) -> Vec<String> {
+    let name = zfs_data(&pool_name(pool, places));
+    words(&["zfs", "create", "-o", "mountpoint=legacy", &name])
+}
+
+/// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
+pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
+    let (start, paths): (&[&str], _) = match trial.array.join {
+        Join::Btrfs(profiles) => {
+            return Some(mkfs_btrfs(profiles, trial.places.uuid.as_deref(), pool_paths(trial)));
+        }
+        Join::ZfsMirrors => return Some(dataset(ZFS_POOL, &trial.places)),
+        Join::On { filesystem, .. } => {
+            let start: &[&str] = match filesystem? {
+                Filesystem::Btrfs => &["mkfs.btrfs", "-q", "-f"],
+                Filesystem::Ext4 => {
+                    &["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"]
+                }
+                Filesystem::Xfs => &["mkfs.xfs", "-q", "-f"],
+                // Is never on another device.
+                Filesystem::Zfs => return None,
+            };
+            (start, vec![device(trial)])
+        }
+    };
+    let marked =
+        trial.places.uuid.iter().flat_map(|uuid| mark(trial.array.join.filesystem(), uuid));
+    Some(words(start).into_iter().chain(marked).chain(paths).collect())
+}
+
+/// How a filesystem is given a UUID.
+fn mark(filesystem: Option<Filesystem>, uuid: &str) -> [String; 2] {
+    match filesystem {
+        Some(Filesystem::Xfs) => ["-m".to_owned(), format!("uuid={uuid}")],
+        _ => ["-U".to_owned(), uuid.to_owned()],
+    }
+}
+
+fn mkfs_btrfs(
+    Profiles { data, metadata }: Profiles,
+    uuid: Option<&str>,
+    paths: Vec<String>,
+) -> Vec<String> {
+    let start = words(&["mkfs.btrfs", "-q", "-f", "-d", data.as_str(), "-m", metadata.as_str()]);
+    let marked = uuid.iter().flat_map(|uuid| mark(Some(Filesystem::Btrfs), uuid));
+    start.into_iter().chain(marked).chain(paths).collect()
+}
+
+/// The array's replica; `make` where there is nothing on its disks yet.
+pub fn replica(trial: &Trial, make: bool) -> Option<Replica> {
+    let paths: Vec<_> = trial.array.replica_disks().map(|i| disk_path(trial, i)).collect();
+    match trial.array.replica.as_ref()?.join {
+        Join::Btrfs(profiles) => {
+            let mount = mount_btrfs(&paths, trial);
+            let uuid = trial.places.uuid_of_replica();
+            Some(Replica {
+                mkfs: make.then(|| mkfs_btrfs(profiles, uuid.as_deref(), paths)),
+                mount,
+            })
+        }
+        Join::ZfsMirrors => Some(Replica {
+            mkfs: make.then(|| dataset(ZFS_REPLICA, &trial.places)),
+            mount: mounted_pool(ZFS_REPLICA, trial),
+        }),
+        Join::On { .. } => None,
+    }
+}
+
+/// The programs that make the contents of a trial's disks.
+pub fn makers(trial: &Trial) -> Vec<String> {
+    let cache = cache(trial, true).and_then(|cache| cache.make);
+    let raid = raid(trial, true).map(|raid| raid.start);
+    let replica = replica(trial, true).and_then(|replica| replica.mkfs);
+    let pools = pools(trial, true).into_iter().map(|pool| pool.start);
+    let all = [cache, raid, mkfs(trial), replica].into_iter().flatten().chain(pools);
+    let first = all.filter_map(|words| words.into_iter().next());
+    // It takes the first snapshot and sends it.
+    let snapshots = trial.background.as_ref().and_then(|background| background.snapshots);
+    let program = if trial.array.join == Join::ZfsMirrors { "zfs" } else { "btrfs" };
+    first.chain(snapshots.map(|_| program.to_owned())).collect()
+}
+
+/// Looks whether the unmounted filesystem is whole, and changes nothing.
+pub fn fsck(trial: &Trial) -> Option<Vec<String>> {
+    let start: &[&str] = match trial.array.join.filesystem()? {
+        Filesystem::Btrfs => &["btrfs", "check", "--readonly", "--check-data-csum"],
+        Filesystem::Ext4 => &["e2fsck", "-f", "-n"],
+        Filesystem::Xfs => &["xfs_repair", "-n"],
+        // It has none; a scrub reads all of the mounted pool.
+        Filesystem::Zfs => return None,
+    };
+    let device = if matches!(trial.array.join, Join::Btrfs(_)) {
+        disk_path(trial, 0)
+    } else {
+        device(trial)
+    };
+    Some(words(start).into_iter().chain([device]).collect())
+}
+
+pub fn mount(trial: &Trial) -> Option<Mount> {
+    let filesystem = trial.array.join.filesystem()?;
+    Some(match trial.array.join {
+        Join::Btrfs(_) => mount_btrfs(&pool_paths(trial), trial),
+        Join::ZfsMirrors => mounted_pool(ZFS_POOL, trial),
+        Join::On { .. } => mounted(filesystem, device(trial), Vec::new(), trial),
+    })
+}
+
+fn mounted_pool(pool: &str, trial: &Trial) -> Mount {
+    mounted(Filesystem::Zfs, zfs_data(&pool_name(pool, &trial.places)), Vec::new(), trial)
+}
+
+/// Of several devices, all of which it is told.
+fn mount_btrfs(paths: &[String], trial: &Trial) -> Mount {
+    let devices = paths.iter().map(|path| format!("device={path}")).collect();
+    mounted(Filesystem::Btrfs, paths.first().cloned().unwrap_or_default(), devices, trial)
+}
+
+fn mounted(filesystem: Filesystem, source: String, mut data: Vec<String>, trial: &Trial) -> Mount {
+    let (noatime, others): (Vec<&String>, Vec<&String>) =
+        trial.mount_options.iter().partition(|option| *option == "noatime");
+    data.extend(others.into_iter().cloned());
+    Mount {
+        source,
+        filesystem: filesystem.as_str().to_owned(),
+        data: data.join(","),
+        noatime: !noatime.is_empty(),
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|&word| word.to_owned()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use disklab_config::{Lab, Suite, Trial};
+    use std::path::Path;
+
+    use super::*;
+
+    /// Eight disks and eight for their replica.
+    fn trial() -> Trial {
+        let lab = Lab::load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../../lab"))).unwrap();
+        let text = "question = \"?\"\nseeds = 1\nmemory = \"512 MiB\"\nkernel = \"newest\"\nworkload = \"8r23w-64k\"\narray = \"nas-8-zfs-mirrors\"\n\
+                    mount_options = [\"noatime\"]\nruntime = { rotational = \"1s\", solid_state = \"1s\" }\n\
+                    [axes]\nbackground = [\"snapshots-replication\"]\n";
+        Suite::of_text("zfs", "zfs", text, &[]).unwrap().trials(&lab).unwrap().swap_remove(0)
+    }
+
+    #[test]
+    fn pools_of_zfs_are_made_of_mirrors() {
+        let trial = trial();
+        let made = pools(&trial, true);
+        let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
+        let mirrors = |pairs: &[&str]| {
+            let one = |pair: &&str| {
+                format!(" mirror /dev/pool/vd{} /dev/pool/vd{}", &pair[..1], &pair[1..])
+            };
+            pairs.iter().map(one).collect::<String>()
+        };
+        let own =
+            format!("zpool create -f {options} disklab{}", mirrors(&["ab", "cd", "ef", "gh"]));
+        let replica = format!(
+            "zpool create -f {options} disklab-replica{}",
+            mirrors(&["ij", "kl", "mn", "op"])
+        );
+        assert_eq!([made[0].start.join(" "), made[1].start.join(" ")], [own, replica]);
+        assert_eq!(made[0].disks, ["vda", "vdb", "vdc", "vdd", "vde", "vdf", "vdg", "vdh"]);
+        assert_eq!(made[1].stop.join(" "), "zpool export disklab-replica");
+        let found = pools(&trial, false);
+        assert_eq!(
+            found[0].start.join(" "),
+            "zpool import -N -o cachefile=none -d /dev/pool disklab"
+        );
+        assert_eq!(found[0].stop, made[0].stop);
+    }
+
+    /// Where others have pools too.
+    #[test]
+    fn a_real_machines_pools_are_of_named_disks_and_of_nobody_elses_name() {
+        let mut trial = trial();
+        trial.places.uuid = Some("1-2".to_owned());
+        trial.places.disks = (0..16).map(|disk| format!("sd{}", char::from(b'b' + disk))).collect();
+        let (made, found) = (pools(&trial, true), pools(&trial, false));
+        let start = made[0].start.join(" ");
+        assert!(
+            start.contains("-m none disklab-1-2 mirror /dev/disklab-1-2/sdb /dev/disklab-1-2/sdc"),
+            "{start}"
+        );
+        assert_eq!(made[0].nodes.as_deref(), Some(Path::new("/dev/disklab-1-2")));
+        assert_eq!(made[1].disks[0], "sdj");
+        let import = found[1].start.join(" ");
+        assert!(
+            import.starts_with("zpool import -N -o cachefile=none -d /dev/disklab-1-2/sdj -d"),
+            "{import}"
+        );
+        assert!(import.ends_with("-d /dev/disklab-1-2/sdq disklab-replica-1-2"), "{import}");
+        assert_eq!(found[0].stop.join(" "), "zpool export disklab-1-2");
+        assert_eq!(mkfs(&trial).unwrap().pop().unwrap(), "disklab-1-2/data");
+        assert_eq!(mount(&trial).unwrap().source, "disklab-1-2/data");
+        assert_eq!(replica(&trial, true).unwrap().mount.source, "disklab-replica-1-2/data");
+    }
+
+    #[test]
+    fn datasets_of_zfs_are_mounted_as_any_filesystem() {
+        let trial = trial();
+        assert_eq!(mkfs(&trial).unwrap().join(" "), "zfs create -o mountpoint=legacy disklab/data");
+        let mount = mount(&trial).unwrap();
+        assert_eq!((mount.source.as_str(), mount.filesystem.as_str()), ("disklab/data", "zfs"));
+        assert!(mount.noatime && mount.data.is_empty(), "{mount:?}");
+        let made = replica(&trial, true).unwrap();
+        assert_eq!(
+            made.mkfs.unwrap().join(" "),
+            "zfs create -o mountpoint=legacy disklab-replica/data"
+        );
+        assert_eq!(made.mount.source, "disklab-replica/data");
+        assert_eq!(replica(&trial, false).unwrap().mkfs, None);
+        assert_eq!((raid(&trial, true), fsck(&trial)), (None, None));
+        let programs: std::collections::BTreeSet<String> = makers(&trial).into_iter().collect();
+        assert_eq!(programs.into_iter().collect::<Vec<_>>(), ["zfs", "zpool"]);
+    }
+}

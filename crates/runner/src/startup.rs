@@ -1,0 +1,97 @@
+//! The start of a program as a trial: what its disks hold, what is done, and what came of it.
+
+use crate::error::{Error, Result};
+use crate::evidence;
+use disklab_config::Trial;
+use disklab_config::startup::{Entry, EntryKind, Startup, Way};
+use disklab_config::suite::metric::STARTUP;
+use disklab_guest::plan::{self, Entries, Measured};
+use disklab_guest::startup::{Ready, STEP};
+use disklab_record::fingerprint;
+use disklab_results::Remark;
+use disklab_results::digest::sha256_hex;
+use disklab_results::found::{Measure, Measures};
+use disklab_units::{Bytes, Nanos};
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+pub fn entries(trial: &Trial) -> Option<Entries> {
+    let startup = trial.workload.startup.as_ref()?;
+    let modified = || startup.files.iter().map(modified).collect();
+    Some(Entries {
+        all: startup.files.clone(),
+        modified: (startup.way == Way::Program).then(modified),
+    })
+}
+
+/// One that is not there is told of when it is put on the disks.
+fn modified(entry: &Entry) -> i64 {
+    let found = fs::symlink_metadata(&entry.path);
+    found.map_or(0, |found| {
+        found.mtime().saturating_mul(1_000_000_000).saturating_add(found.mtime_nsec())
+    })
+}
+
+/// What those of this machine's files hold that are put on the disks. None: they are zeroes.
+pub fn contents(trial: &Trial) -> Result<Option<String>> {
+    let Some(Entries { all, modified: Some(modified) }) = entries(trial) else { return Ok(None) };
+    let digest = |(entry, modified): (&Entry, i64)| {
+        let path = Path::new(&entry.path);
+        let digest = match entry.kind {
+            EntryKind::File(bytes) if bytes.0 > 0 => {
+                // Opening a pipe waits for whoever writes to it.
+                if fs::metadata(path).is_ok_and(|found| !found.is_file()) {
+                    let is_none =
+                        std::io::Error::other("it is no regular file, as the workload has it");
+                    return Err(Error::io("put on the modelled disks", path)(is_none));
+                }
+                fingerprint::sha256_of(path)
+                    .map_err(Error::io("put on the modelled disks", path))?
+            }
+            _ => None,
+        };
+        Ok(format!("{} {modified} {}\n", digest.unwrap_or_default(), entry.path))
+    };
+    let all: String = all.iter().zip(modified).map(digest).collect::<Result<_>>()?;
+    Ok(Some(sha256_hex(all.as_bytes())))
+}
+
+/// What those take on the host.
+pub fn room(trial: &Trial) -> Bytes {
+    let startup = trial.workload.startup.as_ref().filter(|startup| startup.way == Way::Program);
+    startup.map(Startup::bytes).unwrap_or_default()
+}
+
+pub fn measured(startup: &Startup) -> Measured {
+    let way = match startup.way {
+        Way::Replay => plan::Startup::Replay {
+            entries: startup.files.clone(),
+            threads: startup.threads.clone(),
+        },
+        Way::Program => plan::Startup::Program {
+            command: startup.command.clone(),
+            entries: startup.files.clone(),
+            environment: startup.environment.clone(),
+            server: startup.server.clone(),
+        },
+    };
+    Measured::Startup { way, limit_ns: startup.limit.0 }
+}
+
+/// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
+pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>), String> {
+    let step = evidence::step(steps, STEP).ok_or("the guest says nothing of a start-up")?;
+    let ready: Ready =
+        serde_json::from_value(step["ready"].clone()).map_err(|e| format!("{STEP}: {e}"))?;
+    let measure = |ns: u64, censored| {
+        let measure = Measure { censored, ..Measure::time(ns as f64) };
+        let late = Remark::NotWithin { what: STARTUP.to_owned(), limit: Nanos(ns) };
+        Ok(([(STARTUP.to_owned(), measure)].into(), censored.then_some(late)))
+    };
+    match ready {
+        Ready::After { ns } => measure(ns, false),
+        Ready::NotWithin { ns } => measure(ns, true),
+        Ready::Never { reason } => Err(reason),
+    }
+}

@@ -1,0 +1,270 @@
+//! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left behind.
+
+use crate::place::{self, Place, constant};
+use disklab_guest::heartbeat::Beat;
+use disklab_guest::interface::INTERFACE;
+use disklab_guest::plan::{Mount, Setting};
+use disklab_runner::Installation;
+use disklab_runner::guest::End;
+use disklab_testkit::skipped_without_root;
+use disklab_units::{Bytes, Nanos};
+use libtest_mimic::Trial;
+use rustix::process::{Pid, getpgid};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        crate::test("a_panic", a_panic),
+        crate::test("a_hang", a_hang),
+        crate::test("waiting_for_ever", waiting_for_ever),
+        crate::test("a_program_that_is_missing", a_program_that_is_missing),
+        crate::test("a_program_that_fails", a_program_that_fails),
+        crate::test("mkfs_that_fails", mkfs_that_fails),
+        crate::test("a_setting_that_is_refused", a_setting_that_is_refused),
+        crate::test("a_guest_that_is_killed", a_guest_that_is_killed),
+        crate::test("a_guest_that_writes_over_itself", a_guest_that_writes_over_itself),
+        crate::test("a_console_that_overflows", a_console_that_overflows),
+        crate::test("a_full_host_disk", a_full_host_disk),
+        crate::test("another_build", another_build),
+        crate::test("another_interface", another_interface),
+        crate::test("a_killed_starter", a_killed_starter),
+        crate::test("a_stop", a_stop),
+        crate::test("an_ordinary_end_leaves_no_process", an_ordinary_end_leaves_no_process),
+    ]
+}
+
+/// The reason, after a look that no process was left.
+fn reason(place: &Place) -> String {
+    let reason = place.run().expect_err("this should have failed");
+    assert_eq!(place.processes(), Vec::<String>::new(), "processes are left after: {reason}");
+    reason
+}
+
+fn a_panic() {
+    assert_eq!(
+        reason(&Place::shell("echo c > /proc/sysrq-trigger")),
+        "the guest kernel panicked: sysrq triggered crash"
+    );
+}
+
+fn a_hang() {
+    let mut place = Place::shell("while :; do :; done");
+    place.silence = Duration::from_secs(2);
+    let reason = reason(&place);
+    assert!(reason.contains("hangs") && reason.contains("for 2 s"), "{reason}");
+}
+
+fn waiting_for_ever() {
+    let mut place = Place::shell("sleep 100000000");
+    place.limit = Nanos::from_secs(3600);
+    let reason = reason(&place);
+    assert!(reason.contains("never ends"), "{reason}");
+}
+
+fn a_program_that_is_missing() {
+    let reason = reason(&Place::new(&["no-such-fio", "--version"]));
+    assert!(reason.contains("no-such-fio cannot be run: No such file"), "{reason}");
+}
+
+fn a_program_that_fails() {
+    let reason = reason(&Place::new(&["fio", "--name=x", "--rw=nonsense"]));
+    assert!(reason.starts_with("measure: fio failed (exit status: 1)"), "{reason}");
+}
+
+fn mkfs_that_fails() {
+    let mut place = Place::shell("true");
+    place.plan.mkfs = Some(["mkfs.btrfs", "-d", "raid1", "/dev/vda"].map(str::to_owned).into());
+    let reason = reason(&place);
+    assert!(reason.starts_with("mkfs: mkfs.btrfs failed (exit status: 1)"), "{reason}");
+}
+
+fn a_setting_that_is_refused() {
+    let mut place = Place::shell("true");
+    let path = "/sys/block/vda/queue/scheduler".to_owned();
+    place.plan.device_settings = vec![Setting { path, value: "cfq".to_owned(), choice: true }];
+    let reason = reason(&place);
+    assert!(reason.contains("writing \"cfq\" to /sys/block/vda/queue/scheduler"), "{reason}");
+}
+
+/// Does `harm` to the guest's process when the guest reads its disk, over and over; the reason of its end.
+fn harmed(harm: impl Fn(&str) + Send) -> String {
+    let place =
+        Place::shell("while dd if=/dev/vda of=/dev/null bs=4k count=1000 iflag=direct; do :; done");
+    let path = place.folder.path().to_owned();
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            let asked = Instant::now();
+            let running = || Beat::read(&path).is_ok_and(|beat| beat.requests > 100);
+            while !running() && asked.elapsed() < Duration::from_secs(10) {
+                std::thread::sleep(Duration::from_millis(10));
+            }
+            let all = Command::new("pgrep").args(["-f", "time-travel=inf-cpu"]).output().unwrap();
+            for pid in String::from_utf8(all.stdout).unwrap().lines() {
+                let here =
+                    std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd == path);
+                // Not its keeper, which is in the same group.
+                let id = pid.parse().ok().and_then(Pid::from_raw);
+                if here && id.is_some() && getpgid(id).ok() == id {
+                    harm(pid);
+                }
+            }
+        });
+        reason(&place)
+    })
+}
+
+fn a_guest_that_is_killed() {
+    let reason = harmed(|pid| {
+        assert!(Command::new("kill").args(["-KILL", pid]).status().unwrap().success())
+    });
+    assert!(reason.starts_with("the guest's process died (signal: 9"), "{reason}");
+}
+
+/// All that the disk library can write to is overwritten, as by a wild pointer of the kernel.
+fn a_guest_that_writes_over_itself() {
+    let reason = harmed(|pid| {
+        let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap();
+        let memory = std::fs::File::options().write(true).open(format!("/proc/{pid}/mem")).unwrap();
+        for line in maps
+            .lines()
+            .filter(|line| line.contains(" rw-p ") && line.contains("libdisklab_guest.so"))
+        {
+            let (from, to) = line.split_once(' ').unwrap().0.split_once('-').unwrap();
+            let [from, to] = [from, to].map(|end| u64::from_str_radix(end, 16).unwrap());
+            let junk = vec![0xa5; usize::try_from(to - from).unwrap()];
+            // The process may be gone in the middle of it.
+            let _ = memory.write_all_at(&junk, from);
+        }
+    });
+    assert!(
+        reason.contains("died") || reason.contains("panicked") || reason.contains("hangs"),
+        "{reason}"
+    );
+}
+
+fn a_console_that_overflows() {
+    let reason = reason(&Place::shell(
+        "while head -c 100000 /dev/zero | tr '\\0' x > /dev/console; do :; done",
+    ));
+    assert!(reason.contains("console filled up"), "{reason}");
+}
+
+/// On a small filesystem of its own.
+fn a_full_host_disk() {
+    let mut place = Place::shell("dd if=/dev/urandom of=/dev/vda bs=1M count=32 oflag=direct");
+    let small = place.path("small");
+    std::fs::create_dir(&small).unwrap();
+    let mounted = Command::new("mount")
+        .args(["-t", "tmpfs", "-o", "size=8M", "none"])
+        .arg(&small)
+        .output()
+        .unwrap();
+    if !mounted.status.success() {
+        skipped_without_root(
+            "a full disk needs a small filesystem, and only root can mount one here",
+        );
+        return;
+    }
+    "small/0.img".clone_into(&mut place.machine.disks[0].image);
+    let result = place.run();
+    assert!(Command::new("umount").arg(&small).status().unwrap().success());
+    let reason = result.expect_err("a full disk is no result");
+    assert!(reason.contains("0.img") && reason.contains("No space left on device"), "{reason}");
+}
+
+fn another_build() {
+    let mut place = Place::shell("true");
+    "0123".clone_into(&mut place.machine.build);
+    let reason = reason(&place);
+    assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
+}
+
+/// Between a kernel and this library stands one that says another number, as a library of another time would hear it.
+fn another_interface() {
+    let folder = tempfile::tempdir().unwrap();
+    let (source, other) = (folder.path().join("other.c"), folder.path().join("other.so"));
+    let installation = Installation::find().unwrap();
+    let text = format!(
+        "#include <dlfcn.h>\n\
+         const void *disklab_open(unsigned int interface) {{\n\
+         \tvoid *library = dlopen(\"{}\", RTLD_NOW);\n\
+         \tconst void *(*open)(unsigned int) = dlsym(library, \"disklab_open\");\n\
+         \treturn open(interface + 1);\n}}\n",
+        installation.library.display()
+    );
+    std::fs::write(&source, text).unwrap();
+    let compiled =
+        Command::new("gcc").args(["-shared", "-fPIC", "-o"]).arg(&other).arg(&source).status();
+    assert!(compiled.expect("gcc, which kernels are built with").success());
+    let mut place = Place::shell("true");
+    place.installation = Installation { library: other, ..installation };
+    let reason = reason(&place);
+    let expected = format!(
+        "the guest kernel speaks interface {}, this disk library {INTERFACE}",
+        INTERFACE + 1
+    );
+    assert!(reason.contains(&expected) && reason.contains("`disklab kernel build`"), "{reason}");
+}
+
+/// The argument by which this program starts a guest and waits to be killed.
+pub const STARTER: &str = "start-a-guest-and-wait";
+
+/// Says in which folder the guest is that makes one process after the other.
+pub fn start_and_wait() -> ! {
+    let place = Place::shell("while :; do /bin/true; done");
+    println!("{}", place.folder.path().display());
+    let reason = place.run();
+    panic!("the guest ended by itself: {reason:?}");
+}
+
+/// Killed without warning while their guests make processes, at one moment after the other: nobody is left who could
+/// tidy up, and nothing is left to be tidied.
+fn a_killed_starter() {
+    for round in 0..20 {
+        let mut starter = Command::new(std::env::current_exe().unwrap());
+        let mut starter = starter.arg(STARTER).stdout(Stdio::piped()).spawn().unwrap();
+        let mut folder = String::new();
+        BufReader::new(starter.stdout.take().unwrap()).read_line(&mut folder).unwrap();
+        let folder = Path::new(folder.trim());
+        let asked = Instant::now();
+        while !Beat::read(folder).is_ok_and(|beat| beat.measured) {
+            assert!(asked.elapsed() < Duration::from_secs(30), "the guest did not begin");
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::thread::sleep(Duration::from_micros(50_000 + round * 137));
+        starter.kill().unwrap();
+        starter.wait().unwrap();
+        assert_eq!(place::processes(folder), Vec::<String>::new(), "round {round}");
+        std::fs::remove_dir_all(folder).unwrap();
+    }
+}
+
+fn a_stop() {
+    let place = Place::shell("while :; do :; done");
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_secs(1));
+            stop.store(true, Ordering::Relaxed);
+        });
+        assert!(matches!(place.run_until(&stop), End::Stopped));
+    });
+    assert_eq!(place.processes(), Vec::<String>::new());
+}
+
+fn an_ordinary_end_leaves_no_process() {
+    let mut place = Place::shell("true");
+    place.machine.disks[0] = constant(Bytes::mib(256), 1);
+    place.plan.mkfs = Some(["mkfs.btrfs", "-q", "/dev/vda"].map(str::to_owned).into());
+    let (source, filesystem) = ("/dev/vda".to_owned(), "btrfs".to_owned());
+    place.plan.mount = Some(Mount { source, filesystem, data: String::new(), noatime: true });
+    place.plan.unmount = true;
+    place.run().unwrap();
+    assert_eq!(place.processes(), Vec::<String>::new());
+    assert!(!place.path("uml").exists(), "the kernel's own folder is left");
+}

@@ -1,0 +1,236 @@
+//! Where tests find what they need, and how they start a guest.
+
+use disklab_config::Join;
+use disklab_config::device::{Constant, Model};
+use disklab_config::priority::Priority;
+use disklab_guest::machine::{Machine, MachineDisk};
+use disklab_guest::plan::{Measure, Measured, Plan};
+use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
+use disklab_protocol::names;
+use disklab_results::closing::Closing;
+use disklab_runner::Installation;
+use disklab_runner::evidence;
+use disklab_runner::guest::{End, Guest};
+use disklab_trace::Entry;
+use disklab_units::{Bytes, Nanos, Seed};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+pub fn share() -> Share {
+    Share::at(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")).unwrap()
+}
+
+/// Of the trace in a trial's raw folder.
+pub fn entries(raw: &Path) -> Vec<Entry> {
+    let path = disklab_trace::find(raw).expect("a trace");
+    disklab_trace::open(&path).unwrap().map(Result::unwrap).collect()
+}
+
+/// For prepared disks: not the user's, and empty when the tests begin ([`empty_cache`]).
+pub fn cache() -> Cache {
+    Cache::at(Path::new(CACHE)).unwrap()
+}
+
+const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/guests");
+
+pub fn empty_cache() {
+    let _ = std::fs::remove_dir_all(CACHE);
+}
+
+/// From the user's cache: the tests build none.
+pub fn kernel() -> Kernel {
+    disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest").unwrap()
+}
+
+/// One of each series that is built with our btrfs, the newest first: a suite must do on all of them. Where `make test`
+/// runs them, every series of the lab has to be there.
+pub fn kernels() -> Vec<Kernel> {
+    let mut kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
+    kernels.retain(|kernel| {
+        kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+            && matches!(kernel.source, Provenance::Package { .. })
+    });
+    kernels.dedup_by(|a, b| a.series == b.series);
+    for series in
+        std::fs::read_dir(share().lab().join("kernels")).unwrap().map(|entry| entry.unwrap().path())
+    {
+        let series = series.file_stem().unwrap().to_string_lossy().into_owned();
+        if kernels.iter().any(|kernel| kernel.series == series) {
+            continue;
+        }
+        assert!(
+            std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
+            "no kernel of {series} is built: disklab kernel build --kernel {series}"
+        );
+        println!("skipped on {series}: disklab kernel build --kernel {series}");
+    }
+    kernels
+}
+
+/// One of the user's own, with OpenZFS: no package's kernel has it, and `make test` builds none.
+pub fn kernel_with_zfs() -> Result<Kernel, String> {
+    let kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
+    let has_zfs = |kernel: &Kernel| {
+        kernel.has_option(Join::ZFS) && kernel.btrfs(&share()).unwrap() == Some(Btrfs::Policies)
+    };
+    let is_here = |program: &&str| {
+        ["/usr/local/sbin", "/usr/sbin"].iter().any(|it| Path::new(it).join(program).is_file())
+    };
+    match ["zpool", "zfs"].iter().find(|program| !is_here(program)) {
+        Some(program) => Err(format!("{program} is not installed")),
+        None => kernels.into_iter().find(has_zfs).ok_or_else(|| {
+            "no kernel here has OpenZFS: install/zfs-tree, disklab kernel build --source".to_owned()
+        }),
+    }
+}
+
+/// Why tests with guests cannot run here.
+pub fn missing() -> Option<String> {
+    let cache = Cache::open().map_err(|error| error.to_string());
+    let kernel = cache.and_then(|c| {
+        disklab_kernels::find(&c, &share(), Btrfs::Policies, "newest").map_err(|e| e.to_string())
+    });
+    kernel.err().or_else(|| disklab_runner::facts::tools().err().map(|error| error.to_string()))
+}
+
+/// A guest's folder and what it is to be.
+pub struct Place {
+    pub folder: tempfile::TempDir,
+    pub machine: Machine,
+    pub plan: Plan,
+    pub kernel: Kernel,
+    /// More of the kernel's parameters.
+    pub parameters: Vec<String>,
+    pub installation: Installation,
+    /// Given up after so long without a sign of life.
+    pub silence: Duration,
+    /// Given up at this virtual time.
+    pub limit: Nanos,
+}
+
+/// A disk that takes `micros` for everything.
+pub fn constant(bytes: Bytes, micros: u64) -> MachineDisk {
+    let latency = Nanos::from_micros(micros);
+    let model =
+        Model::Constant(Constant { latency, servers: 32, rotational: false, queue_depth: 32 });
+    MachineDisk {
+        device: "constant".to_owned(),
+        bytes,
+        size: bytes,
+        model,
+        image: "0.img".to_owned(),
+    }
+}
+
+/// Its requests are what is measured.
+pub fn program(command: &[&str]) -> Measured {
+    Measured::Program { command: command.iter().map(|&word| word.to_owned()).collect(), gate: None }
+}
+
+impl Place {
+    /// One disk of 64 MiB that takes 50 us, and `command` as what is measured.
+    pub fn new(command: &[&str]) -> Self {
+        let plan = Plan {
+            measure: Some(Measure {
+                warm_up: None,
+                what: program(command),
+                phase: "measure".to_owned(),
+                ramp_ns: 0,
+                sync_every_ns: None,
+                priority: Priority::default(),
+            }),
+            ..Plan::default()
+        };
+        Self {
+            folder: tempfile::tempdir().unwrap(),
+            machine: Machine {
+                build: disklab_guest::BUILD.to_owned(),
+                seed: Seed(1),
+                disks: vec![constant(Bytes::mib(64), 50)],
+                controller: None,
+                trace: true,
+                power_cuts: None,
+            },
+            plan,
+            kernel: kernel(),
+            parameters: Vec::new(),
+            installation: Installation::find().unwrap(),
+            silence: Duration::from_secs(30),
+            limit: Nanos::from_secs(600),
+        }
+    }
+
+    /// A shell's script as what is measured, and a read of the disk, without which there is no phase.
+    pub fn shell(script: &str) -> Self {
+        Self::new(&["sh", "-c", &format!("head -c 4096 /dev/vda >/dev/null; {script}")])
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Runs the guest, and says what became of it as a trial's outcome would.
+    pub fn run(&self) -> Result<Closing, String> {
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let end = self.run_until(&STOP);
+        evidence::judge(self.folder.path(), &end, evidence::Who::Guest)
+    }
+
+    pub fn run_until(&self, stop: &AtomicBool) -> End {
+        let json = |name: &str, text: serde_json::Result<Vec<u8>>| {
+            std::fs::write(self.path(name), text.unwrap()).unwrap();
+        };
+        json(names::MACHINE, serde_json::to_vec(&self.machine));
+        json(names::PLAN, serde_json::to_vec(&self.plan));
+        let parameters: Vec<&str> = self.parameters.iter().map(String::as_str).collect();
+        let guest = Guest {
+            kernel: &self.kernel.path,
+            installation: &self.installation,
+            folder: self.folder.path(),
+            memory: Bytes::mib(256),
+            guests: 2,
+            parameters: &parameters,
+        };
+        guest.run(self.silence, self.limit, stop, &mut |_| ()).unwrap()
+    }
+
+    /// What the measured program said.
+    pub fn said(&self) -> String {
+        let steps = std::fs::read_to_string(self.path(names::STEPS)).unwrap();
+        let step =
+            steps.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let measured =
+            step.into_iter().find(|step| step["step"] == "measure").expect("nothing was measured");
+        measured["said"].as_str().unwrap().to_owned()
+    }
+
+    pub fn processes(&self) -> Vec<String> {
+        processes(self.folder.path())
+    }
+}
+
+/// Processes that still run in a guest's folder. Its programs die with its kernel, but not in the same instant: they
+/// get some seconds.
+pub fn processes(folder: &Path) -> Vec<String> {
+    for _ in 0..100 {
+        if processes_now(folder).is_empty() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    processes_now(folder)
+}
+
+fn processes_now(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let here = std::fs::read_link(entry.path().join("cwd")).is_ok_and(|cwd| cwd == folder);
+        let alive = std::fs::read_to_string(entry.path().join("stat"))
+            .is_ok_and(|stat| !stat.contains(") Z "));
+        if here && alive {
+            found.push(entry.file_name().to_string_lossy().into_owned());
+        }
+    }
+    found
+}

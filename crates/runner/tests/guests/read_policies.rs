@@ -1,0 +1,314 @@
+//! The read policies in a real btrfs: what sysfs takes, statistics, change under load, and that mainline's are mainline's.
+
+use std::path::Path;
+
+use crate::place::{self, Place, constant};
+use crate::repeatable::{SUITE, run_on, trials};
+use disklab_kernels::{Btrfs, Cache, Kernel};
+use disklab_read_policies::{Choice, policies};
+use disklab_runner::Installation;
+use disklab_trace::Entry;
+use disklab_units::Bytes;
+use libtest_mimic::Trial;
+
+pub fn tests() -> Vec<Trial> {
+    vec![
+        crate::test("sysfs_takes_policies_and_nothing_else", sysfs_takes_policies_and_nothing_else),
+        crate::test("read_stats_count_and_start_anew", read_stats_count_and_start_anew),
+        crate::test("a_device_passed_over_is_tried_again", a_device_passed_over_is_tried_again),
+        crate::test("policies_change_under_load", policies_change_under_load),
+        crate::test("the_command_line_sets_a_policy", the_command_line_sets_a_policy),
+        crate::test("mainline_btrfs_gives_the_same_bytes", mainline_btrfs_gives_the_same_bytes),
+    ]
+}
+
+/// Four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and `$sys`, the filesystem in sysfs.
+pub fn pool(script: &str) -> Place {
+    let functions = "set -e
+        pool() {
+            profile=$1; shift
+            mkfs.btrfs -q -f -d $profile -m $profile \"$@\" > /mnt/trial/mkfs.txt 2>&1
+            mkdir -p /mnt/p; mount $1 /mnt/p
+            sys=$(echo /sys/fs/btrfs/*-*)
+        }
+        files() {
+            head -c 40M /dev/urandom > /mnt/p/a; sync; echo 3 > /proc/sys/vm/drop_caches
+        }
+        load() {
+            fio --name=load --filename=/mnt/p/a --size=40M --rw=$1 --bs=$2 --iodepth=8 --numjobs=2 --direct=1 \
+                --ioengine=libaio --number_ios=$3 --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+        }";
+    let mut place = Place::new(&["sh", "-c", &format!("{functions}\n{script}")]);
+    place.machine.disks = (0..4).map(|disk| constant(Bytes::mib(300), 50 + 20 * disk)).collect();
+    for (index, disk) in place.machine.disks.iter_mut().enumerate() {
+        disk.image = format!("{index}.img");
+    }
+    place
+}
+
+/// What the script said, line by line; it has to end well.
+pub fn said(place: &Place) -> Vec<String> {
+    place.run().unwrap_or_else(|reason| panic!("{reason}\n{}", place.said()));
+    place.said().lines().map(str::to_owned).collect()
+}
+
+/// xfstests' btrfs/329 and common/sysfs for each policy, on every kernel that is built.
+fn sysfs_takes_policies_and_nothing_else() {
+    for kernel in place::kernels() {
+        println!("on Linux {}", kernel.version);
+        for policy in policies() {
+            sysfs_takes(&kernel, &wrong_and_right(policy.name));
+        }
+    }
+}
+
+fn sysfs_takes(kernel: &Kernel, texts: &[String]) {
+    let script = format!(
+        "pool raid1 /dev/vda /dev/vdb
+         try() {{
+             if printf '%s' \"$1\" > $sys/read_policy 2>/dev/null; then echo \"$1 = $(cat $sys/read_policy)\"
+             else echo \"$1 is refused\"; fi
+         }}
+         {}
+         echo queue > $sys/read_policy; cat $sys/read_policy",
+        texts.iter().map(|text| format!("try '{text}'")).collect::<Vec<_>>().join("\n")
+    );
+    let mut place = pool(&script);
+    place.kernel = kernel.clone();
+    let said = said(&place);
+    assert_eq!(said.len(), texts.len() + 1, "{said:?}");
+    for (text, line) in texts.iter().zip(&said) {
+        check_sysfs(text, line, kernel);
+    }
+    assert!(said[texts.len()].contains(" [queue:all,ties=first] "), "{said:?}");
+}
+
+/// The kernel says what the native parser says, and shows what it would show.
+fn check_sysfs(text: &str, line: &str, kernel: &Kernel) {
+    // Which devices there are is known to the filesystem only.
+    let there = !text.contains("devid:9");
+    match Choice::parse(text, 12).filter(|_| there) {
+        None => assert_eq!(line, format!("{text} is refused"), "{}", kernel.version),
+        Some(choice) => {
+            let mut shown = choice.to_string();
+            if shown == "devid" {
+                shown.push_str(":1");
+            }
+            let active = line.split_once(" = ").and_then(|(_, list)| {
+                let (_, rest) = list.split_once('[')?;
+                Some(rest.split_once(']')?.0)
+            });
+            assert_eq!(active, Some(shown.as_str()), "{line}");
+            let names = line.split_once(" = ").unwrap().1.split(' ').count();
+            assert_eq!(names, policies().len(), "{line}");
+        }
+    }
+}
+
+fn wrong_and_right(name: &str) -> Vec<String> {
+    let mut texts = vec![
+        format!("{name} {name}"),
+        format!("{name} t"),
+        " ".to_owned(),
+        format!("n {name}"),
+        format!(" {name}"),
+        format!("{name} "),
+        format!("_{name}"),
+        format!("{name}_"),
+        format!("_{name}_"),
+        format!("{name}:"),
+        format!("{name},"),
+        "j".repeat(200),
+        name.to_owned(),
+    ];
+    let values = match name {
+        "round-robin" => ["4096", "1m"],
+        "devid" => ["1", "9"],
+        "latency" => ["100", "burst=2"],
+        "latency-rr" => ["120", "margin=130,burst=100"],
+        "queue" => ["reads", "all,ties=spread"],
+        _ => ["1", "none"],
+    };
+    for value in values {
+        texts.push(format!("{name}:{value}"));
+        for wrong in [
+            format!(": {value}"),
+            format!(":{value} "),
+            format!(":{value} typo"),
+            format!(":{value}typo"),
+        ] {
+            texts.push(format!("{name}{wrong}"));
+        }
+        texts.push(format!("{name} :{value}"));
+        texts.push(format!("{name}:{value},{value}"));
+    }
+    texts
+}
+
+pub const RAID1C4: &str = "raid1c4 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
+pub const RAID10: &str = "raid10 /dev/vda /dev/vdb /dev/vdc /dev/vdd";
+
+pub const CHOICES: [&str; 13] = [
+    "pid",
+    "round-robin",
+    "round-robin:4k",
+    "devid",
+    "devid:2",
+    "latency",
+    "latency:burst=100",
+    "latency-rr:margin=120,bytes=16k",
+    "queue",
+    "queue:reads,ties=spread",
+    "md-raid1",
+    "zfs-mirror",
+    "latency-rr",
+];
+
+/// Constant disks of 50 and 70 us: the sums are known to the nanosecond.
+fn read_stats_count_and_start_anew() {
+    place::kernels().iter().for_each(read_stats_on);
+}
+
+fn read_stats_on(kernel: &Kernel) {
+    let mut place = pool(
+        "pool raid1 /dev/vda /dev/vdb; files
+         stats() { for i in 1 2; do cat $sys/devinfo/$i/read_stats; done; }
+         for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
+         echo devid:1 > $sys/read_policy
+         stats
+         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 --ioengine=psync --randrepeat=0 \
+             --number_ios=500 --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+         stats
+         echo x > $sys/devinfo/1/read_stats
+         stats
+         umount /mnt/p; mount /dev/vda /mnt/p; stats",
+    );
+    place.kernel = kernel.clone();
+    let said = said(&place);
+    let zero =
+        "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age 0 count 0 ignored 0";
+    assert_eq!(said[..2], [zero, zero]);
+    // 500 of the file, and a few of btrfs's own.
+    let words: Vec<i64> = said[2].split(' ').filter_map(|word| word.parse().ok()).collect();
+    let [ios, wait, avg, recent_ios, recent_wait, recent_avg, age, count, ignored] = words[..]
+    else {
+        panic!("{said:?}");
+    };
+    assert!((500..600).contains(&ios), "{said:?}");
+    assert_eq!((wait, avg), (ios * 50_000, 50_000), "{said:?}");
+    assert_eq!((recent_ios, recent_wait, recent_avg), (ios, wait, avg));
+    assert_eq!((age, count, ignored), (0, 0, -ios), "{said:?}");
+    assert_eq!(
+        said[3],
+        format!(
+            "cumulative ios 0 wait 0 avg 0 checkpoint ios 0 wait 0 avg 0 age {ios} count 0 ignored {ios}"
+        )
+    );
+    assert_eq!(said[4], zero);
+    // The second device had its numbers still when it was unmounted; few reads are needed to mount.
+    let ios: u32 = said[7].split(' ').nth(2).unwrap().parse().unwrap();
+    let age = said[7].split(' ').skip_while(|word| *word != "age").nth(1).unwrap();
+    assert!(ios < 60 && age.parse::<u32>().unwrap() < 60, "{said:?}");
+}
+
+/// `latency` leaves the slow device alone, until 10000 decisions have passed it over; then one read goes there.
+fn a_device_passed_over_is_tried_again() {
+    place::kernels().iter().for_each(passed_over_on);
+}
+
+fn passed_over_on(kernel: &Kernel) {
+    let mut place = pool(
+        "pool raid1 /dev/vda /dev/vdb; files
+         echo latency > $sys/read_policy
+         for i in 1 2; do echo 0 > $sys/devinfo/$i/read_stats; done
+         fio --name=r --filename=/mnt/p/a --size=40M --rw=randread --bs=4k --direct=1 --ioengine=psync --randrepeat=0 \
+             --norandommap --io_size=100M --clocksource=clock_gettime --output=/mnt/trial/fio.txt
+         cat $sys/devinfo/2/read_stats",
+    );
+    place.kernel = kernel.clone();
+    let said = said(&place);
+    let words: Vec<i64> = said[0].split(' ').filter_map(|word| word.parse().ok()).collect();
+    // 25600 decisions: some reads before the fast device is known, and one after each of two checkpoints.
+    assert_eq!((words[3], words[7]), (1, 2), "{said:?}");
+    assert!((3..6).contains(&words[0]) && (5000..6000).contains(&words[6]), "{said:?}");
+}
+
+/// Readers and writers on, a policy every millisecond: nobody sees an error, and the kernel says nothing.
+fn policies_change_under_load() {
+    place::kernels().iter().for_each(change_under_load_on);
+}
+
+fn change_under_load_on(kernel: &Kernel) {
+    let mut place = pool(&format!(
+        "pool {RAID10}; files
+         load randrw 4k 20000 & reader=$!
+         changes=0
+         while kill -0 $reader 2>/dev/null; do
+             for policy in {}; do echo $policy > $sys/read_policy; sleep 0.001; changes=$((changes + 1)); done
+             echo 0 > $sys/devinfo/1/read_stats
+         done
+         wait $reader; echo changes $changes
+         dmesg | grep -v -i -e 'debug' | grep -i -e warning -e bug -e error -e oops || true",
+        CHOICES.join(" ")
+    ));
+    place.kernel = kernel.clone();
+    let said = said(&place);
+    let changes: u32 = said[0].strip_prefix("changes ").unwrap().parse().unwrap();
+    assert!(changes > 100, "{said:?}");
+    assert_eq!(said.len(), 1, "{said:?}");
+}
+
+fn the_command_line_sets_a_policy() {
+    let mut place = pool("pool raid1 /dev/vda /dev/vdb; cat $sys/read_policy");
+    place.parameters = vec!["btrfs.read_policy=latency-rr:120,burst=100".to_owned()];
+    let said = said(&place);
+    assert!(said[0].contains("[latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
+}
+
+/// The hook costs nothing that shows: with the policies that mainline has, a kernel whose btrfs is untouched gives the same
+/// bytes, requests and latencies alike. With buffered writes that goes to the end of the measurement: what one trial
+/// writes at power-off differs by a block of metadata. Why is not known; kernels of other sizes have other free memory.
+fn mainline_btrfs_gives_the_same_bytes() {
+    let cache = Cache::open().unwrap();
+    let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Mainline, "newest")
+        .expect("`disklab kernel build --mainline-btrfs` builds it");
+    let ours = place::kernel();
+    assert_eq!(ours.version, mainline.version);
+    let suite = SUITE.replace("seeds = 2", "seeds = 1").replace(
+        r#"policy = ["pid", "round-robin:4k"]"#,
+        r#"policy = ["pid", "round-robin", "round-robin:4k", "devid:2"]"#,
+    );
+    // With 256 MiB writeback may be cut elsewhere: how much may be dirty hangs on what a kernel of its size leaves free.
+    let is_direct = |trial: &disklab_config::Trial| trial.workload.jobs[0].direct;
+    let mut all: Vec<_> = trials(&suite).into_iter().filter(is_direct).collect();
+    let roomy = trials(&suite.replace("256 MiB", "1 GiB"));
+    all.extend(roomy.into_iter().filter(|trial| !is_direct(trial)));
+    assert_eq!(all.len(), 24);
+    let records = tempfile::tempdir().unwrap();
+    let installation = Installation::find().unwrap();
+    let [ours, mainline] = [("ours", ours), ("mainline", mainline)].map(|(name, kernel)| {
+        run_on(kernel, &installation, &place::cache(), &all, &records.path().join(name), 2)
+    });
+    for trial in &all {
+        let buffered = !is_direct(trial);
+        let files: &[&str] =
+            if buffered { &["fio.json"] } else { &["fio.json", "disks.json", "requests.trace.gz"] };
+        let read = |record: &Path, file: &str| {
+            std::fs::read(record.join("raw").join(&trial.id).join(file)).unwrap()
+        };
+        for file in files {
+            assert!(read(&ours, file) == read(&mainline, file), "{file} of {} differs", trial.id);
+        }
+        let measured = |record: &Path| until_measured(&record.join("raw").join(&trial.id));
+        let (ours, mainline) = (measured(&ours), measured(&mainline));
+        assert!(ours.len() > 100 && ours == mainline, "requests of {} differ", trial.id);
+    }
+}
+
+/// The requests of a trace that ended before the measurement did.
+fn until_measured(raw: &Path) -> Vec<Entry> {
+    let entries = place::entries(raw);
+    let is_end = |entry: &Entry| matches!(entry, Entry::Mark { text, .. } if text == "end");
+    let end = entries.iter().position(is_end).expect("a measurement that ended");
+    entries[..end].to_vec()
+}

@@ -1,0 +1,54 @@
+use std::ops::RangeInclusive;
+
+use crate::raw::{self, MIRRORS_MAX, Mirror};
+
+/// Of a filesystem's blocks: 512 bytes to 64 KiB.
+pub const BLOCK_BITS: RangeInclusive<u32> = 9..=16;
+
+/// A read that is to be sent to one of its mirrors: `struct read_request`, explained in policy.h.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request(raw::Request);
+
+impl Request {
+    /// A read at 0 by nobody, to be changed by the methods below. `None` unless there are 1 to [`MIRRORS_MAX`]
+    /// mirrors, and blocks of a sensible size.
+    pub fn new(mirrors: &[Mirror], block_bits: u32) -> Option<Self> {
+        if mirrors.is_empty() || mirrors.len() > MIRRORS_MAX || !BLOCK_BITS.contains(&block_bits) {
+            return None;
+        }
+        let mut request =
+            raw::Request { block_bits, count: mirrors.len() as u32, ..raw::Request::default() };
+        request.mirrors[..mirrors.len()].copy_from_slice(mirrors);
+        Some(Self(request))
+    }
+
+    /// Where in the filesystem it begins, and its bytes.
+    #[must_use]
+    pub fn at(mut self, logical: u64, length: u64) -> Self {
+        (self.0.logical, self.0.length) = (logical, length);
+        self
+    }
+
+    /// Sent by this thread.
+    #[must_use]
+    pub fn by(mut self, pid: u32) -> Self {
+        self.0.pid = pid;
+        self
+    }
+
+    /// After so many blocks that the whole filesystem has read.
+    #[must_use]
+    pub fn after(mut self, blocks_read: u32) -> Self {
+        self.0.blocks_read = blocks_read;
+        self
+    }
+
+    pub fn mirrors(&self) -> &[Mirror] {
+        // As long as it is by construction.
+        &self.0.mirrors[..self.0.count as usize]
+    }
+
+    pub(crate) fn raw(&self) -> &raw::Request {
+        &self.0
+    }
+}

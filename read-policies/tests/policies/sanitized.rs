@@ -1,0 +1,36 @@
+//! The C code under gcc's sanitizers, which see what an answer does not show: a shift too far, a byte too many.
+
+use std::process::Command;
+
+use crate::repository;
+
+#[test]
+fn nothing_is_undefined() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("driver");
+    let flags =
+        ["-std=gnu11", "-g", "-O1", "-fsanitize=undefined,address", "-fno-sanitize-recover=all"];
+    let probe = folder.path().join("probe.c");
+    std::fs::write(&probe, "int main(void) { return 0; }\n").unwrap();
+    let built = Command::new("cc").args(flags).arg("-o").arg(&program).arg(&probe).output();
+    if !built.is_ok_and(|built| built.status.success()) {
+        assert!(
+            std::env::var_os("DISKLAB_NEED_GUEST").is_none(),
+            "`make test` wants a cc with sanitizers"
+        );
+        disklab_testkit::skipped("this machine's cc has no sanitizers");
+        return;
+    }
+    let sources = repository("read-policies");
+    let mut files: Vec<_> =
+        std::fs::read_dir(&sources).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|ending| ending == "c"));
+    let driver = repository("read-policies/tests/policies/driver.c");
+    let mut compiler = Command::new("cc");
+    compiler.args(flags).arg("-I").arg(&sources).arg(driver).args(files).arg("-o").arg(&program);
+    let built = compiler.output().unwrap();
+    assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
+    let ran = Command::new(&program).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+    assert_eq!(String::from_utf8_lossy(&ran.stdout), "ok\n");
+}
