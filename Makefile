@@ -1,5 +1,5 @@
-# `make demo` shows what disklab does, `make test` checks all of it. On a bare Debian machine both fetch what is missing
-# first (install/needs), or say what to type.
+# `make demo` shows what disklab does, `make test` checks all of it. On a bare Debian machine both
+# fetch what is missing first (install/needs), or say what to type.
 
 PREFIX  ?= /usr/local
 DISKLAB := $(or $(CARGO_TARGET_DIR),target)/release/disklab
@@ -19,9 +19,9 @@ demo: build
 	$(DISKLAB) kernel build
 	$(DISKLAB) run lab/suites/read-policy-quick.toml
 
-# With the guest kernels and the browser that the tests want, so that none is left out but for a reason that it prints: the
-# newest kernel, the same with mainline's btrfs, and the series before. The second is the first but for btrfs: ccache
-# compiles only that.
+# With the guest kernels and the browser that the tests want, so that none is left out but for a
+# reason that it prints: the newest kernel, the same with mainline's btrfs, and the series before.
+# The second is the first but for btrfs: ccache compiles only that.
 test: export PATH := /usr/lib/ccache:$(PATH)
 test:
 	@install/needs test
@@ -38,7 +38,8 @@ test:
 	for what in $$failed; do $(FAILURES) $(TESTED)/$$what; done; \
 	test -z "$$failed" || { echo "make: failed:$$failed" >&2; false; }
 
-# What each part printed, and what of it is worth reading again below pages of other lines: what tests said that failed.
+# What each part printed, and what of it is worth reading again below pages of other lines: what
+# tests said that failed.
 TESTED   := $(or $(CARGO_TARGET_DIR),target)/tested
 FAILURES := sed -nE -e '/^(failures:|=+ FAILURES =+)$$/,/^(test result:|=+ .* in [0-9.]+s)/p' -e '/^(error|warning)/,/^$$/p'
 
@@ -49,7 +50,8 @@ test-rust:
 test-fuzz:
 	cargo xtask fuzz
 
-# The program with all that it needs, and the Python package, in one file for pip: target/wheel/*.whl.
+# The program with all that it needs, and the Python package, in one file for pip:
+# target/wheel/*.whl.
 PROFILE ?= release
 TARGET  := $(or $(CARGO_TARGET_DIR),target)
 BUILT   := $(TARGET)/$(if $(filter dev,$(PROFILE)),debug,release)

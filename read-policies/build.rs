@@ -1,5 +1,5 @@
-//! Compiles every policy, with a registry of the files that are there: the committed one may be older, which a test
-//! says and mends, and could not if it were needed to build the test.
+//! Compiles every policy, with a registry of the files that are there: the committed one may be
+//! older, which a test says and mends, and could not if it were needed to build the test.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, io};

@@ -1,5 +1,6 @@
-//! A fingerprint of all that decides what the disks do, so that a program and a library of different builds are told
-//! apart ([`BUILD`] in lib.rs): cargo updates them separately, and an old library would give old results in silence.
+//! A fingerprint of all that decides what the disks do, so that a program and a library of
+//! different builds are told apart ([`BUILD`] in lib.rs): cargo updates them separately, and an old
+//! library would give old results in silence.
 
 use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,10 +1,11 @@
-//! What the fuzz targets share: each is a parser of bytes that somebody else wrote, and must answer any with a value or an
-//! error. `cargo xtask fuzz` builds and runs them.
+//! What the fuzz targets share: each is a parser of bytes that somebody else wrote, and must answer
+//! any with a value or an error. `cargo xtask fuzz` builds and runs them.
 
 use disklab_results::foreign::{FORMATS, File};
 use disklab_results::integrity;
 
-/// Reads `data` as a format of others' results, and holds what comes of it against what can be true.
+/// Reads `data` as a format of others' results, and holds what comes of it against what can be
+/// true.
 pub fn foreign(name: &str, data: &[u8]) {
     let format = FORMATS.iter().find(|format| format.name == name).expect("a format of that name");
     // The file beside it is the same one: formats of several files read it again.

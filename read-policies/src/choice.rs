@@ -5,8 +5,8 @@ use crate::policy::{Kind, Policy, policies};
 use crate::raw::{self, CHECKPOINT_AGE, Mirror, PARAMETERS_MAX, WINDOW};
 use crate::request::{BLOCK_BITS, Request};
 
-/// A policy with values for its parameters. Displayed as sysfs shows it: the values of all parameters, but not of a
-/// device that nobody named.
+/// A policy with values for its parameters. Displayed as sysfs shows it: the values of all
+/// parameters, but not of a device that nobody named.
 #[derive(Debug, Clone, Copy)]
 pub struct Choice {
     policy: &'static Policy,
@@ -44,8 +44,8 @@ impl Choice {
         Self { policy, values: choice.values }
     }
 
-    /// A policy with values that somebody else's [`Self::parse`] made: a kernel's trace. `None` if they are not as many as
-    /// the C code has room for, or out of their range.
+    /// A policy with values that somebody else's [`Self::parse`] made: a kernel's trace. `None` if
+    /// they are not as many as the C code has room for, or out of their range.
     pub fn with_values(policy: &'static Policy, values: &[u64]) -> Option<Self> {
         let choice = Self { policy, values: values.try_into().ok()? };
         let sound =
@@ -68,14 +68,16 @@ impl Choice {
 
     /// The index of the mirror to read from: a live one, if one is.
     pub fn decide(&self, request: &Request) -> usize {
-        // SAFETY: policy and values are the C code's own, and the request has as many mirrors as it says.
+        // SAFETY: policy and values are the C code's own, and the request has as many mirrors as it
+        // says.
         unsafe {
             raw::disklab_read_decide(self.policy.raw(), self.values.as_ptr(), request.raw())
                 as usize
         }
     }
 
-    /// A mirror's age after a decision, for it or for another. An age that no mirror can have counts as the nearest.
+    /// A mirror's age after a decision, for it or for another. An age that no mirror can have
+    /// counts as the nearest.
     pub fn age(&self, age: i32, chosen: bool) -> i32 {
         let age = age.clamp(-WINDOW, CHECKPOINT_AGE);
         // SAFETY: policy and values are the C code's own.

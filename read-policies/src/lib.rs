@@ -1,4 +1,5 @@
-//! The read policies of `read-policies/`, compiled for this machine: the same C files that the guest kernel's btrfs has.
+//! The read policies of `read-policies/`, compiled for this machine: the same C files that the
+//! guest kernel's btrfs has.
 //!
 //! ```
 //! use disklab_read_policies::{Choice, Mirror, Request};

@@ -1,4 +1,5 @@
-//! `registry.h`: which policies there are, from the names of the C files. Also part of the build script.
+//! `registry.h`: which policies there are, from the names of the C files. Also part of the build
+//! script.
 
 use std::fs;
 use std::io;
@@ -7,7 +8,8 @@ use std::path::Path;
 /// Mainline's own, in its order; the first is what a filesystem begins with.
 const MAINLINE: [&str; 3] = ["pid", "round_robin", "devid"];
 
-/// The names of a folder's C files without `.c`: mainline's policies first, then the others by name.
+/// The names of a folder's C files without `.c`: mainline's policies first, then the others by
+/// name.
 pub fn policies(folder: &Path) -> io::Result<Vec<String>> {
     let mut names = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -10,8 +10,8 @@ pub const BLOCK_BITS: RangeInclusive<u32> = 9..=16;
 pub struct Request(raw::Request);
 
 impl Request {
-    /// A read at 0 by nobody, to be changed by the methods below. `None` unless there are 1 to [`MIRRORS_MAX`]
-    /// mirrors, and blocks of a sensible size.
+    /// A read at 0 by nobody, to be changed by the methods below. `None` unless there are 1 to
+    /// [`MIRRORS_MAX`] mirrors, and blocks of a sensible size.
     pub fn new(mirrors: &[Mirror], block_bits: u32) -> Option<Self> {
         if mirrors.is_empty() || mirrors.len() > MIRRORS_MAX || !BLOCK_BITS.contains(&block_bits) {
             return None;

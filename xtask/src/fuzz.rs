@@ -1,4 +1,5 @@
-//! `cargo xtask fuzz [SECONDS]`: runs libFuzzer on each parser in `fuzz/`, for so long over all of them.
+//! `cargo xtask fuzz [SECONDS]`: runs libFuzzer on each parser in `fuzz/`, for so long over all of
+//! them.
 //!
 //! The stable compiler can do it: coverage is a pass of LLVM, and no sanitizer is used.
 

@@ -1,5 +1,6 @@
-//! Chores of the project that are no part of the program: `cargo xtask bench`, or some sections of it: `cargo xtask bench decisions`;
-//! `cargo xtask fuzz` tries the parsers; `cargo xtask results PAGE RECORD...` makes a page of `docs/results`.
+//! Chores of the project that are no part of the program: `cargo xtask bench`, or some sections of
+//! it: `cargo xtask bench decisions`; `cargo xtask fuzz` tries the parsers; `cargo xtask results
+//! PAGE RECORD...` makes a page of `docs/results`.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for developers")]
 
 mod bench;

@@ -1,4 +1,5 @@
-//! The file that lists the disks which may be written, and so be destroyed: the first of the two times that a disk is named.
+//! The file that lists the disks which may be written, and so be destroyed: the first of the two
+//! times that a disk is named.
 
 mod lines;
 mod trust;
@@ -36,7 +37,8 @@ struct Entry {
 }
 
 impl Allow {
-    /// The file that was named, which must be there; or the user's, which lists nothing where it is not there.
+    /// The file that was named, which must be there; or the user's, which lists nothing where it is
+    /// not there.
     pub fn load(named: Option<&Path>) -> Result<Self, Error> {
         let Some(file) = named else {
             let file = usual(std::env::var_os("XDG_CONFIG_HOME"), std::env::var_os("HOME"))?;

@@ -1,4 +1,5 @@
-//! Whether this machine has its cgroups where programs can be given weights: version 2, and nothing else.
+//! Whether this machine has its cgroups where programs can be given weights: version 2, and nothing
+//! else.
 
 use rustix::fs::statfs;
 

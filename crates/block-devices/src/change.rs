@@ -1,6 +1,7 @@
 //! What a run changes of this machine, and how each of it is undone.
 //!
-//! Mounts and programs are not among them: they are in a mount and a process namespace of their own, and end with it.
+//! Mounts and programs are not among them: they are in a mount and a process namespace of their
+//! own, and end with it.
 
 pub(crate) mod patience;
 mod pool;
@@ -24,13 +25,15 @@ pub use pool::is_pool;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
-    /// A file of sysfs or procfs gets another value; of a disk's, where that has a name that another one may get.
+    /// A file of sysfs or procfs gets another value; of a disk's, where that has a name that
+    /// another one may get.
     Value {
         path: PathBuf,
         was: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         of: Option<Which>,
-        /// What it gets. If it says something else when it is to be put back, somebody else has changed it since, and it stays.
+        /// What it gets. If it says something else when it is to be put back, somebody else has
+        /// changed it since, and it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gets: Option<String>,
     },
@@ -53,7 +56,8 @@ pub enum Change {
     Tracing { instance: String },
 }
 
-/// A disk as long as the machine runs: told by the kernel alone, since its serial may be known by files that not every process sees.
+/// A disk as long as the machine runs: told by the kernel alone, since its serial may be known by
+/// files that not every process sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Which {
@@ -128,8 +132,8 @@ impl Change {
         Self::Folder { path: path.to_owned(), on: filesystem_of(path) }
     }
 
-    /// Undoes it; what is waited for is told. `same_boot` is false where the machine was started anew since, which undoes all
-    /// that is in its memory. `None`: nothing was there to undo.
+    /// Undoes it; what is waited for is told. `same_boot` is false where the machine was started
+    /// anew since, which undoes all that is in its memory. `None`: nothing was there to undo.
     pub fn undo(&self, same_boot: bool, waits: &mut dyn FnMut(&str)) -> Option<Undone> {
         let (what, result) = match self {
             Self::Value { .. } | Self::Cgroup { .. } | Self::Tracing { .. } if !same_boot => {
@@ -185,7 +189,8 @@ fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
     value::other(path, gets?).filter(|other| other != was)
 }
 
-/// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another one that got its name.
+/// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another
+/// one that got its name.
 fn put_back(path: &Path, was: &str, of: Option<&Which>) -> Result<bool, String> {
     if of.is_some() && Which::of(path).as_ref() != of {
         return Ok(false);
@@ -232,7 +237,8 @@ fn remove_folder(
     })
 }
 
-/// A place in this folder, or the folder itself, where something else is mounted: a trial's own mounts end with its namespace.
+/// A place in this folder, or the folder itself, where something else is mounted: a trial's own
+/// mounts end with its namespace.
 fn mounted_within(path: &Path) -> Option<String> {
     // Of a link that took its place only the link goes.
     let folder = path.parent()?.canonicalize().ok()?.join(path.file_name()?);

@@ -1,8 +1,9 @@
-//! Disks that one disklab of this machine has for itself: two at a time would measure each other, and put back what the other
-//! has set.
+//! Disks that one disklab of this machine has for itself: two at a time would measure each other,
+//! and put back what the other has set.
 //!
-//! By a name in the kernel and not by a lock on the device, which a user may not open, and which udev would wait for. All see it,
-//! whoever they are and wherever they keep what they have noted, and it ends with the process however that ends.
+//! By a name in the kernel and not by a lock on the device, which a user may not open, and which
+//! udev would wait for. All see it, whoever they are and wherever they keep what they have noted,
+//! and it ends with the process however that ends.
 
 use std::collections::BTreeSet;
 use std::io;

@@ -40,7 +40,8 @@ impl Disk {
             .ok_or_else(|| Error::NoSysfs { path: path.to_owned(), number })
     }
 
-    /// All disks that could hold something, and their partitions, by name. No memory, no optical ones, no empty slots.
+    /// All disks that could hold something, and their partitions, by name. No memory, no optical
+    /// ones, no empty slots.
     pub fn all() -> Result<Vec<Self>, Error> {
         Self::all_on(&Machine::here())
     }

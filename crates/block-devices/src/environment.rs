@@ -1,5 +1,5 @@
-//! What else could show in a result: the state of this machine and of the disks, looked at before and after a trial. What
-//! cannot be read is left out; nothing is written.
+//! What else could show in a result: the state of this machine and of the disks, looked at before
+//! and after a trial. What cannot be read is left out; nothing is written.
 
 mod mounts;
 mod rest;

@@ -1,5 +1,6 @@
-//! Whether a disk may be written: listed in an allow file and named again, used by nobody, and holding nothing that could be
-//! somebody's. What cannot be found out is a reason not to write. Nothing here writes.
+//! Whether a disk may be written: listed in an allow file and named again, used by nobody, and
+//! holding nothing that could be somebody's. What cannot be found out is a reason not to write.
+//! Nothing here writes.
 
 mod blkid;
 mod loops;
@@ -34,10 +35,11 @@ use crate::sysfs::Block;
 /// No filesystem with a test file fits into less.
 pub(crate) const LEAST: Bytes = Bytes::mib(128);
 
-/// Whether all that is on a disk may be destroyed. `overwrite` are the devices that were named once more, for what they hold.
+/// Whether all that is on a disk may be destroyed. `overwrite` are the devices that were named once
+/// more, for what they hold.
 ///
-/// Looks only, and takes some milliseconds: ask again just before each mkfs, which must then be given the device by the
-/// path that was asked for.
+/// Looks only, and takes some milliseconds: ask again just before each mkfs, which must then be
+/// given the device by the path that was asked for.
 pub fn may_write(disk: &Disk, allow: &Allow, overwrite: &[PathBuf]) -> Result<(), Refusal> {
     let refusal = |why| Refusal { device: disk.named.clone(), why };
     still(disk).map_err(refusal)?;
@@ -93,8 +95,9 @@ fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
     Ok(used_by)
 }
 
-/// The kernel's last word: it opens a disk for one alone (`O_EXCL`), and refuses what is mounted, by whomever, or a part of
-/// something. Nobody else gets the disk while the file is open, mkfs neither: drop it just before that.
+/// The kernel's last word: it opens a disk for one alone (`O_EXCL`), and refuses what is mounted,
+/// by whomever, or a part of something. Nobody else gets the disk while the file is open, mkfs
+/// neither: drop it just before that.
 pub fn hold(disk: &Disk) -> Result<File, Refusal> {
     let refusal = |why| Refusal { device: disk.named.clone(), why };
     // Not for writing: udev would look at a disk that was, while mkfs works.

@@ -1,8 +1,10 @@
-//! What a run changed, on disk before it is changed: whoever comes after a run that was killed can undo it.
+//! What a run changed, on disk before it is changed: whoever comes after a run that was killed can
+//! undo it.
 //!
-//! A file of one JSON object a line: the boot, then changes, then which of them are undone. It is removed when all are. Two processes
-//! write to it, the run and the first process of its trial. Both hold its lock shared as long as they live, and what the first process
-//! starts holds it too: who has the lock alone knows that nothing of the trial runs any more.
+//! A file of one JSON object a line: the boot, then changes, then which of them are undone. It is
+//! removed when all are. Two processes write to it, the run and the first process of its trial.
+//! Both hold its lock shared as long as they live, and what the first process starts holds it too:
+//! who has the lock alone knows that nothing of the trial runs any more.
 
 #[cfg(test)]
 mod tests;
@@ -21,7 +23,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::{Change, News};
 
-/// A first process that is killed, and what it started, end within so long, unless a disk keeps them for good.
+/// A first process that is killed, and what it started, end within so long, unless a disk keeps
+/// them for good.
 const PATIENCE: Duration = Duration::from_secs(20 * 60);
 /// A shorter wait is not worth a line.
 const UNSAID: Duration = Duration::from_secs(2);
@@ -89,7 +92,8 @@ pub struct Journal {
 #[derive(Debug)]
 pub struct Left {
     file: File,
-    /// Bytes of whole lines. A last one without its end was cut off before the change that it speaks of was made.
+    /// Bytes of whole lines. A last one without its end was cut off before the change that it
+    /// speaks of was made.
     whole: u64,
     path: PathBuf,
     /// Of which run.
@@ -159,7 +163,8 @@ impl Journal {
         Ok(journal)
     }
 
-    /// One that another process made and still holds. What this process starts from now on holds it too, and can only read it.
+    /// One that another process made and still holds. What this process starts from now on holds it
+    /// too, and can only read it.
     pub fn join(path: &Path) -> Result<Self> {
         let file = OpenOptions::new().append(true).open(path).map_err(Error::io("open", path))?;
         let lock = File::open(path).map_err(Error::io("open", path))?;
@@ -216,7 +221,8 @@ impl Journal {
 }
 
 impl Left {
-    /// Those below `folder` that nobody holds. One that cannot be read is an error of its own: what it says is not undone.
+    /// Those below `folder` that nobody holds. One that cannot be read is an error of its own: what
+    /// it says is not undone.
     pub fn all(folder: &Path) -> Result<Vec<Result<Self>>> {
         let entries = match fs::read_dir(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -235,7 +241,8 @@ impl Left {
         Ok(taken.collect())
     }
 
-    /// Of a run that was killed, the first process may live for a moment longer. `None`: its run goes on.
+    /// Of a run that was killed, the first process may live for a moment longer. `None`: its run
+    /// goes on.
     fn take_once_free(path: &Path) -> Result<Option<Self>> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let process = name.split('-').next().unwrap_or_default();
@@ -328,7 +335,8 @@ impl Left {
         (!error.is_empty()).then(|| Error::Unreadable { path: self.path.clone(), error })
     }
 
-    /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left, and the journal is gone.
+    /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left,
+    /// and the journal is gone.
     pub fn undo(mut self, also: &mut dyn FnMut(News)) -> Result<bool> {
         self.file.set_len(self.whole).map_err(Error::io("mend", &self.path))?;
         let mut whole = true;

@@ -1,4 +1,5 @@
-//! What disklab itself has made on a disk, found again by the disk's serial and taken away by the UUID that it was given.
+//! What disklab itself has made on a disk, found again by the disk's serial and taken away by the
+//! UUID that it was given.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom};
@@ -29,8 +30,8 @@ impl Signature {
     }
 }
 
-/// Takes all marks off the disk that this was, whatever its name is now, if one of them is ours. False: nothing of ours is
-/// there; what is there is somebody's by now.
+/// Takes all marks off the disk that this was, whatever its name is now, if one of them is ours.
+/// False: nothing of ours is there; what is there is somebody's by now.
 pub fn remove(
     disk: &Disk,
     is_ours: impl Fn(&Signature) -> bool,
@@ -60,12 +61,14 @@ pub fn remove(
     Ok(removed)
 }
 
-/// Those of this machine's disks that it may be: its name and number may be others after another boot.
+/// Those of this machine's disks that it may be: its name and number may be others after another
+/// boot.
 fn again<'a>(disk: &Disk, all: &'a [Disk]) -> Vec<&'a Disk> {
     all.iter().filter(|now| now.serial == disk.serial && now.bytes == disk.bytes).collect()
 }
 
-/// Whether what is found now is the disk that was noted. One without a serial is told by its number.
+/// Whether what is found now is the disk that was noted. One without a serial is told by its
+/// number.
 pub fn is_it(disk: &Disk, now: &Disk) -> bool {
     now.serial == disk.serial
         && now.bytes == disk.bytes
@@ -95,8 +98,9 @@ pub fn is_let_go(disk: &Disk, path: &Path) -> Result<(), Obstacle> {
     }
 }
 
-/// All that wipefs knows on it. Unlike blkid it names each of several that contradict each other. Of a disk that cannot be read it
-/// knows nothing, and says so with the same words as of an empty one.
+/// All that wipefs knows on it. Unlike blkid it names each of several that contradict each other.
+/// Of a disk that cannot be read it knows nothing, and says so with the same words as of an empty
+/// one.
 fn signatures(path: &Path) -> Result<Vec<Signature>, String> {
     #[derive(Default, Deserialize)]
     struct Listed {
@@ -130,7 +134,8 @@ fn answers(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The device that md has made of the array with this UUID: `/dev/md127`. Its number may be another one since.
+/// The device that md has made of the array with this UUID: `/dev/md127`. Its number may be another
+/// one since.
 pub fn md_of(uuid: &str) -> Option<PathBuf> {
     let folders = std::fs::read_dir("/sys/block").ok()?.flatten();
     let mut devices = folders

@@ -2,7 +2,8 @@
 
 use std::process::{Command, Stdio};
 
-/// Where programs are looked for, by all that disklab does on a machine and in a guest, whatever the user's PATH says.
+/// Where programs are looked for, by all that disklab does on a machine and in a guest, whatever
+/// the user's PATH says.
 pub const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// What a program prints, if it ends well.

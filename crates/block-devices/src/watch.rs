@@ -1,8 +1,9 @@
-//! What disks of this machine do during a trial: their counts at each mark, and, where the kernel can be asked for it, every
-//! request.
+//! What disks of this machine do during a trial: their counts at each mark, and, where the kernel
+//! can be asked for it, every request.
 //!
-//! While the trial runs, the kernel's own pages of events are copied to files and nothing else is done with them. What is
-//! in them is read when it is over ([`Watch::end`] says how; `merge` and `pairs` make requests of them).
+//! While the trial runs, the kernel's own pages of events are copied to files and nothing else is
+//! done with them. What is in them is read when it is over ([`Watch::end`] says how; `merge` and
+//! `pairs` make requests of them).
 
 mod beginning;
 mod copy;
@@ -68,7 +69,8 @@ pub struct Account {
     /// What they had done when it began and when it ended.
     pub before: Vec<Stat>,
     pub after: Vec<Stat>,
-    /// Of each that is a partition: what was done meanwhile on its disk beside those that are watched.
+    /// Of each that is a partition: what was done meanwhile on its disk beside those that are
+    /// watched.
     pub beside: Vec<Stat>,
     pub trace: Trace,
 }
@@ -108,9 +110,9 @@ struct Marks {
 }
 
 impl Watch {
-    /// Watches `disks`, in this order; what is seen goes to `folder`. With the name of an instance ([`instance_name`])
-    /// requests are traced by one of that name, which is in nobody's journal but the caller's: where that is not possible,
-    /// [`Account::trace`] says why in the end.
+    /// Watches `disks`, in this order; what is seen goes to `folder`. With the name of an instance
+    /// ([`instance_name`]) requests are traced by one of that name, which is in nobody's journal
+    /// but the caller's: where that is not possible, [`Account::trace`] says why in the end.
     pub fn start(folder: &Path, disks: &[Disk], instance: Option<&str>) -> Result<Self, Error> {
         let find = |disk: &Disk| {
             Watched::find(disk).map_err(|error| Error::Disk { disk: disk.name.clone(), error })
@@ -153,8 +155,8 @@ impl Watch {
         Ok(self.counters.read()?.iter().map(|stat| stat.reads.saturating_add(stat.writes)).sum())
     }
 
-    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `note ...`. As in a guest, a phase ends with
-    /// an error if no request came to a disk in it.
+    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `note ...`. As in a
+    /// guest, a phase ends with an error if no request came to a disk in it.
     pub fn mark(&self, text: &str) -> Result<(), String> {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
         let wrong = |error: io::Error| format!("mark `{text}`: {error}");
@@ -258,8 +260,8 @@ impl Account {
     }
 }
 
-/// ns of the clock that never steps, which the kernel's events are told by. By the C library: rustix wants more of a vDSO than User
-/// Mode Linux has, and panics without.
+/// ns of the clock that never steps, which the kernel's events are told by. By the C library:
+/// rustix wants more of a vDSO than User Mode Linux has, and panics without.
 pub fn monotonic() -> u64 {
     // Every kernel has this clock.
     let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();

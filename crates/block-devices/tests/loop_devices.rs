@@ -1,5 +1,5 @@
-//! Real block devices: loop devices that each test makes and takes apart again. Where that cannot be done the reason is
-//! printed.
+//! Real block devices: loop devices that each test makes and takes apart again. Where that cannot
+//! be done the reason is printed.
 
 mod loops;
 

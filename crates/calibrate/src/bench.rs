@@ -1,4 +1,5 @@
-//! A disk under test with all that measuring needs around it: places to read, a limit of time, somebody who watches.
+//! A disk under test with all that measuring needs around it: places to read, a limit of time,
+//! somebody who watches.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -34,7 +35,8 @@ impl<'a> Bench<'a> {
         stop: &'a AtomicBool,
     ) -> Self {
         let begun = target.now();
-        // Places are drawn anew each time a disk is measured, but the same ones: nothing hangs on which.
+        // Places are drawn anew each time a disk is measured, but the same ones: nothing hangs on
+        // which.
         let random = Random::new(Seed(1).derive("calibrate"));
         Self { target, random, watch, stop, begun, time, steps: 0, of: 1, may_write }
     }
@@ -90,7 +92,8 @@ impl<'a> Bench<'a> {
         self.one(Probe::read(sector, sectors))
     }
 
-    /// Side by side, from `sector` on, `depth` under way: with two and more the disk need never wait for the host.
+    /// Side by side, from `sector` on, `depth` under way: with two and more the disk need never
+    /// wait for the host.
     pub fn stream(
         &mut self,
         sector: u64,

@@ -1,5 +1,5 @@
-//! A real disk, or a file, as the disk under test: reads and writes past the page cache, timed by the kernel's clock that
-//! never steps.
+//! A real disk, or a file, as the disk under test: reads and writes past the page cache, timed by
+//! the kernel's clock that never steps.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Seek, SeekFrom};
@@ -30,8 +30,8 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Opens a block device or a file. To write, the whole device must be nobody's: the kernel refuses one that is
-    /// mounted or a part of something. `stop` ends what is under way.
+    /// Opens a block device or a file. To write, the whole device must be nobody's: the kernel
+    /// refuses one that is mounted or a part of something. `stop` ends what is under way.
     pub fn open(path: &Path, to_write: bool, stop: &'a AtomicBool) -> Result<Self, Error> {
         let fail = |what: &str, error: io::Error| {
             let advice = match error.kind() {
@@ -164,7 +164,8 @@ impl Target for Block<'_> {
     }
 }
 
-/// Memory as the kernel wants it for reads past the page cache. What is written is noise: some disks write zeroes faster.
+/// Memory as the kernel wants it for reads past the page cache. What is written is noise: some
+/// disks write zeroes faster.
 struct Buffer {
     memory: Vec<u8>,
     random: Random,

@@ -124,7 +124,8 @@ pub(crate) fn calibrate(
     Ok(calibration)
 }
 
-/// What each of the same reads in sequence takes, which nothing but somebody else's use of the disk should change.
+/// What each of the same reads in sequence takes, which nothing but somebody else's use of the disk
+/// should change.
 fn pace(bench: &mut Bench<'_>) -> Result<Vec<f64>, Error> {
     // Not where anything else is read in sequence: a cache would remember it.
     let place = bench.size() * 7 / 16 / 8 * 8;

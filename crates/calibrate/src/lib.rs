@@ -1,9 +1,10 @@
 //! Measures a disk, and describes it as a device of the lab.
 //!
-//! A [`Target`] is the disk under test: a real one ([`block`]) or a modelled one in virtual time ([`modelled`]), which shows
-//! what measuring can find out and takes milliseconds. [`calibrate`] carries the plan out: first whether the disk turns,
-//! then what is to be known of its family, one file for each thing, each from samples to an estimate with its error. What
-//! cannot be seen is named with the reason, and a default stands in its place.
+//! A [`Target`] is the disk under test: a real one ([`block`]) or a modelled one in virtual time
+//! ([`modelled`]), which shows what measuring can find out and takes milliseconds. [`calibrate`]
+//! carries the plan out: first whether the disk turns, then what is to be known of its family, one
+//! file for each thing, each from samples to an estimate with its error. What cannot be seen is
+//! named with the reason, and a default stands in its place.
 //!
 //! Reads only, unless [`Plan::may_write`].
 
@@ -47,8 +48,8 @@ pub enum Error {
 /// What a disk must have: long reads in sequence, and places far apart.
 pub const LEAST: Bytes = Bytes::gib(1);
 
-/// Measures `target`. `watch` is told how far it is; `stop` ends it with [`Error::Interrupted`] after the request that is
-/// under way.
+/// Measures `target`. `watch` is told how far it is; `stop` ends it with [`Error::Interrupted`]
+/// after the request that is under way.
 pub fn calibrate(
     target: &mut dyn Target,
     plan: &Plan,

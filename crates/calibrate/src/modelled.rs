@@ -1,4 +1,5 @@
-//! A modelled disk as the disk under test, in virtual time: what is measured of it took no time to measure.
+//! A modelled disk as the disk under test, in virtual time: what is measured of it took no time to
+//! measure.
 
 use disklab_disks::{Completion, Disk, Request};
 use disklab_units::{Bytes, Nanos};

@@ -24,7 +24,8 @@ pub(crate) fn rms(values: impl IntoIterator<Item = f64>) -> f64 {
     (sum / f64::from(count.max(1))).sqrt()
 }
 
-/// The straight line of least squares through points: height at 0, slope, and the root of the mean square beside it.
+/// The straight line of least squares through points: height at 0, slope, and the root of the mean
+/// square beside it.
 pub(crate) fn line(points: &[(f64, f64)]) -> (f64, f64, f64) {
     let xs: Vec<f64> = points.iter().map(|point| point.0).collect();
     let ys: Vec<f64> = points.iter().map(|point| point.1).collect();

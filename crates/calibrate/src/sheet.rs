@@ -1,5 +1,5 @@
-//! What was found, number by number, as a file of `lab/devices`: each with its error and how it was found, or what was
-//! assumed to reckon it, or why it was not seen and what stands in its place.
+//! What was found, number by number, as a file of `lab/devices`: each with its error and how it was
+//! found, or what was assumed to reckon it, or why it was not seen and what stands in its place.
 
 use std::fmt::Write;
 

@@ -5,7 +5,8 @@ use disklab_units::{Bytes, Nanos};
 
 use crate::Error;
 
-/// One request. Sectors have 512 bytes; places and lengths are multiples of 4 KiB, but for a flush, which has neither.
+/// One request. Sectors have 512 bytes; places and lengths are multiples of 4 KiB, but for a flush,
+/// which has neither.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Probe {
     pub op: Op,
@@ -42,7 +43,8 @@ impl Timed {
 
 /// A disk that can be asked, and a clock.
 ///
-/// Nothing between the caller and the disk may keep or join data: what is read here is read from the disk.
+/// Nothing between the caller and the disk may keep or join data: what is read here is read from
+/// the disk.
 pub trait Target {
     fn bytes(&self) -> Bytes;
 
@@ -52,7 +54,7 @@ pub trait Target {
     /// Leaves the disk alone for so long.
     fn idle(&mut self, time: Nanos);
 
-    /// Keeps `depth` requests under way, a new one as soon as one is done, in the order given; waits for the last.
-    /// Returns when each was made and done, in the order given.
+    /// Keeps `depth` requests under way, a new one as soon as one is done, in the order given;
+    /// waits for the last. Returns when each was made and done, in the order given.
     fn serve(&mut self, depth: usize, probes: &[Probe]) -> Result<Vec<Timed>, Error>;
 }

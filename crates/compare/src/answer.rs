@@ -12,7 +12,8 @@ use crate::judgement::{Change, Judgement};
 /// In the order in which they are counted.
 const ALL: [Verdict; 4] = [Verdict::Better, Verdict::Worse, Verdict::Same, Verdict::Undecided];
 
-/// A sentence for each treatment and metric: in how many cells it is what, and where the most is won and lost.
+/// A sentence for each treatment and metric: in how many cells it is what, and where the most is
+/// won and lost.
 pub fn sentences(judgements: &[Judgement]) -> Vec<String> {
     let mut seen: Vec<(&str, &Judgement)> = Vec::new();
     for judgement in judgements {
@@ -73,8 +74,8 @@ fn sentence(cells: &[&Judgement]) -> String {
     text
 }
 
-/// How many seeds would decide what is undecided, as a sentence without its full stop; `None` where nothing is, or where
-/// nothing can be said.
+/// How many seeds would decide what is undecided, as a sentence without its full stop; `None` where
+/// nothing is, or where nothing can be said.
 pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
     let open =
         judgements.iter().filter(|it| it.verdict == Verdict::Undecided && it.change.is_some());
@@ -138,21 +139,22 @@ pub fn name(choice: &str) -> String {
     if choice == "none" { "\"none\"".to_owned() } else { choice.to_owned() }
 }
 
-/// How great a change of so many percent is, up or down: one to a tenth is as great as one to ten times. Nothing is less than a
-/// change that is no number.
+/// How great a change of so many percent is, up or down: one to a tenth is as great as one to ten
+/// times. Nothing is less than a change that is no number.
 pub fn size(percent: f64) -> f64 {
     let size = (1.0 + percent / 100.0).ln().abs();
     if size.is_nan() { 0.0 } else { size }
 }
 
-/// `+12 % better`; nothing where nothing was held against each other: that is not undecided. A word and no arrow: less latency is better, and would be down or up.
+/// `+12 % better`; nothing where nothing was held against each other: that is not undecided. A word
+/// and no arrow: less latency is better, and would be down or up.
 pub fn told(change: Option<Change>, verdict: Verdict) -> String {
     change.map_or_else(String::new, |change| format!("{} {verdict}", as_known(change)))
 }
 
-/// Why a change is undecided whose interval looks as if it decided, for better, worse or the same: `None` where it says so
-/// itself, and of a verdict that is given. `verdicts` is how many alpha holds over, `smallest` the effect (a share) below which
-/// two are the same.
+/// Why a change is undecided whose interval looks as if it decided, for better, worse or the same:
+/// `None` where it says so itself, and of a verdict that is given. `verdicts` is how many alpha
+/// holds over, `smallest` the effect (a share) below which two are the same.
 pub fn why_undecided(it: &Judgement, verdicts: usize, smallest: f64) -> Option<String> {
     let change = it.change.filter(|_| it.verdict == Verdict::Undecided)?;
     if it.noise.is_some_and(|noise| noise.hides(change.percent)) {

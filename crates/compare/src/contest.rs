@@ -1,4 +1,5 @@
-//! Which trials are held against which: those of one seed where seeds are shared, all against all where none is.
+//! Which trials are held against which: those of one seed where seeds are shared, all against all
+//! where none is.
 
 use std::collections::BTreeMap;
 
@@ -17,8 +18,8 @@ pub struct Contest<'a> {
     /// What differs, in the words of the suite, or the names of two records.
     pub treatment: String,
     pub baseline: String,
-    /// Trials at one place of both are of one seed: they share the disks' phase and the sequence of requests. Otherwise
-    /// the two sides share nothing.
+    /// Trials at one place of both are of one seed: they share the disks' phase and the sequence of
+    /// requests. Otherwise the two sides share nothing.
     pub paired: bool,
     pub treatments: Vec<&'a Outcome>,
     pub baselines: Vec<&'a Outcome>,
@@ -66,8 +67,8 @@ pub fn within<'a>(
     contests
 }
 
-/// Each cell of `treatment` against the same cell of `baseline`; the names are the records'. Of an axis in which the records
-/// are `apart`, each has one value, which does not count.
+/// Each cell of `treatment` against the same cell of `baseline`; the names are the records'. Of an
+/// axis in which the records are `apart`, each has one value, which does not count.
 pub fn between<'a>(
     baseline: (&str, &'a Record),
     treatment: (&str, &'a Record),
@@ -150,7 +151,8 @@ fn contest<'a>(
 pub struct Values {
     pub treatment: Vec<f64>,
     pub baseline: Vec<f64>,
-    /// The least value at which a trial of the treatment was given up, so that it is more than that; and of the baseline.
+    /// The least value at which a trial of the treatment was given up, so that it is more than
+    /// that; and of the baseline.
     pub given_up: (Option<f64>, Option<f64>),
     /// Of the pairs, rising; empty where nothing is paired.
     pub seeds: Vec<u32>,

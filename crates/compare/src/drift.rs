@@ -1,5 +1,5 @@
-//! Whether the level of a machine's results changed while a run went on: its disks filled, warmed up or wore, or others came and
-//! went.
+//! Whether the level of a machine's results changed while a run went on: its disks filled, warmed
+//! up or wore, or others came and went.
 
 use disklab_record::{Outcome, Record, Status};
 use disklab_stats::{change_points, penalty, percent};
@@ -31,7 +31,8 @@ struct Beside<'a> {
     standard: f64,
 }
 
-/// Where the level of trials changed that are in the order of time, all cells together; and how many were looked at.
+/// Where the level of trials changed that are in the order of time, all cells together; and how
+/// many were looked at.
 pub fn drift(in_time: &[&Outcome], metric: &Metric) -> (Vec<Change>, usize) {
     let series = series(in_time, metric);
     (changes(&series), series.len())

@@ -1,4 +1,5 @@
-//! Effects, intervals and verdicts of contests, with wrong verdicts limited over all of them together.
+//! Effects, intervals and verdicts of contests, with wrong verdicts limited over all of them
+//! together.
 
 use disklab_record::Outcome;
 use disklab_record::manifest::UntilDecided;
@@ -27,7 +28,8 @@ pub struct Terms {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Limit {
-    /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and Hochberg).
+    /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and
+    /// Hochberg).
     Share,
     /// The chance that any of them is wrong (Holm); wants more seeds.
     Any,
@@ -122,7 +124,8 @@ pub struct Judgement {
     pub unit: String,
     #[serde(skip)]
     pub better: Better,
-    /// The least value at which a trial of the treatment was given up, so that it is more than that; and of the baseline.
+    /// The least value at which a trial of the treatment was given up, so that it is more than
+    /// that; and of the baseline.
     #[serde(skip)]
     pub given_up: (Option<f64>, Option<f64>),
     /// The same of all trials, also of those that were not compared.
@@ -130,15 +133,17 @@ pub struct Judgement {
     pub limits: (Option<f64>, Option<f64>),
     pub treatment_median: Option<f64>,
     pub baseline_median: Option<f64>,
-    /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this cell alone.
+    /// The change from baseline to treatment in per cent, with its interval at 1 - alpha for this
+    /// cell alone.
     pub change: Option<Change>,
     /// What the same differs by from itself, where that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
-    /// Of an undecided verdict: a run of so many seeds, planned from the start, would decide with a chance of
-    /// [`disklab_stats::CHANCE`], if effect and spread are what they seem. `None` where nothing can be said.
+    /// Of an undecided verdict: a run of so many seeds, planned from the start, would decide with a
+    /// chance of [`disklab_stats::CHANCE`], if effect and spread are what they seem. `None` where
+    /// nothing can be said.
     pub seeds_to_decide: Option<usize>,
     /// Why there is no verdict, and why seeds were left out.
     pub remarks: Vec<String>,
@@ -156,7 +161,8 @@ fn in_a_word<S: Serializer>(verdict: &Verdict, to: S) -> Result<S::Ok, S::Error>
     to.collect_str(verdict)
 }
 
-/// Judges each contest in each metric that its trials have, if they have any result: workloads differ in what they tell.
+/// Judges each contest in each metric that its trials have, if they have any result: workloads
+/// differ in what they tell.
 pub fn judge(
     contests: &[Contest],
     metrics: &[Metric],
@@ -249,7 +255,8 @@ fn one(
             None
         }
     };
-    // Of all, also of pairs of which nobody knows the order: what is left of these would be the survivors'.
+    // Of all, also of pairs of which nobody knows the order: what is left of these would be the
+    // survivors'.
     let median = |outcomes: &[&Outcome]| {
         Spread::of(outcomes.iter().filter_map(|it| metric.of(it))).map(|spread| spread.median)
     };
@@ -281,8 +288,9 @@ fn one(
 }
 
 impl Judgement {
-    /// A trial that was given up is more than its value. So is the change, if it is of the treatment: that more is certain
-    /// stays so, that it is less or the same does not. Of the baseline it is the other way round.
+    /// A trial that was given up is more than its value. So is the change, if it is of the
+    /// treatment: that more is certain stays so, that it is less or the same does not. Of the
+    /// baseline it is the other way round.
     fn heed_given_up(&mut self) {
         let (treatment, baseline) = (self.given_up.0.is_some(), self.given_up.1.is_some());
         let Some(change) = self.change.as_mut().filter(|_| treatment || baseline) else { return };
@@ -350,7 +358,8 @@ impl Change {
         }
     }
 
-    /// Nothing, of the treatment or of the baseline, was counted as the least there can be: the change is as great or greater.
+    /// Nothing, of the treatment or of the baseline, was counted as the least there can be: the
+    /// change is as great or greater.
     fn heeding_nothing(self, (treatment, baseline): (bool, bool)) -> Self {
         let low = if treatment && self.percent < 0.0 { -100.0 } else { self.low };
         let high = if baseline && self.percent > 0.0 { f64::INFINITY } else { self.high };

@@ -34,7 +34,8 @@ use disklab_record::manifest::UntilDecided;
 use disklab_record::record::name_of;
 use std::collections::BTreeSet;
 
-/// Whose seeds depended on what was seen has to be judged by how it looked; of several records by the one that looked most.
+/// Whose seeds depended on what was seen has to be judged by how it looked; of several records by
+/// the one that looked most.
 pub fn looked_at<'a>(records: impl Iterator<Item = &'a Record>) -> Option<&'a UntilDecided> {
     records
         .filter_map(|record| record.manifest().until_decided.as_ref())
@@ -70,8 +71,8 @@ pub fn asked(record: &Record) -> Vec<Metric> {
         .unwrap_or_default()
 }
 
-/// What there is to say of the machine that a record was made on, and of how the run went on it: sentences without their full
-/// stops. None of modelled disks.
+/// What there is to say of the machine that a record was made on, and of how the run went on it:
+/// sentences without their full stops. None of modelled disks.
 pub fn of_machine(record: &Record, metrics: &[Metric], terms: Terms) -> Vec<String> {
     if record.manifest().on_host.is_none() {
         return Vec::new();
@@ -80,8 +81,8 @@ pub fn of_machine(record: &Record, metrics: &[Metric], terms: Terms) -> Vec<Stri
     noise::sentences(record, metrics, terms).into_iter().chain(drifted).collect()
 }
 
-/// What a record is compared by where nobody says: what its suite wants; else IOPS; of trials that have none, operations and how
-/// long each phase took.
+/// What a record is compared by where nobody says: what its suite wants; else IOPS; of trials that
+/// have none, operations and how long each phase took.
 pub fn usual(record: &Record) -> Vec<Metric> {
     let lines = record.lines();
     // A part of a suite has the numbers of that part.

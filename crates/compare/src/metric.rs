@@ -70,7 +70,8 @@ impl Metric {
         }
     }
 
-    /// Its value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure of that name.
+    /// Its value, if the trial has it: IOPS, bytes a second, ns, or the unit of the measure of that
+    /// name.
     pub fn of(&self, outcome: &Outcome) -> Option<f64> {
         let Some(sample) = &outcome.sample else {
             return outcome.measures.get(self.typed()).map(|measure| measure.value);

@@ -1,4 +1,5 @@
-//! How far two measurements of the same are apart on this machine: trials that were measured twice in one run.
+//! How far two measurements of the same are apart on this machine: trials that were measured twice
+//! in one run.
 
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record};
@@ -20,8 +21,8 @@ const FEWEST: usize = 3;
 /// What the same may differ by from itself.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Noise {
-    /// The farther end of the interval of the change from the first measurements to the second; of fewer than three pairs, the
-    /// greatest change of any.
+    /// The farther end of the interval of the change from the first measurements to the second; of
+    /// fewer than three pairs, the greatest change of any.
     pub percent: f64,
     pub pairs: usize,
 }
@@ -68,7 +69,8 @@ pub fn pairs(record: &Record, trust: Trust) -> Vec<(Cell, Vec<Pair<'_>>)> {
     cells
 }
 
-/// What a record's second measurements say of its machine, in each of the metrics; a sentence each, without its full stop.
+/// What a record's second measurements say of its machine, in each of the metrics; a sentence each,
+/// without its full stop.
 pub fn sentences(record: &Record, metrics: &[Metric], terms: Terms) -> Vec<String> {
     let cells = pairs(record, Trust::Sound);
     metrics.iter().filter_map(|metric| sentence(&cells, metric, terms)).collect()

@@ -1,8 +1,9 @@
-//! What separates one choice from another, as far as its disks' recorded samples tell: how reads are spread, how far
-//! requests are apart, how long they are served and how long they wait.
+//! What separates one choice from another, as far as its disks' recorded samples tell: how reads
+//! are spread, how far requests are apart, how long they are served and how long they wait.
 //!
-//! Something separates two choices where the ranges of all their trials have nothing in common and their medians differ by
-//! the least effect of interest. It is said of the recorded numbers only: which of them is the cause of another is not known.
+//! Something separates two choices where the ranges of all their trials have nothing in common and
+//! their medians differ by the least effect of interest. It is said of the recorded numbers only:
+//! which of them is the cause of another is not known.
 
 mod time;
 
@@ -13,7 +14,8 @@ use disklab_units::prose::digits;
 
 use time::{Times, time};
 
-/// So far apart, as a share, may the requests of fio and those of the disks be for both to be the same requests.
+/// So far apart, as a share, may the requests of fio and those of the disks be for both to be the
+/// same requests.
 const SAME_REQUESTS: f64 = 0.05;
 /// Fewer trials have no range.
 const FEWEST: usize = 2;
@@ -23,8 +25,8 @@ const FEWEST: usize = 2;
 pub struct Side<'a> {
     pub name: &'a str,
     pub samples: &'a [&'a Sample],
-    /// Of the trials whose closing record tells it: how long a request queued at its disk before that began with it, on
-    /// average over all disks' requests; ns.
+    /// Of the trials whose closing record tells it: how long a request queued at its disk before
+    /// that began with it, on average over all disks' requests; ns.
     pub queued: &'a [f64],
 }
 
@@ -89,7 +91,8 @@ const DISTANCE: (&str, Unit, Measure) =
         weighted(it, |d| d.distance_mean_bytes)
     });
 
-/// What separates `treatment` from `baseline`, where changes below `smallest` (a share) are of no interest.
+/// What separates `treatment` from `baseline`, where changes below `smallest` (a share) are of no
+/// interest.
 pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation {
     let fact = |(name, unit, measure): (&'static str, Unit, Measure)| {
         Fact::of(name, unit, measure, treatment, baseline, smallest)
@@ -228,8 +231,9 @@ fn shares(side: Side) -> (String, bool) {
     (shares.iter().map(told).collect::<Vec<_>>().join("/"), ranked)
 }
 
-/// The medians over trials of each disk's share of reads, 0 to 1. Where it is another disk from trial to trial that has most,
-/// these would say that all have as much: then, and true is told, of the disk with most in each trial, of the next, and so on.
+/// The medians over trials of each disk's share of reads, 0 to 1. Where it is another disk from
+/// trial to trial that has most, these would say that all have as much: then, and true is told, of
+/// the disk with most in each trial, of the next, and so on.
 pub fn read_shares(samples: &[&Sample]) -> (Vec<Option<f64>>, bool) {
     let of = |sample: &&Sample| -> Vec<Option<f64>> {
         sample.devices.iter().map(|disk| disk.read_share).collect()
@@ -246,7 +250,8 @@ pub fn read_shares(samples: &[&Sample]) -> (Vec<Option<f64>>, bool) {
     if most(&by_rank) > most(&by_disk) + WANDERS { (by_rank, true) } else { (by_disk, false) }
 }
 
-/// By so much the busiest disk's share differs from the greatest of the disks' own medians, where it is not the same disk.
+/// By so much the busiest disk's share differs from the greatest of the disks' own medians, where
+/// it is not the same disk.
 const WANDERS: f64 = 0.05;
 
 /// Place by place.
@@ -314,7 +319,8 @@ fn service(sample: &Sample) -> Option<f64> {
     weighted(sample, |disk| disk.service_mean_ns.map(|service| service.0 as f64))
 }
 
-/// Only where fio's requests are the disks': one is not split, none is a background's, none is answered from memory.
+/// Only where fio's requests are the disks': one is not split, none is a background's, none is
+/// answered from memory.
 fn waiting(sample: &Sample) -> Option<f64> {
     let disks: u64 = sample.devices.iter().map(|disk| disk.reads + disk.writes).sum();
     near(disks as f64, sample.requests as f64, SAME_REQUESTS)
@@ -325,7 +331,8 @@ fn waiting(sample: &Sample) -> Option<f64> {
 mod tests {
     use super::*;
 
-    /// Of disks with these shares of 1000 reads, each served in `service` ns; used as much as they are read.
+    /// Of disks with these shares of 1000 reads, each served in `service` ns; used as much as they
+    /// are read.
     fn sample(shares: &[f64], latency: f64, service: u64) -> Sample {
         let disk = |(index, &share): (usize, &f64)| DeviceSample {
             name: format!("vd{}", char::from(b'a' + index as u8)),
@@ -393,7 +400,8 @@ mod tests {
         assert_eq!(apart, [true, true, true, true, false, true, false, false]);
     }
 
-    /// The disks serve two requests for each of fio's: latency less service would be of nobody's requests.
+    /// The disks serve two requests for each of fio's: latency less service would be of nobody's
+    /// requests.
     #[test]
     fn queueing_is_told_from_closing_records_where_requests_are_not_fios() {
         let twice =
@@ -432,7 +440,8 @@ mod tests {
         let told = separated(&queue, &pid);
         let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one disk, another one from seed to seed";
         assert_eq!(told.sentences[0], expected);
-        // 98 % go to one disk in each trial: their medians by disk would be half each, and as even as can be.
+        // 98 % go to one disk in each trial: their medians by disk would be half each, and as even
+        // as can be.
         let pid = [sample(&[0.98, 0.02], 5e6, 1), sample(&[0.02, 0.98], 5e6, 1)];
         let devid = [sample(&[1.0, 0.0], 5e6, 1), sample(&[1.0, 0.0], 5e6, 1)];
         assert_eq!(

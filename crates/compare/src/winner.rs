@@ -56,8 +56,8 @@ fn best(choices: &[Option<Spread>], better: Better) -> Best {
 const OPEN: &str = "no choice is first in all of its seeds";
 const UNKNOWN: &str = "not every choice has a result";
 
-/// `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice is first in all of its seeds.` `None` without
-/// two choices anywhere.
+/// `latency is first from 1 to 2, queue from 2.828 to 4; between them no choice is first in all of
+/// its seeds.` `None` without two choices anywhere.
 pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Option<String> {
     let point = |at: usize| points.get(at).copied().unwrap_or_default();
     let range = |it: &Stretch| between(point(it.from), point(it.to));
@@ -93,8 +93,9 @@ pub fn sentence(stretches: &[Stretch], points: &[&str], choices: &[&str]) -> Opt
     Some(parts.collect::<Vec<_>>().join("; "))
 }
 
-/// Of samples of several ranges, in the order of one of these: `latency is first in 12 of 20 samples, from 1.9 to 4; queue in 5,
-/// from 1 to 1.6; in 3 no choice is first in all of its seeds`. Unlike stretches these may overlap. `None` without two choices.
+/// Of samples of several ranges, in the order of one of these: `latency is first in 12 of 20
+/// samples, from 1.9 to 4; queue in 5, from 1 to 1.6; in 3 no choice is first in all of its seeds`.
+/// Unlike stretches these may overlap. `None` without two choices.
 pub fn sentence_of_samples(
     samples: &[Vec<Option<Spread>>],
     better: Better,

@@ -39,7 +39,8 @@ fn metric() -> Metric {
     Metric::of_name("ops")
 }
 
-/// Five pairs of trials that differ by 5 %, nearly without noise, where the same differs from itself by so much.
+/// Five pairs of trials that differ by 5 %, nearly without noise, where the same differs from
+/// itself by so much.
 fn judged(noise: &[f64]) -> Judgement {
     let all = |cell: &str, values: &[f64]| -> Vec<Outcome> {
         (1..).zip(values).map(|(seed, value)| outcome(cell, seed, *value)).collect()
@@ -85,7 +86,8 @@ fn a_difference_within_what_the_same_differs_by_is_not_called_better() {
     assert_eq!(judged(&[1.04]).verdict, Verdict::Better);
 }
 
-/// A record of trials in this order, each with its value; the second of a trial is its second measurement.
+/// A record of trials in this order, each with its value; the second of a trial is its second
+/// measurement.
 fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
     let (mut ids, mut seconds, mut outcomes) = (Vec::new(), Vec::new(), Vec::new());
     for (cell, seed, value) in trials {
@@ -138,7 +140,8 @@ fn second_measurements_are_in_no_cell_and_tell_the_noise() {
     assert!(told[0].ends_with("(2 pairs)"), "{told:?}");
 }
 
-/// Six cells, of which half are ten times as noisy as the others, in blocks; from a trial on by so much slower.
+/// Six cells, of which half are ten times as noisy as the others, in blocks; from a trial on by so
+/// much slower.
 fn run(seed: u64, blocks: u32, slower: (usize, f64)) -> Vec<(&'static str, u32, f64)> {
     let mut random = Random::new(Seed(seed));
     let mut normal =

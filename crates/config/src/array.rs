@@ -147,7 +147,8 @@ impl Array {
         self.join.copies(self.devices.len())
     }
 
-    /// What the array holds in data, before metadata. `devices` are its own, already cut to what is used of them.
+    /// What the array holds in data, before metadata. `devices` are its own, already cut to what is
+    /// used of them.
     pub fn usable_bytes(&self, devices: &[Device]) -> Bytes {
         let joined = devices.iter().take(self.devices.len());
         let sizes: Vec<_> = joined.map(|device| device.used).collect();
@@ -170,15 +171,18 @@ impl Array {
 pub(crate) fn largest_file(join: Join, usable: Bytes) -> Bytes {
     match join.filesystem() {
         None => usable.saturating_sub(if join.raid().is_some() { MD_KEEPS } else { Bytes(0) }),
-        // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents; twice that is left.
+        // A first metadata chunk and system chunk, and about 0.2 % for checksums and extents; twice
+        // that is left.
         Some(Filesystem::Btrfs) => {
             usable.saturating_sub(Bytes::mib(300) + usable / 250).min(usable / 10 * 9)
         }
-        // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is kept back from nobody.
+        // Inodes take a 64th, a journal of 1 GiB at most, and what is kept back for root is kept
+        // back from nobody.
         Some(Filesystem::Ext4 | Filesystem::Xfs) => {
             usable.saturating_sub(Bytes::mib(64)).min(usable / 10 * 9)
         }
-        // Of each disk labels and what is no whole metaslab; a 32nd of all, or 128 MiB, which it lets nobody write to.
+        // Of each disk labels and what is no whole metaslab; a 32nd of all, or 128 MiB, which it
+        // lets nobody write to.
         Some(Filesystem::Zfs) => usable
             .saturating_sub(Bytes::mib(64).max(usable / 32) + Bytes::mib(128))
             .min(usable / 10 * 9),

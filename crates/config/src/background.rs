@@ -18,16 +18,17 @@
 //! pause = "4s"              # before it is started again; may be left out
 //! ```
 //!
-//! A process that ends well is started again, as long as the workload is measured: with `{tree}` in its command on the
-//! next tree, until none is left. One that fails, or that has no tree left, before the measurement is over makes the
-//! trial fail. `{pool}` is where the filesystem is mounted. `room = "1 GiB"` beside the summary says how much all
-//! programs write at most. `none` is the background of a suite that has nothing run beside its workload.
+//! A process that ends well is started again, as long as the workload is measured: with `{tree}` in
+//! its command on the next tree, until none is left. One that fails, or that has no tree left,
+//! before the measurement is over makes the trial fail. `{pool}` is where the filesystem is
+//! mounted. `room = "1 GiB"` beside the summary says how much all programs write at most. `none` is
+//! the background of a suite that has nothing run beside its workload.
 //!
-//! Any workload of fio's or of many files is a background too, by its name: its jobs or threads run from the suite's `ramp`
-//! before the measured workload until after it, on files of their own. `workload = "10r-seq"` in a background has its jobs run
-//! beside the programs.
-//! A table `[snapshots]` has snapshots taken and replicated: see snapshots.rs.
-//! `ioprio` and `weight` are for all that a background runs: see priority.rs.
+//! Any workload of fio's or of many files is a background too, by its name: its jobs or threads run
+//! from the suite's `ramp` before the measured workload until after it, on files of their own.
+//! `workload = "10r-seq"` in a background has its jobs run beside the programs. A table
+//! `[snapshots]` has snapshots taken and replicated: see snapshots.rs. `ioprio` and `weight` are
+//! for all that a background runs: see priority.rs.
 
 use std::collections::BTreeMap;
 
@@ -183,7 +184,8 @@ impl Background {
         commands.filter_map(|command| command.first()).filter(|name| !name.contains('{'))
     }
 
-    /// Of all files that it needs. What a program moves is copied before it is freed, so that trees count twice.
+    /// Of all files that it needs. What a program moves is copied before it is freed, so that trees
+    /// count twice.
     pub fn bytes(&self) -> Bytes {
         let trees = self.trees.map(|trees| trees.bytes().saturating_mul(2));
         let files = self.workload.as_ref().map(Workload::bytes);

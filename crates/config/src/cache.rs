@@ -7,8 +7,8 @@
 //! mode = "writethrough"     # or writeback
 //! ```
 //!
-//! A trial finds in it what was left of the workload's file when that was written through it, all copies of each block:
-//! its size decides how many reads it answers.
+//! A trial finds in it what was left of the workload's file when that was written through it, all
+//! copies of each block: its size decides how many reads it answers.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};

@@ -9,8 +9,9 @@ use toml::de::DeValue;
 
 use crate::read::{FromToml, from_string, unknown};
 
-/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`, `btrfs-raid0-metadata-raid1`, `zfs-mirrors`,
-/// `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single` and so on.
+/// How the disks of an array are joined, and with which filesystem. Written `btrfs-raid1`,
+/// `btrfs-raid0-metadata-raid1`, `zfs-mirrors`, `xfs-on-md-raid10`, `ext4`, `md-raid1`, `single`
+/// and so on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Join {
@@ -18,7 +19,8 @@ pub enum Join {
     Btrfs(Profiles),
     /// One pool of OpenZFS over mirrors of two disks each, in their order.
     ZfsMirrors,
-    /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one disk.
+    /// A filesystem, or none (fio opens the block device), on md over all disks, or on the one
+    /// disk.
     On { filesystem: Option<Filesystem>, raid: Option<Md> },
 }
 
@@ -31,7 +33,8 @@ pub enum Filesystem {
     Zfs,
 }
 
-/// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with two near copies.
+/// A level of Linux's software RAID, as mdadm makes it by default: pieces of 512 KiB, RAID10 with
+/// two near copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Md {
     Raid0,
@@ -57,7 +60,8 @@ pub enum Profile {
     Raid10,
 }
 
-/// What btrfs's chunk allocator needs to know of a profile: `btrfs_raid_array` in the kernel's fs/btrfs/volumes.c.
+/// What btrfs's chunk allocator needs to know of a profile: `btrfs_raid_array` in the kernel's
+/// fs/btrfs/volumes.c.
 struct Layout {
     copies: u32,
     devices_min: usize,
@@ -77,8 +81,8 @@ impl Join {
     /// One bare disk, for tests.
     pub const SINGLE: Self = Self::On { filesystem: None, raid: None };
 
-    /// The kernel option of OpenZFS, which no kernel has that is built from a package's source: a user puts it into a tree of
-    /// his own (`docs/FORMAT.md`, `join`).
+    /// The kernel option of OpenZFS, which no kernel has that is built from a package's source: a
+    /// user puts it into a tree of his own (`docs/FORMAT.md`, `join`).
     pub const ZFS: &str = "ZFS";
 
     /// All that there are. A btrfs on one disk is `btrfs-single`.
@@ -129,13 +133,14 @@ impl Join {
         }
     }
 
-    /// Whether btrfs chooses which copy a read of data is served from: whether a read policy has anything to do.
+    /// Whether btrfs chooses which copy a read of data is served from: whether a read policy has
+    /// anything to do.
     pub fn has_read_policy(self) -> bool {
         matches!(self, Self::Btrfs(Profiles { data, .. }) if data.layout().copies > 1)
     }
 
-    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has; ZFS none, but for one of the user's own
-    /// ([`Self::ZFS`]).
+    /// The kernel options it needs, without `CONFIG_`. btrfs every guest has; ZFS none, but for one
+    /// of the user's own ([`Self::ZFS`]).
     pub fn needs(self) -> impl Iterator<Item = &'static str> {
         let filesystem = match self.filesystem() {
             Some(Filesystem::Ext4) => Some("EXT4_FS"),
@@ -173,7 +178,8 @@ impl Join {
 
     /// What disks of these sizes can hold in data, before metadata.
     ///
-    /// For btrfs this is its chunk allocator in small steps: each chunk goes to the disks with most room left.
+    /// For btrfs this is its chunk allocator in small steps: each chunk goes to the disks with most
+    /// room left.
     pub fn usable(self, disks: &[Bytes]) -> Bytes {
         let smallest = disks.iter().copied().min().unwrap_or_default();
         match self {
@@ -208,7 +214,8 @@ impl Filesystem {
     /// The smallest disk that its mkfs takes, or a little more.
     pub const fn smallest(self) -> Bytes {
         match self {
-            // btrfs's own limit is 109 MiB or more, by profile; ZFS's 64 MiB, of which half is kept for itself.
+            // btrfs's own limit is 109 MiB or more, by profile; ZFS's 64 MiB, of which half is kept
+            // for itself.
             Self::Btrfs | Self::Zfs => Bytes::mib(128),
             Self::Ext4 => Bytes::mib(64),
             Self::Xfs => Bytes::mib(320),
@@ -230,7 +237,8 @@ impl Md {
 }
 
 impl Profiles {
-    /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would have any use.
+    /// Those that differ: metadata in copies, as many as of data at least. Of others nobody would
+    /// have any use.
     fn apart() -> impl Iterator<Item = Self> {
         let of = |data: Profile| {
             let serves = move |metadata: &Profile| {
@@ -272,7 +280,8 @@ impl Profile {
     }
 
     fn usable(self, disks: &[Bytes]) -> Bytes {
-        /// Steps in which all space is given out: fine enough to be within a part in a thousand of the limit.
+        /// Steps in which all space is given out: fine enough to be within a part in a thousand of
+        /// the limit.
         const STEPS: u64 = 16_384;
         let Layout { copies, devices_min, devices_max } = self.layout();
         let mut room: Vec<u64> = disks.iter().map(|disk| disk.0).collect();

@@ -15,7 +15,8 @@ use crate::read::Table;
 /// A suite's word for the most preferred kernel that this machine can have.
 pub const NEWEST: &str = "newest";
 
-/// Of a path that stands for a kernel. Trials have folders named by all their values, of 255 letters at most.
+/// Of a path that stands for a kernel. Trials have folders named by all their values, of 255
+/// letters at most.
 const LONGEST_PATH: usize = 120;
 
 /// A kernel series and where its source comes from.

@@ -23,7 +23,8 @@ use crate::read::{Mistake, Mistakes, Place, Reader, Table, unknown};
 use crate::suite::Suite;
 use crate::workload::Workload;
 
-/// All that is in a lab folder, each thing under its file's name. Suites are read when they are asked for.
+/// All that is in a lab folder, each thing under its file's name. Suites are read when they are
+/// asked for.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Lab {
     /// Where it was loaded from.
@@ -118,8 +119,8 @@ impl Lab {
         Reader::new(&file.path, &file.text).read(|table| Suite::read(&file.name, table))
     }
 
-    /// The disks of an array, then its cache, its spares and the disks of its replica, if it has them, each cut to the part of it that is
-    /// used.
+    /// The disks of an array, then its cache, its spares and the disks of its replica, if it has
+    /// them, each cut to the part of it that is used.
     ///
     /// A name that the lab does not have is left out; arrays of this lab have none such.
     pub fn devices_of(&self, array: &Array) -> Vec<Device> {
@@ -187,7 +188,8 @@ fn files(folder: &Path, mistakes: &mut Vec<Mistake>) -> Vec<File> {
     files
 }
 
-/// Name and path of a folder's TOML files, in the order of their names. A folder that is not there has none.
+/// Name and path of a folder's TOML files, in the order of their names. A folder that is not there
+/// has none.
 fn paths(folder: &Path, mistakes: &mut Vec<Mistake>) -> Vec<(String, PathBuf)> {
     let place = Place::of_file(&folder.display().to_string());
     let entries = match fs::read_dir(folder) {

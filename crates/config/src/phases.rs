@@ -45,9 +45,10 @@
 //! remount = true            # or the filesystem is unmounted, and mounting it is the phase
 //! ```
 //!
-//! A file that a phase writes from its begin to its end (`rw = "write"`) is made by it; one that is first read, or written in
-//! places, is laid out when the disks are prepared. In commands, `{pool}` is where the filesystem is mounted, `{device}` the device
-//! that it is on (its first disk, or md's), `{last}` the array's last disk, and `{spare}` the first of its spares.
+//! A file that a phase writes from its begin to its end (`rw = "write"`) is made by it; one that is
+//! first read, or written in places, is laid out when the disks are prepared. In commands, `{pool}`
+//! is where the filesystem is mounted, `{device}` the device that it is on (its first disk, or
+//! md's), `{last}` the array's last disk, and `{spare}` the first of its spares.
 
 mod numbers;
 
@@ -206,8 +207,8 @@ impl Phases {
         }
     }
 
-    /// Files that are there when the first phase begins, with their sizes: those of readers, and those that no phase makes
-    /// before they are used.
+    /// Files that are there when the first phase begins, with their sizes: those of readers, and
+    /// those that no phase makes before they are used.
     pub fn laid_out(&self) -> Vec<(String, Bytes)> {
         let mut found: Vec<(String, Bytes)> = Vec::new();
         let mut made: Vec<&str> = Vec::new();

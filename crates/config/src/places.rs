@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 /// Where a trial's disks are, and what is made of them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Places {
-    /// In the order of the trial's devices: `vda`, `vdb`, ... in a guest, `sdb`, `sdc` or such on a real machine.
+    /// In the order of the trial's devices: `vda`, `vdb`, ... in a guest, `sdb`, `sdc` or such on a
+    /// real machine.
     pub disks: Vec<String>,
     /// The whole disks that these are or are parts of, which have the queues.
     pub wholes: Vec<String>,

@@ -1,4 +1,5 @@
-//! The `[player]` of a workload: a program that needs data at certain moments, such as a film or a game.
+//! The `[player]` of a workload: a program that needs data at certain moments, such as a film or a
+//! game.
 //!
 //! ```toml
 //! summary = "a film: 25 frames a second, 1 MB/s, half a second of it in memory"
@@ -12,9 +13,10 @@
 //! ahead = "500ms"      # data is read so long before it is due: may be left out, one frame
 //! ```
 //!
-//! It begins when the first `ahead` of frames is in memory. From then on a frame is due every so often, and what comes later
-//! does not move the next: a frame whose successor is due already is lost, as `mplayer -framedrop` drops it. With `read`
-//! all of the file is read all the same; with `randread` what a lost frame needed is not read any more.
+//! It begins when the first `ahead` of frames is in memory. From then on a frame is due every so
+//! often, and what comes later does not move the next: a frame whose successor is due already is
+//! lost, as `mplayer -framedrop` drops it. With `read` all of the file is read all the same; with
+//! `randread` what a lost frame needed is not read any more.
 
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};

@@ -15,9 +15,10 @@
 //!
 //! A word has `words = ["all", "reads"]` in the place of a range.
 //!
-//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. A suite names a policy with or without values,
-//! the first parameter's with or without its key: `round-robin`, `round-robin:4k`, `latency-rr:margin=120,burst=100`.
-//! The files of the policies in `read-policies/` are written from the C code there.
+//! Its name is the kernel's word in `/sys/fs/btrfs/<id>/read_policy`. A suite names a policy with
+//! or without values, the first parameter's with or without its key: `round-robin`,
+//! `round-robin:4k`, `latency-rr:margin=120,burst=100`. The files of the policies in
+//! `read-policies/` are written from the C code there.
 
 mod choice;
 mod parameter;

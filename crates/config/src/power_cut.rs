@@ -1,4 +1,5 @@
-//! The `[power_cut]` of a suite: what would be left of the disks if the power went, and whether that is enough.
+//! The `[power_cut]` of a suite: what would be left of the disks if the power went, and whether
+//! that is enough.
 //!
 //! ```toml
 //! [power_cut]
@@ -6,8 +7,9 @@
 //! flushes = "kept"          # or "ignored", as by disks that lie; may be left out: kept
 //! ```
 //!
-//! The trial goes on, and has its results; what a cut would leave is looked at after it, by a guest that mounts it.
-//! Beside the workload, a witness writes files, fsyncs them, and notes which of them it was promised.
+//! The trial goes on, and has its results; what a cut would leave is looked at after it, by a guest
+//! that mounts it. Beside the workload, a witness writes files, fsyncs them, and notes which of
+//! them it was promised.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -21,7 +23,8 @@ choices! {
         /// What a flush was answered for stays.
         #[default]
         Kept = "kept",
-        /// They are answered, and nothing is done: no filesystem survives that, and what looks at it must find it.
+        /// They are answered, and nothing is done: no filesystem survives that, and what looks at
+        /// it must find it.
         Ignored = "ignored",
     }
 }

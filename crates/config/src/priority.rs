@@ -1,4 +1,5 @@
-//! What a program may ask of an I/O scheduler: a class and level as with ionice(1), and a weight of its cgroup.
+//! What a program may ask of an I/O scheduler: a class and level as with ionice(1), and a weight of
+//! its cgroup.
 //!
 //! ```toml
 //! ioprio = "idle"       # or best-effort:0 to 7, realtime:0 to 7; heeded by mq-deadline and bfq

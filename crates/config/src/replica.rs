@@ -1,4 +1,5 @@
-//! The `[replica]` of an array: a second pool, on disks of its own, that takes what the array's snapshots hold.
+//! The `[replica]` of an array: a second pool, on disks of its own, that takes what the array's
+//! snapshots hold.
 //!
 //! ```toml
 //! [replica]
@@ -7,8 +8,8 @@
 //! devices = ["nas-12tb", "nas-12tb"]
 //! ```
 //!
-//! btrfs sends to btrfs only, and ZFS to ZFS. It is there, mounted and idle, where nothing is replicated too: what
-//! replication costs is then not the cost of more disks.
+//! btrfs sends to btrfs only, and ZFS to ZFS. It is there, mounted and idle, where nothing is
+//! replicated too: what replication costs is then not the cost of more disks.
 
 use disklab_units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,8 @@ impl Replica {
         })
     }
 
-    /// The largest file that fits beside the metadata that it needs. `devices` are its own, cut to what is used.
+    /// The largest file that fits beside the metadata that it needs. `devices` are its own, cut to
+    /// what is used.
     pub fn largest_file(&self, devices: &[Device]) -> Bytes {
         let sizes: Vec<_> = devices.iter().map(|device| device.used).collect();
         array::largest_file(self.join, self.join.usable(&sizes))

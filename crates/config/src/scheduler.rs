@@ -1,5 +1,5 @@
-//! I/O schedulers of the kernel's block layer, with their tunables, and those of the queue that they order: `bfq`,
-//! `bfq:low_latency=0,slice_idle=0`, `none:nr_requests=16,read_ahead_kb=128`.
+//! I/O schedulers of the kernel's block layer, with their tunables, and those of the queue that
+//! they order: `bfq`, `bfq:low_latency=0,slice_idle=0`, `none:nr_requests=16,read_ahead_kb=128`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,12 +22,13 @@ choices! {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SchedulerChoice {
     pub scheduler: Scheduler,
-    /// Name and value, each name once, in the order of [`Scheduler::tunables`] and then of [`QUEUE`].
+    /// Name and value, each name once, in the order of [`Scheduler::tunables`] and then of
+    /// [`QUEUE`].
     pub tunables: Vec<(String, u64)>,
 }
 
-/// Files in `/sys/block/*/queue` that take a number and have to do with how requests are ordered, throttled and cut:
-/// `queue_attrs` in the kernel's block/blk-sysfs.c.
+/// Files in `/sys/block/*/queue` that take a number and have to do with how requests are ordered,
+/// throttled and cut: `queue_attrs` in the kernel's block/blk-sysfs.c.
 pub const QUEUE: [&str; 4] = ["nr_requests", "wbt_lat_usec", "max_sectors_kb", "read_ahead_kb"];
 
 impl SchedulerChoice {
@@ -51,8 +52,8 @@ impl Scheduler {
         }
     }
 
-    /// Its files in `/sys/block/*/queue/iosched`, of which each takes a number: `deadline_attrs`, `kyber_sched_attrs`
-    /// and `bfq_attrs` in the kernel's block/.
+    /// Its files in `/sys/block/*/queue/iosched`, of which each takes a number: `deadline_attrs`,
+    /// `kyber_sched_attrs` and `bfq_attrs` in the kernel's block/.
     pub const fn tunables(self) -> &'static [&'static str] {
         match self {
             Self::None => &[],
@@ -138,7 +139,8 @@ impl FromStr for SchedulerChoice {
     }
 }
 
-/// Where a scheduler went that Linux had before 5.0, when the block layer for one queue went with its schedulers.
+/// Where a scheduler went that Linux had before 5.0, when the block layer for one queue went with
+/// its schedulers.
 fn left(word: &str) -> Option<String> {
     let now = match word {
         "noop" => "`none` does what it did",
@@ -151,8 +153,8 @@ fn left(word: &str) -> Option<String> {
     Some(format!("`{word}` left Linux in 5.0: {now}"))
 }
 
-/// Refuses what the kernel would not take, or would make another number of without a word: block/blk-sysfs.c, block/elevator.c
-/// and the schedulers' own files.
+/// Refuses what the kernel would not take, or would make another number of without a word:
+/// block/blk-sysfs.c, block/elevator.c and the schedulers' own files.
 fn check(name: &str, number: u64) -> Result<(), String> {
     let (least, most) = match name {
         "low_latency" | "strict_guarantees" | "front_merges" => (0, 1),

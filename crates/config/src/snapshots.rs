@@ -1,4 +1,5 @@
-//! The `[snapshots]` of a background: taken, replicated and deleted again and again, as scripts of users do.
+//! The `[snapshots]` of a background: taken, replicated and deleted again and again, as scripts of
+//! users do.
 //!
 //! ```toml
 //! [snapshots]

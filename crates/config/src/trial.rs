@@ -14,18 +14,20 @@ use crate::workload::Workload;
 /// One point of a suite's matrix with one seed: all that is needed to carry it out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
-    /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s` and the seed's
-    /// index. The `:` of a policy with values is a `=` here.
+    /// Unique in its suite and safe as a file name: the values of its cell joined by `+`, then `+s`
+    /// and the seed's index. The `:` of a policy with values is a `=` here.
     pub id: String,
-    /// The value of each axis by its name, in the suite's order. Trials that differ by seed only have the same cell.
+    /// The value of each axis by its name, in the suite's order. Trials that differ by seed only
+    /// have the same cell.
     pub cell: Vec<(String, String)>,
     /// From 1.
     pub seed_index: u32,
     /// Depends on the index only, so that cells can be paired by seed.
     pub seed: Seed,
     pub array: Array,
-    /// The array's disks in its order, then its cache, its spares and the disks of its replica, if it has them. `Device::used` is cut to the part that is used,
-    /// `Device::bytes` is the whole disk.
+    /// The array's disks in its order, then its cache, its spares and the disks of its replica, if
+    /// it has them. `Device::used` is cut to the part that is used, `Device::bytes` is the whole
+    /// disk.
     pub devices: Vec<Device>,
     pub places: Places,
     /// Its `numjobs` is the suite's, where the suite says any.

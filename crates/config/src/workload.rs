@@ -37,12 +37,12 @@
 //! rate = "4 MB/s"          # of each of them, at most; may be left out
 //! ```
 //!
-//! `raw = true` has them read the device below the filesystem, past it: readers only, and only where one device is there.
-//! `ioprio` and `weight` are for all jobs: see priority.rs.
+//! `raw = true` has them read the device below the filesystem, past it: readers only, and only
+//! where one device is there. `ioprio` and `weight` are for all jobs: see priority.rs.
 //!
-//! How long it runs is the suite's to say. A workload can be the start of a program instead, one that needs data by
-//! deadlines, or several phases one after the other, or threads that work on many files: see startup.rs, player.rs,
-//! phases.rs and fsload.
+//! How long it runs is the suite's to say. A workload can be the start of a program instead, one
+//! that needs data by deadlines, or several phases one after the other, or threads that work on
+//! many files: see startup.rs, player.rs, phases.rs and fsload.
 
 use disklab_units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};

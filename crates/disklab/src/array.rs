@@ -34,9 +34,10 @@ enum Verb {
 
 /// Draft an array file.
 ///
-/// Asks lsblk for the disks, and btrfs, mdadm and zpool how they are joined, where these are there; run it as root for all of
-/// it. The group with most disks is drafted, others are named. Each disk becomes the device of the lab that is nearest in
-/// kind and size: a stand-in until `disklab calibrate` has measured it. Nothing is written to any disk.
+/// Asks lsblk for the disks, and btrfs, mdadm and zpool how they are joined, where these are there;
+/// run it as root for all of it. The group with most disks is drafted, others are named. Each disk
+/// becomes the device of the lab that is nearest in kind and size: a stand-in until `disklab
+/// calibrate` has measured it. Nothing is written to any disk.
 #[derive(Debug, clap::Args)]
 struct NewArgs {
     /// From the disks of this machine.

@@ -16,16 +16,18 @@ use crate::screen::{Paint, Screen};
 
 /// Say which results cannot be true, and why.
 ///
-/// Each row is held against what must be: requests in flight are rate times latency (Little's law); bandwidth is IOPS times
-/// the size of a request; percentiles rise, and go with their mean; units are of this world; it ran as long as it was to.
-/// Reads what `import` reads, and records. Ends with exit code 1 where a row cannot be true.
+/// Each row is held against what must be: requests in flight are rate times latency (Little's law);
+/// bandwidth is IOPS times the size of a request; percentiles rise, and go with their mean; units
+/// are of this world; it ran as long as it was to. Reads what `import` reads, and records. Ends
+/// with exit code 1 where a row cannot be true.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Files, folders, or records.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 
-    /// Count the rows by the values of this axis too. Without it, by the first one with a few values.
+    /// Count the rows by the values of this axis too. Without it, by the first one with a few
+    /// values.
     #[arg(long, value_name = "AXIS")]
     by: Option<String>,
 }

@@ -30,11 +30,13 @@ use ends::{Ends, Side};
 
 /// Find the revision of a kernel that made a cell of a suite better or worse, by git bisect.
 ///
-/// Each step builds a revision, runs the cell with it and says whether it is like the good end or like the bad one; where
-/// that is open, with more seeds. What does not build or boot is skipped. The tree is never changed: git bisect works in a
-/// repository of its own that borrows the tree's objects. First it is seen that the ends differ at all; where all trials of
-/// the bad end fail and none of the good one's, what is looked for is the failure. Records of all steps are kept in
-/// ./records/bisect-<suite>-<date>-<time>. Exit status: 0 found, 2 the ends do not differ, 4 it could not be decided.
+/// Each step builds a revision, runs the cell with it and says whether it is like the good end or
+/// like the bad one; where that is open, with more seeds. What does not build or boot is skipped.
+/// The tree is never changed: git bisect works in a repository of its own that borrows the tree's
+/// objects. First it is seen that the ends differ at all; where all trials of the bad end fail and
+/// none of the good one's, what is looked for is the failure. Records of all steps are kept in
+/// ./records/bisect-<suite>-<date>-<time>. Exit status: 0 found, 2 the ends do not differ, 4 it
+/// could not be decided.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The kernel's git repository.
@@ -57,7 +59,8 @@ pub struct Args {
     #[arg(long, value_name = "AXIS=VALUE", value_parser = axis_value)]
     cell: Vec<(String, String)>,
 
-    /// What is compared [default: the first that the suite names and the cell has, or else what is usual of its workload].
+    /// What is compared [default: the first that the suite names and the cell has, or else what is
+    /// usual of its workload].
     #[arg(long)]
     metric: Option<Metric>,
 
@@ -191,7 +194,8 @@ fn walk(bench: &Bench) -> Result<Found, Failure> {
     })
 }
 
-/// Both ends, with as many seeds as it takes to see how they differ; where they do not, that is the end of it.
+/// Both ends, with as many seeds as it takes to see how they differ; where they do not, that is the
+/// end of it.
 fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
     let asked = bench.asked;
     let [good, bad] = [("good", asked.good()?), ("bad", asked.bad()?)].map(|(side, revision)| {

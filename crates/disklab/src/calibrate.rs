@@ -20,12 +20,14 @@ use crate::{signals, whole_file};
 
 /// Measure a disk, and describe it as a device of the lab.
 ///
-/// Finds out whether the disk turns; then, of a hard disk, its rotation, seek curve, zones, tracks, heads, cache, link and
-/// how it chooses among queued commands; of an SSD the latency of its pages, dies, channels and link. Each number comes with its error and how
-/// it was found; what cannot be seen from outside is named with the reason, and a default stands in its place.
+/// Finds out whether the disk turns; then, of a hard disk, its rotation, seek curve, zones, tracks,
+/// heads, cache, link and how it chooses among queued commands; of an SSD the latency of its pages,
+/// dies, channels and link. Each number comes with its error and how it was found; what cannot be
+/// seen from outside is named with the reason, and a default stands in its place.
 ///
-/// Reads only. What shows by writing only (write buffer, programs, flushes) is measured where DEVICE is named twice, which
-/// destroys everything on it: see --write. Let nothing else use the disk meanwhile.
+/// Reads only. What shows by writing only (write buffer, programs, flushes) is measured where
+/// DEVICE is named twice, which destroys everything on it: see --write. Let nothing else use the
+/// disk meanwhile.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A block device such as /dev/sdb, or a file of some GB on it.
@@ -35,12 +37,13 @@ pub struct Args {
     #[arg(long)]
     name: Option<String>,
 
-    /// A new file instead of standard output; it is there once it is whole. In lab/devices, its name is the device's.
+    /// A new file instead of standard output; it is there once it is whole. In lab/devices, its
+    /// name is the device's.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// DEVICE again: it is written to all over, and everything on it is lost. Refused where it is mounted, used by
-    /// something, or has partitions, a filesystem or anything else of the kind.
+    /// DEVICE again: it is written to all over, and everything on it is lost. Refused where it is
+    /// mounted, used by something, or has partitions, a filesystem or anything else of the kind.
     #[arg(long, value_name = "DEVICE")]
     write: Option<PathBuf>,
 
@@ -145,7 +148,8 @@ fn write(
     found: &Calibration,
 ) -> Result<Exit, Failure> {
     let file = found.file(&head(args, known));
-    // What the lab would refuse helps nobody: this is a mistake of measuring, and its numbers are told.
+    // What the lab would refuse helps nobody: this is a mistake of measuring, and its numbers are
+    // told.
     if let Err(mistakes) = read_back("measured", &file) {
         let message = format!("what was measured makes no device:\n{mistakes}\nof:\n{file}");
         return Err(Failure::cannot(message));

@@ -1,4 +1,5 @@
-//! `disklab clean`: removes what can be made again, and says what takes how much room. Never touches records.
+//! `disklab clean`: removes what can be made again, and says what takes how much room. Never
+//! touches records.
 
 mod contents;
 
@@ -17,7 +18,8 @@ use crate::table::{Side, Table};
 use crate::{undo, words};
 use contents::{Contents, Item, Kind};
 
-/// Undo what killed runs changed on this machine, remove what they left in the cache, and more if you say so.
+/// Undo what killed runs changed on this machine, remove what they left in the cache, and more if
+/// you say so.
 ///
 /// Everything in the cache is made again when it is needed. Records are never touched.
 #[derive(Debug, clap::Args)]

@@ -14,8 +14,9 @@ use crate::{
 
 /// The real Linux kernel, on disks you describe, in virtual time.
 ///
-/// disklab boots the kernel in question as a process, gives it modelled disks, runs real fio on a real filesystem in
-/// it, and lets time advance only when a disk or a timer says so. The same experiment twice gives the same bytes.
+/// disklab boots the kernel in question as a process, gives it modelled disks, runs real fio on a
+/// real filesystem in it, and lets time advance only when a disk or a timer says so. The same
+/// experiment twice gives the same bytes.
 #[derive(Debug, Parser)]
 #[command(name = "disklab", version, max_term_width = 100, after_long_help = AFTER)]
 pub struct Cli {

@@ -18,9 +18,10 @@ use crate::words;
 
 /// Hold a run's cells against its suite's baseline, or runs against a first one.
 ///
-/// Trials are paired by seed: one seed is the same phase of the disks and the same sequence of requests. Where no seed is
-/// on both sides, and of imported results, all are held against all. A verdict is better or worse where the whole interval
-/// of the change is on one side, the same where it is within the smallest effect of interest, else undecided.
+/// Trials are paired by seed: one seed is the same phase of the disks and the same sequence of
+/// requests. Where no seed is on both sides, and of imported results, all are held against all. A
+/// verdict is better or worse where the whole interval of the change is on one side, the same where
+/// it is within the smallest effect of interest, else undecided.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
@@ -52,8 +53,9 @@ pub struct Args {
 /// What is compared, and how certain the answer has to be: of `compare` and `gate`.
 #[derive(Debug, clap::Args)]
 pub struct Of {
-    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what a record
-    /// calls its other numbers [default: what its suite says; or else iops, or of phases their times].
+    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read
+    /// p99"), or what a record calls its other numbers [default: what its suite says; or else iops,
+    /// or of phases their times].
     #[arg(long, value_delimiter = ',')]
     pub metric: Vec<Metric>,
 
@@ -80,7 +82,8 @@ impl Of {
 /// What alpha limits, where there are many cells; as it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum LimitChoice {
-    /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and Hochberg).
+    /// Of the verdicts better and worse, this share is wrong on average at most (Benjamini and
+    /// Hochberg).
     Share,
     /// The chance that any of them is wrong (Holm); wants more seeds.
     Any,
@@ -101,7 +104,8 @@ enum Format {
     Json,
     Csv,
     Markdown,
-    /// As MMTests prints comparisons: gains in per cent, certain ones between stars; numbers of jobs are rows.
+    /// As MMTests prints comparisons: gains in per cent, certain ones between stars; numbers of
+    /// jobs are rows.
     Mmtests,
 }
 

@@ -13,9 +13,10 @@ use crate::table::{Side, Table};
 
 /// List this machine's disks, and which of them may be written.
 ///
-/// `run` writes a disk, and destroys all on it, only where the allow file lists it, the command line names it, nothing uses
-/// it and it holds nothing that is known. For each disk that is not written the reason is told; for those that could be,
-/// the lines that the allow file wants. Nothing is written here. `calibrate --write` wants a disk named twice instead.
+/// `run` writes a disk, and destroys all on it, only where the allow file lists it, the command
+/// line names it, nothing uses it and it holds nothing that is known. For each disk that is not
+/// written the reason is told; for those that could be, the lines that the allow file wants.
+/// Nothing is written here. `calibrate --write` wants a disk named twice instead.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// The list of disks that may be written, instead of ~/.config/disklab/devices.toml.

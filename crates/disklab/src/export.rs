@@ -1,4 +1,5 @@
-//! `disklab export`: records as tables for pandas, polars, DuckDB, Spark and whatever else reads files.
+//! `disklab export`: records as tables for pandas, polars, DuckDB, Spark and whatever else reads
+//! files.
 
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -17,8 +18,9 @@ use crate::{records, words};
 
 /// Write the numbers of records as tables, each number exactly as the record has it.
 ///
-/// DIR gets a folder for each table and in it suite=NAME/run=NAME for each record, as Hive partitions tables; docs/FORMAT.md has the
-/// columns. What is exported again replaces what was there of the same record.
+/// DIR gets a folder for each table and in it suite=NAME/run=NAME for each record, as Hive
+/// partitions tables; docs/FORMAT.md has the columns. What is exported again replaces what was
+/// there of the same record.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.

@@ -18,9 +18,10 @@ use crate::table::{Side, Table};
 
 /// Fail where a run got worse than another by more than is allowed.
 ///
-/// A cell passes where it is certain that it did not get worse by as much, and is a regression where it is certain that it
-/// got worse by more. If any cell did get worse by as much, the chance that all pass is alpha at most; so is the chance that
-/// any cell is wrongly called a regression. Exit status: 0 all pass, 3 a regression, 4 undecided: more seeds may tell.
+/// A cell passes where it is certain that it did not get worse by as much, and is a regression
+/// where it is certain that it got worse by more. If any cell did get worse by as much, the chance
+/// that all pass is alpha at most; so is the chance that any cell is wrongly called a regression.
+/// Exit status: 0 all pass, 3 a regression, 4 undecided: more seeds may tell.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.
@@ -246,7 +247,8 @@ mod tests {
         (1..).zip(values).map(outcome).collect()
     }
 
-    /// Of a cell that changed by nearly nothing, where second measurements of the same are by so much off the first.
+    /// Of a cell that changed by nearly nothing, where second measurements of the same are by so
+    /// much off the first.
     fn crossed(noise: &[f64]) -> Crossed {
         let baselines = outcomes(&[1000.0, 1001.0, 999.0, 1000.0, 1002.0, 1000.0]);
         let treatments = outcomes(&[1001.0, 1000.0, 1000.0, 999.0, 1002.0, 1001.0]);

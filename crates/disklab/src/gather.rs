@@ -1,4 +1,5 @@
-//! `disklab gather`: the record of a suite whose trials others carry out. What the Python package speaks to.
+//! `disklab gather`: the record of a suite whose trials others carry out. What the Python package
+//! speaks to.
 
 use std::collections::BTreeSet;
 use std::io::{self, BufRead, Write};
@@ -23,13 +24,15 @@ use crate::run::ready;
 use crate::screen::Screen;
 use crate::{run, signals};
 
-/// Begin a record, or continue one, whose trials other machines carry out, and add what they hand in.
+/// Begin a record, or continue one, whose trials other machines carry out, and add what they hand
+/// in.
 ///
-/// For programs, such as the Python package: both sides say one thing a line, as JSON. First come the record, the trials that
-/// it lacks, and the kernels; then each set of prepared disks, as soon as it is there, with the trials that begin on it. A line
-/// of input names a record of some of the trials, whose raw output is moved into this one; the answer says which were
-/// added. The end of the input is the end. What was added is in the record whatever happens then, and
-/// `disklab run --resume` continues it too.
+/// For programs, such as the Python package: both sides say one thing a line, as JSON. First come
+/// the record, the trials that it lacks, and the kernels; then each set of prepared disks, as soon
+/// as it is there, with the trials that begin on it. A line of input names a record of some of the
+/// trials, whose raw output is moved into this one; the answer says which were added. The end of
+/// the input is the end. What was added is in the record whatever happens then, and `disklab run
+/// --resume` continues it too.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A suite of the lab by its name (see `disklab list suites`), or the path of a suite's file.

@@ -1,4 +1,5 @@
-//! `disklab import`: results of others as a record, so that they can be shown, compared and put to a gate.
+//! `disklab import`: results of others as a record, so that they can be shown, compared and put to
+//! a gate.
 
 mod pattern;
 pub mod walk;
@@ -25,8 +26,8 @@ use walk::{Looked, Read, look};
 
 /// Make a record of results that are there already.
 ///
-/// Files are told apart by what is in them; docs/FORMAT.md says what of each is read. Rows whose numbers cannot be true
-/// together are kept, marked, and left out of verdicts.
+/// Files are told apart by what is in them; docs/FORMAT.md says what of each is read. Rows whose
+/// numbers cannot be true together are kept, marked, and left out of verdicts.
 #[derive(Debug, clap::Args)]
 #[command(after_help = formats())]
 pub struct Args {
@@ -34,8 +35,9 @@ pub struct Args {
     #[arg(required = true)]
     paths: Vec<PathBuf>,
 
-    /// What the paths of the files say, from the folder that is named: '{scheduler}/{workload}-{seed}.json'. Each name
-    /// becomes an axis; {seed} or {repeat} tells repeats of a cell apart. Without it each file is a cell of its own.
+    /// What the paths of the files say, from the folder that is named:
+    /// '{scheduler}/{workload}-{seed}.json'. Each name becomes an axis; {seed} or {repeat} tells
+    /// repeats of a cell apart. Without it each file is a cell of its own.
     #[arg(long, value_name = "PATTERN")]
     cell: Option<Pattern>,
 
@@ -197,7 +199,8 @@ fn numbers(outcomes: &[Outcome]) -> Vec<&str> {
     of_fio.into_iter().chain(names).collect()
 }
 
-/// Axes whose values look like measurements, as they are broken numbers and few are equal, and how many values they have.
+/// Axes whose values look like measurements, as they are broken numbers and few are equal, and how
+/// many values they have.
 fn measured_perhaps(outcomes: &[Outcome]) -> Vec<(&str, usize)> {
     let measured = |axis: &&str| {
         let values: Vec<&str> =

@@ -39,12 +39,13 @@ enum Verb {
 /// Build a guest kernel, unless it is built already.
 #[derive(Debug, clap::Args)]
 struct BuildArgs {
-    /// A series of the lab, or the newest that can be had; or what --source takes, as in a suite's axis.
+    /// A series of the lab, or the newest that can be had; or what --source takes, as in a suite's
+    /// axis.
     #[arg(long, value_name = "SERIES", default_value = NEWEST)]
     kernel: String,
 
-    /// A kernel tree, a git revision of one (TREE@REV) or a tarball of one, in place of the distribution's source. None
-    /// is ever written to.
+    /// A kernel tree, a git revision of one (TREE@REV) or a tarball of one, in place of the
+    /// distribution's source. None is ever written to.
     #[arg(long, value_name = "PATH", conflicts_with = "kernel")]
     source: Option<PathBuf>,
 
@@ -191,8 +192,8 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     Ok(Exit::Ok)
 }
 
-/// What to type after `run SUITE` so that it is this kernel: its version where that finds it, else its folder, as for
-/// one of the user's own beside a packaged one of the same version.
+/// What to type after `run SUITE` so that it is this kernel: its version where that finds it, else
+/// its folder, as for one of the user's own beside a packaged one of the same version.
 fn selection(cache: &Cache, share: &Share, kernel: &Kernel) -> String {
     let version = kernel.version.to_string();
     let found = find(cache, share, Btrfs::Policies, &version)

@@ -7,7 +7,8 @@ use disklab_units::Bytes;
 
 use crate::exit::Failure;
 
-/// More than this for each processor only take memory: each guest, and each compiler, keeps one busy.
+/// More than this for each processor only take memory: each guest, and each compiler, keeps one
+/// busy.
 const FOR_EACH_PROCESSOR: usize = 4;
 
 /// How many of something run at a time: what `--jobs` takes.
@@ -46,7 +47,8 @@ fn processors() -> usize {
     std::thread::available_parallelism().map_or(1, NonZeroUsize::get)
 }
 
-/// A guest that is to have more memory than the machine would run until that is full. `file` is the suite's.
+/// A guest that is to have more memory than the machine would run until that is full. `file` is the
+/// suite's.
 pub fn check_memory(file: &str, wanted: Bytes) -> Result<(), Failure> {
     let system = rustix::system::sysinfo();
     let machine = Bytes(system.totalram.saturating_mul(u64::from(system.mem_unit)));

@@ -46,7 +46,8 @@ mod words;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    // A guest starts this program as its first process, and each trial waits for it: nothing comes before.
+    // A guest starts this program as its first process, and each trial waits for it: nothing comes
+    // before.
     if std::process::id() == 1
         && std::env::args_os().nth(1).is_some_and(|first| first == disklab_guest::init::ARGUMENT)
     {

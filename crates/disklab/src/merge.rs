@@ -15,9 +15,11 @@ use crate::{records, words};
 
 /// Put records of parts of a suite together, as if one run had made them all.
 ///
-/// The parts are what `disklab run --shard` and `--trial` leave, on any machines. Refused are records of other kernels, other
-/// builds of disklab, other tools, other files of the lab, another suite, or other settings of it (--set, --seeds). A trial that several records have is kept once
-/// where its results are the same, byte for byte; where they are not, that is an error, which names trial and file.
+/// The parts are what `disklab run --shard` and `--trial` leave, on any machines. Refused are
+/// records of other kernels, other builds of disklab, other tools, other files of the lab, another
+/// suite, or other settings of it (--set, --seeds). A trial that several records have is kept once
+/// where its results are the same, byte for byte; where they are not, that is an error, which names
+/// trial and file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Records, by their names in ./records or by their paths.

@@ -20,11 +20,13 @@ const MOST_SHARDS: u32 = 100_000;
 /// Which of a suite's trials; all of them unless said.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub struct Wanted {
-    /// Only these trials, by their keys (`disklab plan SUITE --json` has them) or by one's name. Can be repeated.
+    /// Only these trials, by their keys (`disklab plan SUITE --json` has them) or by one's name.
+    /// Can be repeated.
     #[arg(long = "trial", value_name = "ID,...")]
     trials: Vec<String>,
 
-    /// Only the Kth of N shares of the trials. Each trial is in one of them, always the same; all take about as long.
+    /// Only the Kth of N shares of the trials. Each trial is in one of them, always the same; all
+    /// take about as long.
     #[arg(long, value_name = "K/N", conflicts_with = "trials")]
     shard: Option<Shard>,
 }
@@ -62,7 +64,8 @@ impl FromStr for Shard {
 }
 
 impl Wanted {
-    /// The question with the trials that are wanted of it. `kernels` are asked for where a trial is named by its key.
+    /// The question with the trials that are wanted of it. `kernels` are asked for where a trial is
+    /// named by its key.
     pub fn of(
         &self,
         question: Question,
@@ -89,7 +92,8 @@ impl Wanted {
 }
 
 impl Shard {
-    /// Where its trials are among all. The longest trial goes first, each to the share that has least to do so far.
+    /// Where its trials are among all. The longest trial goes first, each to the share that has
+    /// least to do so far.
     fn places(self, trials: &[Trial]) -> Vec<usize> {
         let weight = |trial: &Trial| {
             if trial.unfit.is_some() { Duration::ZERO } else { estimate::wall(trial) }
@@ -177,7 +181,8 @@ fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
     ))
 }
 
-/// The keys of those kernels that are there or could be built, by the trials' names for them. Nothing is built.
+/// The keys of those kernels that are there or could be built, by the trials' names for them.
+/// Nothing is built.
 pub fn kernels_here(
     home: &Home,
     trials: &[Trial],
@@ -242,7 +247,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each trial is in one share, and no share has more than the least one and one trial beside.
+        /// Each trial is in one share, and no share has more than the least one and one trial
+        /// beside.
         #[test]
         fn shares_are_a_partition_and_even(weights in prop::collection::vec(0_u64..1_000_000, 0..60), of in 1_u32..9) {
             let weights: Vec<Duration> = weights.into_iter().map(Duration::from_micros).collect();

@@ -1,4 +1,5 @@
-//! `disklab plan`: what a suite would do, how long it would take, and what it would need. Runs nothing.
+//! `disklab plan`: what a suite would do, how long it would take, and what it would need. Runs
+//! nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
@@ -249,7 +250,8 @@ impl Plan {
         Ok(out.flush()?)
     }
 
-    /// A value that is the same as in the row above is not repeated, as long as those before it are not either.
+    /// A value that is the same as in the row above is not repeated, as long as those before it are
+    /// not either.
     fn table(&self, color: bool) -> Table {
         let axes = self.cells.iter().take(1).flat_map(|cell| &cell.cell.0);
         let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Side::Left)).collect();
@@ -307,8 +309,8 @@ fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// And those that are there, by the same names. A kernel that has to be built first is part of the plan; a path that is no
-/// kernel, and one without what trials need, is a mistake.
+/// And those that are there, by the same names. A kernel that has to be built first is part of the
+/// plan; a path that is no kernel, and one without what trials need, is a mistake.
 fn kernels(
     cache: Result<&Cache, &disklab_kernels::Error>,
     home: &Home,

@@ -1,5 +1,6 @@
-//! `disklab predict`: how far virtual time may be believed for a machine. The suite of a record from real disks runs on models of
-//! them, and each cell's prediction is held against what was measured.
+//! `disklab predict`: how far virtual time may be believed for a machine. The suite of a record
+//! from real disks runs on models of them, and each cell's prediction is held against what was
+//! measured.
 
 mod errors;
 
@@ -26,8 +27,9 @@ use errors::{Row, held_against, in_doubt};
 
 /// Run the suite of a record from real disks on models of them, and compare.
 ///
-/// The models are devices of the lab, such as `disklab calibrate` makes of those disks. Each cell's prediction is told beside what was
-/// measured, with its error; the predictions are a record of their own.
+/// The models are devices of the lab, such as `disklab calibrate` makes of those disks. Each cell's
+/// prediction is told beside what was measured, with its error; the predictions are a record of
+/// their own.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record of `run --on host`, by its name in ./records or by its path.
@@ -37,8 +39,8 @@ pub struct Args {
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', required = true)]
     devices: Vec<String>,
 
-    /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it, such as `disklab array new
-    /// --from-machine` drafts.
+    /// Of a record of a filesystem that was there (`--at`): the lab's array that is made like it,
+    /// such as `disklab array new --from-machine` drafts.
     #[arg(long, value_name = "NAME")]
     array: Option<String>,
 
@@ -49,7 +51,8 @@ pub struct Args {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// The folder of the predictions' record [default: ./records/<RUN>-predicted]. One that exists is continued.
+    /// The folder of the predictions' record [default: ./records/<RUN>-predicted]. One that exists
+    /// is continued.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }
@@ -105,7 +108,8 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
-/// Without cells that the machine could not do, of which there is nothing to be right or wrong about.
+/// Without cells that the machine could not do, of which there is nothing to be right or wrong
+/// about.
 fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failure> {
     let is_known =
         |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
@@ -124,7 +128,8 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
     Ok(question.only(&at))
 }
 
-/// What was measured on which kernel, and predicted with which: another one may well do something else.
+/// What was measured on which kernel, and predicted with which: another one may well do something
+/// else.
 fn kernels(measured: &Record, predicted: &Record) -> [String; 2] {
     [measured, predicted].map(|record| {
         let versions: BTreeSet<&str> =

@@ -18,13 +18,15 @@ use crate::{limits, words};
 /// What the command line may change in a suite.
 #[derive(Debug, Default, Clone, clap::Args)]
 pub struct Overrides {
-    /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel; or of a number: memory,
-    /// disks, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY, scheduler.KEY, workload.KEY, background.KEY. Can be repeated.
+    /// Replace the values of an axis: array, workload, background, jobs, policy, scheduler, kernel;
+    /// or of a number: memory, disks, runtime, ramp, device.KEY, disk.2.KEY, policy.KEY,
+    /// scheduler.KEY, workload.KEY, background.KEY. Can be repeated.
     #[arg(long, value_name = "AXIS=VALUE,...")]
     set: Vec<Setting>,
 
-    /// The kernels, as `--set kernel=` does: series, versions, paths of built ones; or a kernel tree or a git revision of it
-    /// (TREE@REV), which `run` builds first. A path has a `/` in it (./linux@v7.4).
+    /// The kernels, as `--set kernel=` does: series, versions, paths of built ones; or a kernel
+    /// tree or a git revision of it (TREE@REV), which `run` builds first. A path has a `/` in it
+    /// (./linux@v7.4).
     #[arg(long, value_name = "KERNEL,...")]
     kernel: Option<String>,
 
@@ -63,7 +65,8 @@ impl Overrides {
         Ok(Self { set: set.collect::<Result<_, _>>()?, kernel: None, seeds: Some(seeds) })
     }
 
-    /// With these values of an axis in the place of the suite's, or of those that the command line gave.
+    /// With these values of an axis in the place of the suite's, or of those that the command line
+    /// gave.
     pub fn with(&self, axis: &str, values: &str) -> Result<Self, Failure> {
         let setting: Setting = format!("{axis}={values}").parse().map_err(Failure::mistaken)?;
         let others = self.set.iter().filter(|it| it.axis != axis).cloned();
@@ -102,7 +105,8 @@ pub struct Question {
 impl Question {
     /// A suite by its name in the lab or by its path.
     pub fn ask(lab: &Lab, name_or_path: &str, overrides: &Overrides) -> Result<Self, Failure> {
-        // It is read twice because only the lab knows where suites are and what to say of one that is not there.
+        // It is read twice because only the lab knows where suites are and what to say of one that
+        // is not there.
         let name = lab.suite(name_or_path)?.name;
         let path =
             lab.suites.get(name_or_path).cloned().unwrap_or_else(|| PathBuf::from(name_or_path));
@@ -155,8 +159,8 @@ impl Question {
 }
 
 impl Question {
-    /// What is compared where one number is: the one that is wanted, or the first of the suite's that its workloads have, or
-    /// what is usual of them. An error says what they have.
+    /// What is compared where one number is: the one that is wanted, or the first of the suite's
+    /// that its workloads have, or what is usual of them. An error says what they have.
     pub fn metric(&self, wanted: Option<&str>) -> Result<Metric, Failure> {
         let beside = self.trials.iter().filter_map(|trial| trial.background.as_ref());
         let snapshots = beside.clone().any(|background| background.snapshots.is_some());
@@ -178,8 +182,8 @@ impl Question {
         Ok(name.map_or(Metric::Iops, |name| Metric::of_name(&name)))
     }
 
-    /// What the suite says and some of its trials cannot do: they run without it, are skipped for what `obstacle` says, or there are
-    /// none of them.
+    /// What the suite says and some of its trials cannot do: they run without it, are skipped for
+    /// what `obstacle` says, or there are none of them.
     pub fn remarks(&self, obstacle: impl Fn(&Trial) -> Option<String>) -> Vec<String> {
         let bare = |trial: &&Trial| {
             trial.metadata == Metadata::Warm && trial.array.join.filesystem().is_none()

@@ -21,17 +21,19 @@ use crate::whole_file;
 use here::{Server, traced, warm};
 use needed::Needed;
 
-/// Make a start-up workload of a command: the files that it uses, in what order and which parts of them, and how long it
-/// computes between.
+/// Make a start-up workload of a command: the files that it uses, in what order and which parts of
+/// them, and how long it computes between.
 ///
-/// The command is run here four times, once under strace and then to take its time with all files in memory, of which the
-/// shortest counts, and in guests, on copies of its files, where the kernel tells which parts of them it reads, and which of its threads
-/// wait for which. It has to end by itself: what it
-/// takes until then is its start-up. The workload is a new file in the lab. It is replayed anywhere, with files of the
-/// same sizes; `NAME:program` as a workload runs the command itself, on copies of the files of the machine it is run on.
+/// The command is run here four times, once under strace and then to take its time with all files
+/// in memory, of which the shortest counts, and in guests, on copies of its files, where the kernel
+/// tells which parts of them it reads, and which of its threads wait for which. It has to end by
+/// itself: what it takes until then is its start-up. The workload is a new file in the lab. It is
+/// replayed anywhere, with files of the same sizes; `NAME:program` as a workload runs the command
+/// itself, on copies of the files of the machine it is run on.
 ///
-/// It is started with PATH, LC_ALL=C, TERM=dumb, a HOME without anything in it, and no other variables, here and in guests, and with /dev/null
-/// as its input and output. Not recorded: what is in /proc, /sys, /dev, /run and /tmp.
+/// It is started with PATH, LC_ALL=C, TERM=dumb, a HOME without anything in it, and no other
+/// variables, here and in guests, and with /dev/null as its input and output. Not recorded: what is
+/// in /proc, /sys, /dev, /run and /tmp.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Of the workload.
@@ -42,8 +44,9 @@ pub struct Args {
     #[arg(long, value_name = "NAME=VALUE", value_parser = variable)]
     env: Vec<String>,
 
-    /// A program that has to be running, such as "Xvfb :9": its words are split at spaces. It is started 2 s before, from this
-    /// machine's files in guests too, and is no part of what is recorded.
+    /// A program that has to be running, such as "Xvfb :9": its words are split at spaces. It is
+    /// started 2 s before, from this machine's files in guests too, and is no part of what is
+    /// recorded.
     #[arg(long, value_name = "COMMAND", default_value = "", hide_default_value = true)]
     server: String,
 

@@ -43,7 +43,8 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     Err(Failure::mistaken(format!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug())))
 }
 
-/// The record of which one trial is wanted: lines of others that cannot be read are told, and keep nobody from that.
+/// The record of which one trial is wanted: lines of others that cannot be read are told, and keep
+/// nobody from that.
 pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record, Failure> {
     let error = match Record::open(folder) {
         Ok(record) => return Ok(record),

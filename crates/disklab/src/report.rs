@@ -18,8 +18,9 @@ use crate::whole_file;
 
 /// Make a page of a record: verdicts, pictures, and how to repeat them.
 ///
-/// One file that opens without a server and asks nobody for anything. Of a record that is being written, or damaged, it shows
-/// what can be read and says what cannot. With several records, the others are held against the first.
+/// One file that opens without a server and asks nobody for anything. Of a record that is being
+/// written, or damaged, it shows what can be read and says what cannot. With several records, the
+/// others are held against the first.
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = panels_in_words())]
 pub struct Args {
@@ -27,13 +28,14 @@ pub struct Args {
     #[arg(required = true)]
     run: Vec<String>,
 
-    /// Where to; `-` is standard output. By default the record's name in the current folder, such as
-    /// read-policy-20261121-210000.html. A file that is there is replaced only if it is a report.
+    /// Where to; `-` is standard output. By default the record's name in the current folder, such
+    /// as read-policy-20261121-210000.html. A file that is there is replaced only if it is a
+    /// report.
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read p99"), or what an imported
-    /// record calls its numbers. The first is what the matrix shows.
+    /// What is compared: iops, bandwidth, mean, p50, p99, p99.9, each also of one direction ("read
+    /// p99"), or what an imported record calls its numbers. The first is what the matrix shows.
     #[arg(long, value_delimiter = ',')]
     metric: Vec<Metric>,
 
@@ -48,11 +50,13 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Html)]
     format: Format,
 
-    /// The panel whose picture is wanted, and which of its pictures: `latency`, `latency/tail`. The panels are named below.
+    /// The panel whose picture is wanted, and which of its pictures: `latency`, `latency/tail`. The
+    /// panels are named below.
     #[arg(long, value_name = "NAME", required_if_eq("format", "svg"))]
     panel: Option<String>,
 
-    /// The cell that the picture is of, by as many of its values as tell it from others; else the one that the page shows first.
+    /// The cell that the picture is of, by as many of its values as tell it from others; else the
+    /// one that the page shows first.
     #[arg(long, value_name = "AXIS=VALUE", value_delimiter = ',', value_parser = axis_value, requires = "panel")]
     cell: Vec<(String, String)>,
 }

@@ -31,8 +31,8 @@ use disklab_report::Tally;
 
 /// Run a suite and keep what comes of it in a record.
 ///
-/// The record is a new folder ./records/<suite>-<date>-<time>. Whatever stops a run, trials that ended are kept, and
-/// --resume runs the others.
+/// The record is a new folder ./records/<suite>-<date>-<time>. Whatever stops a run, trials that
+/// ended are kept, and --resume runs the others.
 #[derive(Debug, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "switches of a command line")]
 pub struct Args {
@@ -49,15 +49,16 @@ pub struct Args {
     #[command(flatten)]
     jobs: Jobs,
 
-    /// Add seeds to cells whose verdict against the suite's baseline is open, and none where it is given. --seeds is then
-    /// the most, 30 unless said.
+    /// Add seeds to cells whose verdict against the suite's baseline is open, and none where it is
+    /// given. --seeds is then the most, 30 unless said.
     #[arg(long, conflicts_with_all = ["resume", "trials", "shard"])]
     until_decided: bool,
 
     #[command(flatten)]
     verdicts: decide::Verdicts,
 
-    /// With --until-decided, or a record that was begun with it: no trial begins after so much time, and what is open then is told.
+    /// With --until-decided, or a record that was begun with it: no trial begins after so much
+    /// time, and what is open then is told.
     #[arg(long, value_name = "TIME")]
     budget: Option<Nanos>,
 
@@ -65,7 +66,8 @@ pub struct Args {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// Continue a record, by its name in ./records or by its path, with the suite, the settings and the disks it was begun with.
+    /// Continue a record, by its name in ./records or by its path, with the suite, the settings and
+    /// the disks it was begun with.
     #[arg(
         long,
         value_name = "RUN",
@@ -79,9 +81,10 @@ pub struct Args {
     #[arg(long)]
     watch: bool,
 
-    /// Do not record each request of the disks: `disklab trace` and pictures over time have nothing to show of these trials. In
-    /// virtual time results are the same. On real disks a trace costs 1.4 us of a processor a request, which only shows where
-    /// requests take a few microseconds, and what is written to the record meanwhile.
+    /// Do not record each request of the disks: `disklab trace` and pictures over time have nothing
+    /// to show of these trials. In virtual time results are the same. On real disks a trace costs
+    /// 1.4 us of a processor a request, which only shows where requests take a few microseconds,
+    /// and what is written to the record meanwhile.
     #[arg(long)]
     no_trace: bool,
 

@@ -16,8 +16,8 @@ use crate::{trace, words};
 
 /// Compare the raw results of two records, byte for byte.
 ///
-/// The same suite, seeds and kernel must give the same bytes. Where they do not, the first difference is shown: of a
-/// trace of requests, the first request that differs.
+/// The same suite, seeds and kernel must give the same bytes. Where they do not, the first
+/// difference is shown: of a trace of requests, the first request that differs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.

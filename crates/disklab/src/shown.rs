@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use disklab_units::prose::is_hidden;
 
-/// The paints that we ourselves write ([`crate::screen::Paint`], and those of table heads); all else is spelled out.
+/// The paints that we ourselves write ([`crate::screen::Paint`], and those of table heads); all
+/// else is spelled out.
 const PAINTS: [&str; 5] = ["\x1b[0m", "\x1b[1m", "\x1b[2m", "\x1b[32m", "\x1b[1;31m"];
 
-/// Passes text on, with what would steer a terminal spelled out. Our own paints pass where there are colours.
+/// Passes text on, with what would steer a terminal spelled out. Our own paints pass where there
+/// are colours.
 #[derive(Debug)]
 pub struct Shown<W: Write> {
     inner: W,

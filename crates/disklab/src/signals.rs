@@ -10,8 +10,8 @@ use crate::exit::Failure;
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
-/// From now on these signals end nothing by themselves; a second one changes nothing, since what is being written
-/// must be finished and takes no time.
+/// From now on these signals end nothing by themselves; a second one changes nothing, since what is
+/// being written must be finished and takes no time.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
         .map_err(|error| Failure::cannot(format!("cannot wait for signals: {error}")))?;

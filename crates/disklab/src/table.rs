@@ -1,4 +1,5 @@
-//! Tables as they are all set here: no boxes, a bold head with a line below it, numbers to the right.
+//! Tables as they are all set here: no boxes, a bold head with a line below it, numbers to the
+//! right.
 
 use std::io::Write;
 
@@ -70,8 +71,9 @@ impl Table {
         (0..self.columns.len()).collect()
     }
 
-    /// Prints it. Where it is too wide for the screen, texts are broken at blanks; where that is not enough, it is several
-    /// tables, each with the first column: no word and no number is broken, unless it is alone too wide.
+    /// Prints it. Where it is too wide for the screen, texts are broken at blanks; where that is
+    /// not enough, it is several tables, each with the first column: no word and no number is
+    /// broken, unless it is alone too wide.
     pub fn print(self, screen: &Screen, indent: &str, out: &mut dyn Write) -> Result<(), Failure> {
         let room = screen.width.saturating_sub(indent.len());
         for part in self.parts(room) {
@@ -113,7 +115,8 @@ impl Table {
         parts
     }
 
-    /// How narrow a column can be: words stay whole, and what stands at the right, numbers with their units, too.
+    /// How narrow a column can be: words stay whole, and what stands at the right, numbers with
+    /// their units, too.
     fn least(&self, index: usize) -> usize {
         let (head, side) = &self.columns[index];
         let cells = || self.rows.iter().filter_map(|(cells, _)| cells.get(index));

@@ -18,15 +18,17 @@ use crate::whole_file;
 
 /// Print every request that a trial's disks served.
 ///
-/// csv: a line for each request, in the order in which they ended, and one for each mark of a phase: disk, operation, FUA,
-/// first sector and number of sectors of 512 bytes, when it was submitted, started by the disk and ended (virtual ns since
-/// the guest's boot), the mark, and its depth: the requests that its disk had right after it arrived, itself included.
+/// csv: a line for each request, in the order in which they ended, and one for each mark of a
+/// phase: disk, operation, FUA, first sector and number of sectors of 512 bytes, when it was
+/// submitted, started by the disk and ended (virtual ns since the guest's boot), the mark, and its
+/// depth: the requests that its disk had right after it arrived, itself included.
 ///
-/// blkparse: what blkparse(1) prints unless told otherwise, in the order of time: Q when a request arrives at its disk, D
-/// when the disk begins with it, C when it ends; a mark is a message (m). What a trace does not have is 0: processor, process
-/// and its name, error. The device is 254, which is for local use, and the number of the disk: 254,0 is vda, or the first real
-/// disk that the run was given. Sequence numbers count a disk's lines. Times are s since the guest's boot. Programs that want
-/// blktrace's own binary files (seekwatcher, iowatcher, btt) cannot read this.
+/// blkparse: what blkparse(1) prints unless told otherwise, in the order of time: Q when a request
+/// arrives at its disk, D when the disk begins with it, C when it ends; a mark is a message (m).
+/// What a trace does not have is 0: processor, process and its name, error. The device is 254,
+/// which is for local use, and the number of the disk: 254,0 is vda, or the first real disk that
+/// the run was given. Sequence numbers count a disk's lines. Times are s since the guest's boot.
+/// Programs that want blktrace's own binary files (seekwatcher, iowatcher, btt) cannot read this.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.

@@ -38,7 +38,8 @@ impl Found {
     }
 }
 
-/// Undoes what runs left that are gone, or with `dry` only says what it would. What is waited for is said meanwhile.
+/// Undoes what runs left that are gone, or with `dry` only says what it would. What is waited for
+/// is said meanwhile.
 pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure> {
     let folder = journal::folder().map_err(Failure::cannot)?;
     let mut found = Found::default();

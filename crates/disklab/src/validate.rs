@@ -20,11 +20,12 @@ use crate::table::{Side, Table};
 
 /// Replay measured requests on modelled hard disks, and say how near the model comes.
 ///
-/// Reads drives as DiskSim describes them, `NAME.parv` with the files that it names, and requests that were measured on
-/// the real drive, `NAME.trace` beside it. A closed replay (each request as long after the one before as it really was)
-/// gives the distance between the distributions of response times; a tracked one predicts each request from those before
-/// it. What the files do not say is estimated from the first 15 % of a trace and scored on the rest. Ends with exit code
-/// 1 where DiskSim's own results are known and better.
+/// Reads drives as DiskSim describes them, `NAME.parv` with the files that it names, and requests
+/// that were measured on the real drive, `NAME.trace` beside it. A closed replay (each request as
+/// long after the one before as it really was) gives the distance between the distributions of
+/// response times; a tracked one predicts each request from those before it. What the files do not
+/// say is estimated from the first 15 % of a trace and scored on the rest. Ends with exit code 1
+/// where DiskSim's own results are known and better.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Folders or .parv files. Without any, ../shared/data/disksim beside this installation's lab.

@@ -19,8 +19,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 
 /// Watch a run fill its record, from another terminal or another machine that sees its folder.
 ///
-/// Each trial is a mark: ● ok, ✗ failed or skipped, ◐ running, · to come, - not needed. It ends when the run does, with the
-/// table of its results. Ctrl-C ends the watching, not the run.
+/// Each trial is a mark: ● ok, ✗ failed or skipped, ◐ running, · to come, - not needed. It ends
+/// when the run does, with the table of its results. Ctrl-C ends the watching, not the run.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// A record, by its name in ./records or by its path.

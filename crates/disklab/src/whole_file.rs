@@ -8,8 +8,8 @@ use std::path::Path;
 
 use crate::exit::Failure;
 
-/// Writes what `fill` writes, and puts it in its place once it is all there. What is there already is replaced: whether it may
-/// be is the caller's to ask.
+/// Writes what `fill` writes, and puts it in its place once it is all there. What is there already
+/// is replaced: whether it may be is the caller's to ask.
 pub fn write(
     output: &Path,
     fill: impl FnOnce(&mut Remembering) -> Result<(), Failure>,

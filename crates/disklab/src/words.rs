@@ -29,7 +29,8 @@ fn two(large: u64, large_unit: &str, small: u64, small_unit: &str) -> String {
     }
 }
 
-/// Breaks at blanks so that no line is longer than `width`, unless one word is; further lines get `indent`.
+/// Breaks at blanks so that no line is longer than `width`, unless one word is; further lines get
+/// `indent`.
 pub fn wrapped(text: &str, width: usize, indent: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split_whitespace() {

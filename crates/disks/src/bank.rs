@@ -1,7 +1,8 @@
 //! The disks of a machine, and the controller that some of them share.
 //!
-//! A disk by itself knows nothing of others. What they share is around them: a controller's link takes data of reads as the
-//! disks send it, one after another, and data of writes before the disks get it.
+//! A disk by itself knows nothing of others. What they share is around them: a controller's link
+//! takes data of reads as the disks send it, one after another, and data of writes before the disks
+//! get it.
 
 use std::collections::VecDeque;
 
@@ -21,7 +22,8 @@ pub struct Bank {
 struct Slot {
     disk: Box<dyn Disk>,
     next: Option<Nanos>,
-    /// By id of its requests, which are small: bytes of reads under way. Of disks behind the controller.
+    /// By id of its requests, which are small: bytes of reads under way. Of disks behind the
+    /// controller.
     reads: Vec<Bytes>,
 }
 
@@ -44,8 +46,8 @@ struct Link {
 }
 
 impl Link {
-    /// Data that comes in piecemeal, from `started` at the earliest and the last of it at `at`, and is passed on as it
-    /// comes.
+    /// Data that comes in piecemeal, from `started` at the earliest and the last of it at `at`, and
+    /// is passed on as it comes.
     fn along(&mut self, started: Nanos, at: Nanos, bytes: Bytes) -> Nanos {
         self.free = self.free.max(started).saturating_add(self.rate.time_for(bytes)).max(at);
         self.free
@@ -73,7 +75,8 @@ impl Bank {
         Self { disks: disks.into_iter().map(slot).collect(), shared, fresh: Vec::new() }
     }
 
-    /// `disk` counts from 0, in the order given to [`Bank::new`]; one that is not there is a mistake of the caller's.
+    /// `disk` counts from 0, in the order given to [`Bank::new`]; one that is not there is a
+    /// mistake of the caller's.
     pub fn submit(&mut self, now: Nanos, disk: usize, request: Request) {
         self.pass(now);
         if let Some(shared) = &mut self.shared
@@ -104,8 +107,8 @@ impl Bank {
         disks.chain(shared).min()
     }
 
-    /// Appends everything that completes at or before `now` to `done`, with its disk: disk by disk, each in order of
-    /// completion; where there is a controller, all in order of completion.
+    /// Appends everything that completes at or before `now` to `done`, with its disk: disk by disk,
+    /// each in order of completion; where there is a controller, all in order of completion.
     pub fn advance(&mut self, now: Nanos, done: &mut Vec<(usize, Completion)>) {
         self.pass(now);
         if let Some(shared) = &mut self.shared {

@@ -1,10 +1,11 @@
 //! A memory card or an eMMC.
 //!
-//! One command after another, each done when it is on the medium. The flash is managed by allocation units. To write to
-//! one, the card opens it: new pages go to an erased unit, and when the old one is closed (another is opened and too many
-//! are open, or the order in it is broken), what was not written anew is copied over. So writing in order costs what the
-//! speed class says, and a small write to a unit that is not open costs the copy of a unit: how the field measured cards
-//! (A. Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011; flashbench).
+//! One command after another, each done when it is on the medium. The flash is managed by
+//! allocation units. To write to one, the card opens it: new pages go to an erased unit, and when
+//! the old one is closed (another is opened and too many are open, or the order in it is broken),
+//! what was not written anew is copied over. So writing in order costs what the speed class says,
+//! and a small write to a unit that is not open costs the copy of a unit: how the field measured
+//! cards (A. Bergmann, "Optimizing Linux with cheap flash drives", LWN 2011; flashbench).
 
 use std::ops::Range;
 
@@ -25,7 +26,8 @@ pub(crate) struct CardDisk {
     open: Vec<OpenUnit>,
     /// What closed units leave, to be used again.
     spare: Vec<Vec<u64>>,
-    /// By allocation unit: nothing in it is of interest, so that closing it copies nothing. 64 a word.
+    /// By allocation unit: nothing in it is of interest, so that closing it copies nothing. 64 a
+    /// word.
     trimmed: Vec<u64>,
     bytes: u64,
     clock: Nanos,

@@ -1,5 +1,5 @@
-//! A disk whose every request takes the same time, whatever and wherever it is: for theory, and for measuring what is
-//! not the disk.
+//! A disk whose every request takes the same time, whatever and wherever it is: for theory, and for
+//! measuring what is not the disk.
 
 use std::collections::VecDeque;
 
@@ -8,15 +8,18 @@ use disklab_units::Nanos;
 
 use crate::{Completion, Counters, Disk, Op, Request};
 
-/// `servers` requests are in service at a time, for `latency` each; the others wait in the order of their submission.
+/// `servers` requests are in service at a time, for `latency` each; the others wait in the order of
+/// their submission.
 ///
-/// Because all take equally long, they also finish in that order, and the time of completion is known at submission.
+/// Because all take equally long, they also finish in that order, and the time of completion is
+/// known at submission.
 pub(crate) struct ConstantDisk {
     latency: Nanos,
     servers: usize,
     /// Submitted and not delivered, in order of completion.
     pending: VecDeque<Pending>,
-    /// When the last `servers` requests complete, oldest first: the next one is served by the first of them.
+    /// When the last `servers` requests complete, oldest first: the next one is served by the first
+    /// of them.
     servers_free: VecDeque<Nanos>,
     busy_until: Nanos,
     counters: Counters,

@@ -11,7 +11,8 @@ pub enum Happening {
     Medium {
         sectors: Range<u64>,
         write: bool,
-        /// Where the arm came from, and when it left: cylinder, surface. `None` if it went on reading where it was.
+        /// Where the arm came from, and when it left: cylinder, surface. `None` if it went on
+        /// reading where it was.
         from: Option<(Nanos, u32, u32)>,
         begun: Nanos,
         end: Nanos,

@@ -1,5 +1,5 @@
-//! The drive's side of the cable: commands come in and are decoded one after another, data shares one link, and
-//! completions go out. Every family but `constant` has one.
+//! The drive's side of the cable: commands come in and are decoded one after another, data shares
+//! one link, and completions go out. Every family but `constant` has one.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,8 @@ use crate::diary::{Diary, Happening};
 use crate::plant::Bug;
 use crate::{Completion, Op, Request};
 
-/// Of two moments that may never come, the first. (Asked for several times a request: an iterator's minimum takes longer.)
+/// Of two moments that may never come, the first. (Asked for several times a request: an iterator's
+/// minimum takes longer.)
 pub(crate) fn earlier(one: Option<Nanos>, other: Option<Nanos>) -> Option<Nanos> {
     match (one, other) {
         (Some(one), Some(other)) => Some(one.min(other)),
@@ -30,7 +31,8 @@ pub(crate) struct PortSpeed {
     pub link_command: Nanos,
     /// Commands that the drive holds at a time; the others wait outside.
     pub depth: u32,
-    /// Whether a flush is a command among others. In SATA it is not: it waits for all others and they wait for it.
+    /// Whether a flush is a command among others. In SATA it is not: it waits for all others and
+    /// they wait for it.
     pub queued_flush: bool,
 }
 
@@ -79,16 +81,19 @@ impl Port {
         self.arriving.push_back(Arrival { decoded, request });
     }
 
-    /// When a command would be decoded that is submitted at `now`. Nothing that happens in the drive *before* this
-    /// moment can be changed by commands still to come, which is what lets a model work ahead of its caller: the
-    /// caller is then woken for completions only, not for the steps in between.
+    /// When a command would be decoded that is submitted at `now`. Nothing that happens in the
+    /// drive *before* this moment can be changed by commands still to come, which is what lets a
+    /// model work ahead of its caller: the caller is then woken for completions only, not for the
+    /// steps in between.
     pub fn next_decoded(&self, now: Nanos) -> Nanos {
-        // One nanosecond at least, so that no two commands are decoded at once and the order is always plain.
+        // One nanosecond at least, so that no two commands are decoded at once and the order is
+        // always plain.
         let pace = self.speed.pace.max(Nanos(1));
         now.saturating_add(self.speed.decode).max(self.last_decoded.saturating_add(pace))
     }
 
-    /// When the next command may be taken; `None` while there is none or it must wait for others to complete.
+    /// When the next command may be taken; `None` while there is none or it must wait for others to
+    /// complete.
     pub fn next_command(&self) -> Option<Nanos> {
         let next = self.arriving.front()?;
         if self.alone {
@@ -129,7 +134,8 @@ impl Port {
         self.in_service == 0 && self.arriving.is_empty()
     }
 
-    /// Moves `bytes` over the link, from `at` on or as soon as it is free; returns when that is done.
+    /// Moves `bytes` over the link, from `at` on or as soon as it is free; returns when that is
+    /// done.
     pub fn transfer(&mut self, at: Nanos, bytes: Bytes) -> Nanos {
         self.link_free = self.link_free.max(at).saturating_add(self.speed.link.time_for(bytes));
         #[cfg(test)]
@@ -151,8 +157,8 @@ impl Port {
         self.link_free
     }
 
-    /// Moves `bytes` that came in piecemeal until `end`, and were sent on as they came; returns when the last of them
-    /// is over.
+    /// Moves `bytes` that came in piecemeal until `end`, and were sent on as they came; returns
+    /// when the last of them is over.
     pub fn transfer_along(&mut self, end: Nanos, bytes: Bytes) -> Nanos {
         let time = self.speed.link.time_for(bytes).saturating_add(self.speed.link_command);
         self.link_free = self.link_free.saturating_add(time).max(end);

@@ -52,7 +52,8 @@ fn random_reads_are_cheap_and_random_writes_are_not() {
     }
 }
 
-/// As many streams as units can be open go on as one; one more and each change of stream costs a copy.
+/// As many streams as units can be open go on as one; one more and each change of stream costs a
+/// copy.
 #[test]
 fn one_stream_more_than_open_units_is_a_cliff() {
     for open_units in [2, 5] {
@@ -82,7 +83,8 @@ fn going_back_costs_a_copy_unless_any_order_will_do() {
     };
     let page = model.write_access + model.write_rate.time_for(model.page);
     assert_eq!(time(true), page);
-    // The unit is closed: all but what was written or copied on the way; then opened, up to the place.
+    // The unit is closed: all but what was written or copied on the way; then opened, up to the
+    // place.
     let passed = Bytes::kib(512);
     let closing = model.copy_rate.time_for(unit - Bytes::mib(1) - model.page) + model.erase_unit;
     assert_eq!(time(false), page + closing + model.copy_rate.time_for(passed));
@@ -100,7 +102,8 @@ fn small_writes_in_order_are_no_disorder() {
     assert_eq!(disk.counters().moved_sectors, 0);
 }
 
-/// Every byte that a unit holds when it is closed was either written or copied: nothing is lost, nothing made up.
+/// Every byte that a unit holds when it is closed was either written or copied: nothing is lost,
+/// nothing made up.
 #[test]
 fn what_is_not_written_anew_is_copied() {
     let mut disk = microsd_with(|model| (model.open_units, model.any_order) = (1, true));

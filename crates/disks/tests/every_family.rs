@@ -32,7 +32,8 @@ fn cramped(name: &str, kind: u8) -> (Model, Bytes) {
         }
         Model::Ssd(ssd) => {
             ssd.write_buffer = Bytes::kib(64);
-            // The allocator that counts for these tests fills a map with zeros, which takes its time.
+            // The allocator that counts for these tests fills a map with zeros, which takes its
+            // time.
             device.bytes = SMALL;
             ssd.raw_size = Bytes(SMALL.0 / 4 * 5);
             ssd.pages_per_block = 64;
@@ -81,8 +82,8 @@ fn request() -> impl Strategy<Value = (u64, Request)> {
     )
 }
 
-/// Serves the requests as they come, calling the disk when it asks to be, and besides after each of `extra` (in turn)
-/// nanoseconds. Checks every single call.
+/// Serves the requests as they come, calling the disk when it asks to be, and besides after each of
+/// `extra` (in turn) nanoseconds. Checks every single call.
 fn run(
     disk: &mut dyn Disk,
     requests: &[(u64, Request)],
@@ -145,8 +146,9 @@ fn run(
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
-    /// Every request completes once, not before it was made, in order of time, when it was announced; and neither the
-    /// number of calls in between nor anything but the seed makes a difference.
+    /// Every request completes once, not before it was made, in order of time, when it was
+    /// announced; and neither the number of calls in between nor anything but the seed makes a
+    /// difference.
     #[test]
     fn serves_everything_once_and_always_the_same(
         requests in prop::collection::vec(request(), 1..60),

@@ -1,5 +1,6 @@
-//! The lab's disks against drives that were measured. The bar is the error that the best peer states of itself
-//! (ublk-disksim's validation, which gives both numbers); what is measured here is in each test.
+//! The lab's disks against drives that were measured. The bar is the error that the best peer
+//! states of itself (ublk-disksim's validation, which gives both numbers); what is measured here is
+//! in each test.
 
 mod drive;
 
@@ -23,8 +24,8 @@ fn percentile(served: &[Served], percent: f64) -> f64 {
     latencies[((latencies.len() - 1) as f64 * percent / 100.0) as usize].0 as f64
 }
 
-/// ST2000DM006, random reads over all of it: mean 17.2 to 17.8 ms, median 17.7, 99 % in 28.4; 94 a second at depth 32. The
-/// peer's errors: none, 2 %, 1 %; 13 %.
+/// ST2000DM006, random reads over all of it: mean 17.2 to 17.8 ms, median 17.7, 99 % in 28.4; 94 a
+/// second at depth 32. The peer's errors: none, 2 %, 1 %; 13 %.
 #[test]
 fn a_desktop_disk_at_depth_1_and_32() {
     let served = random("desktop-2tb", Op::Read, 1, 20_000);
@@ -61,15 +62,17 @@ fn a_flush_of_a_desktop_disk_takes_what_it_has_to_write() {
     }
 }
 
-/// An 870 EVO: 88.7 us at depth 1. The peer's errors: 11 %, and 2 % at depth 32 (98 000 reads a second by its sheet).
+/// An 870 EVO: 88.7 us at depth 1. The peer's errors: 11 %, and 2 % at depth 32 (98 000 reads a
+/// second by its sheet).
 #[test]
 fn a_sata_ssd_at_depth_1_and_32() {
     assert_near("mean", mean_latency(&random("sata-ssd-1tb", Op::Read, 1, 5_000)), 88.7e3, 0.11);
     assert_near("at depth 32", iops(&random("sata-ssd-1tb", Op::Read, 32, 50_000)), 98_000.0, 0.02);
 }
 
-/// The same drive beside a writer that syncs each 4 KiB: 94 % fewer reads a second, of which 99 % end in 6.7 ms. Here it is
-/// one read between two flushes, there about two: the host takes its time for the next sync, and here it takes none.
+/// The same drive beside a writer that syncs each 4 KiB: 94 % fewer reads a second, of which 99 %
+/// end in 6.7 ms. Here it is one read between two flushes, there about two: the host takes its time
+/// for the next sync, and here it takes none.
 #[test]
 fn a_reader_beside_a_writer_that_syncs() {
     let alone = iops(&random("sata-ssd-1tb", Op::Read, 1, 5_000));
@@ -79,7 +82,8 @@ fn a_reader_beside_a_writer_that_syncs() {
     assert!((3.0e6..6.7e6).contains(&p99), "{p99}");
 }
 
-/// Reads a second and the 99th percentile of their latencies, beside a writer that flushes after each 4 KiB.
+/// Reads a second and the 99th percentile of their latencies, beside a writer that flushes after
+/// each 4 KiB.
 fn beside_syncs(name: &str) -> (f64, f64) {
     let (mut disk, sectors) = open(name, 1);
     let mut random = Random::new(Seed(5));
@@ -113,7 +117,8 @@ fn beside_syncs(name: &str) -> (f64, f64) {
     (reads.len() as f64 / end.as_secs_f64(), reads[reads.len() * 99 / 100].0 as f64)
 }
 
-/// A Micron 7300: reads at depth 1 take 88, 116 or 165 us, a third each. The peer: within 25 % from the median to 95 %.
+/// A Micron 7300: reads at depth 1 take 88, 116 or 165 us, a third each. The peer: within 25 % from
+/// the median to 95 %.
 #[test]
 fn an_nvme_ssd_has_three_times_for_reads() {
     let served = random("nvme-tlc-1920gb", Op::Read, 1, 9_000);

@@ -1,7 +1,8 @@
-//! What disks answered before, to the nanosecond: whatever is there to make the models faster changes none of this.
+//! What disks answered before, to the nanosecond: whatever is there to make the models faster
+//! changes none of this.
 //!
-//! A change of what a model *says* changes these numbers too. Then the failure's own list replaces [`KNOWN`], and the
-//! change log tells of it.
+//! A change of what a model *says* changes these numbers too. Then the failure's own list replaces
+//! [`KNOWN`], and the change log tells of it.
 
 mod drive;
 
@@ -10,7 +11,8 @@ use disklab_disks::{Counters, Disk, Op, Request, build};
 use disklab_units::{Bytes, Nanos, Random, Seed};
 use drive::{Served, closed_loop, device, flush, read, write};
 
-/// Of each case the checksums of random writes, and of everything mixed that follows on the same disk.
+/// Of each case the checksums of random writes, and of everything mixed that follows on the same
+/// disk.
 const KNOWN: [(&str, [u64; 2]); 15] = [
     ("sata-ssd-1tb in order", [0xce7a_989e_9796_59b2, 0xcc23_88e4_dc1e_6c05]),
     ("sata-ssd-1tb at random", [0x1393_770c_868d_4efb, 0x0a13_1f6b_5010_a679]),
@@ -29,7 +31,8 @@ const KNOWN: [(&str, [u64; 2]); 15] = [
     ("constant-50us", [0x961a_53aa_e6b3_d267, 0x46f4_c913_0aed_02d8]),
 ];
 
-/// The device of a case. An SSD is a small one, so that few requests write it over and over: a die's data fills 64 blocks.
+/// The device of a case. An SSD is a small one, so that few requests write it over and over: a
+/// die's data fills 64 blocks.
 fn case(case: &str) -> Device {
     let (name, how) = case.split_once(' ').unwrap_or((case, ""));
     let mut device = device(name);

@@ -1,5 +1,5 @@
-//! What an SSD does to have room for what is written: collection of garbage, trim, the SLC cache; and how its reads fare
-//! meanwhile.
+//! What an SSD does to have room for what is written: collection of garbage, trim, the SLC cache;
+//! and how its reads fare meanwhile.
 
 mod drive;
 
@@ -53,9 +53,9 @@ fn amplification(disk: &dyn Disk, before: Counters, served: &[Served]) -> f64 {
     since(disk, before).0 as f64 / host as f64
 }
 
-/// Greedy collection under uniform random writes has a steady state: of the blocks in use the share `rho` is valid, of
-/// the chosen block `u`, with rho = (u - 1) / ln u, and each page of the host's costs 1 / (1 - u) (Desnoyers, "Analytic
-/// modeling of SSD write performance", 2012).
+/// Greedy collection under uniform random writes has a steady state: of the blocks in use the share
+/// `rho` is valid, of the chosen block `u`, with rho = (u - 1) / ln u, and each page of the host's
+/// costs 1 / (1 - u) (Desnoyers, "Analytic modeling of SSD write performance", 2012).
 fn theory(rho: f64) -> f64 {
     let (mut low, mut high) = (1e-9, 1.0 - 1e-9);
     for _ in 0..200 {
@@ -82,7 +82,8 @@ fn random_writes_are_amplified_as_theory_says() {
     }
 }
 
-/// A disk that is made as if it had been written at random for long is where writing it for long leads.
+/// A disk that is made as if it had been written at random for long is where writing it for long
+/// leads.
 #[test]
 fn a_preconditioned_disk_is_in_the_steady_state_from_the_start() {
     let at_random = |model: &mut Ssd| model.preconditioned = Preconditioned::AtRandom;
@@ -130,7 +131,8 @@ fn what_was_trimmed_is_not_moved() {
     let half = SIZE.sectors().0 / 2;
     let trim = Request { op: Op::Discard, ..write(half, half as u32) };
     let now = serve(disk.as_mut(), warm.last().unwrap().at, trim);
-    // Now only half of it is in use, which leaves collection as much room as if the disk were half as large.
+    // Now only half of it is in use, which leaves collection as much room as if the disk were half
+    // as large.
     let mut random = Random::new(Seed(2));
     let mut half_of_it = |disk: &mut dyn Disk, now, count| {
         closed_loop(disk, now, 32, count, |_| write(random.below(BLOCKS_OF_4K / 2) * 8, 8))

@@ -40,7 +40,8 @@ fn throughput_is_that_of_the_servers_in_use() {
     }
 }
 
-/// Poisson arrivals at one server: an M/D/1 queue, whose mean wait is rho S / (2 (1 - rho)) (Pollaczek and Khinchine).
+/// Poisson arrivals at one server: an M/D/1 queue, whose mean wait is rho S / (2 (1 - rho))
+/// (Pollaczek and Khinchine).
 #[test]
 fn random_arrivals_wait_as_long_as_theory_says() {
     for (rho, arrivals) in [(0.3, 300_000), (0.7, 1_000_000)] {

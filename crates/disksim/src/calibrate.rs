@@ -1,5 +1,6 @@
-//! What no file says right, estimated from the first part of a trace: whether the drive reads ahead after each read or
-//! only in sequence, and how far; and by how much its times for commands differ from those in the files.
+//! What no file says right, estimated from the first part of a trace: whether the drive reads ahead
+//! after each read or only in sequence, and how far; and by how much its times for commands differ
+//! from those in the files.
 //!
 //! Nothing else of the model is touched, and those requests are not scored.
 
@@ -85,9 +86,10 @@ pub fn calibrate(model: &DetailedHdd, first: &[Measured]) -> Calibrated {
     Calibrated { model: best, changes }
 }
 
-/// The model with its times for commands longer by what measured responses are longer on average, kind by kind: read
-/// hits, read misses, writes. What the cache serves takes nearly always the same, so there the median is the better
-/// average; elsewhere the wait for the platters goes up and down evenly, and a mean within the play of chance is none.
+/// The model with its times for commands longer by what measured responses are longer on average,
+/// kind by kind: read hits, read misses, writes. What the cache serves takes nearly always the
+/// same, so there the median is the better average; elsewhere the wait for the platters goes up and
+/// down evenly, and a mean within the play of chance is none.
 fn shifted(model: &DetailedHdd, first: &[Measured]) -> (DetailedHdd, [f64; 3]) {
     let mut late = [Vec::new(), Vec::new(), Vec::new()];
     for (request, (response, hit)) in first.iter().zip(served(model, first, Nanos::ZERO)) {

@@ -68,7 +68,8 @@ impl Drive {
     }
 }
 
-/// Drives that disconnect a second time before a write have been seen to collect so many sectors first.
+/// Drives that disconnect a second time before a write have been seen to collect so many sectors
+/// first.
 const LEAST_AFTER_DISCONNECT: u64 = 10;
 /// In sectors: longer than any.
 const LONGEST_TRACK: u64 = 1 << 20;

@@ -5,8 +5,9 @@ use disklab_units::Nanos;
 
 use crate::Measured;
 
-/// The model's response times where each request is made so long after the one before *of the model* was done as it was
-/// made after the measured one. `since_angle_0`: where the platters are at the beginning.
+/// The model's response times where each request is made so long after the one before *of the
+/// model* was done as it was made after the measured one. `since_angle_0`: where the platters are
+/// at the beginning.
 pub fn closed(model: &DetailedHdd, requests: &[Measured], since_angle_0: Nanos) -> Vec<Nanos> {
     served(model, requests, since_angle_0).into_iter().map(|(response, _)| response).collect()
 }

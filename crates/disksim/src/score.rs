@@ -3,8 +3,8 @@
 /// Quantiles that are compared.
 const STEPS: usize = 10_000;
 
-/// The root mean square of the horizontal distance between two distributions: of the differences between their
-/// quantiles, 10000 of them. In the unit of the values; 0 for none.
+/// The root mean square of the horizontal distance between two distributions: of the differences
+/// between their quantiles, 10000 of them. In the unit of the values; 0 for none.
 pub fn distance(some: &[f64], others: &[f64]) -> f64 {
     let sorted = |values: &[f64]| {
         let mut values = values.to_vec();

@@ -58,7 +58,8 @@ pub(crate) fn read(
             let time = millis("Average seek time")?;
             all(&|_| time)
         }
-        // Through the times over one cylinder, a third of the stroke and all of it: by two lines, or by Lee's curve.
+        // Through the times over one cylinder, a third of the stroke and all of it: by two lines,
+        // or by Lee's curve.
         "linear" | "curve" => {
             let (one, average, full) = (
                 millis("Single cylinder seek time")?,

@@ -1,5 +1,6 @@
-//! DiskSim's parameter language: blocks of `key = value`, lists, and `source FILE`, which stands for what the file
-//! holds. `instantiate` and `topology`, which wire a simulated machine together, are read over.
+//! DiskSim's parameter language: blocks of `key = value`, lists, and `source FILE`, which stands
+//! for what the file holds. `instantiate` and `topology`, which wire a simulated machine together,
+//! are read over.
 
 use crate::{Error, Files};
 

@@ -1,7 +1,8 @@
 //! Requests that were measured on a drive.
 //!
-//! One a line: `R` or `W`, a word that DiskSim's authors put there and that nothing here reads, the first sector, how
-//! many, the response time and the time from the completion to the next request, both in microseconds.
+//! One a line: `R` or `W`, a word that DiskSim's authors put there and that nothing here reads, the
+//! first sector, how many, the response time and the time from the completion to the next request,
+//! both in microseconds.
 
 use disklab_units::Nanos;
 

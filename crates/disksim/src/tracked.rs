@@ -1,14 +1,15 @@
 //! Predicts each request of a trace from the ones before it.
 //!
-//! How long a request waits for the platters depends on where they are, which no file says: it must be learnt from what
-//! was measured. Sixty-four equal drives, each with its platters at another angle, are given the requests at the times
-//! at which they were really made. After each request, those angles gain belief that made the drive as late as the
-//! measured one was, by whatever number of whole turns: how long the arm took changes only that number. The prediction
-//! is the mean over the belief. Where the angle is known it is sharp; where it is not, it is what one must expect.
+//! How long a request waits for the platters depends on where they are, which no file says: it must
+//! be learnt from what was measured. Sixty-four equal drives, each with its platters at another
+//! angle, are given the requests at the times at which they were really made. After each request,
+//! those angles gain belief that made the drive as late as the measured one was, by whatever number
+//! of whole turns: how long the arm took changes only that number. The prediction is the mean over
+//! the belief. Where the angle is known it is sharp; where it is not, it is what one must expect.
 //!
-//! How far the angle can be followed from one request to the next, and the exact speed, are estimated from the first
-//! part of the trace: what makes the times measured there most likely. Those requests are not scored, and no request is
-//! part of its own prediction.
+//! How far the angle can be followed from one request to the next, and the exact speed, are
+//! estimated from the first part of the trace: what makes the times measured there most likely.
+//! Those requests are not scored, and no request is part of its own prediction.
 
 use disklab_disks::DetailedHdd;
 use disklab_units::Nanos;
@@ -33,8 +34,8 @@ pub struct Estimate {
     pub requests: usize,
     /// How much longer a turn takes than the file says, as a part of it.
     pub slower: f64,
-    /// By how much of a turn the angle wanders from one request to the next (standard deviation); from 0.5 on it is
-    /// not known at all by then.
+    /// By how much of a turn the angle wanders from one request to the next (standard deviation);
+    /// from 0.5 on it is not known at all by then.
     pub wander: f64,
     /// By how much of a turn a single response differs from the model's beyond whole turns.
     pub noise: f64,
@@ -95,8 +96,9 @@ struct Drives {
     last: Nanos,
 }
 
-/// Its clock is ahead of the trace's by whole turns: where it is as many turns too late or too soon, the next request
-/// still comes as long after its completion as it did after the measured one, and at the same angle.
+/// Its clock is ahead of the trace's by whole turns: where it is as many turns too late or too
+/// soon, the next request still comes as long after its completion as it did after the measured
+/// one, and at the same angle.
 struct Follower {
     server: Server,
     ahead: u64,
@@ -183,7 +185,8 @@ impl Belief {
         }
     }
 
-    /// The response of a drive whose platters are at an angle of the belief, which drifts against those of the drives.
+    /// The response of a drive whose platters are at an angle of the belief, which drifts against
+    /// those of the drives.
     fn response(&self, step: &Step, angle: usize) -> f64 {
         step.responses[(angle + 2 * ANGLES - self.offset.round() as usize) % ANGLES]
     }
@@ -215,7 +218,8 @@ impl Belief {
     }
 }
 
-/// A bell of the given width, from its middle on to one side; nothing where it is so wide that all angles are alike.
+/// A bell of the given width, from its middle on to one side; nothing where it is so wide that all
+/// angles are alike.
 fn kernel(width: f64) -> Vec<f64> {
     if width >= UNKNOWN * ANGLES as f64 {
         return Vec::new();

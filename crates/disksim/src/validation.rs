@@ -30,7 +30,8 @@ pub struct Replay {
     pub rms: f64,
     /// The same, in per cent of the measured mean.
     pub demerit: f64,
-    /// Standard deviation of measured less modelled, request by request: the angle of the platters is a matter of chance.
+    /// Standard deviation of measured less modelled, request by request: the angle of the platters
+    /// is a matter of chance.
     pub deviation: f64,
 }
 

@@ -60,9 +60,11 @@ fn responses(requests: &[Measured]) -> Vec<u64> {
 
 #[test]
 fn a_read_takes_what_its_parts_take() {
-    // The command is over at 1.0 ms, its first sector begins at 10.0, its last one ends at 10.4 and is sent then.
+    // The command is over at 1.0 ms, its first sector begins at 10.0, its last one ends at 10.4 and
+    // is sent then.
     assert_eq!(responses(&[read(0, 4, 100)]), [10_450]);
-    // Track 1 is 10 sectors further round, but the head is changed at 1.5 ms only, too late for this turn.
+    // Track 1 is 10 sectors further round, but the head is changed at 1.5 ms only, too late for
+    // this turn.
     assert_eq!(responses(&[read(100, 4, 100)]), [11_450]);
     // Sector 150 was bad, so all behind it are one further.
     assert_eq!(responses(&[read(150, 4, 100)]), [6_550]);
@@ -80,7 +82,8 @@ fn what_was_read_ahead_is_sent_at_once() {
 #[test]
 fn a_cached_write_takes_the_cable_and_keeps_the_arm_busy() {
     let write = Measured { write: true, ..read(85, 8, 0) };
-    // Sector 50 would come round at 5.0 ms, but the write is under the head from 8.5 ms on: it has to wait for 15.0.
+    // Sector 50 would come round at 5.0 ms, but the write is under the head from 8.5 ms on: it has
+    // to wait for 15.0.
     assert_eq!(responses(&[write, read(50, 1, 0)]), [1_100, 15_150 - 1_100]);
 }
 
@@ -108,7 +111,8 @@ fn missing_things_are_named() {
     assert!(matches!(Drive::read("empty", &mut files), Err(Error::NoDisk { .. })));
 }
 
-/// What a drive would have measured whose platters are `turns` of a turn on, at random places with the given gaps.
+/// What a drive would have measured whose platters are `turns` of a turn on, at random places with
+/// the given gaps.
 fn measured(model: &DetailedHdd, count: u64, gap: impl Fn(u64) -> Nanos) -> Vec<Measured> {
     let place = |index: u64| index.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(99) >> 33;
     let mut requests: Vec<Measured> = (0..count)

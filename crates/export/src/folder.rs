@@ -27,8 +27,9 @@ pub struct Exported {
     pub rows: u64,
 }
 
-/// Writes the tables of a record below `to`. Those of an earlier export of the same record are replaced, each when it is whole;
-/// where there are those of another record by the same name, that is an error.
+/// Writes the tables of a record below `to`. Those of an earlier export of the same record are
+/// replaced, each when it is whole; where there are those of another record by the same name, that
+/// is an error.
 pub fn export(record: &Record, to: &Path, wanted: Wanted) -> Result<Vec<Exported>, ExportError> {
     owner::claim(record, to, &own_folder(record))?;
     let tables = rows::ALL.into_iter().filter(|(table, _)| wanted.tables.contains(&table.name));

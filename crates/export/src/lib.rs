@@ -7,8 +7,8 @@
 //! DIR/traces/suite=<suite>/run=<record>/data.parquet       every request of every disk, where they are wanted
 //! ```
 //!
-//! The columns of a table are always the same, whatever the record ([`table`]); they are documented in docs/FORMAT.md. A file is
-//! whole or not there. Memory does not grow with the number of rows.
+//! The columns of a table are always the same, whatever the record ([`table`]); they are documented
+//! in docs/FORMAT.md. A file is whole or not there. Memory does not grow with the number of rows.
 
 mod error;
 mod folder;

@@ -12,8 +12,8 @@ use crate::error::ExportError;
 /// Beside the tables, where no reader of these looks.
 const FILE: &str = ".records.json";
 
-/// By the record's part of a table's folder, when it was begun and its first trial: a copy is the same record, and one that is
-/// continued stays it.
+/// By the record's part of a table's folder, when it was begun and its first trial: a copy is the
+/// same record, and one that is continued stays it.
 type Owners = BTreeMap<String, (String, String)>;
 
 /// Notes that this part is the record's from now on, unless it is another's.

@@ -44,7 +44,8 @@ const fn real(name: &'static str) -> Column {
     Column { name, kind: Kind::Real }
 }
 
-/// The axes that have a column of their own, in the order of the columns; those of a sweep are in `parameters`.
+/// The axes that have a column of their own, in the order of the columns; those of a sweep are in
+/// `parameters`.
 pub const AXES: [&str; 7] =
     ["array", "workload", "jobs", "background", "policy", "scheduler", "kernel"];
 

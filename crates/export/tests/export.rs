@@ -1,4 +1,5 @@
-//! Tables of a record, read back by other libraries: every number is the record's, to the last digit.
+//! Tables of a record, read back by other libraries: every number is the record's, to the last
+//! digit.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -126,7 +126,8 @@ impl Books {
         Some(self.hold(set, slot, true))
     }
 
-    /// The file of a folder with this number, from 1, if nobody writes it; whether it is there is `wanted`.
+    /// The file of a folder with this number, from 1, if nobody writes it; whether it is there is
+    /// `wanted`.
     pub fn take_in_folder(
         &mut self,
         set: usize,
@@ -234,7 +235,8 @@ impl Books {
         self.note(taken, Some(held))
     }
 
-    /// It is about to be changed in a way that no promise outlives; the number of the note, if there is one to take back.
+    /// It is about to be changed in a way that no promise outlives; the number of the note, if
+    /// there is one to take back.
     pub fn take_back(&mut self, taken: &Taken) -> Option<u64> {
         let slot = &mut self.sets[taken.set].slots[taken.slot];
         std::mem::take(&mut slot.promised).then(|| self.note(taken, None)).flatten()

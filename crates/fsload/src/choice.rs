@@ -10,7 +10,8 @@ pub struct Chooser {
     pick: Pick,
     /// The next in rotation.
     next: usize,
-    /// For each rank, the share of draws that are of it or one before; empty where nothing is drawn by rank.
+    /// For each rank, the share of draws that are of it or one before; empty where nothing is drawn
+    /// by rank.
     ranks: Vec<f64>,
 }
 
@@ -25,7 +26,8 @@ impl Chooser {
         Self { pick, next: 0, ranks }
     }
 
-    /// The drawn one, or else the next after it that `fits`. `recent` are those that were written last, the newest at its end.
+    /// The drawn one, or else the next after it that `fits`. `recent` are those that were written
+    /// last, the newest at its end.
     pub fn choose(
         &mut self,
         count: usize,

@@ -1,9 +1,11 @@
-//! What files hold: words that follow from a key, so that any part of a file can be made, and checked, by itself.
+//! What files hold: words that follow from a key, so that any part of a file can be made, and
+//! checked, by itself.
 
 use disklab_units::Seed;
 use std::io::{self, Read};
 
-/// Tells the contents of one file from those of all others, and from what it held before it was written anew.
+/// Tells the contents of one file from those of all others, and from what it held before it was
+/// written anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key(pub u64);
 
@@ -34,7 +36,8 @@ impl Key {
         }
     }
 
-    /// Whether a file begins with so many of these bytes; where not, the place of the first other one, or of its end.
+    /// Whether a file begins with so many of these bytes; where not, the place of the first other
+    /// one, or of its end.
     pub fn find_in(self, mut file: impl Read, size: u64) -> io::Result<Option<u64>> {
         let (mut found, mut expected) = (vec![0; PIECE], vec![0; PIECE]);
         let mut at = 0;

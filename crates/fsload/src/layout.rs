@@ -1,5 +1,5 @@
-//! Where the files of a set are, and what there is before anything runs. It depends on the description alone, so that disks
-//! can be prepared once for all seeds.
+//! Where the files of a set are, and what there is before anything runs. It depends on the
+//! description alone, so that disks can be prepared once for all seeds.
 
 use crate::Failure;
 use crate::content::Key;

@@ -7,7 +7,8 @@ pub trait Surroundings: Sync {
     /// A thread of the engine has begun; it calls this first.
     fn thread_begins(&self) {}
 
-    /// Gives an operation its processor time, however long that has to be waited for; when that time began.
+    /// Gives an operation its processor time, however long that has to be waited for; when that
+    /// time began.
     fn processor(&self) -> Instant {
         Instant::now()
     }

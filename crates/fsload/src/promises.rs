@@ -1,8 +1,9 @@
 //! What was fsynced, and until when it has to be there: for power cuts.
 //!
-//! A promise holds from the moment that fsync returns until the file is about to be deleted, replaced or written anew: from
-//! then on anything may be found. Both are noted in one order, and each note has a number, from 1, so that what was promised
-//! by a moment follows from the last number that was told before it.
+//! A promise holds from the moment that fsync returns until the file is about to be deleted,
+//! replaced or written anew: from then on anything may be found. Both are noted in one order, and
+//! each note has a number, from 1, so that what was promised by a moment follows from the last
+//! number that was told before it.
 
 use crate::content::Key;
 use crate::layout;

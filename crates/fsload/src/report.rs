@@ -15,7 +15,8 @@ pub struct Report {
     pub threads: Vec<Loops>,
     /// What there was in the end, by the account.
     pub files: Vec<Files>,
-    /// Of fsync and of what ends its promises, in their order; empty where no power cut asks for them.
+    /// Of fsync and of what ends its promises, in their order; empty where no power cut asks for
+    /// them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
 }

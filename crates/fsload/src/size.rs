@@ -24,7 +24,8 @@ pub fn thousandths(number: u32) -> f64 {
     f64::from(number) / 1000.0
 }
 
-/// Of this shape, with scale 1 (Marsaglia and Tsang, "A simple method for generating gamma variables", 2000).
+/// Of this shape, with scale 1 (Marsaglia and Tsang, "A simple method for generating gamma
+/// variables", 2000).
 pub fn gamma(shape: f64, random: &mut Random) -> f64 {
     if shape < 1.0 {
         // Their way to shapes below 1.
@@ -41,7 +42,8 @@ pub fn gamma(shape: f64, random: &mut Random) -> f64 {
     }
 }
 
-/// Box and Muller's; the second number is thrown away, so that what is drawn depends on nothing but the stream.
+/// Box and Muller's; the second number is thrown away, so that what is drawn depends on nothing but
+/// the stream.
 fn normal(random: &mut Random) -> f64 {
     let radius = (-2.0 * uniform(random).ln()).sqrt();
     radius * (2.0 * std::f64::consts::PI * random.next_f64()).cos()

@@ -1,7 +1,9 @@
-//! Holds the guest's cheap clock against the kernel's own answers; run in a guest by the tests of crates/runner.
+//! Holds the guest's cheap clock against the kernel's own answers; run in a guest by the tests of
+//! crates/runner.
 //!
-//! The vDSO answers clock reads from a page that it shares with the kernel (guest-kernel/patches/0001). Here each
-//! clock is read both ways in turn; a program that reads time must never see it go back, whichever way it asks.
+//! The vDSO answers clock reads from a page that it shares with the kernel
+//! (guest-kernel/patches/0001). Here each clock is read both ways in turn; a program that reads
+//! time must never see it go back, whichever way it asks.
 
 use std::arch::asm;
 use std::process::exit;
@@ -99,9 +101,11 @@ fn calls(count: u32) {
     }
 }
 
-/// A burst of system calls takes no time; of a loop that goes on, so many together take a step (disklab_clock.h).
+/// A burst of system calls takes no time; of a loop that goes on, so many together take a step
+/// (disklab_clock.h).
 fn calls_without_end_take_time() {
-    // Half of what is free, and of what takes a step together: each call is counted, and a mutex on its way.
+    // Half of what is free, and of what takes a step together: each call is counted, and a mutex on
+    // its way.
     const FREE: u32 = 32_768;
     const BATCH: u32 = 32;
     const STEP: i64 = 32_768;

@@ -1,4 +1,5 @@
-//! The closing record: what was counted of a trial's disks, and proof that it is whole. `results::closing` reads it.
+//! The closing record: what was counted of a trial's disks, and proof that it is whole.
+//! `results::closing` reads it.
 
 use crate::power_cut::Cut;
 use disklab_protocol::names;
@@ -9,7 +10,8 @@ use std::path::Path;
 
 pub const SCHEMA: u32 = 1;
 
-/// What is written when a guest powers off, or when disks of this machine are watched no more. `P` is a phase.
+/// What is written when a guest powers off, or when disks of this machine are watched no more. `P`
+/// is a phase.
 #[derive(Debug, Serialize)]
 pub struct Closing<'a, P> {
     pub schema: u32,

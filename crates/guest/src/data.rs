@@ -1,7 +1,7 @@
 //! The bytes of one disk: a sparse file, and knowledge of which parts of it are holes.
 //!
-//! A test file of 50 GiB is zeroes, and zeroes are holes: reading one is a `memset`, writing zeroes over one is
-//! nothing at all. The host's page cache never sees them.
+//! A test file of 50 GiB is zeroes, and zeroes are holes: reading one is a `memset`, writing zeroes
+//! over one is nothing at all. The host's page cache never sees them.
 
 use crate::volatile::Content;
 use rustix::fs::{FallocateFlags, SeekFrom, copy_file_range, fallocate, ioctl_ficlone, seek};
@@ -11,7 +11,8 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, IoSlice, IoSliceMut};
 use std::path::Path;
 
-/// What is known is kept in units of this many bytes, so that random writes cannot make the map large.
+/// What is known is kept in units of this many bytes, so that random writes cannot make the map
+/// large.
 const GRAIN: u64 = 64 << 10;
 
 /// Disjoint, non-adjacent ranges of bytes: start to end.
@@ -169,7 +170,8 @@ impl Data {
         }
     }
 
-    /// Of the blocks of so many bytes that have a part from `start` to `end`, those that may hold other than zeroes.
+    /// Of the blocks of so many bytes that have a part from `start` to `end`, those that may hold
+    /// other than zeroes.
     pub fn written_blocks(&self, start: u64, end: u64, block: u64) -> Vec<u64> {
         let mut blocks = Vec::new();
         for at in (start / GRAIN..end.div_ceil(GRAIN)).map(|grain| grain * GRAIN) {
@@ -188,7 +190,8 @@ impl Data {
     }
 }
 
-/// Copies a sparse file to an empty one: a reflink where the filesystem can, else the parts that are not holes.
+/// Copies a sparse file to an empty one: a reflink where the filesystem can, else the parts that
+/// are not holes.
 pub fn copy(source: &File, target: &File) -> io::Result<()> {
     if ioctl_ficlone(target, source).is_ok() {
         return Ok(());
@@ -212,7 +215,8 @@ pub fn copy(source: &File, target: &File) -> io::Result<()> {
     }
 }
 
-/// Whether all bytes are zero; looks at the first ones first, as data that is not zero mostly shows there.
+/// Whether all bytes are zero; looks at the first ones first, as data that is not zero mostly shows
+/// there.
 fn is_zero(bytes: &[u8]) -> bool {
     let (head, words, tail) = unsafe { bytes.align_to::<u64>() };
     let quick = words.len().min(8);

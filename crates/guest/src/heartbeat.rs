@@ -1,7 +1,8 @@
-//! Signs of life: one page in the trial's folder that the guest writes and the one who started it reads.
+//! Signs of life: one page in the trial's folder that the guest writes and the one who started it
+//! reads.
 //!
-//! The kernel stores virtual time there whenever it moves, the library the number of requests and whether they are
-//! being measured. No message, no lock: three words, each stored whole.
+//! The kernel stores virtual time there whenever it moves, the library the number of requests and
+//! whether they are being measured. No message, no lock: three words, each stored whole.
 
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use std::fs::File;
@@ -47,7 +48,8 @@ impl Heartbeat {
     pub fn create(folder: &Path) -> io::Result<Self> {
         let path = folder.join(disklab_protocol::names::HEARTBEAT);
         let file = File::options().read(true).write(true).create(true).truncate(true).open(path)?;
-        // Written, not just lengthened: on a full disk this fails here, instead of killing the guest at its first beat.
+        // Written, not just lengthened: on a full disk this fails here, instead of killing the
+        // guest at its first beat.
         file.write_all_at(&[0; PAGE], 0)?;
         let page = unsafe {
             mmap(

@@ -1,7 +1,8 @@
 //! The seam to the guest kernel: `guest-kernel/files/arch/um/include/shared/disklab.h`, in Rust.
 //!
-//! The kernel has one CPU and calls with interrupts off, so calls never overlap and one global library is enough.
-//! Stacks are 16 KiB. A panic must not unwind into the kernel: release builds abort, and so does `extern "C"`.
+//! The kernel has one CPU and calls with interrupts off, so calls never overlap and one global
+//! library is enough. Stacks are 16 KiB. A panic must not unwind into the kernel: release builds
+//! abort, and so does `extern "C"`.
 
 use crate::library::{Arrival, Library};
 use crate::lifetime;
@@ -77,7 +78,8 @@ struct Global(UnsafeCell<Option<(Library, CLibrary)>>);
 unsafe impl Sync for Global {}
 static GLOBAL: Global = Global(UnsafeCell::new(None));
 
-/// The guest kernel is out of its mind or out of order: its trial ends here, and the console says why.
+/// The guest kernel is out of its mind or out of order: its trial ends here, and the console says
+/// why.
 fn give_up(what: &str) -> ! {
     eprintln!("disklab: the guest kernel went wrong: {what}");
     std::process::abort()
@@ -106,7 +108,8 @@ fn op(code: c_uint) -> Op {
     }
 }
 
-/// Sets up the disks that `machine.json` in the working folder describes; null, with the reason on stderr, if it cannot.
+/// Sets up the disks that `machine.json` in the working folder describes; null, with the reason on
+/// stderr, if it cannot.
 ///
 /// The one symbol of the library. Called once, on an ordinary stack, before the kernel starts.
 #[unsafe(no_mangle)]
@@ -162,7 +165,8 @@ extern "C" fn describe(disk: c_uint, description: &mut CDisk) {
         discard_granularity: if rotational { 0 } else { 4096 },
         rotational: rotational.into(),
         write_cache: disk.model.write_cache().into(),
-        // Linux does not use FUA on SATA disks unless told to (libata.fua=1): it writes and then flushes.
+        // Linux does not use FUA on SATA disks unless told to (libata.fua=1): it writes and then
+        // flushes.
         fua: 0,
         spare: 0,
     };

@@ -1,8 +1,10 @@
-//! What runs inside a trial: the library of modelled disks that the guest kernel loads, and the guest's first process.
+//! What runs inside a trial: the library of modelled disks that the guest kernel loads, and the
+//! guest's first process.
 //!
-//! The kernel's side of the library is `guest-kernel/files/arch/um/drivers/disklab_*.c`; [`interface`] is the seam.
-//! A trial is a folder. The guest's process is started in it and uses fixed names there (see `disklab_protocol::names`), so that
-//! nothing of where the folder lies can be seen in the guest.
+//! The kernel's side of the library is `guest-kernel/files/arch/um/drivers/disklab_*.c`;
+//! [`interface`] is the seam. A trial is a folder. The guest's process is started in it and uses
+//! fixed names there (see `disklab_protocol::names`), so that nothing of where the folder lies can
+//! be seen in the guest.
 
 pub mod closing;
 pub mod data;

@@ -150,7 +150,8 @@ impl Library {
         &self.machine.disks
     }
 
-    /// A request arrives. `Err` if the guest kernel asks for what cannot be: it is out of its mind, and must end.
+    /// A request arrives. `Err` if the guest kernel asks for what cannot be: it is out of its mind,
+    /// and must end.
     pub fn submit(&mut self, now: Nanos, arrival: Arrival) -> Result<(), String> {
         let count = self.disks.len();
         let Some(running) = self.disks.get_mut(arrival.disk) else {
@@ -195,7 +196,8 @@ impl Library {
         Ok(())
     }
 
-    /// Lets time pass in the disks. The kernel comes again until [`Library::ended`] has nothing to say at once.
+    /// Lets time pass in the disks. The kernel comes again until [`Library::ended`] has nothing to
+    /// say at once.
     pub fn advance(&mut self, now: Nanos) {
         // Else the data of what has ended is not here yet.
         if self.done.is_empty() {
@@ -315,8 +317,8 @@ impl Library {
         -error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
     }
 
-    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `fsynced RECORD`, `promised NUMBER`. False if it is
-    /// none of them.
+    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `fsynced RECORD`,
+    /// `promised NUMBER`. False if it is none of them.
     pub fn mark(&mut self, now: Nanos, text: &str) -> bool {
         let words: Vec<_> = text.split_whitespace().collect();
         // Often, and of no use in a trace.
@@ -411,7 +413,8 @@ impl Library {
         ));
     }
 
-    /// The console is the only way out before the closing record, and the only one if that cannot be written.
+    /// The console is the only way out before the closing record, and the only one if that cannot
+    /// be written.
     fn fault(&mut self, what: &str) {
         if self.fault.is_none() {
             eprintln!("disklab: {what}");

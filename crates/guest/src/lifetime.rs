@@ -1,10 +1,11 @@
-//! A guest lives no longer than the process that started it, and its programs no longer than its kernel, however these
-//! end.
+//! A guest lives no longer than the process that started it, and its programs no longer than its
+//! kernel, however these end.
 //!
-//! Each program of a guest is a process of the host, a child of the kernel's. It asks to die with the kernel, but only
-//! once it runs: a kernel that is killed just before that leaves a program behind that waits for ever and holds the
-//! guest's memory. So there is a keeper, a process that does nothing but wait for the kernel's end, whatever that is,
-//! and then ends the kernel's process group.
+//! Each program of a guest is a process of the host, a child of the kernel's. It asks to die with
+//! the kernel, but only once it runs: a kernel that is killed just before that leaves a program
+//! behind that waits for ever and holds the guest's memory. So there is a keeper, a process that
+//! does nothing but wait for the kernel's end, whatever that is, and then ends the kernel's process
+//! group.
 
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
@@ -34,7 +35,8 @@ fn die_with_parent() -> Result<(), String> {
     }
 }
 
-/// Starts the keeper, unless the group is somebody else's too, as that of a guest that a script starts by hand.
+/// Starts the keeper, unless the group is somebody else's too, as that of a guest that a script
+/// starts by hand.
 fn keep() -> io::Result<()> {
     unsafe extern "C" {
         fn fork() -> c_int;
@@ -42,7 +44,8 @@ fn keep() -> io::Result<()> {
     if getpgrp() != getpid() {
         return Ok(());
     }
-    // Programs close it when they begin, so that only the kernel's process holds the end to be written to.
+    // Programs close it when they begin, so that only the kernel's process holds the end to be
+    // written to.
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     // One thread, so the child may do what any process does.
     match unsafe { fork() } {

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 pub struct Machine {
     /// [`crate::BUILD`] of the program that wrote this.
     pub build: String,
-    /// All randomness of the guest comes from here: the kernel's random numbers, the disks' starting angles.
+    /// All randomness of the guest comes from here: the kernel's random numbers, the disks'
+    /// starting angles.
     pub seed: Seed,
     /// In the order of `/dev/vda`, `/dev/vdb`, ...
     pub disks: Vec<MachineDisk>,

@@ -1,8 +1,8 @@
 //! What each disk did in each phase of a trial, counted as requests end.
 //!
-//! The first process says when a phase may begin and when it is over. It begins `after` ns behind the first request
-//! that follows (fio's start is not part of the measurement, nor is its ramp), and ends with the last request that
-//! ended before its end was said.
+//! The first process says when a phase may begin and when it is over. It begins `after` ns behind
+//! the first request that follows (fio's start is not part of the measurement, nor is its ramp),
+//! and ends with the last request that ended before its end was said.
 
 use crate::library::Arrival;
 use crate::order::{Order, Step};
@@ -28,12 +28,13 @@ pub struct DeviceCounts {
     pub wait_ns: u64,
     /// Sum over requests: end - start of service, ns.
     pub service_ns: u64,
-    /// Sum over requests: how long each was at the disk within the phase, whether it ended in it or not, ns. By the
-    /// phase's length, that is the mean number of requests at the disk.
+    /// Sum over requests: how long each was at the disk within the phase, whether it ended in it or
+    /// not, ns. By the phase's length, that is the mean number of requests at the disk.
     pub depth_ns: u64,
     /// Reads and writes that arrived in the phase, but for the disk's first.
     pub followers: u64,
-    /// Of those, the ones that did not begin where the read or write before them, in order of arrival, had ended.
+    /// Of those, the ones that did not begin where the read or write before them, in order of
+    /// arrival, had ended.
     pub apart: u64,
     /// Sum over them: how far from there they began, either way, in sectors of 512 bytes.
     pub apart_sectors: u64,
@@ -103,7 +104,8 @@ impl Meter {
         self.state = State::Announced { name: name.to_owned(), after };
     }
 
-    /// A request arrives at a disk. `models` tells the models' own counters, if they are needed now.
+    /// A request arrives at a disk. `models` tells the models' own counters, if they are needed
+    /// now.
     pub fn arrived(&mut self, arrival: &Arrival, now: u64, models: impl FnOnce() -> Vec<Value>) {
         let disk = arrival.disk;
         if let State::Announced { name, after } = &mut self.state {
@@ -172,8 +174,8 @@ impl Meter {
         device.service_ns += served.ended - served.started;
     }
 
-    /// The phase is over. `models` are the models' counters now, `present` the requests at the disks: disk, and since
-    /// when. True if there was a phase that had begun.
+    /// The phase is over. `models` are the models' counters now, `present` the requests at the
+    /// disks: disk, and since when. True if there was a phase that had begun.
     pub fn end(&mut self, models: &[Value], present: impl Iterator<Item = (usize, u64)>) -> bool {
         let State::Counting { mut phase, models: before } =
             std::mem::replace(&mut self.state, State::Idle)

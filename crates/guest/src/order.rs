@@ -1,4 +1,5 @@
-//! In which order requests arrive at the disks: how far apart, and whether on the same disk as before.
+//! In which order requests arrive at the disks: how far apart, and whether on the same disk as
+//! before.
 
 use crate::library::Arrival;
 use disklab_disks::Op;
@@ -15,8 +16,8 @@ pub struct Order {
 /// How a request follows those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Step {
-    /// Sectors from where the same disk's read or write before it ended, either way. None for the first one, and for
-    /// what is neither.
+    /// Sectors from where the same disk's read or write before it ended, either way. None for the
+    /// first one, and for what is neither.
     pub distance: Option<u64>,
     /// A read: whether the read before it went to another disk. None for the first one.
     pub switched: Option<bool>,

@@ -1,4 +1,5 @@
-//! What the guest's first process is to do: written by the one who starts the guest, as [`disklab_protocol::names::PLAN`].
+//! What the guest's first process is to do: written by the one who starts the guest, as
+//! [`disklab_protocol::names::PLAN`].
 
 use disklab_block_devices::Disk;
 use disklab_config::background::Trees;
@@ -54,7 +55,8 @@ pub fn tree(number: u32) -> String {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Plan {
-    /// So many process ids are used up first, from a multiple of [`PIDS`] on: the luck of policies that choose by pid.
+    /// So many process ids are used up first, from a multiple of [`PIDS`] on: the luck of policies
+    /// that choose by pid.
     pub burn_pids: u32,
     /// Settings of block devices, before anything touches them.
     pub device_settings: Vec<Setting>,
@@ -88,16 +90,18 @@ pub struct Plan {
     pub trees: Option<Trees>,
     /// The first of the snapshots that a background takes.
     pub first_snapshot: Option<FirstSnapshot>,
-    /// Files of which a block is read every so often, so that the filesystem's metadata for them is in memory.
+    /// Files of which a block is read every so often, so that the filesystem's metadata for them is
+    /// in memory.
     pub touch: Vec<Touch>,
     /// What was promised before a power cut: looked for once the filesystem is mounted.
     pub look: Option<Look>,
-    /// Prepares what a power cut is to be seen by: a program and its arguments. The witness runs beside what is measured.
+    /// Prepares what a power cut is to be seen by: a program and its arguments. The witness runs
+    /// beside what is measured.
     pub witness: Option<Vec<String>>,
     /// What runs beside what is measured.
     pub background: Option<Background>,
-    /// Files of sysfs that are read just before what is measured starts and just after it has ended, where the kernel
-    /// has them. A `*` stands for the names of any folders.
+    /// Files of sysfs that are read just before what is measured starts and just after it has
+    /// ended, where the kernel has them. A `*` stands for the names of any folders.
     pub keep: Vec<String>,
     /// Say how full the filesystems are before what is measured and after it.
     pub space: bool,
@@ -118,7 +122,8 @@ pub struct Plan {
 pub struct Host {
     /// In the trial's order. They are watched while it is measured.
     pub disks: Vec<Disk>,
-    /// What is made in the kernel for this run has this name, or one that begins so: an instance of tracing, cgroups.
+    /// What is made in the kernel for this run has this name, or one that begins so: an instance of
+    /// tracing, cgroups.
     pub name: String,
     /// Every request of theirs is noted.
     pub trace: bool,
@@ -126,15 +131,16 @@ pub struct Host {
     pub journal: PathBuf,
     /// Something is made on the disks, which have to be free, and, but for these, empty.
     pub overwrite: Option<Vec<PathBuf>>,
-    /// Instead of a filesystem of its own: this folder is at [`POOL`], or this file is the test file there.
+    /// Instead of a filesystem of its own: this folder is at [`POOL`], or this file is the test
+    /// file there.
     pub at: Option<PathBuf>,
     /// Test files are filled by this: drives and filesystems that compress make zeroes free.
     pub contents: Seed,
 }
 
 impl Host {
-    /// Programs that take off the disks what may be lost: mkfs leaves some of another's marks where they are, and a disk with two
-    /// kinds of them is nobody's.
+    /// Programs that take off the disks what may be lost: mkfs leaves some of another's marks where
+    /// they are, and a disk with two kinds of them is nobody's.
     pub fn wipes(&self) -> Vec<Vec<String>> {
         let again = self.overwrite.iter().flatten();
         let disks = again.filter_map(|path| self.disks.iter().find(|disk| disk.named == *path));
@@ -152,8 +158,9 @@ impl Host {
 #[serde(deny_unknown_fields)]
 pub struct Entries {
     pub all: Vec<Entry>,
-    /// With the contents that this machine's files of these names have, and when each was changed there, ns since 1970, which
-    /// programs compare with what they have noted; otherwise with zeroes.
+    /// With the contents that this machine's files of these names have, and when each was changed
+    /// there, ns since 1970, which programs compare with what they have noted; otherwise with
+    /// zeroes.
     pub modified: Option<Vec<i64>>,
 }
 
@@ -172,7 +179,8 @@ pub struct Raid {
 pub struct Pool {
     /// Disks by their names in `/dev`, which get second nodes in [`ZFS_NODES`].
     pub disks: Vec<String>,
-    /// They get them there instead: on a real machine, where ZFS's threads look for them where all do.
+    /// They get them there instead: on a real machine, where ZFS's threads look for them where all
+    /// do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<PathBuf>,
     /// Makes it of empty disks, or finds it: a program and its arguments.
@@ -203,7 +211,8 @@ pub struct Look {
     pub programs: Vec<Vec<String>>,
 }
 
-/// Disks and what caches them; `/dev/bcache0` and so on are then in place of the disks, in their order.
+/// Disks and what caches them; `/dev/bcache0` and so on are then in place of the disks, in their
+/// order.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
@@ -231,7 +240,8 @@ pub struct Setting {
     /// A `*` may stand for a folder's name where only one fits (a filesystem's UUID).
     pub path: String,
     pub value: String,
-    /// The file lists all choices with the active one in brackets; otherwise it holds just the value.
+    /// The file lists all choices with the active one in brackets; otherwise it holds just the
+    /// value.
     pub choice: bool,
 }
 
@@ -257,7 +267,8 @@ pub struct Touch {
 pub struct Background {
     /// They run for so long, in virtual ns, before the measured program starts.
     pub lead_ns: u64,
-    /// So many process ids are used up then: policies that choose by pid send it where they send these, or elsewhere.
+    /// So many process ids are used up then: policies that choose by pid send it where they send
+    /// these, or elsewhere.
     pub burn_pids: u32,
     /// All that is dirty is written (sync(2)) so often while they run.
     pub sync_every_ns: Option<u64>,
@@ -303,7 +314,8 @@ pub struct Snapshots {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Process {
-    /// The program and its arguments. [`disklab_config::background::TREE`] in them stands for the next tree each time.
+    /// The program and its arguments. [`disklab_config::background::TREE`] in them stands for the
+    /// next tree each time.
     pub command: Vec<String>,
     /// So many times at most, if it takes a tree each time.
     pub trees: Option<u32>,
@@ -345,12 +357,14 @@ pub enum Measured {
     /// The program and its arguments; it has to end well.
     Program {
         command: Vec<String>,
-        /// Where a background makes requests too. Without it, all requests from the program's start to its end are its.
+        /// Where a background makes requests too. Without it, all requests from the program's start
+        /// to its end are its.
         gate: Option<Gate>,
     },
     /// A start-up, of which the time is taken; whatever becomes of it is a result.
     Startup { way: Startup, limit_ns: u64 },
-    /// Something that needs data of a file in [`POOL`] by deadlines; whatever becomes of it is a result.
+    /// Something that needs data of a file in [`POOL`] by deadlines; whatever becomes of it is a
+    /// result.
     Player { player: Player, file: String, length: Nanos, seed: Seed },
     /// One thing after the other, each in a phase of its name.
     Phases(Vec<Phase>),
@@ -394,7 +408,8 @@ pub enum Act {
     },
 }
 
-/// A fio whose jobs say that they are [`ready`] and wait for [`GO`], and say when they are [`over`].
+/// A fio whose jobs say that they are [`ready`] and wait for [`GO`], and say when they are
+/// [`over`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Fio {
@@ -405,7 +420,8 @@ pub struct Fio {
     pub first: u32,
     /// Where it leaves its report.
     pub report: String,
-    /// What has to be there of [`POOL`]'s files, with so many bytes at least: fio makes what is missing, and says nothing.
+    /// What has to be there of [`POOL`]'s files, with so many bytes at least: fio makes what is
+    /// missing, and says nothing.
     pub files: Vec<ZeroFile>,
 }
 

@@ -26,8 +26,9 @@ impl Played {
         Self { first_frame_ns: None, due, late: 0, lost: due, longest_stall_ns: limit_ns }
     }
 
-    /// `ready` has when the data of each frame was there, from the moment on at which the first was due; a frame that is
-    /// missing at its end never was. A frame takes `frame_ns`, and the time to play is over after `length_ns`.
+    /// `ready` has when the data of each frame was there, from the moment on at which the first was
+    /// due; a frame that is missing at its end never was. A frame takes `frame_ns`, and the time to
+    /// play is over after `length_ns`.
     pub fn of(
         first_frame_ns: u64,
         ready: &[Option<u64>],

@@ -1,8 +1,10 @@
-//! Power cuts: what the disks would hold if the power had gone at a moment, written aside while the guest goes on.
+//! Power cuts: what the disks would hold if the power had gone at a moment, written aside while the
+//! guest goes on.
 //!
-//! Of what a disk had not promised to keep ([`crate::volatile`]), and of the writes that were on their way to it, each
-//! block is drawn by the seed from all that the medium may hold. The kernel's driver hands over a write's data when the
-//! write ends, so that what was on its way is known only then: a cut is complete when the last of these has ended.
+//! Of what a disk had not promised to keep ([`crate::volatile`]), and of the writes that were on
+//! their way to it, each block is drawn by the seed from all that the medium may hold. The kernel's
+//! driver hands over a write's data when the write ends, so that what was on its way is known only
+//! then: a cut is complete when the last of these has ended.
 
 use crate::data::Data;
 use crate::volatile::{BLOCK, Content, Volatile};
@@ -18,11 +20,13 @@ use std::path::{Path, PathBuf};
 #[serde(deny_unknown_fields)]
 pub struct Wanted {
     pub cuts: u32,
-    /// They are drawn from so long a time, which begins when the first phase is announced, and its ramp is over.
+    /// They are drawn from so long a time, which begins when the first phase is announced, and its
+    /// ramp is over.
     pub length_ns: u64,
     /// The disks answer flushes and do nothing.
     pub ignore_flushes: bool,
-    /// The folder where each cut's disks go, in one of its own: [`images`]. Relative to the trial's folder or absolute.
+    /// The folder where each cut's disks go, in one of its own: [`images`]. Relative to the trial's
+    /// folder or absolute.
     pub folder: PathBuf,
 }
 
@@ -67,8 +71,8 @@ struct UnderWay {
     awaited: BTreeSet<(usize, u32)>,
     /// Disk and blocks of those writes.
     ranges: Vec<(usize, Range<u64>)>,
-    /// By disk, of each block that is unsure or was written since: what the medium may hold. At the cut, the last of them
-    /// was the newest.
+    /// By disk, of each block that is unsure or was written since: what the medium may hold. At the
+    /// cut, the last of them was the newest.
     may_hold: Vec<BTreeMap<u64, Vec<Content>>>,
 }
 
@@ -122,8 +126,8 @@ impl PowerCuts {
         moment.filter(|_| self.under_way.is_none()).map(Nanos)
     }
 
-    /// Cuts the power if it is time to; to be asked before the disks are, since nothing that ends now is known yet to
-    /// have ended. `present` are the writes at the disks.
+    /// Cuts the power if it is time to; to be asked before the disks are, since nothing that ends
+    /// now is known yet to have ended. `present` are the writes at the disks.
     pub fn advance(
         &mut self,
         now: Nanos,
@@ -206,7 +210,8 @@ impl PowerCuts {
         }
     }
 
-    /// All cuts that were made; writes what is left of the last one. Those whose moment never came are not among them.
+    /// All cuts that were made; writes what is left of the last one. Those whose moment never came
+    /// are not among them.
     pub fn close(&mut self, data: &[&Data]) -> io::Result<&[Cut]> {
         self.complete(data)?;
         Ok(&self.taken)

@@ -1,4 +1,5 @@
-//! What the first process says of snapshots that it took and replicated. Times are virtual ns from when it began.
+//! What the first process says of snapshots that it took and replicated. Times are virtual ns from
+//! when it began.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,8 @@ pub const SPACE: &str = "space";
 /// The fate of one snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Snapshot {
-    /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin with.
+    /// Its name: which of those that were due it is, from 1. 0 is the one that was there to begin
+    /// with.
     pub number: u64,
     pub due_ns: u64,
     /// When the program that takes it was started, and when it had ended.
@@ -63,14 +65,15 @@ pub struct Used {
     pub replica: Option<u64>,
 }
 
-/// Which one is next, after `last` and at `now`, of what is due at 1, 2, 3 times `every`: those that came due while something
-/// else went on are passed over but for the last of them.
+/// Which one is next, after `last` and at `now`, of what is due at 1, 2, 3 times `every`: those
+/// that came due while something else went on are passed over but for the last of them.
 pub fn next(last: u64, now: u64, every: u64) -> u64 {
     (last + 1).max(now / every.max(1))
 }
 
 impl Seen {
-    /// `every` and `replicate_every` are how often something was due; `replications` has when each was done.
+    /// `every` and `replicate_every` are how often something was due; `replications` has when each
+    /// was done.
     pub fn of(
         all: &[Snapshot],
         replications: &[u64],
@@ -122,7 +125,8 @@ mod tests {
     fn what_came_due_meanwhile_is_passed_over_but_for_the_last() {
         assert_eq!(next(0, 0, 5), 1);
         assert_eq!(next(1, 5, 5), 2);
-        // One that took from 10 to 14 makes nothing late; until 17, the third is late; until 31, three are missed.
+        // One that took from 10 to 14 makes nothing late; until 17, the third is late; until 31,
+        // three are missed.
         assert_eq!(next(2, 14, 5), 3);
         assert_eq!(next(2, 17, 5), 3);
         assert_eq!(next(2, 31, 5), 6);

@@ -1,9 +1,10 @@
 //! What a disk was given and has not promised to keep: for a power cut.
 //!
-//! A disk with a write-back cache ends a write before it is on the medium. From then until a flush that came after it
-//! has ended, a power cut can take it back, block by block, and in any order: the medium may hold the newest content
-//! of a block, an older one, or what was there at the last flush. The cache holds only so much, so that the oldest are on
-//! the medium when there is no room for more.
+//! A disk with a write-back cache ends a write before it is on the medium. From then until a flush
+//! that came after it has ended, a power cut can take it back, block by block, and in any order:
+//! the medium may hold the newest content of a block, an older one, or what was there at the last
+//! flush. The cache holds only so much, so that the oldest are on the medium when there is no room
+//! for more.
 
 use disklab_units::Bytes;
 use std::collections::{BTreeMap, VecDeque};
@@ -21,7 +22,8 @@ pub struct Volatile {
     room: usize,
     /// Flushes are answered, and nothing is done.
     deaf: bool,
-    /// Of each block that is not as it was at the last flush: the contents that the medium may hold, but for the newest.
+    /// Of each block that is not as it was at the last flush: the contents that the medium may
+    /// hold, but for the newest.
     blocks: BTreeMap<u64, Block>,
     /// The writes of those contents, oldest first: number and block.
     order: VecDeque<(u64, u64)>,
@@ -35,7 +37,8 @@ pub struct Volatile {
 struct Block {
     /// The write that made the content which the disk answers with.
     newest: u64,
-    /// Those before it, each with the number of its write. The first is on the medium, whatever write that was.
+    /// Those before it, each with the number of its write. The first is on the medium, whatever
+    /// write that was.
     older: VecDeque<(u64, Content)>,
 }
 
@@ -186,7 +189,8 @@ mod tests {
     }
 
     proptest! {
-        /// Against the whole history of each block: never older than what was promised, and nothing that was not written.
+        /// Against the whole history of each block: never older than what was promised, and nothing
+        /// that was not written.
         #[test]
         fn what_was_promised_stays(cache in 1u64..9, steps in prop::collection::vec(step(), 1..120)) {
             let mut disk = Disk::new(cache, false);

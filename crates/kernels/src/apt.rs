@@ -1,4 +1,5 @@
-//! apt with package lists of its own: the machine's lists, caches, pins and hooks are neither used nor touched.
+//! apt with package lists of its own: the machine's lists, caches, pins and hooks are neither used
+//! nor touched.
 //!
 //! Works as an ordinary user, for everything that apt writes is in one private folder.
 
@@ -14,7 +15,8 @@ use crate::file;
 use crate::process::{Runner, Sign, failure};
 use crate::step::{Report, Step};
 
-/// Read after the machine's configuration, of which proxies, certificates and credentials stay in force.
+/// Read after the machine's configuration, of which proxies, certificates and credentials stay in
+/// force.
 const CONFIGURATION: &str = r#"
 #clear APT::Update::Pre-Invoke;
 #clear APT::Update::Post-Invoke;

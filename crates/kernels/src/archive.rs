@@ -1,6 +1,7 @@
 //! Where to look for a kernel package: suites of the Debian archive that this machine uses already.
 //!
-//! The machine's own apt configuration says which mirror and which keyring; only the names of further suites are ours.
+//! The machine's own apt configuration says which mirror and which keyring; only the names of
+//! further suites are ours.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,8 +9,8 @@ use std::process::Command;
 use crate::error::{Error, Result};
 use crate::process::Runner;
 
-/// Suites that carry newer kernels than a machine's own, in the order of asking: the one nearest to a stable release
-/// first. A suite that a mirror does not have is passed over with a note.
+/// Suites that carry newer kernels than a machine's own, in the order of asking: the one nearest to
+/// a stable release first. A suite that a mirror does not have is passed over with a note.
 const ELSEWHERE: [&str; 3] = ["trixie-backports", "forky", "sid"];
 
 /// What apt calls a suite that moves from release to release.

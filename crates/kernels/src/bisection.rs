@@ -1,5 +1,6 @@
-//! `git bisect` over a repository of the user's own, in one beside it that has no files and borrows its objects: neither
-//! what the user has checked out nor a bisection that goes on there is touched.
+//! `git bisect` over a repository of the user's own, in one beside it that has no files and borrows
+//! its objects: neither what the user has checked out nor a bisection that goes on there is
+//! touched.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -169,7 +170,8 @@ mod tests {
         (folder, revisions)
     }
 
-    /// Walks from the first to the last; those of `skip` cannot be judged. How often was judged, and the end.
+    /// Walks from the first to the last; those of `skip` cannot be judged. How often was judged,
+    /// and the end.
     fn walk(all: &[Revision], first_bad: usize, skip: &[usize], folder: &Path) -> (usize, Next) {
         let mut bisection = Bisection::begin(&all[0], &all[all.len() - 1], folder).unwrap();
         let mut judged = 0;

@@ -34,7 +34,8 @@ pub struct Build<'a> {
     pub btrfs: Btrfs,
     /// Compilers at once.
     pub jobs: usize,
-    /// Set (by a signal handler, say) to end the build: its children are killed and [`Error::Interrupted`] comes back.
+    /// Set (by a signal handler, say) to end the build: its children are killed and
+    /// [`Error::Interrupted`] comes back.
     pub stop: &'a AtomicBool,
 }
 
@@ -50,7 +51,8 @@ pub struct Built {
 #[derive(Debug)]
 pub enum Found {
     Built(Box<Kernel>),
-    /// `from` is what it would be built from, `key` what would be its own, and `took` how long the last build did.
+    /// `from` is what it would be built from, `key` what would be its own, and `took` how long the
+    /// last build did.
     ToBuild {
         from: Provenance,
         key: String,
@@ -59,8 +61,8 @@ pub enum Found {
 }
 
 impl Build<'_> {
-    /// What a suite's kernel axis names: what [`find`](crate::find) finds, or a tree, a revision or a tarball, which is built
-    /// unless it is.
+    /// What a suite's kernel axis names: what [`find`](crate::find) finds, or a tree, a revision or
+    /// a tarball, which is built unless it is.
     pub fn named(&self, value: &str, report: Report) -> Result<Built> {
         match self.found_or_source(value)? {
             Ok(kernel) => Ok(Built { kernel, fresh: false }),
@@ -102,7 +104,8 @@ impl Build<'_> {
         }
     }
 
-    /// The first of `series` whose package can be had; the caller puts the newest first. A series passed over is noted.
+    /// The first of `series` whose package can be had; the caller puts the newest first. A series
+    /// passed over is noted.
     pub fn newest(&self, series: &[Series], report: Report) -> Result<Built> {
         let mut passed = Vec::new();
         for candidate in series {
@@ -195,7 +198,8 @@ impl Build<'_> {
         }
     }
 
-    /// The version is in the folder's name but known only once the source is unpacked; the key is enough to find it.
+    /// The version is in the folder's name but known only once the source is unpacked; the key is
+    /// enough to find it.
     fn place_of(&self, key: &Key) -> Result<Option<PathBuf>> {
         let end = format!("-{}", key.short());
         let folder = self.cache.kernels();

@@ -1,4 +1,5 @@
-//! The cache folder: `kernels`, `sources` and `disks` below `$XDG_CACHE_HOME/disklab` or `~/.cache/disklab`.
+//! The cache folder: `kernels`, `sources` and `disks` below `$XDG_CACHE_HOME/disklab` or
+//! `~/.cache/disklab`.
 
 use std::env;
 use std::ffi::OsString;

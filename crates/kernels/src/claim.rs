@@ -1,7 +1,9 @@
-//! One maker for each thing in the cache: a lock, and a temporary folder that belongs to whoever holds it.
+//! One maker for each thing in the cache: a lock, and a temporary folder that belongs to whoever
+//! holds it.
 //!
-//! `<name>.lock` is locked while `<name>` is being made in `.tmp-<name>`. The lock ends with its process, however that
-//! ends, so a temporary folder whose lock is free was left behind and is removed.
+//! `<name>.lock` is locked while `<name>` is being made in `.tmp-<name>`. The lock ends with its
+//! process, however that ends, so a temporary folder whose lock is free was left behind and is
+//! removed.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -30,7 +32,8 @@ pub struct Claim {
 pub struct Scratch(PathBuf);
 
 impl Claim {
-    /// Waits until no one else holds it (and says so), then removes what killed makers left in `folder`.
+    /// Waits until no one else holds it (and says so), then removes what killed makers left in
+    /// `folder`.
     pub fn take(folder: &Path, name: &str, stop: &AtomicBool, report: Report) -> Result<Self> {
         let path = lock_path(folder, name);
         let lock = File::create(&path).map_err(Error::io("create the lock", &path))?;

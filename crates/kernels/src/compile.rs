@@ -1,4 +1,5 @@
-//! Running the kernel's own build: configure, check the configuration, compile; everything it says goes to a log.
+//! Running the kernel's own build: configure, check the configuration, compile; everything it says
+//! goes to a log.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -19,8 +20,8 @@ const COMPILED: &str = "  CC ";
 /// The fewest objects from which a remaining time is foretold.
 const ENOUGH: u32 = 20;
 
-/// Optional tools of the kernel's build. It writes what it finds of them into the configuration, so that the same kernel
-/// would differ from machine to machine; the guest needs none of them.
+/// Optional tools of the kernel's build. It writes what it finds of them into the configuration, so
+/// that the same kernel would differ from machine to machine; the guest needs none of them.
 const UNUSED_TOOLS: [&str; 3] = ["RUSTC=false", "BINDGEN=false", "PAHOLE=false"];
 
 /// How many lines of a failed build are shown.
@@ -40,7 +41,8 @@ pub(crate) struct Compilation<'a> {
 }
 
 impl Compilation<'_> {
-    /// Writes `.config` into the objects' folder: the smallest configuration there is, and the fragment.
+    /// Writes `.config` into the objects' folder: the smallest configuration there is, and the
+    /// fragment.
     pub fn configure(&self, fragment: &Fragment) -> Result<()> {
         file::create_folder(self.objects)?;
         File::create(self.log).map_err(Error::io("create the log", self.log))?;
@@ -103,14 +105,15 @@ impl Compilation<'_> {
         self.check(status)
     }
 
-    /// Runs a make in an environment of its own: nothing that a user or an outer make set changes the kernel, and the
-    /// same source gives the same bytes on any day and machine.
+    /// Runs a make in an environment of its own: nothing that a user or an outer make set changes
+    /// the kernel, and the same source gives the same bytes on any day and machine.
     fn logged(&self, make: &mut Command, watch: &mut dyn FnMut(&str)) -> Result<ExitStatus> {
         make.env_clear();
         for name in ["PATH", "HOME", "TMPDIR"] {
             make.envs(std::env::var_os(name).map(|value| (name, value)));
         }
-        // For whoever has ccache's gcc in the path: each build has a folder of its own, which is not to be a difference.
+        // For whoever has ccache's gcc in the path: each build has a folder of its own, which is
+        // not to be a difference.
         make.envs(std::env::var_os("CCACHE_DIR").map(|folder| ("CCACHE_DIR", folder)));
         make.envs(self.tree.parent().map(|folder| ("CCACHE_BASEDIR", folder)));
         make.env("LC_ALL", "C");
@@ -152,8 +155,9 @@ fn remaining(elapsed: Duration, done: u32, total: u32) -> Option<Duration> {
     (done >= ENOUGH).then(|| elapsed / done * total.saturating_sub(done))
 }
 
-/// The lines of a log around the first that tells of an error, or its last ones. The first error is the cause, what
-/// follows often its consequence; some tools name the cause just before make tells that they failed.
+/// The lines of a log around the first that tells of an error, or its last ones. The first error is
+/// the cause, what follows often its consequence; some tools name the cause just before make tells
+/// that they failed.
 fn last_words(log: &str) -> Vec<String> {
     const BEFORE: usize = 3;
     let lines: Vec<&str> = log.lines().collect();

@@ -1,4 +1,5 @@
-//! The configuration fragment: the lines that make a kernel the guest, and the proof that it took all of them.
+//! The configuration fragment: the lines that make a kernel the guest, and the proof that it took
+//! all of them.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -30,8 +31,8 @@ impl Fragment {
         &self.text
     }
 
-    /// The lines that a finished `.config` does not hold. Kconfig drops what it does not know or what lacks a
-    /// dependency without a word; a guest without it would be another guest.
+    /// The lines that a finished `.config` does not hold. Kconfig drops what it does not know or
+    /// what lacks a dependency without a word; a guest without it would be another guest.
     pub fn lost(&self, config: &str) -> Vec<String> {
         let taken: BTreeMap<&str, &str> = config.lines().filter_map(setting).collect();
         let held = |(name, value): (&str, &str)| taken.get(name).copied().unwrap_or("n") == value;

@@ -73,7 +73,8 @@ impl Check {
     }
 }
 
-/// Everything there is to check. Takes the errors of opening the cache and the data too, for they are findings.
+/// Everything there is to check. Takes the errors of opening the cache and the data too, for they
+/// are findings.
 pub fn examine(cache: Result<&Cache, &Error>, share: Result<&Share, &Error>) -> Vec<Check> {
     let kernel = cache.ok().zip(share.ok()).map(|(cache, share)| kernel(cache, share));
     let built = kernel.as_ref().is_some_and(|kernel| kernel.state == State::Good);
@@ -126,8 +127,8 @@ fn search_path() -> Vec<PathBuf> {
     env::split_paths(&path).chain(["/usr/sbin", "/sbin"].map(PathBuf::from)).collect()
 }
 
-/// A check a tool; each missing one's remedy is the line that installs them all. Where a kernel is built, what builds
-/// kernels may be missing.
+/// A check a tool; each missing one's remedy is the line that installs them all. Where a kernel is
+/// built, what builds kernels may be missing.
 fn tools(path: &[PathBuf], root: bool, built: bool) -> Vec<Check> {
     let needs: Vec<(&str, &str, &str)> = PACKAGES.lines().filter_map(need).collect();
     let place =

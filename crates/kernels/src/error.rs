@@ -1,4 +1,5 @@
-//! What can go wrong between a source and a kernel that can be used; each message ends with what to do about it.
+//! What can go wrong between a source and a kernel that can be used; each message ends with what to
+//! do about it.
 
 use std::io;
 use std::path::{Path, PathBuf};

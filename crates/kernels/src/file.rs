@@ -24,7 +24,8 @@ pub(crate) fn rename(from: &Path, to: &Path) -> Result<()> {
     fs::rename(from, to).map_err(Error::io("move into place", to))
 }
 
-/// Writes and waits until the bytes are on the disk, for files whose presence means that others are complete.
+/// Writes and waits until the bytes are on the disk, for files whose presence means that others are
+/// complete.
 pub(crate) fn write_synced(path: &Path, contents: &[u8]) -> Result<()> {
     let mut file = fs::File::create(path).map_err(Error::io("create", path))?;
     file.write_all(contents).and_then(|()| file.sync_all()).map_err(Error::io("write", path))

@@ -1,4 +1,5 @@
-//! Git repositories of the user's own: revisions are looked up and exported, nothing is checked out or written there.
+//! Git repositories of the user's own: revisions are looked up and exported, nothing is checked out
+//! or written there.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::process::{Runner, failure};
 use crate::version::Version;
 
-/// What an environment in which git itself runs (a hook, `git bisect run`) says of another repository.
+/// What an environment in which git itself runs (a hook, `git bisect run`) says of another
+/// repository.
 const OF_OTHERS: [&str; 5] = [
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -33,7 +35,8 @@ pub struct Revision {
 }
 
 impl Revision {
-    /// The commit that `name` (a tag, a branch, `HEAD~3`, digits) names in the repository at `path`.
+    /// The commit that `name` (a tag, a branch, `HEAD~3`, digits) names in the repository at
+    /// `path`.
     pub fn find(path: &Path, name: &str) -> Result<Self> {
         let path = path.canonicalize().map_err(Error::io("find the git repository", path))?;
         // A folder within somebody's repository is not one, however far above git would look.
@@ -97,7 +100,8 @@ impl Revision {
     }
 }
 
-/// The commit that a work tree is at, and whether it has been changed since; `None` without a commit.
+/// The commit that a work tree is at, and whether it has been changed since; `None` without a
+/// commit.
 pub(crate) fn state(root: &Path) -> Result<Option<(String, bool)>> {
     let Some(commit) = answer(root, &["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])? else {
         return Ok(None);
@@ -127,8 +131,9 @@ pub(crate) fn say(folder: &Path, arguments: &[&str]) -> Result<String> {
     Err(failure(&command, output.status, &String::from_utf8_lossy(&output.stderr)))
 }
 
-/// The same of a question to which git answers no by its exit status, and may not say more than that there is no such
-/// thing or no repository. What else it says (that the repository is somebody else's) is an error.
+/// The same of a question to which git answers no by its exit status, and may not say more than
+/// that there is no such thing or no repository. What else it says (that the repository is somebody
+/// else's) is an error.
 fn answer(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     let (command, output) = run(folder, arguments)?;
     if output.status.success() {

@@ -1,5 +1,5 @@
-//! Kernels that whoever started the program chose for names, where its machine cannot know what they mean: a tree that is
-//! elsewhere, or the newest of another machine.
+//! Kernels that whoever started the program chose for names, where its machine cannot know what
+//! they mean: a tree that is elsewhere, or the newest of another machine.
 
 use std::collections::BTreeMap;
 use std::env;

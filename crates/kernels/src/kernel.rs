@@ -1,4 +1,5 @@
-//! Kernels that are built: opened only when complete and undamaged, found by what a suite calls them.
+//! Kernels that are built: opened only when complete and undamaged, found by what a suite calls
+//! them.
 
 use std::path::{Path, PathBuf};
 
@@ -77,7 +78,8 @@ pub struct Listing {
 }
 
 impl Record {
-    /// The record of a build that finished just now; the digests are those of the files in `folder`.
+    /// The record of a build that finished just now; the digests are those of the files in
+    /// `folder`.
     pub fn of_build(folder: &Path, version: &Version, made: Made) -> Result<Self> {
         let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         Ok(Self {
@@ -113,7 +115,8 @@ pub(crate) struct Made {
 }
 
 impl Kernel {
-    /// Opens a folder with `linux`, `config` and `kernel.toml` and checks that they belong together.
+    /// Opens a folder with `linux`, `config` and `kernel.toml` and checks that they belong
+    /// together.
     pub fn open(folder: &Path) -> Result<Self> {
         let damaged = |why: String| Error::Damaged { path: folder.to_path_buf(), why };
         let read = |name: &str| {
@@ -162,12 +165,14 @@ impl Kernel {
         Self { source, ..self }
     }
 
-    /// Whether it was built with an option, named as a policy's `needs` names it: `BTRFS_EXPERIMENTAL`.
+    /// Whether it was built with an option, named as a policy's `needs` names it:
+    /// `BTRFS_EXPERIMENTAL`.
     pub fn has_option(&self, name: &str) -> bool {
         config::has_option(&self.config, name)
     }
 
-    /// Whose btrfs it has, if it was built with the configuration and insertions that this installation has now.
+    /// Whose btrfs it has, if it was built with the configuration and insertions that this
+    /// installation has now.
     pub fn btrfs(&self, share: &Share) -> Result<Option<Btrfs>> {
         for btrfs in [Btrfs::Policies, Btrfs::Mainline] {
             if self.recipe == Recipe::read(share, btrfs)?.digest() {
@@ -177,7 +182,8 @@ impl Kernel {
         Ok(None)
     }
 
-    /// A packaged kernel goes before one of the user's own, then the newer version, then the later build.
+    /// A packaged kernel goes before one of the user's own, then the newer version, then the later
+    /// build.
     fn rank(&self) -> (bool, &Version, u64) {
         (matches!(self.source, Provenance::Package { .. }), &self.version, self.built)
     }
@@ -204,9 +210,10 @@ pub fn list(cache: &Cache) -> Result<Listing> {
 /// What a folder set aside is called.
 pub(crate) const DAMAGED: &str = ".damaged";
 
-/// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a path to a built kernel
-/// (its folder or the program in it). Except by path only kernels with this installation's insertions and that btrfs are
-/// found. Among several a packaged one is preferred, then the newest version, then the latest build.
+/// Finds what a suite's kernel axis names: `newest`, a series (`7.3`), a version (`7.3.4`), or a
+/// path to a built kernel (its folder or the program in it). Except by path only kernels with this
+/// installation's insertions and that btrfs are found. Among several a packaged one is preferred,
+/// then the newest version, then the latest build.
 pub fn find(cache: &Cache, share: &Share, btrfs: Btrfs, value: &str) -> Result<Kernel> {
     if value.contains('/') {
         let path = Path::new(value);

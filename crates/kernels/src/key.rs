@@ -7,7 +7,8 @@ use crate::error::Result;
 use crate::process::Runner;
 use crate::recipe::Recipe;
 
-/// Goes up when the way of building changes so that old results are no longer what a build would give.
+/// Goes up when the way of building changes so that old results are no longer what a build would
+/// give.
 const FORMAT: &str = "1";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,7 +32,8 @@ impl Key {
     }
 }
 
-/// The first lines of what compiler and linker say of their versions, which name the distribution's build too.
+/// The first lines of what compiler and linker say of their versions, which name the distribution's
+/// build too.
 pub(crate) fn compiler(runner: Runner) -> Result<String> {
     let mut lines = Vec::new();
     for tool in ["gcc", "ld"] {

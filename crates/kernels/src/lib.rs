@@ -1,9 +1,10 @@
 //! The guest kernel: where its source comes from, how it is built once, and where it is kept.
 //!
-//! A kernel is made of three things: a source (a Debian package, a tree, a git revision or a tarball of the user's own), what
-//! `guest-kernel/` puts into it (files, patches, a configuration), and the compiler. The digest of the three is the
-//! kernel's key, and the key names its place in the cache: what is there is never built again, and what differs in any
-//! of them is never mistaken for it.
+//! A kernel is made of three things: a source (a Debian package, a tree, a git revision or a
+//! tarball of the user's own), what `guest-kernel/` puts into it (files, patches, a configuration),
+//! and the compiler. The digest of the three is the kernel's key, and the key names its place in
+//! the cache: what is there is never built again, and what differs in any of them is never mistaken
+//! for it.
 //!
 //! Start at [`Build`], which makes kernels, and [`find`], which opens those that are there.
 

@@ -1,4 +1,5 @@
-//! Kernel sources from Debian packages: fetched once, kept in the cache, so that no network is needed afterwards.
+//! Kernel sources from Debian packages: fetched once, kept in the cache, so that no network is
+//! needed afterwards.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,7 +22,8 @@ pub(crate) struct Package {
     pub provenance: Provenance,
 }
 
-/// The package's tarball in the folder `sources`: the one that is there, else the first that a suite offers.
+/// The package's tarball in the folder `sources`: the one that is there, else the first that a
+/// suite offers.
 pub(crate) fn obtain(
     sources: &Path,
     package: &str,

@@ -78,7 +78,8 @@ impl Reader {
         self.rejects.push(Reject { file, why });
     }
 
-    /// A failure that fits none of the above (a patch cut short, say) is told in patch's own last words.
+    /// A failure that fits none of the above (a patch cut short, say) is told in patch's own last
+    /// words.
     fn finish(mut self) -> Vec<Reject> {
         if self.rejects.is_empty() {
             let file = if self.file.is_empty() {

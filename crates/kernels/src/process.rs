@@ -1,4 +1,5 @@
-//! Child processes: in a group of their own, watched while they run, and gone when the build is stopped or killed.
+//! Child processes: in a group of their own, watched while they run, and gone when the build is
+//! stopped or killed.
 
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd, OwnedFd};
@@ -31,7 +32,8 @@ pub(crate) struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs `command` with nothing on its standard input and both outputs in one stream, given to `watch` line by line.
+    /// Runs `command` with nothing on its standard input and both outputs in one stream, given to
+    /// `watch` line by line.
     pub fn watch(self, command: &mut Command, watch: &mut dyn FnMut(Sign)) -> Result<ExitStatus> {
         let program = command.get_program().to_string_lossy().into_owned();
         let failed = |cause: io::Error| Error::Tool { program: program.clone(), cause };
@@ -109,8 +111,8 @@ fn shown(command: &Command) -> String {
         .join(" ")
 }
 
-/// A process group that does not outlive this process, however that ends: its first member waits at a pipe that only
-/// this process holds open, and ends the others when it is closed.
+/// A process group that does not outlive this process, however that ends: its first member waits at
+/// a pipe that only this process holds open, and ends the others when it is closed.
 struct Group {
     keeper: Child,
 }
@@ -150,7 +152,8 @@ fn spawn(command: &mut Command, group: &Group) -> io::Result<(OwnedFd, Child)> {
     command.stdin(Stdio::null()).stdout(write.try_clone()?).stderr(write);
     command.process_group(group.id().as_raw_nonzero().get());
     let child = command.spawn();
-    // The command keeps its copies of the write end; without them gone, the end of the output would never come.
+    // The command keeps its copies of the write end; without them gone, the end of the output would
+    // never come.
     command.stdout(Stdio::null()).stderr(Stdio::null());
     Ok((read, child?))
 }

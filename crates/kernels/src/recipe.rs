@@ -1,10 +1,11 @@
-//! What is put into a kernel source to make it the guest: configuration, files and patches, in two insertions.
+//! What is put into a kernel source to make it the guest: configuration, files and patches, in two
+//! insertions.
 //!
-//! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` hangs the policies of `read-policies/` into btrfs;
-//! without it btrfs is mainline's own, byte for byte.
+//! `guest-kernel/` is what every guest needs. `guest-kernel/btrfs/` hangs the policies of
+//! `read-policies/` into btrfs; without it btrfs is mainline's own, byte for byte.
 //!
-//! Everything is read at once, before anything is built, so that the key, the tree and the record speak of the same
-//! bytes even while somebody edits them.
+//! Everything is read at once, before anything is built, so that the key, the tree and the record
+//! speak of the same bytes even while somebody edits them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -90,7 +91,8 @@ impl Recipe {
         })
     }
 
-    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
+    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is
+    /// spoilt on error.
     pub fn insert(
         &self,
         tree: &Path,
@@ -168,7 +170,8 @@ impl Insertion {
         folders
     }
 
-    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is spoilt on error.
+    /// Puts files and patches into `tree`; `scratch` is an empty place for the patches. The tree is
+    /// spoilt on error.
     pub fn insert(
         &self,
         tree: &Path,

@@ -1,7 +1,8 @@
 //! The read policies as patches for a kernel of somebody's own: `disklab kernel patch`.
 //!
-//! What a guest kernel gets as an insertion is written here as three mails for `git am`: the policies, the hook that asks
-//! them, the documentation. Each builds. The source is needed to see that they fit.
+//! What a guest kernel gets as an insertion is written here as three mails for `git am`: the
+//! policies, the hook that asks them, the documentation. Each builds. The source is needed to see
+//! that they fit.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -37,8 +38,8 @@ struct Mail {
 }
 
 impl PatchSeries<'_> {
-    /// Writes the series for a source into the folder `out`, which is made and must hold nothing; returns the version
-    /// that it fits and the files.
+    /// Writes the series for a source into the folder `out`, which is made and must hold nothing;
+    /// returns the version that it fits and the files.
     pub fn write(
         &self,
         source: &Source,

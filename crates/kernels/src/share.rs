@@ -12,8 +12,9 @@ pub struct Share {
 }
 
 impl Share {
-    /// `$DISKLAB_HOME` where it is set, else `../share/disklab` beside the executable's folder, else the nearest folder
-    /// above the executable that has them (a work tree with its `target` in it).
+    /// `$DISKLAB_HOME` where it is set, else `../share/disklab` beside the executable's folder,
+    /// else the nearest folder above the executable that has them (a work tree with its `target` in
+    /// it).
     pub fn find() -> Result<Self> {
         let home = env::var_os("DISKLAB_HOME").map(PathBuf::from);
         let executable = env::current_exe().ok();

@@ -49,7 +49,8 @@ pub enum Provenance {
         suite: String,
         sha256: String,
     },
-    /// `revision` is the commit where the tree is git's, and `changed` whether its files are others than the commit's.
+    /// `revision` is the commit where the tree is git's, and `changed` whether its files are others
+    /// than the commit's.
     Tree {
         path: String,
         digest: String,
@@ -109,8 +110,8 @@ pub(crate) fn is_there(path: &Path) -> bool {
     path.exists() || revision_of(path).is_some()
 }
 
-/// The two parts of `FOLDER@REV`. Both may have an `@` (`HEAD@{1}`): what is there as it stands is no revision, and the
-/// shortest folder that is there is meant.
+/// The two parts of `FOLDER@REV`. Both may have an `@` (`HEAD@{1}`): what is there as it stands is
+/// no revision, and the shortest folder that is there is meant.
 fn revision_of(path: &Path) -> Option<(PathBuf, String)> {
     let text = path.to_str().filter(|_| path.symlink_metadata().is_err())?;
     let parts = text.match_indices('@').map(|(at, _)| (Path::new(&text[..at]), &text[at + 1..]));
@@ -230,7 +231,8 @@ impl Material {
         }
     }
 
-    /// Room for the unpacked source: xz makes a kernel ten times smaller, and small files round up to whole blocks.
+    /// Room for the unpacked source: xz makes a kernel ten times smaller, and small files round up
+    /// to whole blocks.
     pub fn room(&self) -> Result<Bytes> {
         match &self.form {
             Form::Tarball(path) => {
@@ -264,8 +266,8 @@ impl Material {
         }
     }
 
-    /// Unpacks or copies the top Makefile and what is below `folders` into the new folder `target`; returns the tree's root
-    /// in it.
+    /// Unpacks or copies the top Makefile and what is below `folders` into the new folder `target`;
+    /// returns the tree's root in it.
     pub fn excerpt(&self, folders: &[PathBuf], target: &Path, runner: Runner) -> Result<PathBuf> {
         match &self.form {
             Form::Tarball(path) => tarball::excerpt(path, folders, target, runner),
@@ -296,7 +298,8 @@ impl Material {
     }
 }
 
-/// What `unpack` makes of a tarball of the revision, which is beside `target` for as long as that takes.
+/// What `unpack` makes of a tarball of the revision, which is beside `target` for as long as that
+/// takes.
 fn exported(
     revision: &Revision,
     target: &Path,

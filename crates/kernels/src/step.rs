@@ -5,10 +5,12 @@ use std::time::Duration;
 
 use disklab_units::Bytes;
 
-/// One report of progress. `Downloading` and `Compiling` come several times a second, the others once each.
+/// One report of progress. `Downloading` and `Compiling` come several times a second, the others
+/// once each.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// Something a reader should know though the build goes on: a series passed over, a damaged kernel set aside.
+    /// Something a reader should know though the build goes on: a series passed over, a damaged
+    /// kernel set aside.
     Note(String),
     /// Another disklab holds this lock; the build goes on when it is done.
     Waiting {

@@ -9,9 +9,10 @@ use crate::error::{Error, Result};
 use crate::file;
 use crate::process::Runner;
 
-/// Most of a kernel's files, none of which the guest is built from; to write and remove them can take minutes on
-/// a busy disk. Should a kernel want one after all, its build stops and names it. Kconfig files and Makefiles are read
-/// even where nothing is built, so that mostly the C files alone are left out. (`*` matches `/` too.)
+/// Most of a kernel's files, none of which the guest is built from; to write and remove them can
+/// take minutes on a busy disk. Should a kernel want one after all, its build stops and names it.
+/// Kconfig files and Makefiles are read even where nothing is built, so that mostly the C files
+/// alone are left out. (`*` matches `/` too.)
 const LEFT_OUT: [&str; 22] = [
     "arch/[!ux]*/*.[chS]",
     "arch/[!ux]*/*.dts*",
@@ -51,7 +52,8 @@ const COMPRESSED: [&[u8]; 8] = [
 /// Where an archive that is not compressed says what it is.
 const USTAR: (usize, &[u8]) = (257, b"ustar");
 
-/// Whether a file can be a tarball, told from its first bytes: better said at once than after a minute.
+/// Whether a file can be a tarball, told from its first bytes: better said at once than after a
+/// minute.
 pub(crate) fn is_one(path: &Path) -> Result<bool> {
     let mut begin = Vec::new();
     let read = File::open(path).and_then(|file| file.take(512).read_to_end(&mut begin));
@@ -61,7 +63,8 @@ pub(crate) fn is_one(path: &Path) -> Result<bool> {
         || begin.get(at..).is_some_and(|rest| rest.starts_with(ustar)))
 }
 
-/// Unpacks into the new folder `target` and returns the folder in it that holds the kernel's top Makefile.
+/// Unpacks into the new folder `target` and returns the folder in it that holds the kernel's top
+/// Makefile.
 pub(crate) fn unpack(tarball: &Path, target: &Path, runner: Runner) -> Result<PathBuf> {
     let all_but = LEFT_OUT.map(|pattern| format!("--exclude={pattern}"));
     extract(tarball, target, &all_but, runner)

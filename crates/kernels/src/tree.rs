@@ -1,7 +1,8 @@
 //! A kernel tree of the user's own: read, never written to.
 //!
-//! Of a git work tree only what git would keep is taken (tracked files as they are now, and new ones that are not
-//! ignored), so that a tree full of somebody's build products gives the same kernel as a clean one.
+//! Of a git work tree only what git would keep is taken (tracked files as they are now, and new
+//! ones that are not ignored), so that a tree full of somebody's build products gives the same
+//! kernel as a clean one.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -30,7 +31,8 @@ impl Tree {
     /// Lists and hashes the tree.
     pub fn read(root: &Path, runner: Runner) -> Result<Self> {
         let tracked = if root.join(".git").exists() { git_files(root)? } else { Vec::new() };
-        // Of a tree in which nothing is tracked yet, git may know nothing: Debian's sources ignore themselves.
+        // Of a tree in which nothing is tracked yet, git may know nothing: Debian's sources ignore
+        // themselves.
         let is_kernel = tracked.iter().any(|path| path == "Makefile");
         let listed = if is_kernel { tracked } else { walk(root, Path::new(""), runner)? };
         let mut paths = Vec::with_capacity(listed.len());
@@ -61,7 +63,8 @@ impl Tree {
         &self.digest
     }
 
-    /// Copies into `target`, sharing blocks where the file system can, and makes sure that the copy is what was hashed.
+    /// Copies into `target`, sharing blocks where the file system can, and makes sure that the copy
+    /// is what was hashed.
     pub fn copy(&self, target: &Path, runner: Runner) -> Result<()> {
         self.copy_some(&|_| true, target, runner)?;
         if hash(target, &self.paths, runner)? == self.digest {

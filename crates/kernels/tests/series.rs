@@ -38,8 +38,9 @@ fn run(command: &mut Command) -> String {
     said(&output.stdout)
 }
 
-/// `git am` takes it on a vanilla tree of each series, checkpatch finds no error in it, and what it makes of btrfs is what
-/// patch(1) and a copy of the files make of it: what the guest's kernel is built from.
+/// `git am` takes it on a vanilla tree of each series, checkpatch finds no error in it, and what it
+/// makes of btrfs is what patch(1) and a copy of the files make of it: what the guest's kernel is
+/// built from.
 #[test]
 fn git_am_takes_the_series_on_every_kernel() {
     let sources = sources();

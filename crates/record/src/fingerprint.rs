@@ -29,9 +29,9 @@ fn repeatable(raw: &Path) -> [&'static str; 6] {
     REPEATABLE.map(|file| if file == TRACE && packed { PACKED_TRACE } else { file })
 }
 
-/// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that of the
-/// lines `<SHA-256 or "absent">  <trial>/<file>` of every trial that is ok and `<status or "missing">
-/// <trial>` of every other, by trial, each with its newline.
+/// One SHA-256 over everything in a record that must repeat, whatever order the trials ran in: that
+/// of the lines `<SHA-256 or "absent"> <trial>/<file>` of every trial that is ok and `<status or
+/// "missing"> <trial>` of every other, by trial, each with its newline.
 pub fn fingerprint(folder: &Path) -> Result<String, StoreError> {
     let mut lines = Vec::new();
     for (trial, (status, raw)) in &trials(folder)? {
@@ -63,12 +63,14 @@ pub(crate) fn digests(raw: &Path) -> Result<BTreeMap<String, String>, StoreError
     Ok(digests)
 }
 
-/// The raw files of a trial that are not what its numbers were taken from: changed since it was recorded, or gone.
+/// The raw files of a trial that are not what its numbers were taken from: changed since it was
+/// recorded, or gone.
 pub fn changed(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
     changed_among(record, outcome, |_| true)
 }
 
-/// As [`changed`], of the files but the trace, which is by far the largest and tells by itself where it is damaged.
+/// As [`changed`], of the files but the trace, which is by far the largest and tells by itself
+/// where it is damaged.
 pub fn changed_beside_trace(record: &Record, outcome: &Outcome) -> Result<Vec<String>, StoreError> {
     changed_among(record, outcome, |file| file != TRACE && file != PACKED_TRACE)
 }
@@ -145,8 +147,8 @@ impl fmt::Display for Difference {
     }
 }
 
-/// Compares what must repeat of two records, trial by trial; nothing is the same run twice. Trials that
-/// failed in both are equal, whatever they left.
+/// Compares what must repeat of two records, trial by trial; nothing is the same run twice. Trials
+/// that failed in both are equal, whatever they left.
 pub fn compare(first: &Path, second: &Path) -> Result<Vec<Difference>, StoreError> {
     let (first, second) = (trials(first)?, trials(second)?);
     let mut differences = Vec::new();

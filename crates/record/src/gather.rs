@@ -1,4 +1,5 @@
-//! Records of some of a suite's trials, made anywhere, added to the record of all of them as they come.
+//! Records of some of a suite's trials, made anywhere, added to the record of all of them as they
+//! come.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -46,8 +47,8 @@ fn listed(differences: &[Mismatch]) -> String {
 }
 
 impl Writer {
-    /// Adds the trials of `part` that ended, but for those in `without`, and takes their raw output from it. A trial that has
-    /// its result already is held against it.
+    /// Adds the trials of `part` that ended, but for those in `without`, and takes their raw output
+    /// from it. A trial that has its result already is held against it.
     pub fn take(&self, part: &Record, without: &BTreeSet<String>) -> Result<Taken, NotTaken> {
         let differences = self.manifest().mismatches_of_part(part.manifest());
         if !differences.is_empty() {
@@ -105,7 +106,8 @@ impl Writer {
         }
     }
 
-    /// Two machines may have carried one trial out, where one of them was given up. Their results are the same.
+    /// Two machines may have carried one trial out, where one of them was given up. Their results
+    /// are the same.
     fn compare(&self, known: &[Outcome]) -> Result<(), NotTaken> {
         if known.is_empty() {
             return Ok(());

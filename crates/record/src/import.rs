@@ -21,7 +21,8 @@ pub struct Source {
     pub path: PathBuf,
 }
 
-/// The name of the `index`th source in a record's folder `found`: its own, as far as a name there can have it.
+/// The name of the `index`th source in a record's folder `found`: its own, as far as a name there
+/// can have it.
 pub fn source_name(index: usize, path: &Path) -> String {
     let own = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let fit = |letter: char| if name::is_fit_letter(letter) { letter } else { '_' };
@@ -30,8 +31,8 @@ pub fn source_name(index: usize, path: &Path) -> String {
 }
 
 impl Record {
-    /// Makes a record of results that are there already, in exactly this folder, which must not exist. It is whole, or
-    /// not there.
+    /// Makes a record of results that are there already, in exactly this folder, which must not
+    /// exist. It is whole, or not there.
     pub fn import(
         folder: &Path,
         manifest: &Manifest,

@@ -11,10 +11,10 @@
 //!   trials.jsonl.torn   half-written lines that a crash left, cut off by a resume
 //! ```
 //!
-//! A trial counts when its line ends in a newline. Its raw output is complete, synced and under its final
-//! name before that, so a crash at any moment leaves either the whole trial, or leftovers that do not count
-//! and that [`Record::resume`] clears away. When a trial is tried again its new line stands below the older
-//! ones, and is the one that counts.
+//! A trial counts when its line ends in a newline. Its raw output is complete, synced and under its
+//! final name before that, so a crash at any moment leaves either the whole trial, or leftovers
+//! that do not count and that [`Record::resume`] clears away. When a trial is tried again its new
+//! line stands below the older ones, and is the one that counts.
 
 pub mod error;
 pub mod fingerprint;

@@ -1,5 +1,5 @@
-//! One writer a record. The lock is the kernel's (`flock`) and ends with the process, however that ends; the
-//! file only says who holds it.
+//! One writer a record. The lock is the kernel's (`flock`) and ends with the process, however that
+//! ends; the file only says who holds it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
@@ -12,12 +12,13 @@ use rustix::io::Errno;
 
 use crate::error::StoreError;
 
-/// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer tries again so often.
+/// Who only looks whether a record is written ([`is_written`]) has its lock for a moment; a writer
+/// tries again so often.
 const TRIES: u32 = 5;
 const A_LOOK: Duration = Duration::from_millis(20);
 
-/// Held for as long as it lives. The file stays: removing it would let a second writer lock a file nobody
-/// else sees.
+/// Held for as long as it lives. The file stays: removing it would let a second writer lock a file
+/// nobody else sees.
 #[derive(Debug)]
 pub struct Lock {
     file: File,
@@ -25,8 +26,8 @@ pub struct Lock {
 
 impl Drop for Lock {
     fn drop(&mut self) {
-        // Closing alone would leave it to a child process that another thread is just starting, until that
-        // runs its program.
+        // Closing alone would leave it to a child process that another thread is just starting,
+        // until that runs its program.
         let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }

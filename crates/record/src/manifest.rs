@@ -28,10 +28,12 @@ pub struct Manifest {
     pub command: Vec<String>,
     /// Every trial of the run by its id, in the order of the plan.
     pub trials: Vec<String>,
-    /// What tells each of them apart by what it is, in the same order. None in older records, nor of what was imported.
+    /// What tells each of them apart by what it is, in the same order. None in older records, nor
+    /// of what was imported.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub keys: Vec<String>,
-    /// Those that are measured a second time, by the ids of the second: how far two measurements of the same are apart.
+    /// Those that are measured a second time, by the ids of the second: how far two measurements of
+    /// the same are apart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub again: Vec<String>,
     /// Where they are not all that the suite asks for.
@@ -128,7 +130,8 @@ pub struct Imported {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Suite {
     pub name: String,
-    /// What the command line changed in it, `policy=pid,devid` each, so that a resume makes the same plan.
+    /// What the command line changed in it, `policy=pid,devid` each, so that a resume makes the
+    /// same plan.
     pub set: Vec<String>,
     sha256: String,
     text: String,
@@ -148,7 +151,8 @@ pub struct Kernel {
     /// Where its source is from: a package and its version, or a path.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// The commit that its source is of, where git knows, in full; with what was changed since told.
+    /// The commit that its source is of, where git knows, in full; with what was changed since
+    /// told.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub revision: String,
     /// What compiled it, in its own words.
@@ -201,7 +205,8 @@ impl fmt::Display for Mismatch {
 }
 
 impl Manifest {
-    /// A manifest with the suite and its trials; kernels, tools, inputs and host are the caller's to add.
+    /// A manifest with the suite and its trials; kernels, tools, inputs and host are the caller's
+    /// to add.
     pub fn new(disklab: &str, created: &str, suite: Suite, trials: Vec<String>) -> Self {
         Self {
             schema: SCHEMA,
@@ -224,7 +229,8 @@ impl Manifest {
         }
     }
 
-    /// Of a record that lost its own: nothing but the trials that have a line, in the order of the lines.
+    /// Of a record that lost its own: nothing but the trials that have a line, in the order of the
+    /// lines.
     pub(crate) fn of_lines(outcomes: &[Outcome]) -> Self {
         let mut trials: Vec<String> = Vec::new();
         for outcome in outcomes {
@@ -287,8 +293,9 @@ impl Manifest {
         toml::to_string_pretty(self).map_err(|error| error.to_string())
     }
 
-    /// What makes trials run `now` another experiment than those recorded: the program, the suite, its
-    /// trials, the kernels, the tools, the files of the lab. When, by which command and on which host do not.
+    /// What makes trials run `now` another experiment than those recorded: the program, the suite,
+    /// its trials, the kernels, the tools, the files of the lab. When, by which command and on
+    /// which host do not.
     pub fn mismatches(&self, now: &Self) -> Vec<Mismatch> {
         let mut found = self.question_mismatches(now);
         found.extend(mismatched("kernel", &self.kernel_facts(), &now.kernel_facts()));
@@ -334,7 +341,8 @@ impl Manifest {
         found
     }
 
-    /// The same of the program, the suite and what carries it out, without what it was carried out with.
+    /// The same of the program, the suite and what carries it out, without what it was carried out
+    /// with.
     pub(crate) fn question_mismatches(&self, now: &Self) -> Vec<Mismatch> {
         let mut found = Vec::new();
         let mut differ = |what: &str, recorded: &str, now: &str| {

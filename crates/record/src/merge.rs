@@ -84,8 +84,8 @@ pub enum MergeError {
     Store(#[from] StoreError),
 }
 
-/// Merges `records` into a new one in exactly this folder, which must not exist. It is whole, or not there. `made` has what
-/// the new manifest says of itself: when and by which command.
+/// Merges `records` into a new one in exactly this folder, which must not exist. It is whole, or
+/// not there. `made` has what the new manifest says of itself: when and by which command.
 pub fn merge(records: &[Record], to: &Path, made: &Made) -> Result<Merged, MergeError> {
     if to.exists() {
         return Err(StoreError::Exists { folder: to.to_owned() }.into());
@@ -151,7 +151,8 @@ fn check(record: &Record) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// Of each trial that has run, in the order of the suite, the record that it is from and what it says.
+/// Of each trial that has run, in the order of the suite, the record that it is from and what it
+/// says.
 type Outcomes<'a> = Vec<Option<(usize, &'a Outcome)>>;
 
 fn write(

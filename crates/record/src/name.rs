@@ -20,8 +20,8 @@ pub fn part(trial: &str) -> String {
     format!(".{trial}.part")
 }
 
-/// A trial's folder of raw output by attempt, from 1. `~` is in no trial's name, so no two attempts share a
-/// folder.
+/// A trial's folder of raw output by attempt, from 1. `~` is in no trial's name, so no two attempts
+/// share a folder.
 pub fn attempt(trial: &str, attempt: u32) -> String {
     if attempt == 1 { trial.to_owned() } else { format!("{trial}~{attempt}") }
 }

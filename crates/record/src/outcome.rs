@@ -27,7 +27,8 @@ pub struct Outcome {
     pub status: Status,
     /// Why it is not `ok`.
     pub reason: Option<String>,
-    /// Of one that failed, whose fault it is. Older records do not say, nor do those of a machine's own disks.
+    /// Of one that failed, whose fault it is. Older records do not say, nor do those of a machine's
+    /// own disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fault: Option<Fault>,
     /// The guest's clock at its end.
@@ -38,10 +39,12 @@ pub struct Outcome {
     pub remarks: Vec<Remark>,
     /// The folder of its raw output, from the record's. The writer sets it.
     pub raw: Option<String>,
-    /// SHA-256 of the raw files that its numbers come from, by name. The writer sets it; older records have none.
+    /// SHA-256 of the raw files that its numbers come from, by name. The writer sets it; older
+    /// records have none.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub files: BTreeMap<String, String>,
-    /// Digests of the prepared disks it began on, in the order of the disks. None for bare disks, and in older records.
+    /// Digests of the prepared disks it began on, in the order of the disks. None for bare disks,
+    /// and in older records.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disks: Vec<String>,
     /// Numbers that are not fio's, or not all that fio says: of results that were imported.
@@ -120,7 +123,8 @@ pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
 }
 
-/// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object on disk.
+/// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object
+/// on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cell(pub Vec<(String, String)>);
 
@@ -129,8 +133,8 @@ impl Cell {
         self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
     }
 
-    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their order. An axis that the id
-    /// has no value for is left out.
+    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their
+    /// order. An axis that the id has no value for is left out.
     pub fn of_id(id: &str, axes: &[String]) -> Self {
         let values = id.rsplit_once(SEED).map_or(id, |(values, _)| values).split('+');
         // An id has `=` for the `:` of a policy and `%` for the `/` of a kernel's path.
@@ -166,7 +170,8 @@ impl<'de> Deserialize<'de> for Cell {
 }
 
 impl Outcome {
-    /// Whether its numbers are ones that verdicts may rest on: it is ok, and nothing in it contradicts the rest.
+    /// Whether its numbers are ones that verdicts may rest on: it is ok, and nothing in it
+    /// contradicts the rest.
     pub fn is_sound(&self) -> bool {
         self.status == Status::Ok && !self.remarks.iter().any(Remark::doubts)
     }

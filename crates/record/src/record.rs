@@ -38,8 +38,8 @@ impl Record {
         Ok(Self { folder: folder.to_owned(), manifest, lines })
     }
 
-    /// What can be read of a damaged record, and a sentence on each thing that cannot. Without a manifest its trials are
-    /// those that have a line. An error where there is neither.
+    /// What can be read of a damaged record, and a sentence on each thing that cannot. Without a
+    /// manifest its trials are those that have a line. An error where there is neither.
     pub fn open_damaged(folder: &Path) -> Result<(Self, Vec<String>), StoreError> {
         let mut lost = Vec::new();
         let manifest = read_manifest(folder);
@@ -89,12 +89,14 @@ impl Record {
         &self.lines.outcomes
     }
 
-    /// Bytes of a last line that is not whole: a run is writing it, or a crash cut it off. It does not count.
+    /// Bytes of a last line that is not whole: a run is writing it, or a crash cut it off. It does
+    /// not count.
     pub fn torn_bytes(&self) -> usize {
         self.lines.torn
     }
 
-    /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has not run.
+    /// Every trial of the manifest, in its order, with the outcome that counts; `None` when it has
+    /// not run.
     pub fn outcomes(&self) -> Vec<(&str, Option<&Outcome>)> {
         self.of(&self.manifest.trials)
     }
@@ -129,7 +131,8 @@ impl Record {
     }
 }
 
-/// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are some.
+/// Outcomes that belong to no trial of the manifest count nowhere: a sentence, where there are
+/// some.
 fn unlisted(folder: &Path, manifest: &Manifest, lines: &Lines) -> Option<String> {
     let listed: BTreeSet<&str> = manifest.all_trials().map(String::as_str).collect();
     let mut others =

@@ -9,7 +9,8 @@ pub fn folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Syncs all that was written to the filesystem that `path` is on: of many files this is much faster than each by itself.
+/// Syncs all that was written to the filesystem that `path` is on: of many files this is much
+/// faster than each by itself.
 pub fn filesystem(path: &Path) -> io::Result<()> {
     Ok(rustix::fs::syncfs(File::open(path)?)?)
 }

@@ -17,8 +17,8 @@ pub struct Tidied {
     pub torn_bytes: usize,
     /// Folders below `raw` removed because their trial had not ended when the run did.
     pub unfinished: Vec<String>,
-    /// Folders below `raw` removed because no line tells of them: the run ended between writing the one and
-    /// the other.
+    /// Folders below `raw` removed because no line tells of them: the run ended between writing the
+    /// one and the other.
     pub unrecorded: Vec<String>,
 }
 

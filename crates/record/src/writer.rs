@@ -18,7 +18,8 @@ use crate::record::{self, Record};
 use crate::sync;
 use crate::tidy::{Tidied, tidy};
 
-/// The one that may add to a record, for as long as it lives. Trials can be added from several threads.
+/// The one that may add to a record, for as long as it lives. Trials can be added from several
+/// threads.
 #[derive(Debug)]
 pub struct Writer {
     folder: PathBuf,
@@ -29,7 +30,8 @@ pub struct Writer {
     _lock: Lock,
 }
 
-/// Which trials of a record that is continued run again, besides those that never ran and those interrupted.
+/// Which trials of a record that is continued run again, besides those that never ran and those
+/// interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Retry {
     Nothing,
@@ -61,8 +63,8 @@ struct Log {
     remaining: BTreeSet<String>,
 }
 
-/// Where a trial's raw output is put while it runs. Unless handed to [`Writer::finish`] it is removed with
-/// what is in it.
+/// Where a trial's raw output is put while it runs. Unless handed to [`Writer::finish`] it is
+/// removed with what is in it.
 #[derive(Debug)]
 pub struct RawFolder {
     trial: String,
@@ -77,14 +79,15 @@ impl RawFolder {
 
 impl Drop for RawFolder {
     fn drop(&mut self) {
-        // Gone already when it was finished; when it cannot be removed, the next resume tries again.
+        // Gone already when it was finished; when it cannot be removed, the next resume tries
+        // again.
         let _ = fs::remove_dir_all(&self.part);
     }
 }
 
 impl Record {
-    /// Begins a record in a new folder `name` below `records`, or `name-2`, `name-3`, ... when there is one
-    /// already.
+    /// Begins a record in a new folder `name` below `records`, or `name-2`, `name-3`, ... when
+    /// there is one already.
     pub fn create(records: &Path, name: &str, manifest: &Manifest) -> Result<Writer, StoreError> {
         if !name::is_fit(name) {
             return Err(StoreError::Name { name: name.to_owned() });
@@ -120,8 +123,8 @@ impl Record {
         Writer::new(folder, manifest.clone(), &[], 0, Retry::Nothing, lock)
     }
 
-    /// Continues a record with what is missing from it. `now` is the manifest that a new run would have;
-    /// where it would make other trials than those recorded, that is an error.
+    /// Continues a record with what is missing from it. `now` is the manifest that a new run would
+    /// have; where it would make other trials than those recorded, that is an error.
     pub fn resume(
         folder: &Path,
         now: &Manifest,
@@ -203,8 +206,8 @@ impl Writer {
         Ok(RawFolder { trial: trial.to_owned(), part })
     }
 
-    /// Keeps a trial's raw output and records what became of it, which is returned as it is recorded. When this returns both are
-    /// safe on disk.
+    /// Keeps a trial's raw output and records what became of it, which is returned as it is
+    /// recorded. When this returns both are safe on disk.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "nothing may be put into a folder that is kept"
@@ -226,8 +229,9 @@ impl Writer {
         Ok(outcome)
     }
 
-    /// The same of many trials, with or without raw output, whose digests their outcomes have: each thing that a disk has to do
-    /// for them is done once. When this returns all are safe on disk; after an error, or a crash, each is whole or does not count.
+    /// The same of many trials, with or without raw output, whose digests their outcomes have: each
+    /// thing that a disk has to do for them is done once. When this returns all are safe on disk;
+    /// after an error, or a crash, each is whole or does not count.
     #[expect(
         clippy::needless_pass_by_value,
         reason = "nothing may be put into folders that are kept"
@@ -268,7 +272,8 @@ impl Writer {
         Ok(())
     }
 
-    /// What was recorded of a trial, recorded of another one of its key too, with a copy of the raw output.
+    /// What was recorded of a trial, recorded of another one of its key too, with a copy of the raw
+    /// output.
     pub fn finish_as(
         &self,
         trial: &str,
@@ -330,13 +335,15 @@ impl Writer {
     }
 
     fn log(&self) -> MutexGuard<'_, Log> {
-        // Nothing in here panics while it holds the lock, and the log is right after each step anyway.
+        // Nothing in here panics while it holds the lock, and the log is right after each step
+        // anyway.
         self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Log {
-    /// Adds lines and syncs them. Where they cannot be written in full they are taken back, now or before the next ones.
+    /// Adds lines and syncs them. Where they cannot be written in full they are taken back, now or
+    /// before the next ones.
     fn append(&mut self, outcomes: &[Outcome]) -> io::Result<()> {
         let line = outcomes.iter().map(Outcome::to_line).collect::<Result<String, _>>()?;
         // Appending to half a line would lose both.
@@ -353,7 +360,8 @@ impl Log {
     }
 }
 
-/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is made.
+/// What a new record in `folder` needs: its manifest as text, and the folder above it, which is
+/// made.
 pub(crate) fn prepare<'a>(
     folder: &'a Path,
     manifest: &Manifest,

@@ -1,6 +1,7 @@
-//! The addresses that a picture of a disk goes over: those where nearly all of its requests are. One superblock that is written
-//! far beyond all data would flatten everything else; what is beyond is counted, marked at the edge and told in words.
-//! Trials that are held against each other have the same frame, of all their requests together.
+//! The addresses that a picture of a disk goes over: those where nearly all of its requests are.
+//! One superblock that is written far beyond all data would flatten everything else; what is beyond
+//! is counted, marked at the edge and told in words. Trials that are held against each other have
+//! the same frame, of all their requests together.
 
 use std::collections::BTreeMap;
 
@@ -11,22 +12,25 @@ use disklab_units::prose::count;
 
 /// At least this part of the requests is within the frame.
 const HELD: f64 = 0.995;
-/// And at least this part where a few more that are left out shorten it to this part or less: of few requests, two are more than
-/// [`HELD`] leaves out.
+/// And at least this part where a few more that are left out shorten it to this part or less: of
+/// few requests, two are more than [`HELD`] leaves out.
 const HELD_OF_FEW: f64 = 0.98;
 const SHORTENED: f64 = 0.7;
 /// Where those are in so much of what was touched, or more, the frame is all of it.
 const MOST: f64 = 0.75;
-/// Requests beside the frame are near it where they are no farther away than this part of its length.
+/// Requests beside the frame are near it where they are no farther away than this part of its
+/// length.
 const NEAR: u64 = 20;
-/// The least stretch that is told apart, as a power of two of sectors (1 MiB), and how many stretches are kept.
+/// The least stretch that is told apart, as a power of two of sectors (1 MiB), and how many
+/// stretches are kept.
 const FINEST: u32 = 11;
 const SLOTS: usize = 4096;
 
 /// Sectors: the first, and one after the last.
 pub type Reach = (u64, u64);
 
-/// How many requests began in each stretch of a disk's addresses, in memory that does not grow with the trace.
+/// How many requests began in each stretch of a disk's addresses, in memory that does not grow with
+/// the trace.
 #[derive(Debug, Clone)]
 pub struct Places {
     shift: u32,
@@ -91,8 +95,8 @@ impl Places {
     }
 }
 
-/// The shortest stretch with this part of the requests: the places in `all` (slot, requests) of its first slot, and of the one
-/// after its last.
+/// The shortest stretch with this part of the requests: the places in `all` (slot, requests) of its
+/// first slot, and of the one after its last.
 fn shortest(all: &[(u64, u64)], held: f64) -> Option<(usize, usize)> {
     let total: u64 = all.iter().map(|(_, requests)| requests).sum();
     let wanted = (total as f64 * held).ceil() as u64;
@@ -149,7 +153,8 @@ impl Outside {
         }
     }
 
-    /// Beyond the upper edge and the lower. They are taken out of the rasters, whose edge rows have them.
+    /// Beyond the upper edge and the lower. They are taken out of the rasters, whose edge rows have
+    /// them.
     pub fn taken_out(self, time: Bins, reads: &mut Raster, writes: &mut Raster) -> [Beyond; 2] {
         let columns = Bins { count: reads.columns, ..time };
         let top = reads.rows().saturating_sub(1);

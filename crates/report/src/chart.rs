@@ -1,7 +1,8 @@
 //! A picture: SVG with its title, a description in words, and the table of its numbers.
 //!
-//! Drawn by kuva in fixed inks ([`ink`]). On the page those are mapped to variables of the style sheet by their attributes,
-//! so that one picture serves light, dark and paper; a picture that stands alone brings a style sheet of its own.
+//! Drawn by kuva in fixed inks ([`ink`]). On the page those are mapped to variables of the style
+//! sheet by their attributes, so that one picture serves light, dark and paper; a picture that
+//! stands alone brings a style sheet of its own.
 
 pub mod ink;
 pub mod palette;
@@ -18,8 +19,9 @@ use maud::{Markup, PreEscaped, html};
 
 use crate::MARKER;
 
-/// Pixels of a picture at its natural size; it is scaled to the width that there is. Two stand beside each other on a wide window,
-/// and one fits a telephone with letters that can still be read.
+/// Pixels of a picture at its natural size; it is scaled to the width that there is. Two stand
+/// beside each other on a wide window, and one fits a telephone with letters that can still be
+/// read.
 pub const WIDTH: f64 = 440.0;
 
 /// A picture of one panel.
@@ -42,8 +44,8 @@ pub struct Chart {
     height: f64,
     /// What is within the `svg` element.
     inner: String,
-    /// Between which places along the width, in pixels, the rows of the table are; one more than rows. Empty where they
-    /// are nowhere.
+    /// Between which places along the width, in pixels, the rows of the table are; one more than
+    /// rows. Empty where they are nowhere.
     edges: Vec<f64>,
 }
 
@@ -77,8 +79,8 @@ impl Chart {
         Self::of_svg(kind, title, says, (drawn.width, drawn.height), drawn.inner, table)
     }
 
-    /// The first row of the table is told where the pointer is between the first two places along the width (in pixels), the
-    /// second between the next.
+    /// The first row of the table is told where the pointer is between the first two places along
+    /// the width (in pixels), the second between the next.
     #[must_use]
     pub fn with_edges(mut self, edges: Vec<f64>) -> Self {
         self.edges = edges;
@@ -97,7 +99,8 @@ impl Chart {
         parts.into_iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(": ")
     }
 
-    /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text escaped. `size` in pixels.
+    /// Of what no plot of the library is: `inner` goes into the `svg` element as it is, its text
+    /// escaped. `size` in pixels.
     pub fn of_svg(
         kind: &str,
         title: impl Into<String>,

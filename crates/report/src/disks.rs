@@ -15,8 +15,8 @@ pub fn samples<'a>(choice: &Choice<'a>) -> Vec<Cow<'a, Sample>> {
     choice.results().filter_map(|(tried, outcome)| sample(tried.record, outcome)).collect()
 }
 
-/// A trial that fio did not measure (a start-up, a player) has no sample of its own: the disks' closing record stands for it.
-/// `None`: nothing is known of its disks.
+/// A trial that fio did not measure (a start-up, a player) has no sample of its own: the disks'
+/// closing record stands for it. `None`: nothing is known of its disks.
 pub fn sample<'a>(record: &Record, outcome: &'a Outcome) -> Option<Cow<'a, Sample>> {
     match &outcome.sample {
         Some(sample) => (!sample.devices.is_empty()).then_some(Cow::Borrowed(sample)),

@@ -12,7 +12,8 @@ use crate::merge::TrialRow;
 pub struct Fate {
     /// `seeds 1 and 3: failed: no answer within 60 s`.
     pub text: String,
-    /// Something went wrong. Else they have not run, or not to their end, and a resume would run them.
+    /// Something went wrong. Else they have not run, or not to their end, and a resume would run
+    /// them.
     pub failed: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Latencies of a group's choices as curves over percentiles: from fio's histograms, or from the percentiles that a record has.
+//! Latencies of a group's choices as curves over percentiles: from fio's histograms, or from the
+//! percentiles that a record has.
 
 use std::fs;
 use std::path::Path;

@@ -1,17 +1,19 @@
 //! A record as one page that opens anywhere, and the same answers as text.
 //!
-//! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came; [`measures`]: numbers of imported results;
+//! - [`merge`]: a record's trials merged over their seeds; [`tally`]: how far it came;
+//!   [`measures`]: numbers of imported results;
 //! - [`fates`]: what became of trials without a result; [`notes`]: remarks on those with one;
 //! - [`disks`]: what the disks of a trial did;
-//! - [`source`]: what a report is made of: records as far as they can be read, their contests and verdicts;
+//! - [`source`]: what a report is made of: records as far as they can be read, their contests and
+//!   verdicts;
 //! - [`panel`]: what a panel is; the panels are the files of `src/panels`, found by the build;
-//! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces; [`over_time`]: their pictures, with
-//!   [`addresses`], [`raster`] and [`embedded`];
+//! - [`to_watch`]: trials whose disks are looked at over time; [`traces`]: their traces;
+//!   [`over_time`]: their pictures, with [`addresses`], [`raster`] and [`embedded`];
 //! - [`overview`]: all cells in one picture; [`limits`]: what no record says;
 //! - [`chart`]: a picture with its words and its table; [`page`]: the page; [`markdown`]: the text.
 //!
-//! A report computes nothing: numbers are the record's, or come from `results`, `stats` and `compare`. It reads records
-//! and their raw files, and writes nothing: the caller gets a string.
+//! A report computes nothing: numbers are the record's, or come from `results`, `stats` and
+//! `compare`. It reads records and their raw files, and writes nothing: the caller gets a string.
 
 pub mod addresses;
 pub mod chart;
@@ -54,5 +56,6 @@ pub use panel::{Nothing, Panel, Piece, Section};
 pub use source::{Group, Records, Source, Wanted};
 pub use tally::Tally;
 
-/// The first line of every report, in each format; a file that begins with it may be replaced by another.
+/// The first line of every report, in each format; a file that begins with it may be replaced by
+/// another.
 pub const MARKER: &str = "<!-- disklab report -->";

@@ -1,4 +1,5 @@
-//! A record's trials merged over their seeds: cells, in the suite's order, grouped by array and workload.
+//! A record's trials merged over their seeds: cells, in the suite's order, grouped by array and
+//! workload.
 
 use std::collections::BTreeMap;
 
@@ -63,7 +64,8 @@ pub struct Report<'a> {
     pub goes_on: bool,
     /// What the numbers do not say.
     pub validity: &'static str,
-    /// Of real disks: how noisy the machine was, and whether its level changed; sentences without their full stops.
+    /// Of real disks: how noisy the machine was, and whether its level changed; sentences without
+    /// their full stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine: Vec<String>,
     pub groups: Vec<Group<'a>>,
@@ -154,7 +156,8 @@ pub struct Disk {
 impl<'a> Report<'a> {
     pub fn of(record: &'a Record) -> Self {
         let manifest = record.manifest();
-        // A record of another disklab may have a suite that this one does not understand; it has its trials all the same.
+        // A record of another disklab may have a suite that this one does not understand; it has
+        // its trials all the same.
         let suite =
             Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set)
                 .ok();

@@ -1,4 +1,5 @@
-//! Remarks that keep no trial out of verdicts: each kind once, below the table of the cells, with where else it is.
+//! Remarks that keep no trial out of verdicts: each kind once, below the table of the cells, with
+//! where else it is.
 
 use std::mem::discriminant;
 

@@ -174,7 +174,8 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
     finished(chart, it, scale)
 }
 
-/// Where, in s, and what is written in the place of what a trace that was cut off does not tell; `None` where it has no room.
+/// Where, in s, and what is written in the place of what a trace that was cut off does not tell;
+/// `None` where it has no room.
 fn missing(it: &Watched, scale: &Scale) -> Option<(f64, &'static str)> {
     let part = (scale.seconds - it.told()) / scale.seconds.max(1e-9);
     (part >= 0.25).then(|| (it.told().midpoint(scale.seconds), "not in the trace"))
@@ -279,7 +280,8 @@ mod tests {
         let charts = pictures(&it, "a", &Scale::of_each(std::slice::from_ref(&it))[0]);
         let kinds: Vec<_> = charts.iter().map(|chart| chart.kind.as_str()).collect();
         assert_eq!(kinds, ["a-throughput", "a-seeks", "a-depth", "a-utilisation", "a-addresses"]);
-        // 100 reads of 1 MiB in a second, half of the time at the disk, none where the one before ended.
+        // 100 reads of 1 MiB in a second, half of the time at the disk, none where the one before
+        // ended.
         for (chart, whole) in charts.iter().zip(["100", "99.0", "0.50", "50.0"]) {
             assert!(chart.says.ends_with(&format!("<b>vda {whole}")), "{}", chart.says);
             assert_eq!((chart.table.rows.len(), chart.table.head.len()), (12, 2));

@@ -1,5 +1,5 @@
-//! All cells in one picture: each one's change against the baseline, a row for each choice. Shapes tell verdicts to those who
-//! see no colours.
+//! All cells in one picture: each one's change against the baseline, a row for each choice. Shapes
+//! tell verdicts to those who see no colours.
 
 use disklab_compare::{Judgement, Metric, answer};
 use disklab_stats::Verdict;

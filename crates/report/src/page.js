@@ -1,4 +1,5 @@
-// The page is whole without this. It adds: sorting and filtering of tables, values at the pointer, larger pictures, downloads.
+// The page is whole without this. It adds: sorting and filtering of tables, values at the pointer,
+// larger pictures, downloads.
 "use strict";
 (() => {
   const make = (name, properties = {}, ...children) => {
@@ -143,8 +144,8 @@
     image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   };
 
-  // Values at the pointer: what the drawing says of itself, in its titles. They are taken out, or the browser would show
-  // them too, a second later.
+  // Values at the pointer: what the drawing says of itself, in its titles. They are taken out, or
+  // the browser would show them too, a second later.
   const hovering = (picture) => {
     const box = make("div", { className: "hover", hidden: true });
     picture.append(box);

@@ -25,7 +25,8 @@ pub struct Panel {
 pub enum Nothing {
     /// The record lacks what it should have: the reason stands on the page.
     Missing(String),
-    /// The record is of other things: the page leaves the panel out, and who asks for it by name is told.
+    /// The record is of other things: the page leaves the panel out, and who asks for it by name is
+    /// told.
     Elsewhere(String),
 }
 
@@ -66,7 +67,8 @@ pub struct Section {
     /// Beside the heading, also where the section is folded.
     pub summary: String,
     pub open: bool,
-    /// What it is about, for those who ask for the pictures of one cell. Empty where it is about all.
+    /// What it is about, for those who ask for the pictures of one cell. Empty where it is about
+    /// all.
     pub cell: Cell,
     pub pieces: Vec<Piece>,
 }

@@ -16,8 +16,8 @@ pub struct Found {
     pub others: Vec<String>,
 }
 
-/// The first picture of `panel` that is of this kind and of a cell with these values: (axis, value). Without values that of
-/// an open section goes first. An error says what there is.
+/// The first picture of `panel` that is of this kind and of a cell with these values: (axis,
+/// value). Without values that of an open section goes first. An error says what there is.
 pub fn find(
     source: &Source,
     panel: &str,

@@ -14,8 +14,8 @@ pub const BOTH: &str = "#a06cc9";
 /// Where less than this part of the cells has something, a single one would hardly be seen.
 const SPARSE: f64 = 0.02;
 
-/// A pixel for each cell, the highest address on top; where there was nothing, the ground shows. Where there is little, each
-/// has its four neighbours' pixels too.
+/// A pixel for each cell, the highest address on top; where there was nothing, the ground shows.
+/// Where there is little, each has its four neighbours' pixels too.
 pub fn png(reads: &Raster, writes: &Raster) -> Vec<u8> {
     let (width, height) = (reads.columns, reads.rows());
     let own = |column: usize, row: usize| {

@@ -127,7 +127,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// All values of what is compared, in the order in which the groups have them: colours go by their places.
+    /// All values of what is compared, in the order in which the groups have them: colours go by
+    /// their places.
     pub fn choices(&self) -> Vec<&str> {
         let mut choices: Vec<&str> = Vec::new();
         for choice in self.groups.iter().flat_map(|group| &group.choices) {
@@ -196,8 +197,8 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The place of the group to begin with: where the change that is certain is greatest, else any; without one the first that
-    /// has a result.
+    /// The place of the group to begin with: where the change that is certain is greatest, else
+    /// any; without one the first that has a result.
     pub fn striking(&self) -> usize {
         let rank = |it: &Judgement| {
             let size = answer::size(it.change?.percent);
@@ -223,8 +224,8 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Metrics over whose verdicts together alpha holds: each for itself, so that more numbers on a page change no verdict; all that
-/// a run decided by, where it did.
+/// Metrics over whose verdicts together alpha holds: each for itself, so that more numbers on a
+/// page change no verdict; all that a run decided by, where it did.
 pub fn families<'a>(metrics: &'a [Metric], until: Option<&UntilDecided>) -> Vec<&'a [Metric]> {
     if until.is_some() { vec![metrics] } else { metrics.chunks(1).collect() }
 }
@@ -247,7 +248,8 @@ fn contests<'a>(all: &'a [Record], wanted: &Wanted) -> Result<(String, Vec<Conte
     }
 }
 
-/// What the run decided by; else the usual ones that any trial has, and the numbers that it calls its own.
+/// What the run decided by; else the usual ones that any trial has, and the numbers that it calls
+/// its own.
 fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
     if let Some(until) = until {
         return until.metrics.iter().map(|name| Metric::of_name(name)).collect();
@@ -268,8 +270,8 @@ fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
     if known.is_empty() { vec![Metric::Iops] } else { known }
 }
 
-/// Where nobody says, the last axis; but ranges are what choices are followed along, so that one with other values goes before
-/// them.
+/// Where nobody says, the last axis; but ranges are what choices are followed along, so that one
+/// with other values goes before them.
 fn usually_compared(records: &[Record], axes: &[String]) -> Option<String> {
     let is_range = |axis: &&String| matches!(axis.parse(), Ok(Which::Parameter(_)));
     let differs = |axis: &&String| {

@@ -57,8 +57,8 @@ pub fn all<'s, 'a>(source: &'s Source<'a>) -> Vec<Full<'s, 'a>> {
     source.groups.iter().flat_map(of).collect()
 }
 
-/// The axes that go over numbers, in the order of the cells; where a value is none, it is no such axis. Two numbers of jobs are a
-/// comparison, and no range.
+/// The axes that go over numbers, in the order of the cells; where a value is none, it is no such
+/// axis. Two numbers of jobs are a comparison, and no range.
 pub fn axes(cells: &[Full]) -> Vec<String> {
     let mut axes: Vec<String> = Vec::new();
     let names = cells.first().into_iter().flat_map(|full| full.cell.0.iter().map(|(axis, _)| axis));
@@ -195,7 +195,8 @@ impl Along<'_, '_> {
     /// Where the best choice changes, as a sentence.
     pub fn winner(&self, metric: &Metric) -> Option<String> {
         let Self { line, series, .. } = self;
-        // One that none of these cells has, such as a policy on disks without a mirror, is not missing anywhere.
+        // One that none of these cells has, such as a policy on disks without a mirror, is not
+        // missing anywhere.
         let is_there = |at: &usize| {
             line.points.iter().any(|point| point.choices.get(*at).is_some_and(Option::is_some))
         };
@@ -237,8 +238,8 @@ pub struct Field<'s, 'a> {
     pub marks: Vec<([String; 2], &'s Choice<'a>)>,
 }
 
-/// The cells over two axes; the compared axis is among what is equal, unless it is one of the two. `sampled`: of all other axes
-/// that go over numbers too, which vary together with these.
+/// The cells over two axes; the compared axis is among what is equal, unless it is one of the two.
+/// `sampled`: of all other axes that go over numbers too, which vary together with these.
 pub fn fields<'s, 'a>(
     cells: &'s [Full<'s, 'a>],
     axes: [&str; 2],

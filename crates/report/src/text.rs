@@ -23,7 +23,8 @@ pub fn slug(text: &str) -> String {
     slug.trim_end_matches('-').to_owned()
 }
 
-/// `plain`, or, where that is empty or taken, the same behind `word` and a number: values that differ in signs only have one slug.
+/// `plain`, or, where that is empty or taken, the same behind `word` and a number: values that
+/// differ in signs only have one slug.
 pub fn distinct(plain: String, word: &str, number: usize, taken: impl Fn(&str) -> bool) -> String {
     if plain.is_empty() || taken(&plain) { format!("{word}{number}-{plain}") } else { plain }
 }

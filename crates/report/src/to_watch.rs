@@ -1,5 +1,6 @@
-//! Which trials' disks are looked at over time: the two that the page begins with, and those to choose from. Of a trial whose
-//! trace cannot be read the next one takes the place, and the reason is told once.
+//! Which trials' disks are looked at over time: the two that the page begins with, and those to
+//! choose from. Of a trial whose trace cannot be read the next one takes the place, and the reason
+//! is told once.
 
 use disklab_compare::answer;
 use disklab_record::record::name_of;
@@ -135,8 +136,8 @@ impl Reading {
     }
 }
 
-/// Those that were asked for; else the baseline's and the best other choice's of the group to begin with, and in the place of
-/// those that cannot be read any others.
+/// Those that were asked for; else the baseline's and the best other choice's of the group to begin
+/// with, and in the place of those that cannot be read any others.
 pub fn pair(source: &Source, reading: &mut Reading) -> Vec<Surveyed> {
     let asked = asked(source);
     let mut pair: Vec<Surveyed> = asked.iter().filter_map(|it| reading.surveyed(it)).collect();
@@ -192,14 +193,16 @@ fn usual<'a>(source: &Source<'a>, group: &Group<'a>) -> [Vec<Trial<'a>>; 2] {
     };
     let (baseline, mut others): (Vec<&Choice>, Vec<&Choice>) =
         group.choices.iter().partition(is_baseline);
-    // The sort keeps the order of those that are equal: the last of them goes first, as the greatest did.
+    // The sort keeps the order of those that are equal: the last of them goes first, as the
+    // greatest did.
     others.reverse();
     others.sort_by(|one, other| size(other).total_cmp(&size(one)));
     [baseline, others]
         .map(|choices| choices.into_iter().flat_map(|choice| results(source, choice)).collect())
 }
 
-/// The group that all of a pair are of: its trials are drawn so that any two can be held against each other.
+/// The group that all of a pair are of: its trials are drawn so that any two can be held against
+/// each other.
 pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Group<'a>> {
     let labels = |group: &'s Group<'a>| -> Vec<String> {
         let all = group.choices.iter().flat_map(|choice| results(source, choice));
@@ -211,8 +214,8 @@ pub fn home<'s, 'a>(source: &'s Source<'a>, pair: &[Surveyed]) -> Option<&'s Gro
     })
 }
 
-/// The first seed of each choice of a group whose trace can be read, as long as there is room; without choices that are there
-/// already.
+/// The first seed of each choice of a group whose trace can be read, as long as there is room;
+/// without choices that are there already.
 pub fn line_up(
     source: &Source,
     group: &Group,

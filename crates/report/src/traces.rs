@@ -1,4 +1,5 @@
-//! Traces of trials, read so that those which are held against each other can be: with the same addresses in the same rows.
+//! Traces of trials, read so that those which are held against each other can be: with the same
+//! addresses in the same rows.
 
 use std::path::{Path, PathBuf};
 
@@ -42,14 +43,16 @@ pub struct Surveyed {
     length: u64,
 }
 
-/// From the begin of the phase of this name to its end, or that of the last one after it where there are several.
+/// From the begin of the phase of this name to its end, or that of the last one after it where
+/// there are several.
 fn span(closing: &Closing, name: &str) -> Option<u64> {
     let last = if name == MEASURED_PHASE { closing.phase(name) } else { closing.phases.last() };
     Some(last?.end.0.saturating_sub(closing.phase(name)?.begin.0))
 }
 
 impl Surveyed {
-    /// The first pass over the trace of a trial. An error is the reason why there is none to be shown.
+    /// The first pass over the trace of a trial. An error is the reason why there is none to be
+    /// shown.
     pub fn of(label: &str, record: &Record, outcome: &Outcome) -> Result<Self, String> {
         let Some(raw) = record.raw(outcome) else {
             let imported = record.manifest().imported.is_some();

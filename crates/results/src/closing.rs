@@ -1,9 +1,9 @@
-//! The closing record of the guest's library, `disks.json`: what each disk model did, and proof that the
-//! guest finished.
+//! The closing record of the guest's library, `disks.json`: what each disk model did, and proof
+//! that the guest finished.
 //!
-//! Two lines: one of JSON, and `sha256 <hex>`, the checksum of the first without its newline. The library
-//! writes both as its last act. A guest that crashed, was killed or wrote over its own memory leaves no such
-//! pair, and its trial does not count.
+//! Two lines: one of JSON, and `sha256 <hex>`, the checksum of the first without its newline. The
+//! library writes both as its last act. A guest that crashed, was killed or wrote over its own
+//! memory leaves no such pair, and its trial does not count.
 
 use disklab_units::Nanos;
 use serde::Deserialize;
@@ -54,7 +54,8 @@ pub struct PowerCut {
 }
 
 impl Closing {
-    /// What results are of: the phase of that name, or all phases as if each had begun when the one before it ended.
+    /// What results are of: the phase of that name, or all phases as if each had begun when the one
+    /// before it ended.
     pub fn measured(&self) -> Option<Phase> {
         if let Some(phase) = self.phase(MEASURED_PHASE) {
             return Some(phase.clone());
@@ -76,7 +77,8 @@ pub struct Phase {
     pub begin: Nanos,
     #[serde(rename = "end_ns")]
     pub end: Nanos,
-    /// Reads in order of arrival that followed another read, and those of them that went to another disk.
+    /// Reads in order of arrival that followed another read, and those of them that went to another
+    /// disk.
     #[serde(default)]
     pub read_followers: u64,
     #[serde(default)]
@@ -124,10 +126,12 @@ pub struct Device {
     /// Over all requests, from submission to completion.
     #[serde(rename = "wait_ns")]
     pub wait: Nanos,
-    /// Over all requests, from the start of service to completion. `None`: nobody knows when a disk began with a request.
+    /// Over all requests, from the start of service to completion. `None`: nobody knows when a disk
+    /// began with a request.
     #[serde(default, rename = "service_ns")]
     pub service: Option<Nanos>,
-    /// Over all requests, the time within the phase from submission to completion. `None`: it was not counted yet.
+    /// Over all requests, the time within the phase from submission to completion. `None`: it was
+    /// not counted yet.
     #[serde(default, rename = "depth_ns")]
     pub depth: Option<Nanos>,
     /// Reads and writes that followed another in order of arrival.

@@ -1,9 +1,10 @@
 //! A table with named columns, one run a row: `policy,workload,iops,lat_mean_ms`.
 //!
-//! A column is a number of fio's, by its name and unit (`iops`, `bw_kib_s`, `lat_mean_ms`, `lat_p99_9_us`, each also with
-//! `read_` or `write_` before it), what the load was asked for (`iodepth`, `numjobs`, `bs`, `runtime_s`), the repeat
-//! (`seed`, `repeat`, `run`, `iteration`), or else an axis, whose values tell the cells apart. Where no column says it,
-//! depth, jobs and request size are taken from names such as `randread-4k-qd32`.
+//! A column is a number of fio's, by its name and unit (`iops`, `bw_kib_s`, `lat_mean_ms`,
+//! `lat_p99_9_us`, each also with `read_` or `write_` before it), what the load was asked for
+//! (`iodepth`, `numjobs`, `bs`, `runtime_s`), the repeat (`seed`, `repeat`, `run`, `iteration`), or
+//! else an axis, whose values tell the cells apart. Where no column says it, depth, jobs and
+//! request size are taken from names such as `randread-4k-qd32`.
 
 mod column;
 

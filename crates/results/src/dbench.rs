@@ -1,5 +1,6 @@
-//! What dbench 4 prints, also as MMTests and fsperf keep it (`dbench-4.log`, `dbench60.txt`): its throughput, and how long
-//! each operation took. A row for each time it ended. Its progress a second is not read.
+//! What dbench 4 prints, also as MMTests and fsperf keep it (`dbench-4.log`, `dbench60.txt`): its
+//! throughput, and how long each operation took. A row for each time it ended. Its progress a
+//! second is not read.
 
 use crate::found::{Measure, Row};
 

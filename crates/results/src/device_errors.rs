@@ -1,5 +1,6 @@
-//! What btrfs counted of each device's errors, `devinfo/<id>/error_stats`, as a first process kept them before and after the
-//! measurement: lines of a name and a number, the same that `btrfs device stats` prints.
+//! What btrfs counted of each device's errors, `devinfo/<id>/error_stats`, as a first process kept
+//! them before and after the measurement: lines of a name and a number, the same that `btrfs device
+//! stats` prints.
 
 use crate::read_stats::kept;
 use crate::remark::Remark;

@@ -14,8 +14,8 @@ pub struct Told {
 /// Percentiles that become measures.
 const PERCENTS: [f64; 3] = [50.0, 99.0, 99.9];
 
-/// Of one direction, or of all: with their names alone. Of several: each with its direction before it, and rates and
-/// mean of all without; percentiles of several cannot be put together.
+/// Of one direction, or of all: with their names alone. Of several: each with its direction before
+/// it, and rates and mean of all without; percentiles of several cannot be put together.
 pub fn measures(told: &[Told]) -> Measures {
     if let [only] = told {
         return of_part("", &only.part).collect();

@@ -1,8 +1,9 @@
 //! What fio reported: a tolerant reader of `--output-format=json` and `json+`.
 //!
-//! Tolerant, because fio writes complaints around its JSON when both go to one file (axboe/fio#731), adds
-//! fields from version to version, and leaves out what does not apply. Everything not needed is skipped; what
-//! is needed and has the wrong type is an error, never a zero.
+//! Tolerant, because fio writes complaints around its JSON when both go to one file
+//! (axboe/fio#731), adds fields from version to version, and leaves out what does not apply.
+//! Everything not needed is skipped; what is needed and has the wrong type is an error, never a
+//! zero.
 
 use std::collections::BTreeMap;
 
@@ -23,7 +24,8 @@ const MESSAGES_KEPT: usize = 2000;
 pub struct Fio {
     /// As fio spells it: `fio-3.33`.
     pub version: String,
-    /// What fio wrote before and after its JSON: complaints, mostly. At most 2000 bytes of it, trimmed.
+    /// What fio wrote before and after its JSON: complaints, mostly. At most 2000 bytes of it,
+    /// trimmed.
     pub messages: String,
     /// What holds for all jobs that do not say otherwise.
     pub global: Options,
@@ -37,7 +39,8 @@ pub type Options = BTreeMap<String, String>;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     pub name: String,
-    /// The errno that stopped the job, 0 for none. fio can fail before its first request and still say 0.
+    /// The errno that stopped the job, 0 for none. fio can fail before its first request and still
+    /// say 0.
     pub error: i64,
     pub options: Options,
     /// The machine it ran on, where fio drove others.
@@ -93,17 +96,18 @@ pub struct Latency {
     pub mean_ns: f64,
     /// Nanoseconds.
     pub stddev_ns: f64,
-    /// Every request by its bucket: only with `json+`, and only for the kind of latency of which percentiles
-    /// were asked for (clat unless `lat_percentiles` or `slat_percentiles` say otherwise).
+    /// Every request by its bucket: only with `json+`, and only for the kind of latency of which
+    /// percentiles were asked for (clat unless `lat_percentiles` or `slat_percentiles` say
+    /// otherwise).
     pub histogram: Option<Histogram>,
     /// fio's own percentiles: (percent, nanoseconds), in the order given.
     pub reported: Vec<(f64, u64)>,
 }
 
 impl Latency {
-    /// The latency that `percent` of the requests did not exceed: by [`Histogram::percentile`] within the
-    /// least and the greatest latency seen, else what fio itself reported for exactly this percentile, else
-    /// `None`.
+    /// The latency that `percent` of the requests did not exceed: by [`Histogram::percentile`]
+    /// within the least and the greatest latency seen, else what fio itself reported for exactly
+    /// this percentile, else `None`.
     pub fn percentile(&self, percent: f64) -> Option<Nanos> {
         if let Some(histogram) = &self.histogram {
             let midpoint = histogram.percentile(percent)?;
@@ -131,8 +135,8 @@ pub enum FioError {
     NoJobs,
 }
 
-/// Reads a report. The JSON begins at the first line that starts with `{`, or without one at the first `{`;
-/// what stands before it and after it is kept as messages.
+/// Reads a report. The JSON begins at the first line that starts with `{`, or without one at the
+/// first `{`; what stands before it and after it is kept as messages.
 pub fn parse(bytes: &[u8]) -> Result<Fio, FioError> {
     if bytes.len() > LARGEST_REPORT {
         return Err(FioError::TooLarge { bytes: bytes.len() });

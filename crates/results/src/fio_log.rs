@@ -1,10 +1,12 @@
-//! fio's logs (`write_lat_log`, `write_bw_log`, `write_iops_log`), of fio 3: `NAME_lat.1.log` and those beside it, which
-//! are of one job together.
+//! fio's logs (`write_lat_log`, `write_bw_log`, `write_iops_log`), of fio 3: `NAME_lat.1.log` and
+//! those beside it, which are of one job together.
 //!
-//! Logs of every request give all that fio itself reports, and exact percentiles; their time is in ms, and so are rates
-//! of short runs. Of averages (`log_avg_msec`) the means are taken, each for the time, and as far as known for the
-//! requests, that it is of; where a load changes from one to the next, they are not exact. With `log_window_value=both` fio puts the greatest beside the mean: such logs are read wrong
-//! or not at all, as nothing in them tells. Histograms (`_clat_hist`) are not read.
+//! Logs of every request give all that fio itself reports, and exact percentiles; their time is in
+//! ms, and so are rates of short runs. Of averages (`log_avg_msec`) the means are taken, each for
+//! the time, and as far as known for the requests, that it is of; where a load changes from one to
+//! the next, they are not exact. With `log_window_value=both` fio puts the greatest beside the
+//! mean: such logs are read wrong or not at all, as nothing in them tells. Histograms
+//! (`_clat_hist`) are not read.
 
 mod entries;
 
@@ -103,7 +105,8 @@ impl Logs {
         Some(Window { first, last: all().map(|(_, last)| last).max()? })
     }
 
-    /// As fio would have reported it; `None` without a log of every request's latency, or in no time.
+    /// As fio would have reported it; `None` without a log of every request's latency, or in no
+    /// time.
     fn of_requests(&self, name: &str, window: Window) -> Option<Row> {
         let lat = self.kind("lat").filter(|log| log.is_of_requests())?;
         if window.length() == 0 {

@@ -1,8 +1,8 @@
-//! fio's terse output (`--output-format=terse`, `--minimal`), versions 3, 4 and 5: a line of fields a job, with `;`
-//! between them.
+//! fio's terse output (`--output-format=terse`, `--minimal`), versions 3, 4 and 5: a line of fields
+//! a job, with `;` between them.
 //!
-//! Rates in it are cut to whole requests and KiB a second, and all latencies but means to whole microseconds. What was
-//! asked for is not in it, nor how many requests there were.
+//! Rates in it are cut to whole requests and KiB a second, and all latencies but means to whole
+//! microseconds. What was asked for is not in it, nor how many requests there were.
 
 use disklab_units::Nanos;
 
@@ -160,8 +160,8 @@ impl<'a> Fields<'a> {
         let lat = self.latency()?;
         let samples = if version == 5 { 6 } else { 0 };
         self.skip(5 + samples)?;
-        // Percentiles are of clat unless `lat_percentiles` was asked for; nothing but their size tells. They are middles of
-        // buckets, which may be beyond the greatest, and that is cut.
+        // Percentiles are of clat unless `lat_percentiles` was asked for; nothing but their size
+        // tells. They are middles of buckets, which may be beyond the greatest, and that is cut.
         let greatest = percentiles.iter().map(|(_, ns)| *ns).fold(0.0, f64::max);
         let of = if clat.max > 0.0 && greatest <= (clat.max + 1000.0) * (1.0 + 1.0 / 64.0) {
             &clat

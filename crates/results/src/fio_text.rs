@@ -1,9 +1,10 @@
 //! fio's normal output, which it prints for people; of fio 3.0 to 3.41.
 //!
-//! Rates are rounded there to four digits, and latencies to a unit. Where requests, request size and running time give
-//! a rate that would be printed the same, the exact one is taken; otherwise what is printed, to be found fault with.
-//! Options that are not in it (`direct`, `rate`, `thinktime`) are not known. Of a job that is reported several times
-//! (`status-interval`) the last report counts. fio 2 and what fio prints of other machines' jobs are not read.
+//! Rates are rounded there to four digits, and latencies to a unit. Where requests, request size
+//! and running time give a rate that would be printed the same, the exact one is taken; otherwise
+//! what is printed, to be found fault with. Options that are not in it (`direct`, `rate`,
+//! `thinktime`) are not known. Of a job that is reported several times (`status-interval`) the last
+//! report counts. fio 2 and what fio prints of other machines' jobs are not read.
 
 mod line;
 mod number;
@@ -271,8 +272,8 @@ fn direction(
     }
 }
 
-/// `exact` where fio would have printed it as it printed this: cut to a whole number, then rounded to three digits or
-/// four.
+/// `exact` where fio would have printed it as it printed this: cut to a whole number, then rounded
+/// to three digits or four.
 fn as_printed(exact: f64, printed: f64) -> f64 {
     if (exact - printed).abs() <= printed * 0.006 + 1.0 { exact } else { printed }
 }

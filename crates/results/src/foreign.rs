@@ -1,4 +1,5 @@
-//! Which results a file holds, whoever made it. Adding a format is adding its module and a line here.
+//! Which results a file holds, whoever made it. Adding a format is adding its module and a line
+//! here.
 
 use crate::found::Row;
 use crate::{
@@ -41,7 +42,8 @@ pub enum Claimed {
 pub struct Format {
     /// As people call it.
     pub name: &'static str,
-    /// Whether its rows say all that tells their cells apart, so that the name of the file does not.
+    /// Whether its rows say all that tells their cells apart, so that the name of the file does
+    /// not.
     pub tells_cells: bool,
     pub claims: fn(&File) -> Claimed,
     /// The rows of a file that it claims; or what is wrong with it, and where.

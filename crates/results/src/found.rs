@@ -40,10 +40,12 @@ pub struct Measure {
     /// It was given up then: it is more than that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub censored: bool,
-    /// Of a number that may be nothing: what cannot be told from it. Ratios take less than this for this.
+    /// Of a number that may be nothing: what cannot be told from it. Ratios take less than this for
+    /// this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<f64>,
-    /// Of a count: of so many. Over several trials the counts are added up, since a median would hide the trial that lost.
+    /// Of a count: of so many. Over several trials the counts are added up, since a median would
+    /// hide the trial that lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub of: Option<f64>,
 }

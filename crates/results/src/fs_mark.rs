@@ -1,5 +1,6 @@
-//! What fs_mark 3 prints, also as MMTests keeps it (`fsmark-1.log`): a line for each iteration below `FSUse%`. One row
-//! for each start of it: files a second over all iterations, and in the slowest.
+//! What fs_mark 3 prints, also as MMTests keeps it (`fsmark-1.log`): a line for each iteration
+//! below `FSUse%`. One row for each start of it: files a second over all iterations, and in the
+//! slowest.
 
 use crate::found::{Measure, Row};
 

@@ -1,9 +1,9 @@
-//! fsperf's comparisons as it prints them, also where they were quoted in mail, and the rows of its database's table
-//! `fio_results`, joined with `runs`, as a CSV with the names of the columns.
+//! fsperf's comparisons as it prints them, also where they were quoted in mail, and the rows of its
+//! database's table `fio_results`, joined with `runs`, as a CSV with the names of the columns.
 //!
-//! A comparison is of means over runs, and becomes two rows, `baseline` and `current`. Its database itself, which is
-//! SQLite, its pages of results, and mail in which `=` was quoted as `=3D` are not read; what fio and dbench left in
-//! `results/` is read as such.
+//! A comparison is of means over runs, and becomes two rows, `baseline` and `current`. Its database
+//! itself, which is SQLite, its pages of results, and mail in which `=` was quoted as `=3D` are not
+//! read; what fio and dbench left in `results/` is read as such.
 
 mod metric;
 
@@ -72,7 +72,8 @@ impl Numbers {
     }
 }
 
-/// Lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up to an empty one.
+/// Lines `NAME results`, `metric baseline current stdev diff`, and one for each metric, up to an
+/// empty one.
 pub fn comparison(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
     let printed = String::from_utf8_lossy(bytes);
     let (mut config, mut test) = (None, None);

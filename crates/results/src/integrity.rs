@@ -9,10 +9,11 @@ use crate::remark::Remark;
 /// What is claimed of one run of a load.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Claim {
-    /// Requests that were to be in flight: iodepth times numjobs, or numjobs alone with a synchronous engine.
+    /// Requests that were to be in flight: iodepth times numjobs, or numjobs alone with a
+    /// synchronous engine.
     pub in_flight: Option<u32>,
-    /// The load waits for something besides its requests (`rate`, `thinktime`), or does not keep them all in flight:
-    /// `in_flight` is the most there can be.
+    /// The load waits for something besides its requests (`rate`, `thinktime`), or does not keep
+    /// them all in flight: `in_flight` is the most there can be.
     pub limited: bool,
     /// Jobs that are not known may be counted too: `in_flight` is the least there can be.
     pub grouped: bool,
@@ -49,8 +50,8 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// Drops percentiles of a few whole microseconds or milliseconds: rounding has made of them too much else to be
-    /// checked.
+    /// Drops percentiles of a few whole microseconds or milliseconds: rounding has made of them too
+    /// much else to be checked.
     pub fn drop_coarse(&mut self) {
         const FEW: f64 = 20.0;
         let few = |ns: f64, unit: f64| ns > 0.0 && ns < FEW * unit && ns % unit == 0.0;
@@ -63,8 +64,8 @@ impl Latency {
 pub enum Clock {
     /// Nothing takes time but disks: to 5 %.
     Virtual,
-    /// What the program itself does between requests takes time that is in no latency, and tables are rounded: to a
-    /// factor of two.
+    /// What the program itself does between requests takes time that is in no latency, and tables
+    /// are rounded: to a factor of two.
     #[default]
     Real,
 }
@@ -78,12 +79,13 @@ impl Clock {
     }
 }
 
-/// Tables have two or three digits: so much may bandwidth over IOPS differ from the size of a request, and one latency
-/// from another that it cannot be beyond.
+/// Tables have two or three digits: so much may bandwidth over IOPS differ from the size of a
+/// request, and one latency from another that it cannot be beyond.
 const ROUNDING: f64 = 0.06;
 /// A job stops at a request's end, and tells its running time in ms.
 const RUNTIME_TOLERANCE: f64 = 0.01;
-/// No disk is beyond these: a mean of less than 100 ns or of more than a day, 1 TiB/s, 10^9 requests a second.
+/// No disk is beyond these: a mean of less than 100 ns or of more than a day, 1 TiB/s, 10^9
+/// requests a second.
 const LATENCIES: std::ops::RangeInclusive<f64> = 100.0..=86_400e9;
 const MOST_BYTES_PER_SECOND: f64 = (1_u64 << 40) as f64;
 const MOST_IOPS: f64 = 1e9;
@@ -121,7 +123,8 @@ fn implied_mean(claim: &Claim) -> Option<f64> {
     (iops > 0.0).then(|| f64::from(asked) * (1.0 / claim.clock.factor() - edge(claim)) / iops * 1e9)
 }
 
-/// Requests that began before the window, or end after it, have their latency partly outside: how much of it, at most.
+/// Requests that began before the window, or end after it, have their latency partly outside: how
+/// much of it, at most.
 fn edge(claim: &Claim) -> f64 {
     let longest = claim.parts.iter().filter_map(|part| part.latency.max).fold(0.0, f64::max);
     claim.ran.filter(|ran| ran.0 > 0).map_or(0.0, |ran| longest / ran.0 as f64)
@@ -169,7 +172,8 @@ fn ordered(latency: &Latency, remarks: &mut Vec<Remark>) {
         least.into_iter().chain(latency.percentiles.iter().copied()).chain(most).collect();
     for pair in all.windows(2) {
         let ((lower_percent, lower), (percent, value)) = (pair[0], pair[1]);
-        // A histogram's bucket is as wide as a 64th of it, and its middle may be beyond the greatest latency.
+        // A histogram's bucket is as wide as a 64th of it, and its middle may be beyond the
+        // greatest latency.
         if value < lower * (1.0 - ROUNDING) {
             remarks.push(Remark::PercentileOrder { lower_percent, lower, percent, value });
         }
@@ -213,7 +217,8 @@ fn bytes(part: &Part, claim: &Claim, remarks: &mut Vec<Remark>) {
     }
 }
 
-/// A mean is at least what its slowest requests give it, and at most what its fastest leave possible.
+/// A mean is at least what its slowest requests give it, and at most what its fastest leave
+/// possible.
 fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remark>) {
     let told = latency.mean.filter(|mean| *mean > 0.0);
     for &(percent, value) in &latency.percentiles {
@@ -227,11 +232,13 @@ fn against_mean(latency: &Latency, implied: Option<f64>, remarks: &mut Vec<Remar
             return;
         }
         let Some(mean) = told.into_iter().chain(implied).max_by(f64::total_cmp) else { continue };
-        // What is slower must have taken so long on average for the mean to come about, even if the others took all that
-        // rounding has cut from the percentile: without that, latencies that are all the same would be found fault with.
+        // What is slower must have taken so long on average for the mean to come about, even if the
+        // others took all that rounding has cut from the percentile: without that, latencies that
+        // are all the same would be found fault with.
         let slowest = (mean - value * (1.0 + ROUNDING) * (1.0 - slower)) / slower;
         let impossible = latency.max.is_some_and(|max| slowest > max * (1.0 + ROUNDING));
-        // Without a maximum: the last percents have a tail, but not one of hundreds of times themselves.
+        // Without a maximum: the last percents have a tail, but not one of hundreds of times
+        // themselves.
         let incredible = percent >= 99.0 && value < mean / 2.0;
         if impossible || (latency.max.is_none() && incredible) {
             remarks.push(Remark::PercentileAgainstMean {

@@ -5,13 +5,14 @@
 //! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
 //! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree;
 //! - [`integrity`]: whether numbers can be true together, ours or anybody's;
-//! - [`found`]: results of others, before they are a record; [`foreign`]: which formats of theirs are read; [`fio_text`],
-//!   [`fio_terse`], [`fio_log`], [`policy_script`], [`dbench`], [`fs_mark`], [`mmtests`], [`fsperf`], [`csv`]: those;
+//! - [`found`]: results of others, before they are a record; [`foreign`]: which formats of theirs
+//!   are read; [`fio_text`], [`fio_terse`], [`fio_log`], [`policy_script`], [`dbench`],
+//!   [`fs_mark`], [`mmtests`], [`fsperf`], [`csv`]: those;
 //! - [`spread`]: one of these numbers over several trials.
 //!
-//! Nothing here reads a file, a clock or the environment: every entry point is a plain function of `&[u8]` or
-//! of values parsed before, gives the same answer each time, and answers any bytes whatever with a value or
-//! an error.
+//! Nothing here reads a file, a clock or the environment: every entry point is a plain function of
+//! `&[u8]` or of values parsed before, gives the same answer each time, and answers any bytes
+//! whatever with a value or an error.
 
 pub mod closing;
 pub mod csv;

@@ -1,11 +1,13 @@
-//! The tables that MMTests' `compare-mmtests.pl` and `compare-kernels.sh` print as text, also where they were quoted in
-//! mail: rows of `Amean     1        64.29 (   0.00%)       73.11 * -13.70%*`, a column for each kernel.
+//! The tables that MMTests' `compare-mmtests.pl` and `compare-kernels.sh` print as text, also where
+//! they were quoted in mail: rows of `Amean 1 64.29 ( 0.00%) 73.11 * -13.70%*`, a column for each
+//! kernel.
 //!
-//! A row here is a column there. Units are not in the tables. What is better is told by the signs of the differences;
-//! without any, a harmonic mean is of rates and all else of times, as MMTests has it. Not read are tables without
-//! differences (`Duration`, `Ops`, monitors), HTML, and the JSON of `--print-json` and `--json-export`, which is the inside
-//! of the program and differs from one of its versions to the next. Of the raw logs those of fio, dbench and fs_mark are
-//! read as such, once they are unpacked.
+//! A row here is a column there. Units are not in the tables. What is better is told by the signs
+//! of the differences; without any, a harmonic mean is of rates and all else of times, as MMTests
+//! has it. Not read are tables without differences (`Duration`, `Ops`, monitors), HTML, and the
+//! JSON of `--print-json` and `--json-export`, which is the inside of the program and differs from
+//! one of its versions to the next. Of the raw logs those of fio, dbench and fs_mark are read as
+//! such, once they are unpacked.
 
 use crate::found::{Better, Measure, Measures, Row};
 
@@ -109,8 +111,8 @@ fn rows(table: &Table) -> Vec<Row> {
     kernels.into_iter().enumerate().map(row).collect()
 }
 
-/// The title, and the kernels' names, which have a line for what is before their first `-` and one for what is after.
-/// Names that are too long run into each other; then their numbers must do.
+/// The title, and the kernels' names, which have a line for what is before their first `-` and one
+/// for what is after. Names that are too long run into each other; then their numbers must do.
 fn heads<'a>(above: &[&'a str; 3], count: usize) -> (Option<&'a str>, Vec<String>) {
     let words = |line: &'a str| {
         Some(line.split_whitespace().collect::<Vec<_>>()).filter(|words| words.len() == count)

@@ -1,9 +1,10 @@
-//! The result folder of a published script that compares btrfs read policies with and without a background `defrag`:
-//! `btrfs read policy benchmarks`, a gist of kakra's, as of May 2025.
+//! The result folder of a published script that compares btrfs read policies with and without a
+//! background `defrag`: `btrfs read policy benchmarks`, a gist of kakra's, as of May 2025.
 //!
-//! It has, for each load, fio's text in `defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt`, and, where the kernel counts
-//! reads, `..._readstats.txt` with what it counted before and after; and `benchmark.log`, which says what was active.
-//! Lines of `read_stats` are those of the patches to Linux 6.12; others are a remark.
+//! It has, for each load, fio's text in `defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt`, and,
+//! where the kernel counts reads, `..._readstats.txt` with what it counted before and after; and
+//! `benchmark.log`, which says what was active. Lines of `read_stats` are those of the patches to
+//! Linux 6.12; others are a remark.
 
 use std::collections::BTreeMap;
 
@@ -113,8 +114,8 @@ fn name_of(policy: &str) -> &str {
     policy.split(':').next().unwrap_or(policy)
 }
 
-/// What is active, if it is not `asked`: the kernel puts it in brackets, `pid [round-robin:262144]`. Without any, only
-/// a list that lacks what was asked says something.
+/// What is active, if it is not `asked`: the kernel puts it in brackets, `pid
+/// [round-robin:262144]`. Without any, only a list that lacks what was asked says something.
 fn other_than(current: &str, asked: &str) -> Option<String> {
     let bracketed = current.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
     if let Some((active, _)) = bracketed {

@@ -1,7 +1,9 @@
-//! btrfs's statistics of each device's reads, `devinfo/<id>/read_stats`, as the guest's first process kept them before
-//! and after the measurement. Kernels without read policies that measure do not have the file.
+//! btrfs's statistics of each device's reads, `devinfo/<id>/read_stats`, as the guest's first
+//! process kept them before and after the measurement. Kernels without read policies that measure
+//! do not have the file.
 //!
-//! One line: `cumulative ios N wait NS avg NS checkpoint ios N wait NS avg NS age A count C ignored I`.
+//! One line: `cumulative ios N wait NS avg NS checkpoint ios N wait NS avg NS age A count C ignored
+//! I`.
 
 use std::collections::BTreeMap;
 
@@ -41,14 +43,15 @@ pub struct ReadStatsChange {
     pub checkpoints: u64,
     /// How many times more it was passed over than chosen; negative where it was chosen more often.
     pub ignored: i64,
-    /// In the end: how many times it was passed over since it was last chosen; negative while it is tried again.
+    /// In the end: how many times it was passed over since it was last chosen; negative while it is
+    /// tried again.
     pub age: i64,
     /// In the end: the mean latency since the last checkpoint, which policies go by.
     pub checkpoint_avg_ns: Nanos,
 }
 
-/// Puts what became of the statistics into the sample's devices, of which btrfs counts from 1. `steps` is what the
-/// first process wrote; what of it cannot be understood is a remark.
+/// Puts what became of the statistics into the sample's devices, of which btrfs counts from 1.
+/// `steps` is what the first process wrote; what of it cannot be understood is a remark.
 pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
     let mut remarks = Vec::new();
     for (id, [before, after]) in kept(steps, "read_stats") {

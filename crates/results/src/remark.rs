@@ -38,43 +38,49 @@ pub enum Remark {
     LostRequests { short: u64, dropped: u64 },
     /// fio measured for less time than it was told to.
     ShortRun { asked: Nanos, ran: Nanos },
-    /// Little's law does not hold: the requests in flight by rate times latency, against those kept in
-    /// flight.
+    /// Little's law does not hold: the requests in flight by rate times latency, against those kept
+    /// in flight.
     InFlight { measured: f64, asked: u32 },
-    /// Bandwidth over IOPS, or bytes over requests, is another number of bytes than a request was to have.
+    /// Bandwidth over IOPS, or bytes over requests, is another number of bytes than a request was
+    /// to have.
     RequestSize { found: f64, asked: f64 },
-    /// A percentile is below a lower one. 0 and 100 per cent are the least and the greatest latency; ns.
+    /// A percentile is below a lower one. 0 and 100 per cent are the least and the greatest
+    /// latency; ns.
     PercentileOrder { lower_percent: f64, lower: f64, percent: f64, value: f64 },
     /// The mean is not between the least and the greatest latency; ns.
     MeanOutside { mean: f64, min: f64, max: Option<f64> },
-    /// A percentile that the mean cannot have, in ns: so many requests as slow would give a greater mean; or the few that
-    /// are slower would have to take `slowest` on average. The mean is the one told, or that which rate and requests in
-    /// flight imply.
+    /// A percentile that the mean cannot have, in ns: so many requests as slow would give a greater
+    /// mean; or the few that are slower would have to take `slowest` on average. The mean is the
+    /// one told, or that which rate and requests in flight imply.
     PercentileAgainstMean { percent: f64, value: f64, mean: f64, slowest: Option<f64> },
     /// No disk does that: negative, or beyond anything that there is.
     Implausible { what: String, value: f64, unit: String },
     /// What a source says was active is not what it says it tested.
     NotActive { what: String, asked: String, active: String },
-    /// With direct I/O, the disks read less than fio: something was served from memory or from holes.
+    /// With direct I/O, the disks read less than fio: something was served from memory or from
+    /// holes.
     ReadFromElsewhere { fio_bytes: u64, disks_bytes: u64 },
-    /// With direct I/O and nothing else running, the disks read more than fio and all that is known to come with it.
+    /// With direct I/O and nothing else running, the disks read more than fio and all that is known
+    /// to come with it.
     ReadBesides { fio_bytes: u64, disks_bytes: u64, known_bytes: u64 },
     /// The disks of a real machine read more than the trial's own processes had them read.
     OthersRead { own_bytes: u64, disks_bytes: u64 },
     /// With direct I/O, the disks wrote less than fio.
     WrittenElsewhere { fio_bytes: u64, disks_bytes: u64 },
-    /// From the first to the last request that fio measured it took much longer than each of its jobs was to measure:
-    /// they did so at different times, and their sum is no throughput.
+    /// From the first to the last request that fio measured it took much longer than each of its
+    /// jobs was to measure: they did so at different times, and their sum is no throughput.
     JobsApart { asked: Nanos, phase: Nanos },
     /// A disk says that it was busy for longer than the phase lasted.
     BusyBeyondPhase { device: String, busy: Nanos, phase: Nanos },
-    /// Too few requests for a percentile, p99.9 where it is not named, which is then no more than the greatest latency.
+    /// Too few requests for a percentile, p99.9 where it is not named, which is then no more than
+    /// the greatest latency.
     FewRequests {
         requests: u64,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         what: Option<String>,
     },
-    /// After some of its power cuts, what the filesystem had promised was not there: a result. Why, of the first of them.
+    /// After some of its power cuts, what the filesystem had promised was not there: a result. Why,
+    /// of the first of them.
     NotSurvived { cuts: u64, lost: u64, first: String },
     /// What btrfs counted of a device's reads cannot be used.
     ReadStats { device_id: u64, problem: String },
@@ -86,7 +92,8 @@ pub enum Remark {
     TraceLost { events: u64 },
     /// The kernel counted other requests of a disk than were traced: there is no trace.
     TraceUnlike { device: String, traced_bytes: u64, counted_bytes: u64 },
-    /// A disk of this machine had requests that were none of ours: before the trial, or in its measured phase.
+    /// A disk of this machine had requests that were none of ours: before the trial, or in its
+    /// measured phase.
     Disturbed {
         device: String,
         requests: u64,
@@ -97,8 +104,8 @@ pub enum Remark {
     },
     /// btrfs counted errors of a device while a trial ran: of `what`, so many.
     DeviceErrors { device_id: u64, what: String, errors: u64 },
-    /// A load was not steady after so long a warm-up: its rates were so far off their mean, and rose or fell so much over the
-    /// window, per cent.
+    /// A load was not steady after so long a warm-up: its rates were so far off their mean, and
+    /// rose or fell so much over the window, per cent.
     NotSteady { within: Nanos, off_percent: f64, rise_percent: f64 },
     /// What of the disks was in memory could not be dropped before the trial.
     CachesKept { why: String },
@@ -114,7 +121,8 @@ impl Remark {
 }
 
 impl Remark {
-    /// Whether the numbers contradict each other or what was asked: they stay in the record, and out of verdicts.
+    /// Whether the numbers contradict each other or what was asked: they stay in the record, and
+    /// out of verdicts.
     pub fn doubts(&self) -> bool {
         match self {
             Self::LostRequests { .. }

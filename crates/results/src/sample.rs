@@ -1,5 +1,5 @@
-//! The numbers of one trial: fio's report and the disks' closing record joined, and judged against each
-//! other.
+//! The numbers of one trial: fio's report and the disks' closing record joined, and judged against
+//! each other.
 
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
@@ -17,18 +17,20 @@ pub const MEASURED_PHASE: &str = "measure";
 pub const ENOUGH_FOR_P99_9: u64 = 1000;
 /// What a filesystem reads now and then of its own accord.
 const UNASKED: u64 = 1 << 20;
-/// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by clocks of their
-/// own.
+/// One part in so many of fio's bytes may fall outside the disks' phase: they end the ramp by
+/// clocks of their own.
 const PHASE_TOLERANCE: u64 = 100;
 
-/// Several jobs that together took so many times as long as each was to did not measure at the same time.
+/// Several jobs that together took so many times as long as each was to did not measure at the same
+/// time.
 const APART: f64 = 1.1;
 
 /// What the trial was told to do, as far as its results can be held against it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Asked {
-    /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone with a
-    /// synchronous engine. `None` for a load that is no closed loop (limited in rate, or buffered).
+    /// Requests that the load keeps in flight at any time: iodepth times numjobs, or numjobs alone
+    /// with a synchronous engine. `None` for a load that is no closed loop (limited in rate, or
+    /// buffered).
     pub in_flight: Option<u32>,
     /// Past the page cache (`direct=1`).
     pub direct: bool,
@@ -64,14 +66,15 @@ pub struct Sample {
     pub p50_ns: Option<Nanos>,
     pub p99_ns: Option<Nanos>,
     pub p99_9_ns: Option<Nanos>,
-    /// Of the reads alone; `None` when there were none, and in records of before they were told apart.
+    /// Of the reads alone; `None` when there were none, and in records of before they were told
+    /// apart.
     #[serde(default)]
     pub read: Option<DirectionSample>,
     /// Of the writes alone.
     #[serde(default)]
     pub write: Option<DirectionSample>,
-    /// The part of consecutive reads, in order of arrival at the disks, 0 to 1, that went to another disk than the one
-    /// before.
+    /// The part of consecutive reads, in order of arrival at the disks, 0 to 1, that went to
+    /// another disk than the one before.
     #[serde(default)]
     pub read_switches: Option<f64>,
     /// In the order of the closing record.
@@ -90,8 +93,8 @@ pub struct DirectionSample {
     pub p99_9_ns: Option<Nanos>,
 }
 
-/// fio computes percentiles of `clat`, unless told `lat_percentiles=1`. With direct I/O they differ by the
-/// submission only.
+/// fio computes percentiles of `clat`, unless told `lat_percentiles=1`. With direct I/O they differ
+/// by the submission only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum LatencyKind {
@@ -122,7 +125,8 @@ pub struct DeviceSample {
     /// Requests at the disk, on average.
     #[serde(default)]
     pub depth_mean: Option<f64>,
-    /// The part of reads and writes, 0 to 1, that did not begin where the one before them, in order of arrival, ended.
+    /// The part of reads and writes, 0 to 1, that did not begin where the one before them, in order
+    /// of arrival, ended.
     #[serde(default)]
     pub not_sequential: Option<f64>,
     /// How far from there they began on average, either way, the sequential ones included.
@@ -142,7 +146,8 @@ pub fn claim_of(jobs: &[&Job]) -> Claim {
     }
 }
 
-/// The numbers of jobs that ran together, without any disks', and what fio itself says against them.
+/// The numbers of jobs that ran together, without any disks', and what fio itself says against
+/// them.
 pub fn of_jobs(jobs: &[&Job]) -> (Sample, Vec<Remark>) {
     let mut remarks = Vec::new();
     judge_jobs(jobs, &mut remarks);
@@ -174,8 +179,8 @@ fn part(direction: &Direction) -> Part {
     }
 }
 
-/// Joins fio's report with the closing record. Numbers that contradict each other are kept, and said to in
-/// the remarks.
+/// Joins fio's report with the closing record. Numbers that contradict each other are kept, and
+/// said to in the remarks.
 pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>) {
     let jobs: Vec<&Job> = fio.jobs.iter().collect();
     let mut remarks = Vec::new();
@@ -205,8 +210,8 @@ pub fn join(fio: &Fio, closing: &Closing, asked: &Asked) -> (Sample, Vec<Remark>
     (sample, remarks)
 }
 
-/// What the disks did while a trial measured in which fio did not measure all: a start-up, a player, phases together. `None`
-/// where nothing was measured.
+/// What the disks did while a trial measured in which fio did not measure all: a start-up, a
+/// player, phases together. `None` where nothing was measured.
 pub fn of_disks(closing: &Closing) -> Option<Sample> {
     let phase = closing.measured().filter(|phase| phase.length() > Nanos(0))?;
     Some(Sample {
@@ -269,8 +274,8 @@ fn numbers(directions: &[&Direction], tail: Option<&Tail>) -> DirectionSample {
     }
 }
 
-/// The latencies of all jobs and directions together that a sample's percentiles are computed from. `None` where fio gave
-/// none that hold for all.
+/// The latencies of all jobs and directions together that a sample's percentiles are computed from.
+/// `None` where fio gave none that hold for all.
 pub fn latency_of(jobs: &[&Job]) -> Option<(LatencyKind, Latency)> {
     Tail::of(&measured(jobs).collect::<Vec<_>>()).map(|tail| (tail.kind, tail.latency))
 }
@@ -291,9 +296,9 @@ struct Tail {
 }
 
 impl Tail {
-    /// `lat` is preferred, because the mean is of it; histograms of several jobs and directions are added up.
-    /// Percentiles that fio computed itself cannot be added, and are used only when one job had one
-    /// direction.
+    /// `lat` is preferred, because the mean is of it; histograms of several jobs and directions are
+    /// added up. Percentiles that fio computed itself cannot be added, and are used only when one
+    /// job had one direction.
     fn of(directions: &[&Direction]) -> Option<Self> {
         let latencies =
             |kind| directions.iter().map(|direction| direction.latency(kind)).collect::<Vec<_>>();

@@ -1,5 +1,5 @@
-//! What `strace -f -y -ttt -e trace=%file,getdents64,clone,clone3,fork,vfork` says of a program: the names that it used, in order, and by
-//! which of its threads.
+//! What `strace -f -y -ttt -e trace=%file,getdents64,clone,clone3,fork,vfork` says of a program:
+//! the names that it used, in order, and by which of its threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
@@ -23,8 +23,9 @@ pub struct Use {
     pub started: u32,
 }
 
-/// Where a thread or process is in the tree of all: it is the so-and-so-manieth child, from 0, of the so-and-so-manieth child ... of
-/// the first, which is the empty list. Another run of a program has other ids, and the same lineages.
+/// Where a thread or process is in the tree of all: it is the so-and-so-manieth child, from 0, of
+/// the so-and-so-manieth child ... of the first, which is the empty list. Another run of a program
+/// has other ids, and the same lineages.
 pub type Lineage = Vec<u32>;
 
 /// Calls whose first argument is a name.
@@ -33,8 +34,8 @@ const PLAIN: [&str; 9] =
 /// Calls whose first argument is the folder that the name in the second is from.
 const AT: [&str; 6] = ["openat", "newfstatat", "faccessat", "faccessat2", "readlinkat", "statx"];
 
-/// Reads the output; `cwd` is where the program began. Calls that failed for another reason than that a
-/// name is not there are left out, lines that make no sense too.
+/// Reads the output; `cwd` is where the program began. Calls that failed for another reason than
+/// that a name is not there are left out, lines that make no sense too.
 pub fn uses(text: &[u8], cwd: &Path) -> Vec<Use> {
     let text = String::from_utf8_lossy(text);
     let lineages = lineages(&text);
@@ -76,7 +77,8 @@ fn child(line: &str) -> Option<u64> {
     result.split_whitespace().next()?.parse().ok()
 }
 
-/// The exit status of the process that came first, once it has ended: `7 1700000000.1 +++ exited with 0 +++`.
+/// The exit status of the process that came first, once it has ended: `7 1700000000.1 +++ exited
+/// with 0 +++`.
 pub fn first_exit(text: &[u8]) -> Option<i32> {
     let text = String::from_utf8_lossy(text);
     let first = text.lines().next()?.split_whitespace().next()?;

@@ -47,8 +47,8 @@ fn whole_closing() -> Vec<u8> {
     sealed(CLOSING.as_bytes())
 }
 
-/// Whatever can be read can also be joined, shown, written and read back: no number became infinite on the
-/// way.
+/// Whatever can be read can also be joined, shown, written and read back: no number became infinite
+/// on the way.
 fn join_if_readable(fio_bytes: &[u8], closing_bytes: &[u8]) -> bool {
     let (Ok(fio), Ok(closing)) = (fio::parse(fio_bytes), closing::parse(closing_bytes)) else {
         return false;

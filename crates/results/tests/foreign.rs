@@ -1,5 +1,5 @@
-//! What fio of several versions printed, made by `data/foreign/make.sh`: each format says the same of a run, and nothing
-//! is found wrong with it.
+//! What fio of several versions printed, made by `data/foreign/make.sh`: each format says the same
+//! of a run, and nothing is found wrong with it.
 
 use std::fs;
 use std::path::PathBuf;

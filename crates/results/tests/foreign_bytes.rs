@@ -1,4 +1,5 @@
-//! No bytes whatever make a reader of foreign results panic, and what one reads can be checked, shown and written.
+//! No bytes whatever make a reader of foreign results panic, and what one reads can be checked,
+//! shown and written.
 
 use std::fs;
 use std::path::Path;

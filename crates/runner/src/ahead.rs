@@ -12,14 +12,16 @@ use std::path::PathBuf;
 #[derive(Debug)]
 pub struct Ready<'a> {
     pub trials: Vec<&'a Trial>,
-    /// What tells their disks apart; none of trials that begin on bare ones, or that cannot be carried out here.
+    /// What tells their disks apart; none of trials that begin on bare ones, or that cannot be
+    /// carried out here.
     pub key: Option<&'a str>,
     /// Where the disks are, or why there are none.
     pub disks: std::result::Result<Option<PathBuf>, String>,
 }
 
 impl Run {
-    /// Prepares the disks of `trials`, and tells of each set as soon as it is there. May tell from several threads.
+    /// Prepares the disks of `trials`, and tells of each set as soon as it is there. May tell from
+    /// several threads.
     pub fn prepare_ahead(&self, trials: &[&Trial], ready: &(dyn Fn(Ready) + Sync)) -> Result<()> {
         let (fit, unfit): (Vec<&Trial>, Vec<&Trial>) =
             trials.iter().partition(|trial| facts::obstacle(trial).is_none());

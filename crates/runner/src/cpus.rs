@@ -1,7 +1,8 @@
 //! One processor for each guest.
 //!
-//! A guest is two host processes that take turns, the kernel and the program that runs in it. On two processors each
-//! turn wakes the other one up, which costs five times what the turn itself does; on one it is a context switch.
+//! A guest is two host processes that take turns, the kernel and the program that runs in it. On
+//! two processors each turn wakes the other one up, which costs five times what the turn itself
+//! does; on one it is a context switch.
 
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};

@@ -48,7 +48,8 @@ pub fn machine(trial: &Trial, trace: bool) -> Machine {
     }
 }
 
-/// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time to speak of.
+/// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time
+/// to speak of.
 pub fn preparing_machine(trial: &Trial) -> Machine {
     let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");
@@ -215,9 +216,9 @@ pub fn is_accompanied(trial: &Trial) -> bool {
     trial.background.is_some() || trial.power_cut.is_some()
 }
 
-/// Whether the disks' phase is a window of its own, the same for all jobs. fio ends each job's ramp with the first request
-/// that the job finishes after it: where a scheduler has jobs wait for seconds, they measure at different times, and
-/// their sum is more than the disks ever moved.
+/// Whether the disks' phase is a window of its own, the same for all jobs. fio ends each job's ramp
+/// with the first request that the job finishes after it: where a scheduler has jobs wait for
+/// seconds, they measure at different times, and their sum is more than the disks ever moved.
 pub fn has_one_window(trial: &Trial) -> bool {
     trial.workload.own_files
 }
@@ -243,8 +244,9 @@ pub fn device_settings(trial: &Trial) -> Vec<Setting> {
     wholes.into_iter().flat_map(|whole| scheduler(trial, whole)).collect()
 }
 
-/// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio gets the same. Of so few
-/// chances the seeds take each in turn, instead of drawing one: two copies are four cases, and four seeds meet them all.
+/// The luck of a policy that chooses by pid: which mirrors the background gets, and whether fio
+/// gets the same. Of so few chances the seeds take each in turn, instead of drawing one: two copies
+/// are four cases, and four seeds meet them all.
 fn luck(trial: &Trial) -> (u32, u32) {
     let index = trial.seed_index.saturating_sub(1);
     let round = PIDS.cast_unsigned();
@@ -352,8 +354,8 @@ struct Load<'a> {
     gated: bool,
 }
 
-/// The measured fio's command, to run before it for no longer than this; none of what is measured otherwise, or is to begin with
-/// cold caches.
+/// The measured fio's command, to run before it for no longer than this; none of what is measured
+/// otherwise, or is to begin with cold caches.
 pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
     let direct = trial.workload.is_fio() && trial.workload.jobs.iter().all(|job| job.direct);
     let load = || Load {

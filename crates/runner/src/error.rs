@@ -1,4 +1,5 @@
-//! What can go wrong before a trial's guest has said anything. What goes wrong in a trial is an outcome, not an error.
+//! What can go wrong before a trial's guest has said anything. What goes wrong in a trial is an
+//! outcome, not an error.
 
 use disklab_units::Bytes;
 use std::io;

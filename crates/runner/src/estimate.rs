@@ -1,7 +1,8 @@
 //! How long trials will take here, roughly: for a plan, before anything has run.
 //!
-//! A guest handles so many requests a wall second, whatever its disks; what is unknown is how many requests a disk
-//! will serve, and the order of magnitude of that is in its model. After the first trials, progress is the better guide.
+//! A guest handles so many requests a wall second, whatever its disks; what is unknown is how many
+//! requests a disk will serve, and the order of magnitude of that is in its model. After the first
+//! trials, progress is the better guide.
 
 mod memory;
 mod phases;
@@ -16,16 +17,18 @@ use std::time::Duration;
 
 /// Boot, fio's start, the copy of the disks, the record on disk.
 const START: Duration = Duration::from_millis(400);
-/// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine with 2 cores.
+/// Wall time of one request in the guest and of each mebibyte moved; measured on a virtual machine
+/// with 2 cores.
 const REQUEST: Duration = Duration::from_micros(20);
 const MEBIBYTE: Duration = Duration::from_micros(300);
-/// The same of each mebibyte of phases, which move large pieces one after the other; and besides of each that goes through the
-/// page cache, whose pages are found, filled and reclaimed.
+/// The same of each mebibyte of phases, which move large pieces one after the other; and besides of
+/// each that goes through the page cache, whose pages are found, filled and reclaimed.
 const PHASES_MEBIBYTE: Duration = Duration::from_micros(200);
 const CACHED_MEBIBYTE: Duration = Duration::from_micros(500);
 /// Wall time of a phase's own: fio's start.
 const PHASE: Duration = Duration::from_millis(150);
-/// Wall time of each system call that there is virtual time for, where they take some: programs wait for half of it.
+/// Wall time of each system call that there is virtual time for, where they take some: programs
+/// wait for half of it.
 const SYSTEM_CALL: Duration = Duration::from_nanos(1500);
 /// Wall time of an operation on a file that is in memory.
 const OPERATION: Duration = Duration::from_micros(40);
@@ -48,7 +51,8 @@ const PREPARE_FRAGMENT: Duration = Duration::from_micros(60);
 /// Requests that a process of a background keeps in flight, roughly: it reads ahead.
 const BACKGROUND_DEPTH: usize = 32;
 
-/// What a trial measures, and before it: of what ends by itself, how long that takes. A program that starts is given its limit.
+/// What a trial measures, and before it: of what ends by itself, how long that takes. A program
+/// that starts is given its limit.
 pub fn measured(trial: &Trial) -> Nanos {
     let own =
         trial.workload.phases.as_ref().map(|it| Nanos::from_secs_f64(phases::seconds(trial, it)));
@@ -127,7 +131,8 @@ fn limited(trial: &Trial) -> Option<Limited> {
     Some(load)
 }
 
-/// How many disks serve a request of a job, on average over reads and writes; each direction has the rate for itself.
+/// How many disks serve a request of a job, on average over reads and writes; each direction has
+/// the rate for itself.
 fn copies(trial: &Trial, job: &Job) -> f64 {
     let written = f64::from(u8::from(job.rw.writes())) * f64::from(trial.array.copies());
     f64::from(u8::from(job.rw.reads())) + written

@@ -97,7 +97,8 @@ fn ended_well(folder: &Path, end: &End, who: Who) -> Result<(), String> {
         return Err(format!("the guest kernel panicked: {}", panic.1.trim()));
     }
     if let Some(error) = failed_step(&tail(&folder.join(names::STEPS))) {
-        // What the library said is nearer to the cause: a full host disk is an I/O error in the guest.
+        // What the library said is nearer to the cause: a full host disk is an I/O error in the
+        // guest.
         let cause = said(&console).filter(|cause| !cause.starts_with("guest: ") && *cause != error);
         return Err(cause.map_or(error.clone(), |cause| format!("{cause}; in the guest: {error}")));
     }

@@ -1,4 +1,5 @@
-//! What carries trials out: a guest in virtual time ([`crate::run::Run`]), or this machine on its own disks ([`crate::host::Host`]).
+//! What carries trials out: a guest in virtual time ([`crate::run::Run`]), or this machine on its
+//! own disks ([`crate::host::Host`]).
 
 use crate::error::Result;
 use crate::run::{Event, Summary};
@@ -10,7 +11,8 @@ use std::time::{Duration, Instant};
 pub type Events<'a> = &'a (dyn Fn(Event<'_>) + Sync);
 
 pub trait Executor {
-    /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded stays.
+    /// Runs those of `trials` that remain to be recorded. An error ends the run; what was recorded
+    /// stays.
     fn carry_out(&self, trials: &[Trial], writer: &Writer, events: Events) -> Result<Summary>;
 
     /// Set, by a signal handler say, to end the run.

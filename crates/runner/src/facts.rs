@@ -11,7 +11,8 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What every trial runs in its guest, and the C library that all programs there share: `fio`, `libc`.
+/// What every trial runs in its guest, and the C library that all programs there share: `fio`,
+/// `libc`.
 pub fn tools() -> Result<Vec<Fact>> {
     let libc = Command::new("ldd").arg("--version").env("PATH", PATH).output();
     let libc =
@@ -47,7 +48,8 @@ pub fn undoing() -> Result<Vec<Fact>> {
     ["blkid", "wipefs"].into_iter().map(tool).collect()
 }
 
-/// The programs that a trial runs besides fio: of its phases and its background, and what makes its disks and looks at them.
+/// The programs that a trial runs besides fio: of its phases and its background, and what makes its
+/// disks and looks at them.
 pub fn programs(trial: &Trial) -> Vec<String> {
     let beside =
         trial.background.iter().flat_map(disklab_config::background::Background::programs).cloned();
@@ -61,7 +63,8 @@ pub fn tool(name: &str) -> Result<Fact> {
     Ok(Fact::new(name, program(name)?))
 }
 
-/// Why a trial cannot be carried out here: programs that it runs are not there, or its files find no place.
+/// Why a trial cannot be carried out here: programs that it runs are not there, or its files find
+/// no place.
 pub fn obstacle(trial: &Trial) -> Option<String> {
     let is_missing = |name: &String| place(name).is_none();
     let missing: BTreeSet<String> = programs(trial).into_iter().filter(is_missing).collect();
@@ -120,7 +123,8 @@ pub fn host() -> Vec<Fact> {
     ]
 }
 
-/// A program's version, the digest of its file, and one over the libraries that it is linked with, if it is.
+/// A program's version, the digest of its file, and one over the libraries that it is linked with,
+/// if it is.
 fn program(name: &str) -> Result<String> {
     let missing = |cause| Error::Tool { program: name.to_owned(), cause };
     let nowhere = || std::io::Error::other(format!("it is in none of {}", PATH.replace(':', " ")));
@@ -134,8 +138,8 @@ fn program(name: &str) -> Result<String> {
     Ok(format!("{version}, sha256 {}{libraries}", &sha256_hex(&bytes)[..16]))
 }
 
-/// A digest of the names and contents of the shared libraries that the loader gives a program; none of a static program
-/// or a script.
+/// A digest of the names and contents of the shared libraries that the loader gives a program; none
+/// of a static program or a script.
 fn libraries(program: &Path) -> std::io::Result<Option<String>> {
     // The guest's environment has nothing that leads the loader elsewhere.
     let out = Command::new("ldd")
@@ -157,7 +161,8 @@ fn libraries(program: &Path) -> std::io::Result<Option<String>> {
     Ok((!digests.is_empty()).then(|| sha256_hex(digests.as_bytes())))
 }
 
-/// The file in a line of `ldd`: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's `/lib64/ld.so (0x7f..)`.
+/// The file in a line of `ldd`: `libz.so.1 => /lib/libz.so.1 (0x7f..)`, or the loader's
+/// `/lib64/ld.so (0x7f..)`.
 fn library(line: &str) -> Option<&str> {
     let (file, _) =
         line.split_once("=> ").map_or(line, |(_, file)| file).trim().rsplit_once(" (0x")?;

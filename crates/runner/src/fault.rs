@@ -1,5 +1,5 @@
-//! Whose fault it is that a trial has no result. What is the trial's own comes again on every machine; what may be the
-//! machine's is worth another one.
+//! Whose fault it is that a trial has no result. What is the trial's own comes again on every
+//! machine; what may be the machine's is worth another one.
 
 use crate::error::Error;
 use crate::evidence::{LEAST_ROOM, OURS, failed_step, tail, virtual_time};

@@ -3,8 +3,9 @@
 use disklab_config::workload::Job;
 use disklab_units::{Bytes, Seed};
 
-/// The program, and what holds for all jobs. `--thread` and `--disk_util=0` save what fio's start costs and change nothing it
-/// measures; `clock_gettime` is virtual where the processor's own counter would be real.
+/// The program, and what holds for all jobs. `--thread` and `--disk_util=0` save what fio's start
+/// costs and change nothing it measures; `clock_gettime` is virtual where the processor's own
+/// counter would be real.
 pub fn program(output: &str, seed: Seed) -> Vec<String> {
     vec![
         "fio".to_owned(),
@@ -14,8 +15,8 @@ pub fn program(output: &str, seed: Seed) -> Vec<String> {
         "--eta=never".to_owned(),
         "--output-format=json+".to_owned(),
         format!("--output={output}"),
-        // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads it as a number of at
-        // most 63 bits.
+        // With randrepeat, which is fio's default, the seed would not reach the offsets. fio reads
+        // it as a number of at most 63 bits.
         "--randrepeat=0".to_owned(),
         format!("--randseed={}", seed.0 >> 1),
         // Percentiles of the same latency that the mean is of.

@@ -1,4 +1,5 @@
-//! Threads that work on many files as a trial: what its disks hold, what came of it, and what a power cut has to leave.
+//! Threads that work on many files as a trial: what its disks hold, what came of it, and what a
+//! power cut has to leave.
 
 use disklab_config::Trial;
 use disklab_config::fsload::Fsload;
@@ -51,7 +52,8 @@ fn report(folder: &Path) -> Result<Report, String> {
     serde_json::from_slice(&text).map_err(|e| format!("{FILE}: {e}"))
 }
 
-/// Operations a second, of all and of each kind, their latencies, and loops a second of each kind of threads.
+/// Operations a second, of all and of each kind, their latencies, and loops a second of each kind
+/// of threads.
 pub fn measures(folder: &Path) -> Result<Measures, String> {
     let report = report(folder)?;
     let rate = |count| Measure::rate(report.a_second(count), "1/s");

@@ -12,20 +12,25 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// How often a guest is looked at. Its end is seen this late; the guest loses some microseconds each time.
+/// How often a guest is looked at. Its end is seen this late; the guest loses some microseconds
+/// each time.
 const LOOK: Duration = Duration::from_millis(5);
-/// A console is a page or two; a guest that writes more than this has gone wrong and would fill the disk.
+/// A console is a page or two; a guest that writes more than this has gone wrong and would fill the
+/// disk.
 const LONGEST_CONSOLE: u64 = 16 << 20;
-/// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November 2023).
+/// When a guest's calendar begins, ns since 1970: any fixed moment will do (this one is in November
+/// 2023).
 const EPOCH: u64 = 1_700_000_000_000_000_000;
-/// A parameter of guests that prepare what others begin with: their calendar is a day behind. ext4's journal tells what is left
-/// of older transactions by the times of their commits, and would take them for damaged new ones if time had gone back.
+/// A parameter of guests that prepare what others begin with: their calendar is a day behind.
+/// ext4's journal tells what is left of older transactions by the times of their commits, and would
+/// take them for damaged new ones if time had gone back.
 pub const A_DAY_BEFORE: &str = "time-travel-start=1699913600000000000";
 /// The same of guests that look at what a trial left.
 pub const A_DAY_AFTER: &str = "time-travel-start=1700086400000000000";
 /// Who runs several disklabs at a time on this machine says here how many guests that makes.
 const GUESTS: &str = "DISKLAB_GUESTS";
-/// The first process's program in a guest, wherever it is on the host (guest-kernel/files/arch/um/include/shared/disklab_init.h).
+/// The first process's program in a guest, wherever it is on the host
+/// (guest-kernel/files/arch/um/include/shared/disklab_init.h).
 const INIT: &str = "/.disklab-init";
 
 /// The two programs that a guest is made of besides its kernel.
@@ -44,8 +49,8 @@ impl Installation {
             std::env::current_exe().map_err(Error::io("find", Path::new("/proc/self/exe")))?;
         let folder = init.parent().unwrap_or(Path::new("/"));
         let name = "libdisklab_guest.so";
-        // Cargo always writes the one in `deps`, and the one beside the program only when it is asked for the library;
-        // a program that is a test is in `deps` itself.
+        // Cargo always writes the one in `deps`, and the one beside the program only when it is
+        // asked for the library; a program that is a test is in `deps` itself.
         let places = ["deps", "", "../lib/disklab"].map(|place| folder.join(place).join(name));
         let library = places
             .iter()
@@ -114,7 +119,8 @@ impl Guest<'_> {
             let _ = child.kill();
             let _ = child.wait();
         }
-        // The programs of the guest die with its kernel's process, but for one that was just being started.
+        // The programs of the guest die with its kernel's process, but for one that was just being
+        // started.
         let _ = kill_process_group(Pid::from_child(&child), Signal::KILL);
         // The kernel's own folder, named by `uml_dir`, of no use to anybody.
         let _ = std::fs::remove_dir_all(self.folder.join("uml"));
@@ -209,8 +215,9 @@ impl Guest<'_> {
     }
 }
 
-/// Where the guest's memory is a file: in memory if there is room for all guests of a run, else beside the trial. The
-/// file grows as the guest uses its memory, and what does not fit then kills it.
+/// Where the guest's memory is a file: in memory if there is room for all guests of a run, else
+/// beside the trial. The file grows as the guest uses its memory, and what does not fit then kills
+/// it.
 fn memory_folder(trial: &Path, memory: Bytes, guests: usize) -> PathBuf {
     let shm = Path::new("/dev/shm");
     let all = memory.saturating_mul(guests as u64);

@@ -19,7 +19,8 @@ pub fn copy(from: &Path, to: &Path) -> Result<()> {
     data::copy(&source, &target).map_err(Error::io("copy a disk to", to))
 }
 
-/// A digest of what a sparse file holds: of each part of [`GRAIN`] bytes that is not all zeroes, with its place.
+/// A digest of what a sparse file holds: of each part of [`GRAIN`] bytes that is not all zeroes,
+/// with its place.
 pub fn digest(path: &Path) -> Result<String> {
     let file = File::open(path).map_err(Error::io("open", path))?;
     digest_sparse(&file).map_err(Error::io("read", path))

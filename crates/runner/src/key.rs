@@ -1,8 +1,10 @@
-//! What tells trials apart by what they are, whatever they and their parts are called: a digest of all that decides a trial's
-//! results, once names are settled. It is the same on every machine, so that trials can be asked for and put together by it.
+//! What tells trials apart by what they are, whatever they and their parts are called: a digest of
+//! all that decides a trial's results, once names are settled. It is the same on every machine, so
+//! that trials can be asked for and put together by it.
 //!
-//! A name counts where it stands in what a trial leaves, and only there: a device's is in the closing record, a workload's in
-//! fio's report, a policy's is the kernel's word. Of two trials of one key, every raw output has the same bytes.
+//! A name counts where it stands in what a trial leaves, and only there: a device's is in the
+//! closing record, a workload's in fio's report, a policy's is the kernel's word. Of two trials of
+//! one key, every raw output has the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,8 +29,8 @@ pub struct Collision {
     pub key: String,
 }
 
-/// The keys of trials, in their order; None of those whose kernel is not among `kernels`, which has the keys of kernels by
-/// the trials' names for them.
+/// The keys of trials, in their order; None of those whose kernel is not among `kernels`, which has
+/// the keys of kernels by the trials' names for them.
 pub fn of_all(
     trials: &[Trial],
     kernels: &BTreeMap<String, String>,
@@ -107,7 +109,8 @@ fn without_names(trial: &Trial) -> Trial {
     trial
 }
 
-/// A part that is not there is as one that nobody has thought of yet: a new part of trials leaves the keys of those without it.
+/// A part that is not there is as one that nobody has thought of yet: a new part of trials leaves
+/// the keys of those without it.
 fn drop_empty(value: &mut Value) {
     let is_empty = |value: &Value| match value {
         Value::Null => true,
@@ -175,8 +178,9 @@ mod tests {
         ),
     ];
 
-    /// Where this fails, trials have other ids than those that records have and that scripts ask for. What was added to trials
-    /// should be absent where nobody asks for it; where every trial really has become another one, [`FORMAT`] goes up.
+    /// Where this fails, trials have other ids than those that records have and that scripts ask
+    /// for. What was added to trials should be absent where nobody asks for it; where every trial
+    /// really has become another one, [`FORMAT`] goes up.
     #[test]
     fn the_ids_of_years_ago_are_those_of_today() {
         let place = tempfile::tempdir().expect("a folder");

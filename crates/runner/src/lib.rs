@@ -1,7 +1,9 @@
-//! Carries trials out on the kernel executor: the guest kernel as a process, modelled disks, virtual time.
+//! Carries trials out on the kernel executor: the guest kernel as a process, modelled disks,
+//! virtual time.
 //!
-//! [`run::Run`] is the entry: trials in, outcomes in a record. Each trial is a folder ([`trial`]), a copy of disks that
-//! were prepared once ([`prepared`]), and one process that is watched until it ends ([`guest`]).
+//! [`run::Run`] is the entry: trials in, outcomes in a record. Each trial is a folder ([`trial`]),
+//! a copy of disks that were prepared once ([`prepared`]), and one process that is watched until it
+//! ends ([`guest`]).
 
 pub mod ahead;
 pub mod cpus;

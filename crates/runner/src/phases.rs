@@ -70,10 +70,12 @@ fn of_fio(trial: &Trial, phase: &Phase, jobs: &[FileJob]) -> plan::Fio {
     let phase = &*phase.name;
     let report = format!("/tmp/fio-{phase}.json");
     let mut command = fio::program(&report, seed(trial, phase, "fio"));
-    // A file has no place before it is written, as with most programs; what is in memory is for the phase to say.
+    // A file has no place before it is written, as with most programs; what is in memory is for the
+    // phase to say.
     command.extend(["--fallocate=none".to_owned(), invalidate]);
     for it in jobs {
-        // fio writes whole requests only, and makes a file anew, before the phase, that is a part of one too small for a later job.
+        // fio writes whole requests only, and makes a file anew, before the phase, that is a part
+        // of one too small for a later job.
         let whole = it.file_size.0.next_multiple_of(it.job.bs.0.max(1));
         let size = if it.job.makes() { Bytes(whole) } else { it.file_size };
         command.extend(fio::job(phase, &format!("{POOL}/{}", it.file), size, &it.job));

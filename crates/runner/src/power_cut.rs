@@ -1,5 +1,6 @@
-//! After a trial with power cuts: for each, a guest on the disks as the cut left them. It mounts the filesystem, looks for
-//! all that the witness was promised, reads everything there is, and has the filesystem's own checker look at it.
+//! After a trial with power cuts: for each, a guest on the disks as the cut left them. It mounts
+//! the filesystem, looks for all that the witness was promised, reads everything there is, and has
+//! the filesystem's own checker look at it.
 
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
@@ -113,9 +114,11 @@ pub fn programs(trial: &Trial) -> Vec<String> {
 /// What a trial's cuts left.
 #[derive(Debug, Default)]
 pub struct Left {
-    /// How long mounting took, and how many records had been promised, after each cut that was survived.
+    /// How long mounting took, and how many records had been promised, after each cut that was
+    /// survived.
     survived: Vec<(Option<Nanos>, u64)>,
-    /// What was not there after the others: of each its number, from 1 on, when it was, and the reason.
+    /// What was not there after the others: of each its number, from 1 on, when it was, and the
+    /// reason.
     lost: Vec<(usize, Nanos, String)>,
 }
 
@@ -146,8 +149,8 @@ pub fn look(
     Ok(Ok(left))
 }
 
-/// What a trial's cuts add to its results, and to what is said beside them. An error if there were none, of those that were
-/// asked for.
+/// What a trial's cuts add to its results, and to what is said beside them. An error if there were
+/// none, of those that were asked for.
 pub fn results(
     trial: &Trial,
     closing: &Closing,
@@ -163,7 +166,8 @@ pub fn results(
         ));
     }
     let unflushed = cuts.iter().map(|cut| cut.lost).max().unwrap_or_default();
-    // What the disks lost is no merit of the filesystem's; that there was something to lose shows in it.
+    // What the disks lost is no merit of the filesystem's; that there was something to lose shows
+    // in it.
     let unflushed = Measure { better: Better::Lower, ..Measure::rate(unflushed as f64, "blocks") };
     let survived = Measure {
         least: Some(HALF),

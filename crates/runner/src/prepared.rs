@@ -1,5 +1,5 @@
-//! Disks that are prepared once: a filesystem with its test file, made by the same kernel that will be measured, kept
-//! sparse in the cache, and copied for each trial.
+//! Disks that are prepared once: a filesystem with its test file, made by the same kernel that will
+//! be measured, kept sparse in the cache, and copied for each trial.
 
 use crate::describe::{self, DISKS};
 use crate::error::{Error, Result};
@@ -27,9 +27,11 @@ const LIMIT: Nanos = Nanos::from_secs(7200);
 const MEMORY: Bytes = Bytes::mib(512);
 /// A filesystem takes this much of each disk before anything is in it.
 const EMPTY_FILESYSTEM: Bytes = Bytes::mib(16);
-/// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its extents beside them.
+/// btrfs keeps 4 bytes of checksum for 4096 of data, in trees that are about half full, and its
+/// extents beside them.
 const DATA_PER_METADATA: u64 = 400;
-/// bcache keeps a key for each piece that it caches, and writes its trees anew elsewhere: 4 MB for a GiB were found.
+/// bcache keeps a key for each piece that it caches, and writes its trees anew elsewhere: 4 MB for
+/// a GiB were found.
 const CACHE_PER_KEYS: u64 = 200;
 /// Of a fragment it keeps items in three trees that are about half full.
 const METADATA_PER_FRAGMENT: u64 = 512;
@@ -74,7 +76,8 @@ impl Prepared {
     }
 }
 
-/// What tells apart the disks that trials start from; the same for all trials that share them. None for bare disks.
+/// What tells apart the disks that trials start from; the same for all trials that share them. None
+/// for bare disks.
 pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<String>> {
     let Some(plan) = describe::preparing_plan(trial) else { return Ok(None) };
     let machine = describe::preparing_machine(trial);
@@ -91,15 +94,16 @@ pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<Str
     Ok(Some(disklab_results::digest::sha256_hex(&text)[..16].to_owned()))
 }
 
-/// A digest of all of a trial that decides what its disks hold before it begins, whatever the kernel and the programs; none of
-/// bare disks.
+/// A digest of all of a trial that decides what its disks hold before it begins, whatever the
+/// kernel and the programs; none of bare disks.
 pub fn content(trial: &Trial) -> Option<String> {
     let plan = describe::preparing_plan(trial)?;
     let text = serde_json::to_vec(&(describe::preparing_machine(trial).disks, plan)).ok()?;
     Some(disklab_results::digest::sha256_hex(&text))
 }
 
-/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and waits.
+/// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and
+/// waits.
 pub fn get(
     run: &Run,
     trial: &Trial,

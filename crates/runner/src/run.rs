@@ -69,14 +69,16 @@ pub enum Event<'a> {
     Ended {
         outcome: &'a Outcome,
     },
-    /// Something of this machine is again what it was before a trial, or could not be made so, or is waited for.
+    /// Something of this machine is again what it was before a trial, or could not be made so, or
+    /// is waited for.
     Undoing {
         news: News<'a>,
     },
 }
 
-/// The places of trials, those of one key together: they are one trial by several names, as where an axis goes over a parameter
-/// of some policies and another has none. Its result is the result of each.
+/// The places of trials, those of one key together: they are one trial by several names, as where
+/// an axis goes over a parameter of some policies and another has none. Its result is the result of
+/// each.
 fn same(trials: &[&Trial], writer: &Writer) -> Vec<Vec<usize>> {
     let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     let mut same: Vec<Vec<usize>> = Vec::new();
@@ -193,7 +195,8 @@ impl Run {
         facts::obstacle(trial).or_else(|| without_zfs(trial, self.kernel(trial)))
     }
 
-    /// As long as this is held, nobody takes prepared disks away (`disklab clean` asks for it alone).
+    /// As long as this is held, nobody takes prepared disks away (`disklab clean` asks for it
+    /// alone).
     pub fn hold_cache(&self) -> Result<File> {
         let path = self.cache.root().join(IN_USE);
         let file = File::create(&path).map_err(Error::io("create", &path))?;
@@ -201,7 +204,8 @@ impl Run {
         Ok(file)
     }
 
-    /// Where trials have their disks: in the cache, so that copies can share what they do not change.
+    /// Where trials have their disks: in the cache, so that copies can share what they do not
+    /// change.
     pub(crate) fn trials_folder(&self) -> PathBuf {
         self.cache.root().join("trials")
     }
@@ -287,8 +291,8 @@ impl Run {
         Ok(writer.finish(raw, outcome)?)
     }
 
-    /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a processor of its own.
-    /// The first error ends it.
+    /// Does `work` for 0, 1, ... below `count`, by as many threads as there are jobs, each on a
+    /// processor of its own. The first error ends it.
     pub(crate) fn share(
         &self,
         count: usize,
@@ -323,7 +327,8 @@ impl Run {
     }
 }
 
-/// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few kernels have it.
+/// Why a kernel cannot carry a trial out that wants OpenZFS. A run is not refused for it: few
+/// kernels have it.
 pub fn without_zfs(trial: &Trial, kernel: &Kernel) -> Option<String> {
     let wanted = trial.array.join == Join::ZfsMirrors && !kernel.has_option(Join::ZFS);
     wanted.then(|| {

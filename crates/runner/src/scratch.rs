@@ -1,4 +1,5 @@
-//! A folder that is gone when it is done with, or, if its process was killed, when the next one comes.
+//! A folder that is gone when it is done with, or, if its process was killed, when the next one
+//! comes.
 
 use crate::error::{Error, Result};
 use rustix::fs::{FlockOperation, flock};
@@ -25,7 +26,8 @@ impl Scratch {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let path = parent.join(format!("{}-{number}", std::process::id()));
             match fs::create_dir(&path) {
-                // Left by a process of the same number, here or in a container that shares the cache.
+                // Left by a process of the same number, here or in a container that shares the
+                // cache.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 other => other.map_err(Error::io("create", &path))?,
             }
@@ -64,7 +66,8 @@ pub fn sweep(parent: &Path) -> Result<usize> {
         let free = if let Ok(lock) = &lock {
             flock(lock, FlockOperation::NonBlockingLockExclusive).is_ok()
         } else {
-            // Killed before it had made its lock; or it is about to: leave what is younger than a minute.
+            // Killed before it had made its lock; or it is about to: leave what is younger than a
+            // minute.
             let made = entry.metadata().and_then(|meta| meta.modified());
             made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age.as_secs() > 60))
         };

@@ -1,4 +1,5 @@
-//! What is between the disks and the files of a trial, in the guest's words: a cache, software RAID, a filesystem.
+//! What is between the disks and the files of a trial, in the guest's words: a cache, software
+//! RAID, a filesystem.
 
 use disklab_config::cache::Mode;
 use disklab_config::{Filesystem, Join, Md, Places, Profiles, Trial};
@@ -69,9 +70,10 @@ pub fn device(trial: &Trial) -> String {
     if trial.array.join.raid().is_some() { md(trial) } else { disk_path(trial, 0) }
 }
 
-/// Software RAID; `make` where there is nothing on the disks yet. In a guest they are all zeroes then, so that copies are equal. On a
-/// real machine copies differ where nothing was written, which no filesystem reads; to make them equal would write whole disks, for
-/// hours, beside what is measured.
+/// Software RAID; `make` where there is nothing on the disks yet. In a guest they are all zeroes
+/// then, so that copies are equal. On a real machine copies differ where nothing was written, which
+/// no filesystem reads; to make them equal would write whole disks, for hours, beside what is
+/// measured.
 pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
     let level = trial.array.join.raid()?;
     let disks = pool_paths(trial);
@@ -84,7 +86,8 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
         start.extend(words(&created));
         start.extend([format!("--level={}", level.as_str()), count]);
         start.extend(trial.places.uuid.as_ref().map(|uuid| format!("--uuid={uuid}")));
-        // Where there are copies, as mdadm itself proposes: after a power cut only what was being written is copied.
+        // Where there are copies, as mdadm itself proposes: after a power cut only what was being
+        // written is copied.
         start.extend((level != Md::Raid0).then(|| "--bitmap=internal".to_owned()));
     } else {
         start.extend(words(&found));
@@ -93,7 +96,8 @@ pub fn raid(trial: &Trial, make: bool) -> Option<Raid> {
     Some(Raid { start, stop: words(&["mdadm", "--quiet", "--stop", &md]) })
 }
 
-/// Pools of OpenZFS, of the array and of its replica; `make` where there is nothing on the disks yet.
+/// Pools of OpenZFS, of the array and of its replica; `make` where there is nothing on the disks
+/// yet.
 pub fn pools(trial: &Trial, make: bool) -> Vec<Pool> {
     let own = (trial.array.join, ZFS_POOL, 0..trial.array.devices.len());
     let replica =
@@ -107,13 +111,14 @@ fn pool_name(name: &str, places: &Places) -> String {
     places.uuid.as_ref().map_or_else(|| name.to_owned(), |uuid| format!("{name}-{uuid}"))
 }
 
-/// Where a real machine has nodes by which zpool does not take its disks for whole ones, which it would partition.
+/// Where a real machine has nodes by which zpool does not take its disks for whole ones, which it
+/// would partition.
 pub fn nodes(places: &Places) -> Option<PathBuf> {
     Some(format!("/dev/disklab-{}", places.uuid.as_ref()?).into())
 }
 
-/// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression. Nothing is mounted but what
-/// is asked for, nothing is noted on the host's disks.
+/// Blocks of 4 KiB, and as they are written: zeroes of a test file would be holes to compression.
+/// Nothing is mounted but what is asked for, nothing is noted on the host's disks.
 fn pool(name: &str, places: &Places, disks: std::ops::Range<usize>, make: bool) -> Pool {
     let (disks, name, nodes) = (&places.disks[disks], &*pool_name(name, places), nodes(places));
     let folder = nodes.as_ref().map_or(ZFS_NODES.to_owned(), |nodes| nodes.display().to_string());
@@ -144,7 +149,8 @@ fn dataset(pool: &str, places: &Places) -> Vec<String> {
     words(&["zfs", "create", "-o", "mountpoint=legacy", &name])
 }
 
-/// Makes the filesystem: complete, so that nothing of it is left to be made while something is measured.
+/// Makes the filesystem: complete, so that nothing of it is left to be made while something is
+/// measured.
 pub fn mkfs(trial: &Trial) -> Option<Vec<String>> {
     let (start, paths): (&[&str], _) = match trial.array.join {
         Join::Btrfs(profiles) => {

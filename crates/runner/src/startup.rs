@@ -79,7 +79,8 @@ pub fn measured(startup: &Startup) -> Measured {
     Measured::Startup { way, limit_ns: startup.limit.0 }
 }
 
-/// How long it took; what it was given up after is as much as is known. The error says why there is no such time.
+/// How long it took; what it was given up after is as much as is known. The error says why there is
+/// no such time.
 pub fn measures(steps: &[u8]) -> std::result::Result<(Measures, Option<Remark>), String> {
     let step = evidence::step(steps, STEP).ok_or("the guest says nothing of a start-up")?;
     let ready: Ready =

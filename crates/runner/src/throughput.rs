@@ -1,5 +1,5 @@
-//! What the disks moved for jobs that have files of their own, or that run beside something else, over the same window for
-//! all: what the BFQ suite "S" has iostat tell.
+//! What the disks moved for jobs that have files of their own, or that run beside something else,
+//! over the same window for all: what the BFQ suite "S" has iostat tell.
 
 use crate::describe;
 use disklab_config::Trial;
@@ -8,7 +8,8 @@ use disklab_results::closing::{Closing, Device};
 use disklab_results::found::{Measure, Measures};
 use disklab_results::sample::MEASURED_PHASE;
 
-/// Bytes a second that all disks together read and wrote in the measured phase. Empty for other loads, whose fio says it.
+/// Bytes a second that all disks together read and wrote in the measured phase. Empty for other
+/// loads, whose fio says it.
 pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
     let beside = trial.background.as_ref().and_then(|background| background.workload.as_ref());
     let is_told = beside.is_some() || describe::has_one_window(trial);

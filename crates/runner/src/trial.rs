@@ -33,8 +33,8 @@ use std::time::Instant;
 /// Less than this, and a full disk would cut off even the account of what went wrong.
 const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
-/// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's own failure is an
-/// outcome.
+/// Carries a trial out in `folder`, where its raw output stays. An error is the host's; a trial's
+/// own failure is an outcome.
 pub fn carry_out(
     run: &Run,
     trial: &Trial,
@@ -100,7 +100,8 @@ pub fn limit(trial: &Trial, patience: &Patience) -> Nanos {
     Nanos(estimate::virtual_time(trial).0 * 2 + patience.overtime.0)
 }
 
-/// What became of a trial whose raw output is whole, or not; with what else there is to say of it, or why it is not.
+/// What became of a trial whose raw output is whole, or not; with what else there is to say of it,
+/// or why it is not.
 pub fn conclude(
     trial: &Trial,
     folder: &Path,
@@ -125,7 +126,8 @@ fn outcome(
     stop: &AtomicBool,
 ) -> Outcome {
     let mut outcome = blank(trial);
-    // Of one that failed, too; what keeps it from being packed, such as a full disk, is a failure of the trial.
+    // Of one that failed, too; what keeps it from being packed, such as a full disk, is a failure
+    // of the trial.
     let packed = disklab_trace::pack(folder)
         .map_err(|error| format!("{} could not be packed: {error}", names::REQUESTS));
     let is_unpacked = results.is_ok() && packed.is_err();
@@ -174,7 +176,8 @@ fn blank(trial: &Trial) -> Outcome {
     }
 }
 
-/// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of 16 KiB each.
+/// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of
+/// 16 KiB each.
 const COLD: u64 = 4 * (16 << 10);
 
 /// fio's numbers, where it was fio, what is odd about them, and others.

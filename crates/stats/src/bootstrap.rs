@@ -6,12 +6,13 @@ use crate::distribution::{normal_cdf, normal_quantile, normal_upper, t_critical}
 use crate::error::{at_least, chance};
 use crate::{Error, Estimate, Interval};
 
-/// The BCa bootstrap: bias-corrected and accelerated percentiles of the statistic over resamples (Efron, "Better
-/// bootstrap confidence intervals", JASA 1987; the acceleration from the jackknife, for several samples as in Davison
-/// and Hinkley, "Bootstrap Methods", 1997, section 5.3).
+/// The BCa bootstrap: bias-corrected and accelerated percentiles of the statistic over resamples
+/// (Efron, "Better bootstrap confidence intervals", JASA 1987; the acceleration from the jackknife,
+/// for several samples as in Davison and Hinkley, "Bootstrap Methods", 1997, section 5.3).
 ///
-/// **Too narrow with few trials**, as it knows no value beyond those seen; [`expanded_alpha`] mends most of that. Of
-/// nominal 95 % intervals so many hold the truth, in % (tests/simulation; left without it, right with it):
+/// **Too narrow with few trials**, as it knows no value beyond those seen; [`expanded_alpha`] mends
+/// most of that. Of nominal 95 % intervals so many hold the truth, in % (tests/simulation; left
+/// without it, right with it):
 ///
 /// | trials a cell | 3 | 5 | 10 | 30 |
 /// | --- | --- | --- | --- | --- |
@@ -19,14 +20,16 @@ use crate::{Error, Estimate, Interval};
 /// | mean of values with infinite variance | 71, 76 | 80, 90 | 85, 90 | 88, 90 |
 /// | ratio of two merged p99 | 77, 88 | 86, 95 | 89, 95 | 92, 94 |
 ///
-/// So it is for showing how certain a percentile of all requests is. Verdicts come from [`crate::Rule`], on the
-/// percentiles of single trials.
+/// So it is for showing how certain a percentile of all requests is. Verdicts come from
+/// [`crate::Rule`], on the percentiles of single trials.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrap {
-    /// 10 000 if in doubt: the ends of a 95 % interval then move by some per cent of its width from seed to seed.
+    /// 10 000 if in doubt: the ends of a 95 % interval then move by some per cent of its width from
+    /// seed to seed.
     pub resamples: usize,
     pub seed: Seed,
-    /// The interval is meant to miss the truth with this chance: [`expanded_alpha`] of 0.05 for 95 %.
+    /// The interval is meant to miss the truth with this chance: [`expanded_alpha`] of 0.05 for 95
+    /// %.
     pub alpha: f64,
 }
 
@@ -36,12 +39,13 @@ const MOST_RESAMPLES: usize = 10_000_000;
 impl Bootstrap {
     /// The statistic of the data with its interval.
     ///
-    /// `sizes` are the sizes of the samples, each 2 or more, that are resampled independently of each other. `statistic`
-    /// is given for each of them the indices drawn, as many as the sample has (one fewer in the jackknife). Pairs are
-    /// one sample whose index means both of a pair. Nothing is allocated for a resample.
+    /// `sizes` are the sizes of the samples, each 2 or more, that are resampled independently of
+    /// each other. `statistic` is given for each of them the indices drawn, as many as the sample
+    /// has (one fewer in the jackknife). Pairs are one sample whose index means both of a pair.
+    /// Nothing is allocated for a resample.
     ///
-    /// No interval exists where all resamples lie on one side of the statistic, and none where one of them is not
-    /// finite.
+    /// No interval exists where all resamples lie on one side of the statistic, and none where one
+    /// of them is not finite.
     pub fn interval<const SAMPLES: usize>(
         &self,
         sizes: [usize; SAMPLES],
@@ -85,10 +89,11 @@ impl Bootstrap {
     }
 }
 
-/// What to ask of a bootstrap over `n` trials (of the smallest sample) so that it misses with a chance of about `alpha`:
-/// less than that, by what the percentiles of a mean are too narrow by, the root of n / (n - 1) and the difference
-/// between t and normal distribution (Hesterberg, "What teachers should know about the bootstrap", The American
-/// Statistician 2015, section 5.3: expanded percentiles).
+/// What to ask of a bootstrap over `n` trials (of the smallest sample) so that it misses with a
+/// chance of about `alpha`: less than that, by what the percentiles of a mean are too narrow by,
+/// the root of n / (n - 1) and the difference between t and normal distribution (Hesterberg, "What
+/// teachers should know about the bootstrap", The American Statistician 2015, section 5.3: expanded
+/// percentiles).
 pub fn expanded_alpha(alpha: f64, n: usize) -> Result<f64, Error> {
     chance("alpha", alpha)?;
     at_least("trials", n, 2)?;
@@ -98,8 +103,8 @@ pub fn expanded_alpha(alpha: f64, n: usize) -> Result<f64, Error> {
     Ok((2.0 * normal_upper(reach)).max(1e-12))
 }
 
-/// How fast the statistic's standard error changes with its value: the skewness of the jackknife's influences. Expects
-/// all indices in each of `drawn`, and leaves them so.
+/// How fast the statistic's standard error changes with its value: the skewness of the jackknife's
+/// influences. Expects all indices in each of `drawn`, and leaves them so.
 fn acceleration<const SAMPLES: usize>(
     drawn: &mut [Vec<u32>; SAMPLES],
     statistic: &mut impl FnMut([&[u32]; SAMPLES]) -> f64,
@@ -149,7 +154,8 @@ fn bca(distribution: &[f64], value: f64, acceleration: f64, alpha: f64) -> Resul
     Ok(Interval { low: end(alpha / 2.0), high: end(1.0 - alpha / 2.0) })
 }
 
-/// Interpolated between neighbours, with the first value at 0 and the last at 1 (type 7 of Hyndman and Fan 1996).
+/// Interpolated between neighbours, with the first value at 0 and the last at 1 (type 7 of Hyndman
+/// and Fan 1996).
 fn quantile(sorted: &[f64], share: f64) -> f64 {
     let place = share * (sorted.len() - 1) as f64;
     let below = place.floor() as usize;

@@ -1,7 +1,7 @@
 //! Times of which some are only known to be longer than a limit.
 //!
-//! A program that had not started after 60 s is the most important observation of all. To drop it makes the slowest
-//! policy look best.
+//! A program that had not started after 60 s is the most important observation of all. To drop it
+//! makes the slowest policy look best.
 
 use std::cmp::Ordering;
 
@@ -38,12 +38,12 @@ impl Time {
     }
 }
 
-/// The median by the estimate of Kaplan and Meier ("Nonparametric estimation from incomplete observations", JASA 1958):
-/// the first time by which half have ended.
+/// The median by the estimate of Kaplan and Meier ("Nonparametric estimation from incomplete
+/// observations", JASA 1958): the first time by which half have ended.
 ///
-/// Where exactly half have ended by one time, the middle between it and the next, so that without censored times it is
-/// the ordinary median. `LongerThan` where fewer than half were seen to end: with the last time at which anything was
-/// known.
+/// Where exactly half have ended by one time, the middle between it and the next, so that without
+/// censored times it is the ordinary median. `LongerThan` where fewer than half were seen to end:
+/// with the last time at which anything was known.
 pub fn median_time(times: &[Time]) -> Result<Time, Error> {
     check("times", times)?;
     let mut times = times.to_vec();
@@ -70,12 +70,13 @@ pub fn median_time(times: &[Time]) -> Result<Time, Error> {
     Ok(Time::LongerThan(half.unwrap_or(times[times.len() - 1].value())))
 }
 
-/// Does one sample of times tend to be longer? Gehan's test ("A generalized Wilcoxon test for comparing arbitrarily
-/// singly-censored samples", Biometrika 1965), exact up to 60 times together, beyond that by its permutation variance.
+/// Does one sample of times tend to be longer? Gehan's test ("A generalized Wilcoxon test for
+/// comparing arbitrarily singly-censored samples", Biometrika 1965), exact up to 60 times together,
+/// beyond that by its permutation variance.
 ///
-/// A time is longer than another where that is certain; otherwise they tie. With one limit for all this is
-/// [`crate::mann_whitney`] with all that were given up in the highest place. It holds its level where both samples come
-/// from one distribution with the same limits.
+/// A time is longer than another where that is certain; otherwise they tie. With one limit for all
+/// this is [`crate::mann_whitney`] with all that were given up in the highest place. It holds its
+/// level where both samples come from one distribution with the same limits.
 pub fn censored_rank_test(left: &[Time], right: &[Time]) -> Result<RankTest, Error> {
     check("left", left)?;
     check("right", right)?;
@@ -104,7 +105,8 @@ mod tests {
             (exact(&[4.0, 1.0, 2.0, 3.0]), Exactly(2.5)),
             (vec![Exactly(5.0), LongerThan(60.0), Exactly(9.0)], Exactly(9.0)),
             (vec![Exactly(5.0), LongerThan(60.0), LongerThan(60.0)], LongerThan(60.0)),
-            // Half ended by 5 s. The other half is somewhere above 60 s: so is the upper of the two middle times.
+            // Half ended by 5 s. The other half is somewhere above 60 s: so is the upper of the two
+            // middle times.
             (vec![Exactly(5.0), LongerThan(60.0)], LongerThan(5.0)),
             (vec![LongerThan(60.0)], LongerThan(60.0)),
             (vec![LongerThan(5.0), Exactly(5.0), Exactly(5.0)], Exactly(5.0)),
@@ -114,7 +116,8 @@ mod tests {
         }
     }
 
-    /// The textbook case: remission of leukaemia under 6-MP (Freireich 1963, as in Gehan 1965), median 23 weeks.
+    /// The textbook case: remission of leukaemia under 6-MP (Freireich 1963, as in Gehan 1965),
+    /// median 23 weeks.
     #[test]
     fn leukaemia() {
         let ended = [6, 6, 6, 7, 10, 13, 16, 22, 23].map(|weeks| Exactly(f64::from(weeks)));

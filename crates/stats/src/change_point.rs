@@ -6,11 +6,13 @@ use crate::error::{at_least, finite};
 /// A single odd sample is no new level: segments have this many samples or more.
 const SHORTEST: usize = 2;
 
-/// The indices at which a new level begins, in rising order: of all ways to cut `series` into pieces of two samples or
-/// more, the one with the least sum of squared distances from the pieces' means, plus `penalty` for each cut.
+/// The indices at which a new level begins, in rising order: of all ways to cut `series` into
+/// pieces of two samples or more, the one with the least sum of squared distances from the pieces'
+/// means, plus `penalty` for each cut.
 ///
-/// PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear computational cost", JASA
-/// 2012), so the optimum itself. `penalty` is in the square of the series' unit, zero or more; see [`penalty`].
+/// PELT (Killick, Fearnhead and Eckley, "Optimal detection of changepoints with a linear
+/// computational cost", JASA 2012), so the optimum itself. `penalty` is in the square of the
+/// series' unit, zero or more; see [`penalty`].
 pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> {
     finite("samples", series)?;
     if !(penalty >= 0.0 && penalty.is_finite()) {
@@ -43,8 +45,8 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
                 (best[end], last[end]) = (cost, start);
             }
         }
-        // A start that is beaten at `end` even without a penalty is beaten for good by a cut at `end`; but such a cut
-        // is possible only from `end + SHORTEST` on.
+        // A start that is beaten at `end` even without a penalty is beaten for good by a cut at
+        // `end`; but such a cut is possible only from `end + SHORTEST` on.
         let (costs, best) = (&costs, &best);
         retired[end] = starts
             .iter()
@@ -65,13 +67,14 @@ pub fn change_points(series: &[f64], penalty: f64) -> Result<Vec<usize>, Error> 
 /// The median of the absolute value of a normal variable with variance 1.
 const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
 
-/// A penalty for samples whose noise is independent from one to the next: 3 variances times ln n. Of constant series
-/// with normal noise so many are cut at all: 7 % of those with 30 samples, 1.5 % with 100, 0.1 % with 300
-/// (tests/simulation). Noise that drifts needs more.
+/// A penalty for samples whose noise is independent from one to the next: 3 variances times ln n.
+/// Of constant series with normal noise so many are cut at all: 7 % of those with 30 samples, 1.5 %
+/// with 100, 0.1 % with 300 (tests/simulation). Noise that drifts needs more.
 ///
-/// The noise is estimated from the median distance of neighbours, which a few changes of level do not disturb.
-/// (Schwarz, "Estimating the dimension of a model", 1978, has 2 variances times ln n for a level and its place; the third
-/// is for the many places to choose from: Zhang and Siegmund, "A modified Bayes information criterion", Biometrics 2007.)
+/// The noise is estimated from the median distance of neighbours, which a few changes of level do
+/// not disturb. (Schwarz, "Estimating the dimension of a model", 1978, has 2 variances times ln n
+/// for a level and its place; the third is for the many places to choose from: Zhang and Siegmund,
+/// "A modified Bayes information criterion", Biometrics 2007.)
 pub fn penalty(series: &[f64]) -> Result<f64, Error> {
     at_least("samples", series.len(), 2)?;
     finite("samples", series)?;
@@ -84,7 +87,8 @@ pub fn penalty(series: &[f64]) -> Result<f64, Error> {
 
 /// Squared distances from the mean, of any piece in constant time.
 struct Costs {
-    /// By end: sums of all samples before it, and of their squares; taken off the series' middle to keep digits.
+    /// By end: sums of all samples before it, and of their squares; taken off the series' middle to
+    /// keep digits.
     sums: Vec<(f64, f64)>,
 }
 

@@ -1,39 +1,46 @@
-//! Two cells compared: effect, interval, p-values, verdict; and which method is honest with how many seeds.
+//! Two cells compared: effect, interval, p-values, verdict; and which method is honest with how
+//! many seeds.
 //!
-//! The effect is the log-ratio of treatment to baseline. Pairs are trials of one seed: in virtual time they share the
-//! phase of the disks and the sequence of requests, and what they share cancels.
+//! The effect is the log-ratio of treatment to baseline. Pairs are trials of one seed: in virtual
+//! time they share the phase of the disks and the sequence of requests, and what they share
+//! cancels.
 //!
 //! # Which method
 //!
-//! It depends on the number of seeds, on alpha and on how many comparisons share it ([`Rule::among`]), never on the
-//! values:
+//! It depends on the number of seeds, on alpha and on how many comparisons share it
+//! ([`Rule::among`]), never on the values:
 //!
-//! - **Ranks**, where they can reach alpha at all (at 5 %: from 6 pairs, or 4 against 4): the shift of Hodges and
-//!   Lehmann with its exact interval. On A/A data it holds alpha whatever the distribution: the difference of two
-//!   trials of one cell is symmetric, and two samples of one cell can be exchanged. t does not: of a measure with three
-//!   values it finds differences in 6.1 to 6.4 % of cases with 6 to 8 pairs, and with 3 trials against 7 in up to 12 %.
-//! - **Student's or Welch's t** on the logarithms below that. No method that makes no assumption can say anything there:
-//!   with 3 pairs, all differences have one sign by luck in 1 of 4 cases. What t assumes is that the spread
-//!   seen tells of the spread there is. That fails where a measure has few values, such as the choice of a mirror by a
-//!   process id, which is either lucky or not. Trials of a measure with two values separate the cells completely, and
-//!   leave no spread at all, with a chance of up to 2 / 4^n (3.1 %, 0.8 %, 0.2 % for n = 3, 4, 5). Half of this is set
-//!   aside from alpha, and nothing is decided at an alpha below the whole of it.
+//! - **Ranks**, where they can reach alpha at all (at 5 %: from 6 pairs, or 4 against 4): the shift
+//!   of Hodges and Lehmann with its exact interval. On A/A data it holds alpha whatever the
+//!   distribution: the difference of two trials of one cell is symmetric, and two samples of one
+//!   cell can be exchanged. t does not: of a measure with three values it finds differences in 6.1
+//!   to 6.4 % of cases with 6 to 8 pairs, and with 3 trials against 7 in up to 12 %.
+//! - **Student's or Welch's t** on the logarithms below that. No method that makes no assumption
+//!   can say anything there: with 3 pairs, all differences have one sign by luck in 1 of 4 cases.
+//!   What t assumes is that the spread seen tells of the spread there is. That fails where a
+//!   measure has few values, such as the choice of a mirror by a process id, which is either lucky
+//!   or not. Trials of a measure with two values separate the cells completely, and leave no spread
+//!   at all, with a chance of up to 2 / 4^n (3.1 %, 0.8 %, 0.2 % for n = 3, 4, 5). Half of this is
+//!   set aside from alpha, and nothing is decided at an alpha below the whole of it.
 //! - Fewer than **3** are refused.
 //!
-//! The price is a step: 6 pairs of normal data are decided less often than 5 (an effect of one standard deviation in
-//! 35 % of cases instead of 40 %, with 7 in 57 %), since then all 6 must be on one side. Take 5 seeds, or 8 and more.
+//! The price is a step: 6 pairs of normal data are decided less often than 5 (an effect of one
+//! standard deviation in 35 % of cases instead of 40 %, with 7 in 57 %), since then all 6 must be
+//! on one side. Take 5 seeds, or 8 and more.
 //!
 //! # How often it is wrong
 //!
-//! On A/A data, alpha = 5 %: tests/simulation has twelve distributions and prints the rates. The worst distribution that
-//! a search over measures of up to five values found for t: 4.98 % for 3 pairs, 3.6 % for 4, 4.9 % for 5; 3.2 % for 3
-//! against 3. At smaller alphas t holds a little less: 2.6 % for a stated 2 %, 0.8 % for 0.5 % (Welch, 5 against 5).
+//! On A/A data, alpha = 5 %: tests/simulation has twelve distributions and prints the rates. The
+//! worst distribution that a search over measures of up to five values found for t: 4.98 % for 3
+//! pairs, 3.6 % for 4, 4.9 % for 5; 3.2 % for 3 against 3. At smaller alphas t holds a little less:
+//! 2.6 % for a stated 2 %, 0.8 % for 0.5 % (Welch, 5 against 5).
 //!
-//! What is promised beyond A/A rests on the effect being a factor: each value multiplied by the same. If a treatment
-//! changes the shape of the distribution too, "no difference" is not one thing any more. Of cells with equal centres,
-//! verdicts of better or worse are then: 5 % in pairs whose sides spread 5 to 1; unpaired, 6 % at 2 to 1 and 9 % at 5 to
-//! 1 with 30 trials; up to 14 % where a treatment with exponential logarithms meets a baseline that does not vary at all,
-//! since mean, median and the centre that ranks see are then three numbers.
+//! What is promised beyond A/A rests on the effect being a factor: each value multiplied by the
+//! same. If a treatment changes the shape of the distribution too, "no difference" is not one thing
+//! any more. Of cells with equal centres, verdicts of better or worse are then: 5 % in pairs whose
+//! sides spread 5 to 1; unpaired, 6 % at 2 to 1 and 9 % at 5 to 1 with 30 trials; up to 14 % where
+//! a treatment with exponential logarithms meets a baseline that does not vary at all, since mean,
+//! median and the centre that ranks see are then three numbers.
 
 use crate::error::{at_least, paired, positive};
 use crate::log_ratio::{log_ratios, logarithms};
@@ -68,26 +75,28 @@ pub struct Comparison {
     pub log_ratio: Estimate,
     /// At most alpha where the interval leaves zero out.
     pub p_different: f64,
-    /// At most alpha where the interval lies within the smallest effect of interest. Twice that of [`equivalence`],
-    /// so that one interval decides on all verdicts.
+    /// At most alpha where the interval lies within the smallest effect of interest. Twice that of
+    /// [`equivalence`], so that one interval decides on all verdicts.
     pub p_same: f64,
     pub verdict: Verdict,
 }
 
-/// What trials say of a treatment against a baseline, by the method that is honest with so many of them.
+/// What trials say of a treatment against a baseline, by the method that is honest with so many of
+/// them.
 pub struct Finding {
     pub method: Method,
     /// Trials of the treatment and of the baseline.
     pub trials: (usize, usize),
     /// Of the log-ratio.
     evidence: Box<dyn Evidence>,
-    /// What the evidence cannot know of: half of it is added to each two-sided p-value, and none is smaller than it.
+    /// What the evidence cannot know of: half of it is added to each two-sided p-value, and none is
+    /// smaller than it.
     luck: f64,
 }
 
 impl Finding {
-    /// Pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more. `alpha` is the least that
-    /// anything will be decided at; it chooses the method.
+    /// Pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more.
+    /// `alpha` is the least that anything will be decided at; it chooses the method.
     pub fn paired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         paired(treatment, baseline)?;
         let n = treatment.len();
@@ -151,7 +160,8 @@ impl Finding {
 }
 
 impl Rule {
-    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more.
+    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or
+    /// more.
     pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
         self.judge(&Finding::paired(treatment, baseline, self.least_alpha())?)
     }
@@ -175,13 +185,14 @@ impl Rule {
     }
 }
 
-/// The largest chance with which a measure of two values puts all trials of one cell on one of them, and all of the
-/// other cell on the other, without any difference between the cells.
+/// The largest chance with which a measure of two values puts all trials of one cell on one of
+/// them, and all of the other cell on the other, without any difference between the cells.
 pub(crate) fn separation_by_luck(left: usize, right: usize) -> f64 {
     let (left, right) = (left as f64, right as f64);
     let by_share =
         |p: f64| p.powf(left) * (1.0 - p).powf(right) + p.powf(right) * (1.0 - p).powf(left);
-    // For samples about equal the maximum is in the middle, for others close to where one of the terms has its own.
+    // For samples about equal the maximum is in the middle, for others close to where one of the
+    // terms has its own.
     by_share(0.5).max(by_share(left / (left + right)))
 }
 

@@ -1,4 +1,5 @@
-//! Normal and Student's t distribution, by way of statrs. Its quantiles agree with SciPy's to 1e-11 (tests/scipy.rs).
+//! Normal and Student's t distribution, by way of statrs. Its quantiles agree with SciPy's to 1e-11
+//! (tests/scipy.rs).
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
@@ -29,12 +30,14 @@ pub(crate) fn t_upper(t: f64, degrees: f64) -> f64 {
     }
 }
 
-/// The value that Student's t with `degrees` of freedom exceeds with chance `upper`, which is below a half.
+/// The value that Student's t with `degrees` of freedom exceeds with chance `upper`, which is below
+/// a half.
 pub(crate) fn t_critical(upper: f64, degrees: f64) -> f64 {
     // The lower tail keeps its digits where `1 - upper` would lose them.
     let t = StudentsT::new(0.0, 1.0, degrees)
         .map_or(f64::INFINITY, |student| -student.inverse_cdf(upper));
-    // statrs 0.19.1 is off by factors far out with one degree of freedom: upper = 5e-10 gives 7.7e7 for 6.4e8.
+    // statrs 0.19.1 is off by factors far out with one degree of freedom: upper = 5e-10 gives 7.7e7
+    // for 6.4e8.
     if (t_upper(t, degrees) / upper - 1.0).abs() < 1e-9 { t } else { t_by_halving(upper, degrees) }
 }
 

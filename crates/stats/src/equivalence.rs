@@ -12,8 +12,9 @@ pub struct Equivalence {
     pub below_upper: f64,
 }
 
-/// Tests whether the truth is nearer to zero than `margin`, in the unit of the evidence (Schuirmann, "A comparison of
-/// the two one-sided tests procedure and the power approach", J. Pharmacokinetics and Biopharmaceutics 1987).
+/// Tests whether the truth is nearer to zero than `margin`, in the unit of the evidence
+/// (Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", J.
+/// Pharmacokinetics and Biopharmaceutics 1987).
 ///
 /// One side alone is a test of non-inferiority.
 pub fn equivalence(evidence: &(impl Evidence + ?Sized), margin: f64) -> Result<Equivalence, Error> {
@@ -25,7 +26,8 @@ pub fn equivalence(evidence: &(impl Evidence + ?Sized), margin: f64) -> Result<E
 }
 
 impl Equivalence {
-    /// The larger of the two: at most alpha where the interval of level 1 - 2 alpha lies within the margins.
+    /// The larger of the two: at most alpha where the interval of level 1 - 2 alpha lies within the
+    /// margins.
     pub fn p_value(&self) -> f64 {
         self.above_lower.max(self.below_upper)
     }

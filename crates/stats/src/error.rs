@@ -1,6 +1,7 @@
 //! Why there is no answer, and the checks that all functions make of what they are given.
 
-/// Why a statistic cannot be computed. `what` names the argument in the words of the function's documentation.
+/// Why a statistic cannot be computed. `what` names the argument in the words of the function's
+/// documentation.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Error {
     #[error("{what}: {given} given, at least {needed} are needed; run more seeds")]

@@ -3,7 +3,8 @@
 use crate::error::{above_zero, chance};
 use crate::{Better, Correction, Error, Estimate, Finding, Interval};
 
-/// What may get worse by how much, and how certain the answer has to be. Chosen before the data are seen.
+/// What may get worse by how much, and how certain the answer has to be. Chosen before the data are
+/// seen.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Gate {
     alpha: f64,
@@ -34,7 +35,8 @@ pub enum Passage {
 }
 
 impl Gate {
-    /// `allowed`: the regression that is just too much, as a share: 0.03 for 3 % fewer IOPS, or 3 % more latency.
+    /// `allowed`: the regression that is just too much, as a share: 0.03 for 3 % fewer IOPS, or 3 %
+    /// more latency.
     pub fn new(alpha: f64, allowed: f64, better: Better) -> Result<Self, Error> {
         chance("alpha", alpha)?;
         above_zero("the allowed regression", allowed)?;
@@ -52,8 +54,8 @@ impl Gate {
         Ok(Self { alpha, worst, better })
     }
 
-    /// For how small an alpha the method of a [`Finding`] is to be chosen, where so many cells stand at the gate: that of
-    /// the strictest step of [`Self::family`].
+    /// For how small an alpha the method of a [`Finding`] is to be chosen, where so many cells
+    /// stand at the gate: that of the strictest step of [`Self::family`].
     pub fn least_alpha(&self, cells: usize) -> f64 {
         self.alpha / cells.max(1) as f64
     }
@@ -72,8 +74,8 @@ impl Gate {
         })
     }
 
-    /// The same of a cell whose values may differ by as much as `noise` between two measurements of the same, a log-ratio above zero:
-    /// its interval has to be clear of the gate by as much.
+    /// The same of a cell whose values may differ by as much as `noise` between two measurements of
+    /// the same, a log-ratio above zero: its interval has to be clear of the gate by as much.
     pub fn heed(&self, passage: Passage, crossing: &Crossing, noise: f64) -> Passage {
         let Interval { low, high } = crossing.log_ratio.interval;
         let (worst, best) = match self.better {
@@ -87,10 +89,11 @@ impl Gate {
         }
     }
 
-    /// All cells together. If some did get worse by as much as is allowed or more, the chance that all pass is at most
-    /// alpha, with no correction: each of those alone would have to be taken for sound (Berger, "Multiparameter hypothesis
-    /// testing and acceptance sampling", Technometrics 1982). The chance that any is wrongly called a regression is at most
-    /// alpha (Holm).
+    /// All cells together. If some did get worse by as much as is allowed or more, the chance that
+    /// all pass is at most alpha, with no correction: each of those alone would have to be taken
+    /// for sound (Berger, "Multiparameter hypothesis testing and acceptance sampling",
+    /// Technometrics 1982). The chance that any is wrongly called a regression is at most alpha
+    /// (Holm).
     pub fn family(&self, cells: &[Crossing]) -> Result<Vec<Passage>, Error> {
         let beyond: Vec<f64> = cells.iter().map(|cell| cell.p_beyond).collect();
         let beyond = Correction::Holm.adjust(&beyond)?;

@@ -1,20 +1,23 @@
 //! Percentiles of the requests of several trials together, and of any resample of those trials.
 //!
-//! The unit of chance is the trial: requests of one trial depend on each other, so they are never resampled.
+//! The unit of chance is the trial: requests of one trial depend on each other, so they are never
+//! resampled.
 
 use crate::Error;
 use crate::error::at_least;
 
 /// The latency histograms of several trials over the bins of all of them.
 ///
-/// Any resample of the trials has its percentile found in fewer than `trials * log2(bins)` steps, without its histograms
-/// being added up: for each bin it is known how many requests of each trial are at or below it.
+/// Any resample of the trials has its percentile found in fewer than `trials * log2(bins)` steps,
+/// without its histograms being added up: for each bin it is known how many requests of each trial
+/// are at or below it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergedHistograms {
     trials: usize,
     /// Rising, each once.
     bins: Vec<u64>,
-    /// For each bin a row of one number a trial: its requests in that bin and below. The last row is their totals.
+    /// For each bin a row of one number a trial: its requests in that bin and below. The last row
+    /// is their totals.
     at_or_below: Vec<u64>,
 }
 
@@ -22,8 +25,8 @@ pub struct MergedHistograms {
 const PARTS: u128 = 100_000_000;
 
 impl MergedHistograms {
-    /// Each trial as (bin, requests) in any order, the bin as the value it stands for (fio's midpoint in nanoseconds).
-    /// A trial without requests is an error.
+    /// Each trial as (bin, requests) in any order, the bin as the value it stands for (fio's
+    /// midpoint in nanoseconds). A trial without requests is an error.
     pub fn new(trials: &[&[(u64, u64)]]) -> Result<Self, Error> {
         at_least("trials", trials.len(), 1)?;
         let used =
@@ -31,7 +34,8 @@ impl MergedHistograms {
         let mut bins: Vec<u64> = used().map(|&(bin, _)| bin).collect();
         bins.sort_unstable();
         bins.dedup();
-        // A resample may hold the largest trial as often as there are trials, and that must still fit.
+        // A resample may hold the largest trial as often as there are trials, and that must still
+        // fit.
         let most = u64::MAX / trials.len() as u64;
         let mut at_or_below = vec![0_u64; bins.len() * trials.len()];
         for (at, trial) in trials.iter().enumerate() {
@@ -76,7 +80,8 @@ impl MergedHistograms {
         let anywhere =
             MergedPercentile { histograms: self, parts, lowest: 0, highest: self.bins.len() - 1 };
         let of_each = || (0..self.trials as u32).map(|trial| anywhere.bin(&[trial]));
-        // However trials are mixed, their percentile is between the least and the greatest that one of them has.
+        // However trials are mixed, their percentile is between the least and the greatest that one
+        // of them has.
         Ok(MergedPercentile {
             lowest: of_each().min().unwrap_or(anywhere.lowest),
             highest: of_each().max().unwrap_or(anywhere.highest),
@@ -85,8 +90,8 @@ impl MergedHistograms {
     }
 }
 
-/// A percentile of [`MergedHistograms`]: the bin of the request of nearest rank, as fio has it. Nothing is
-/// interpolated.
+/// A percentile of [`MergedHistograms`]: the bin of the request of nearest rank, as fio has it.
+/// Nothing is interpolated.
 #[derive(Debug, Clone, Copy)]
 pub struct MergedPercentile<'a> {
     histograms: &'a MergedHistograms,
@@ -104,8 +109,8 @@ impl MergedPercentile<'_> {
         self.of(&all)
     }
 
-    /// Of the trials with the indices `drawn`, each counted as often as it is in there. As many as there are trials at
-    /// most, so that their requests can be counted.
+    /// Of the trials with the indices `drawn`, each counted as often as it is in there. As many as
+    /// there are trials at most, so that their requests can be counted.
     pub fn of(&self, drawn: &[u32]) -> u64 {
         self.histograms.bins[self.bin(drawn)]
     }

@@ -1,6 +1,7 @@
 //! What an estimate comes with.
 
-/// A closed interval. Unbounded (`-inf..inf`) where the data are too few to say anything at the level asked for.
+/// A closed interval. Unbounded (`-inf..inf`) where the data are too few to say anything at the
+/// level asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Interval {
     pub low: f64,

@@ -1,8 +1,8 @@
 //! Statistics for benchmarks: what is known after so many trials, and how often that is wrong.
 //!
-//! Pure functions on slices. The same values give the same answer on any machine; resampling takes a seed. Nothing
-//! here panics on data: [`Error`] says what is wrong with them. `alpha` is always the chance of being wrong that is allowed,
-//! 0.05 if in doubt.
+//! Pure functions on slices. The same values give the same answer on any machine; resampling takes
+//! a seed. Nothing here panics on data: [`Error`] says what is wrong with them. `alpha` is always
+//! the chance of being wrong that is allowed, 0.05 if in doubt.
 //!
 //! | question | answer |
 //! | --- | --- |
@@ -19,9 +19,9 @@
 //! | How long does it take, where some took too long? | [`median_time`] |
 //! | When did the level change? From where on is it steady? | [`change_points`], [`first_steady`] |
 //!
-//! How it is known to be right: numbers from SciPy and others in tests/vectors, all deals counted one by one in
-//! tests/enumeration.rs, and tests/simulation, which prints how often intervals and verdicts were wrong:
-//! `cargo test -p disklab-stats --test simulation -- --nocapture`.
+//! How it is known to be right: numbers from SciPy and others in tests/vectors, all deals counted
+//! one by one in tests/enumeration.rs, and tests/simulation, which prints how often intervals and
+//! verdicts were wrong: `cargo test -p disklab-stats --test simulation -- --nocapture`.
 
 #![cfg_attr(test, expect(clippy::float_cmp, reason = "what is exact is compared exactly"))]
 

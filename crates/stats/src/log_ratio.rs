@@ -1,8 +1,9 @@
 //! Effects as logarithms of ratios.
 //!
-//! A policy that saves 20 % does so on fast disks and on slow ones: effects on rates and times multiply. On logarithms
-//! they add, "twice" and "half" are equally far from 1, and the mean is that of the ratios whichever way round they
-//! are taken (Fleming and Wallace, "How not to lie with statistics", CACM 1986).
+//! A policy that saves 20 % does so on fast disks and on slow ones: effects on rates and times
+//! multiply. On logarithms they add, "twice" and "half" are equally far from 1, and the mean is
+//! that of the ratios whichever way round they are taken (Fleming and Wallace, "How not to lie with
+//! statistics", CACM 1986).
 
 use crate::Error;
 use crate::error::{at_least, paired, positive};

@@ -14,17 +14,19 @@ const MOST: usize = 10_000;
 pub struct RankTest {
     /// Pairs with the larger value on the left; a tie counts half.
     pub u: f64,
-    /// `u` as a share of all pairs: the chance that a value on the left exceeds one on the right. 0.5 is no difference.
+    /// `u` as a share of all pairs: the chance that a value on the left exceeds one on the right.
+    /// 0.5 is no difference.
     pub chance_left_is_larger: f64,
     pub tails: Tails,
 }
 
-/// The Mann-Whitney test (Annals of Mathematical Statistics 1947): exact up to 60 values together, by
-/// the normal approximation beyond.
+/// The Mann-Whitney test (Annals of Mathematical Statistics 1947): exact up to 60 values together,
+/// by the normal approximation beyond.
 ///
-/// Ties are respected: the exact test counts all ways to deal the very values seen, the approximate one uses their
-/// variance (Lehmann, "Nonparametrics", 1975, section 1.4). Holds its level for any two samples from one distribution.
-/// It says nothing at 5 % of fewer than 4 values against 4: not even complete separation is that unlikely.
+/// Ties are respected: the exact test counts all ways to deal the very values seen, the approximate
+/// one uses their variance (Lehmann, "Nonparametrics", 1975, section 1.4). Holds its level for any
+/// two samples from one distribution. It says nothing at 5 % of fewer than 4 values against 4: not
+/// even complete separation is that unlikely.
 pub fn mann_whitney(left: &[f64], right: &[f64]) -> Result<RankTest, Error> {
     test(left, right, Count::for_values(left.len() + right.len()))
 }
@@ -52,9 +54,10 @@ fn test(left: &[f64], right: &[f64], count: Count) -> Result<RankTest, Error> {
 
 /// The test on anything whose order may be partly unknown (then [`Ordering::Equal`]).
 ///
-/// A value's score is how many of all values it exceeds less how many exceed it (Gehan, "A generalized Wilcoxon test
-/// for comparing arbitrarily singly-censored samples", Biometrika 1965). Where the order is known this is twice the
-/// midrank but for a constant, so the test is that of Mann and Whitney.
+/// A value's score is how many of all values it exceeds less how many exceed it (Gehan, "A
+/// generalized Wilcoxon test for comparing arbitrarily singly-censored samples", Biometrika 1965).
+/// Where the order is known this is twice the midrank but for a constant, so the test is that of
+/// Mann and Whitney.
 pub(crate) fn rank_test<T>(
     left: &[T],
     right: &[T],

@@ -5,16 +5,18 @@ use crate::Error;
 /// What is to be limited over a family of comparisons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Correction {
-    /// The chance of any false finding (Holm, "A simple sequentially rejective multiple test procedure", Scandinavian
-    /// Journal of Statistics 1979). Whatever the dependence between cells.
+    /// The chance of any false finding (Holm, "A simple sequentially rejective multiple test
+    /// procedure", Scandinavian Journal of Statistics 1979). Whatever the dependence between cells.
     Holm,
-    /// The expected share of false ones among the findings (Benjamini and Hochberg, "Controlling the false discovery
-    /// rate", JRSS B 1995). For cells that are independent or positively dependent.
+    /// The expected share of false ones among the findings (Benjamini and Hochberg, "Controlling
+    /// the false discovery rate", JRSS B 1995). For cells that are independent or positively
+    /// dependent.
     BenjaminiHochberg,
 }
 
 impl Correction {
-    /// Adjusted p-values in the order given: a finding at level alpha is one whose adjusted p-value is at most alpha.
+    /// Adjusted p-values in the order given: a finding at level alpha is one whose adjusted p-value
+    /// is at most alpha.
     pub fn adjust(self, p_values: &[f64]) -> Result<Vec<f64>, Error> {
         if let Some(&value) = p_values.iter().find(|p| !(0.0..=1.0).contains(*p)) {
             return Err(Error::OutOfRange { what: "a p-value", value, must: "between 0 and 1" });

@@ -2,7 +2,8 @@
 
 use crate::verdict::Better;
 
-/// The places of the points that are on the front, by the first number. A point that another equals in both is on it too.
+/// The places of the points that are on the front, by the first number. A point that another equals
+/// in both is on it too.
 pub fn front(points: &[(f64, f64)], better: (Better, Better)) -> Vec<usize> {
     let is_better = |one: f64, other: f64, better: Better| match better {
         Better::Higher => one > other,

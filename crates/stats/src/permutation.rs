@@ -3,8 +3,9 @@
 use crate::Tails;
 use crate::distribution::normal_upper;
 
-/// Up to so many values all deals are counted, beyond it the normal approximation is used. All counts fit `u64`
-/// (2^60 signs; 60 over 30 is 1.2e17 deals), and one test takes a few milliseconds at most.
+/// Up to so many values all deals are counted, beyond it the normal approximation is used. All
+/// counts fit `u64` (2^60 signs; 60 over 30 is 1.2e17 deals), and one test takes a few milliseconds
+/// at most.
 pub(crate) const MOST_EXACT: usize = 60;
 
 /// Whether all deals are to be counted.
@@ -22,8 +23,8 @@ impl Count {
 
 /// Tests the sum of `scores[..group]` against all ways to choose `group` of the scores.
 ///
-/// Scores are spaced by two, as those of [`crate::mann_whitney`] are, which is what the correction for continuity of
-/// the normal approximation rests on.
+/// Scores are spaced by two, as those of [`crate::mann_whitney`] are, which is what the correction
+/// for continuity of the normal approximation rests on.
 pub(crate) fn chosen_sum(scores: &[i64], group: usize, count: Count) -> Tails {
     match count {
         Count::All => {
@@ -44,8 +45,8 @@ pub(crate) fn chosen_sum(scores: &[i64], group: usize, count: Count) -> Tails {
     }
 }
 
-/// Tests the sum of the magnitudes whose sign is positive against all ways to give signs. Magnitudes are spaced by
-/// two.
+/// Tests the sum of the magnitudes whose sign is positive against all ways to give signs.
+/// Magnitudes are spaced by two.
 pub(crate) fn signed_sum(magnitudes: &[usize], positive: usize, count: Count) -> Tails {
     match count {
         Count::All => {

@@ -1,9 +1,10 @@
 //! What can be found with so many seeds, and how many seeds it takes to find something.
 //!
-//! For t-tests of log-ratios that are normal (Cohen, "Statistical Power Analysis", 1988, chapter 2; the noncentral t
-//! distribution exactly, not its approximation). Verdicts are by other methods ([`crate::comparison`]): of the effect that
-//! t finds in 80 % of cases they find, in normal pairs, 67, 79, 80, 62, 77, 78 % with 3, 4, 5, 6, 10, 30 of them
-//! (tests/simulation). In heavy-tailed data they find more than t.
+//! For t-tests of log-ratios that are normal (Cohen, "Statistical Power Analysis", 1988, chapter 2;
+//! the noncentral t distribution exactly, not its approximation). Verdicts are by other methods
+//! ([`crate::comparison`]): of the effect that t finds in 80 % of cases they find, in normal pairs,
+//! 67, 79, 80, 62, 77, 78 % with 3, 4, 5, 6, 10, 30 of them (tests/simulation). In heavy-tailed
+//! data they find more than t.
 
 use crate::Error;
 use crate::distribution::{normal_cdf, t_critical};
@@ -14,12 +15,14 @@ use crate::error::{above_zero, at_least, chance};
 pub enum Design {
     /// By seed. The standard deviation is that of the log-ratios of pairs.
     Paired,
-    /// Not at all; as many on each side. The standard deviation is that of the logarithms within a cell.
+    /// Not at all; as many on each side. The standard deviation is that of the logarithms within a
+    /// cell.
     Unpaired,
 }
 
 impl Design {
-    /// Degrees of freedom with `n` trials of each cell, and the noncentrality of an effect of one standard deviation.
+    /// Degrees of freedom with `n` trials of each cell, and the noncentrality of an effect of one
+    /// standard deviation.
     fn student(self, n: usize) -> (f64, f64) {
         let n = n as f64;
         match self {
@@ -32,8 +35,8 @@ impl Design {
 /// The most trials of a cell that [`trials_needed`] considers.
 const MOST_TRIALS: usize = 1_000_000;
 
-/// The chance that a two-sided test at `alpha` with `n` trials of each cell tells a log-ratio of `effect` from zero,
-/// where its standard deviation is `sd`.
+/// The chance that a two-sided test at `alpha` with `n` trials of each cell tells a log-ratio of
+/// `effect` from zero, where its standard deviation is `sd`.
 pub fn power(design: Design, n: usize, effect: f64, sd: f64, alpha: f64) -> Result<f64, Error> {
     at_least("trials of a cell", n, 2)?;
     above_zero("the standard deviation", sd)?;
@@ -45,8 +48,8 @@ pub fn power(design: Design, n: usize, effect: f64, sd: f64, alpha: f64) -> Resu
     Ok(two_sided_power(degrees, noncentrality * effect / sd, alpha))
 }
 
-/// The least log-ratio that a two-sided test at `alpha` finds with the chance `power`: the minimum detectable effect.
-/// `power` must exceed `alpha`.
+/// The least log-ratio that a two-sided test at `alpha` finds with the chance `power`: the minimum
+/// detectable effect. `power` must exceed `alpha`.
 pub fn detectable_effect(
     design: Design,
     n: usize,
@@ -75,8 +78,8 @@ pub fn detectable_effect(
     Ok(high * sd)
 }
 
-/// The fewest trials of each cell with which a two-sided test at `alpha` finds a log-ratio of `effect` with the chance
-/// `power`. More than a million are an error.
+/// The fewest trials of each cell with which a two-sided test at `alpha` finds a log-ratio of
+/// `effect` with the chance `power`. More than a million are an error.
 pub fn trials_needed(
     design: Design,
     effect: f64,
@@ -126,12 +129,14 @@ fn two_sided_power(degrees: f64, noncentrality: f64, alpha: f64) -> f64 {
         + noncentral_t_upper(critical, degrees, -noncentrality)
 }
 
-/// The chance that a noncentral t exceeds `t`: that a normal value with mean `noncentrality` exceeds t times a standard
-/// deviation estimated from `degrees` of freedom, averaged over what that estimate may be (Simpson's rule).
+/// The chance that a noncentral t exceeds `t`: that a normal value with mean `noncentrality`
+/// exceeds t times a standard deviation estimated from `degrees` of freedom, averaged over what
+/// that estimate may be (Simpson's rule).
 fn noncentral_t_upper(t: f64, degrees: f64, noncentrality: f64) -> f64 {
     const STEPS: usize = 2_000;
-    // The estimate relative to the truth is a chi variable by the root of its degrees: its density, up to a factor.
-    // With the substitution s = x^2 it is smooth at zero for one degree of freedom too.
+    // The estimate relative to the truth is a chi variable by the root of its degrees: its density,
+    // up to a factor. With the substitution s = x^2 it is smooth at zero for one degree of freedom
+    // too.
     let log_density = |s: f64| (degrees - 1.0) * s.ln() - degrees * s * s / 2.0;
     let peak = log_density(((degrees - 1.0) / degrees).sqrt().max(1e-3));
     let most = 1.0 + 9.0 / (2.0 * degrees).sqrt();

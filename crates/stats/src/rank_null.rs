@@ -2,8 +2,8 @@
 
 use crate::distribution::{normal_cdf, normal_quantile};
 
-/// Up to so many values the distribution is exact, beyond it normal. Exact counts fit `u128`: the largest number of
-/// deals is 128 over 64, 2.4e37.
+/// Up to so many values the distribution is exact, beyond it normal. Exact counts fit `u128`: the
+/// largest number of deals is 128 over 64, 2.4e37.
 const MOST_EXACT: usize = 128;
 
 /// The distribution of a whole number from 0 to `most`, symmetric about the middle.
@@ -20,8 +20,8 @@ pub(crate) enum RankNull {
 impl RankNull {
     /// Of Mann and Whitney's U for `left` against `right` values.
     ///
-    /// Its counts are the coefficients of the Gaussian binomial, the product over i of (1 - q^(right + i)) / (1 - q^i)
-    /// (Andrews, "The Theory of Partitions", 1976, chapter 3).
+    /// Its counts are the coefficients of the Gaussian binomial, the product over i of (1 -
+    /// q^(right + i)) / (1 - q^i) (Andrews, "The Theory of Partitions", 1976, chapter 3).
     pub(crate) fn mann_whitney(left: usize, right: usize) -> Self {
         let (few, many) = (left.min(right), left.max(right));
         if few + many > MOST_EXACT {
@@ -29,8 +29,8 @@ impl RankNull {
             let variance = pairs * ((few + many + 1) as f64) / 12.0;
             return Self::Normal { mean: pairs / 2.0, sd: variance.sqrt() };
         }
-        // Between the product and the quotient coefficients may be negative: wrapping arithmetic makes that harmless,
-        // since the result is whole and fits.
+        // Between the product and the quotient coefficients may be negative: wrapping arithmetic
+        // makes that harmless, since the result is whole and fits.
         let mut counts = vec![0_u128; few * many + 1];
         counts[0] = 1;
         for i in 1..=few {
@@ -82,7 +82,8 @@ impl RankNull {
         }
     }
 
-    /// The largest value whose chance of being reached from below is no more than `chance`; `None` where 0 is likelier.
+    /// The largest value whose chance of being reached from below is no more than `chance`; `None`
+    /// where 0 is likelier.
     pub(crate) fn largest_below(&self, chance: f64) -> Option<usize> {
         match self {
             Self::Exact(cumulative) => {

@@ -1,22 +1,24 @@
 //! How many trials of each cell would decide what is open.
 //!
-//! For planning, and no test: if the effect is what it was estimated to be, and single trials spread as the interval says, a
-//! run of so many trials, planned before it begins, gives a verdict in four of five cases. By the normal theory of the
-//! t-test (Cohen, "Statistical Power Analysis", 1988, chapter 2), whatever the method of the comparison:
+//! For planning, and no test: if the effect is what it was estimated to be, and single trials
+//! spread as the interval says, a run of so many trials, planned before it begins, gives a verdict
+//! in four of five cases. By the normal theory of the t-test (Cohen, "Statistical Power Analysis",
+//! 1988, chapter 2), whatever the method of the comparison:
 //!
 //! ```text
 //! s = h / (t(1 - a/2) c)             h: half the width of the interval at 1 - a; c: 1 / sqrt(n), or sqrt(1/n + 1/m) unpaired
 //! n = k ((t(1 - b/2) + t(p)) s / d)^2    rounded up; k = 1, or 2 unpaired
 //! ```
 //!
-//! For a difference d is the effect, p = 0.8; for the same d is how far the effect is within the smallest effect of interest,
-//! p = 0.9, since either side may fail. An interval that is no wider than the smallest effect of interest decides wherever it
-//! is: d is then half of that, p = 0.5. What takes the fewest trials counts. b is the alpha that this cell would be
-//! held to among the others if their verdicts stay: alpha (k + 1) / m for the share of wrong verdicts (Benjamini and
+//! For a difference d is the effect, p = 0.8; for the same d is how far the effect is within the
+//! smallest effect of interest, p = 0.9, since either side may fail. An interval that is no wider
+//! than the smallest effect of interest decides wherever it is: d is then half of that, p = 0.5.
+//! What takes the fewest trials counts. b is the alpha that this cell would be held to among the
+//! others if their verdicts stay: alpha (k + 1) / m for the share of wrong verdicts (Benjamini and
 //! Hochberg), alpha / (m - k) for any (Holm), with k of m decided in that way.
 //!
-//! Effect and spread are known only roughly from few trials, and so is this: tests/simulation has how often a run that was
-//! planned in this way decides.
+//! Effect and spread are known only roughly from few trials, and so is this: tests/simulation has
+//! how often a run that was planned in this way decides.
 
 use crate::comparison::{FEWEST, separation_by_luck};
 use crate::distribution::{normal_quantile, t_critical};
@@ -30,9 +32,10 @@ const MOST: f64 = 1e9;
 const NORMAL: f64 = 1e4;
 
 impl Rule {
-    /// Of each cell that a family ([`Rule::family`]) leaves undecided, so many trials, pairs where it is paired. `None` of the
-    /// others, and where nothing can be said: the interval is unbounded.
-    /// `looks`: how many were planned for these comparisons ([`Rule::after_looks`]); 1 without.
+    /// Of each cell that a family ([`Rule::family`]) leaves undecided, so many trials, pairs where
+    /// it is paired. `None` of the others, and where nothing can be said: the interval is
+    /// unbounded. `looks`: how many were planned for these comparisons ([`Rule::after_looks`]); 1
+    /// without.
     pub fn trials_to_decide(
         &self,
         cells: &[Comparison],
@@ -83,8 +86,8 @@ fn design(cell: &Comparison) -> Design {
     }
 }
 
-/// The standard deviation that a t-interval of this width at 1 - `alpha` has: of log-ratios of pairs, or of the logarithms
-/// within a cell.
+/// The standard deviation that a t-interval of this width at 1 - `alpha` has: of log-ratios of
+/// pairs, or of the logarithms within a cell.
 fn spread(cell: &Comparison, alpha: f64) -> Option<f64> {
     let (left, right) = (cell.trials.0 as f64, cell.trials.1 as f64);
     let (degrees, error) = match design(cell) {
@@ -101,8 +104,9 @@ fn spread(cell: &Comparison, alpha: f64) -> Option<f64> {
     sd.is_finite().then_some(sd)
 }
 
-/// The trials of each cell with which an effect of one by `relative` standard deviations is found at `alpha` with a chance of
-/// `power`. The quantiles depend on the number, which is approached from below.
+/// The trials of each cell with which an effect of one by `relative` standard deviations is found
+/// at `alpha` with a chance of `power`. The quantiles depend on the number, which is approached
+/// from below.
 fn trials(design: Design, relative: f64, alpha: f64, power: f64) -> f64 {
     let (sides, degrees): (f64, fn(f64) -> f64) = match design {
         Design::Paired => (1.0, |n| n - 1.0),

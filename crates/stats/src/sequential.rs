@@ -1,15 +1,18 @@
 //! Looking at the data while seeds are added, without fooling oneself.
 //!
-//! Who tests at 5 % after each new seed and stops at the first difference finds one on A/A data far more often than in
-//! 5 % of cases: by 30 seeds in more than a fifth (tests/simulation). Here alpha is spent: looks are planned at a few numbers of trials, and each
-//! takes its part of alpha (Lan and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983). The
-//! parts are equal and simply add up (Bonferroni), so whatever holds at one look for any distribution holds over
-//! all of them; nothing further is assumed, and stopping early or late, or going on for another cell's sake, costs nothing.
+//! Who tests at 5 % after each new seed and stops at the first difference finds one on A/A data far
+//! more often than in 5 % of cases: by 30 seeds in more than a fifth (tests/simulation). Here alpha
+//! is spent: looks are planned at a few numbers of trials, and each takes its part of alpha (Lan
+//! and DeMets, "Discrete sequential boundaries for clinical trials", Biometrika 1983). The parts
+//! are equal and simply add up (Bonferroni), so whatever holds at one look for any distribution
+//! holds over all of them; nothing further is assumed, and stopping early or late, or going on for
+//! another cell's sake, costs nothing.
 //!
-//! Why not a confidence sequence that is valid at every n for ever (Wang and Ramdas, "Anytime-valid t-tests and
-//! confidence sequences for Gaussian means with unknown variance", 2024)? It pays for looks that are never taken:
-//! for 5 % its interval at 30 pairs is 3.5 standard errors wide to each side, that of six looks up to 30 is 2.8, that of
-//! one look 2.05. And its promise is for normal data. A budget is always known here.
+//! Why not a confidence sequence that is valid at every n for ever (Wang and Ramdas, "Anytime-valid
+//! t-tests and confidence sequences for Gaussian means with unknown variance", 2024)? It pays for
+//! looks that are never taken: for 5 % its interval at 30 pairs is 3.5 standard errors wide to each
+//! side, that of six looks up to 30 is 2.8, that of one look 2.05. And its promise is for normal
+//! data. A budget is always known here.
 
 use crate::comparison::{FEWEST, separation_by_luck};
 use crate::error::{at_least, chance};
@@ -24,9 +27,10 @@ pub struct Looks {
 }
 
 impl Looks {
-    /// Looks up to `budget` trials of a cell, each at about 1.5 times the trials of the one before, that together give
-    /// a false verdict with a chance of at most `alpha`. The first is where the alpha of one look can decide at all
-    /// ([`crate::comparison`]): at 5 % and a budget of 30 at 4 trials.
+    /// Looks up to `budget` trials of a cell, each at about 1.5 times the trials of the one before,
+    /// that together give a false verdict with a chance of at most `alpha`. The first is where the
+    /// alpha of one look can decide at all ([`crate::comparison`]): at 5 % and a budget of 30 at 4
+    /// trials.
     pub fn plan(budget: usize, alpha: f64) -> Result<Self, Error> {
         at_least("the budget of trials", budget, FEWEST)?;
         chance("alpha", alpha)?;
@@ -57,12 +61,13 @@ impl Looks {
 }
 
 impl Rule {
-    /// Compares pair by pair after each of some looks: `pairs` are the pairs that there were at each, of `planned` looks
-    /// in all. What is said holds however these looks decided on going on: the interval is that of one look, with the alpha
-    /// of one; p-values are the smallest of any look that saw the effect on the same side, times the looks planned. As long
-    /// as the effect stays on its side they only fall, so that what a family of cells has decided ([`Rule::family`]) stays
-    /// decided. Effect and interval are those of the last look, or of the one with the smallest p-value where that alone
-    /// tells a difference.
+    /// Compares pair by pair after each of some looks: `pairs` are the pairs that there were at
+    /// each, of `planned` looks in all. What is said holds however these looks decided on going on:
+    /// the interval is that of one look, with the alpha of one; p-values are the smallest of any
+    /// look that saw the effect on the same side, times the looks planned. As long as the effect
+    /// stays on its side they only fall, so that what a family of cells has decided
+    /// ([`Rule::family`]) stays decided. Effect and interval are those of the last look, or of the
+    /// one with the smallest p-value where that alone tells a difference.
     pub fn after_looks(
         &self,
         treatment: &[f64],
@@ -98,7 +103,8 @@ impl Rule {
     }
 }
 
-/// Half as many more each time; a last step of less than a fifth is made together with the one before.
+/// Half as many more each time; a last step of less than a fifth is made together with the one
+/// before.
 fn growing(first: usize, budget: usize) -> Vec<usize> {
     let step = |&at: &usize| Some((at * 3).div_ceil(2)).filter(|next| next * 6 <= budget * 5);
     let mut at: Vec<usize> = std::iter::successors(Some(first), step).collect();

@@ -7,19 +7,21 @@ use crate::{Error, Tails};
 /// The result of a signed-rank test.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SignedRankTest {
-    /// The sum of the ranks of the positive differences, ranked by magnitude; ties share their mean rank.
+    /// The sum of the ranks of the positive differences, ranked by magnitude; ties share their mean
+    /// rank.
     pub positive_ranks: f64,
     /// Differences that are not zero. The others are left out of the test.
     pub nonzero: usize,
     pub tails: Tails,
 }
 
-/// Wilcoxon's signed-rank test ("Individual comparisons by ranking methods", Biometrics 1945): exact up to 60
-/// differences that are not zero, by the normal approximation beyond.
+/// Wilcoxon's signed-rank test ("Individual comparisons by ranking methods", Biometrics 1945):
+/// exact up to 60 differences that are not zero, by the normal approximation beyond.
 ///
-/// Holds its level for any distribution that is symmetric about zero, as differences of two trials of one cell are.
-/// Ties are respected: the exact test counts all ways to give signs to the very magnitudes seen. It says nothing at 5 %
-/// of fewer than 6 differences: that all have one sign has a chance of 2 / 2^n.
+/// Holds its level for any distribution that is symmetric about zero, as differences of two trials
+/// of one cell are. Ties are respected: the exact test counts all ways to give signs to the very
+/// magnitudes seen. It says nothing at 5 % of fewer than 6 differences: that all have one sign has
+/// a chance of 2 / 2^n.
 pub fn signed_rank(differences: &[f64]) -> Result<SignedRankTest, Error> {
     let nonzero = differences.iter().filter(|&&difference| difference != 0.0).count();
     test(differences, Count::for_values(nonzero))
@@ -45,7 +47,8 @@ fn test(differences: &[f64], count: Count) -> Result<SignedRankTest, Error> {
     let mut nonzero: Vec<f64> =
         differences.iter().copied().filter(|&difference| difference != 0.0).collect();
     nonzero.sort_unstable_by(|a, b| a.abs().total_cmp(&b.abs()));
-    // Ranks doubled, so that shared ones are whole: the first and the last place of equal magnitudes, added.
+    // Ranks doubled, so that shared ones are whole: the first and the last place of equal
+    // magnitudes, added.
     let doubled_ranks: Vec<usize> = nonzero
         .chunk_by(|a, b| a.abs().total_cmp(&b.abs()).is_eq())
         .scan(0, |before, equal| {
@@ -73,7 +76,8 @@ mod tests {
     fn zeros_are_left_out_and_ties_shared() {
         let test = signed_rank(&[0.0, 1.0, -1.0, 2.0]).unwrap();
         assert_eq!((test.positive_ranks, test.nonzero), (4.5, 3));
-        // Of the 8 ways to give signs to ranks 1.5, 1.5 and 3, three reach 4.5 or more (4.5 twice, and 6).
+        // Of the 8 ways to give signs to ranks 1.5, 1.5 and 3, three reach 4.5 or more (4.5 twice,
+        // and 6).
         assert!((test.tails.greater - 3.0 / 8.0).abs() < 1e-15);
     }
 

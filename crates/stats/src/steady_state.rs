@@ -1,7 +1,8 @@
-//! From where on a time series is steady, by fio's two criteria (fio's `steadystate` option and HOWTO; its window is
-//! `steadystate_duration`).
+//! From where on a time series is steady, by fio's two criteria (fio's `steadystate` option and
+//! HOWTO; its window is `steadystate_duration`).
 //!
-//! fio stops a job there, and its totals still have the unsteady part in them. Here the place is only told.
+//! fio stops a job there, and its totals still have the unsteady part in them. Here the place is
+//! only told.
 
 use crate::Error;
 use crate::error::{above_zero, at_least, finite};
@@ -10,9 +11,11 @@ use crate::log_ratio::mean;
 /// What must be small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Criterion {
-    /// The slope of the least-squares line, in the unit of the values a sample: fio's `iops_slope` and its like.
+    /// The slope of the least-squares line, in the unit of the values a sample: fio's `iops_slope`
+    /// and its like.
     Slope,
-    /// The largest distance of a sample from the window's mean, in the unit of the values: fio's `iops` and its like.
+    /// The largest distance of a sample from the window's mean, in the unit of the values: fio's
+    /// `iops` and its like.
     MaxMeanDeviation,
 }
 
@@ -48,8 +51,8 @@ impl Criterion {
     }
 }
 
-/// The index of the first sample of the first window of `window` samples that is steady: whose criterion is below the
-/// limit. `None` where no window is. Samples are equally spaced in time.
+/// The index of the first sample of the first window of `window` samples that is steady: whose
+/// criterion is below the limit. `None` where no window is. Samples are equally spaced in time.
 pub fn first_steady(
     series: &[f64],
     window: usize,

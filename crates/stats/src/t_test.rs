@@ -7,8 +7,9 @@ use crate::{Error, Evidence, Interval, Tails};
 
 /// A mean, or a difference of means, that is taken to be t-distributed about the truth.
 ///
-/// True for normal data; nearly so for a symmetric distribution of any other kind, and then rather too cautious the
-/// heavier its tails are. Skewed data need more than 30 values: see the table in [`crate::comparison`].
+/// True for normal data; nearly so for a symmetric distribution of any other kind, and then rather
+/// too cautious the heavier its tails are. Skewed data need more than 30 values: see the table in
+/// [`crate::comparison`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct StudentT {
     /// In the unit of the data.
@@ -18,8 +19,8 @@ pub struct StudentT {
     pub degrees_of_freedom: f64,
 }
 
-/// The mean of one sample, or of paired differences (Student, "The probable error of a mean", Biometrika 1908).
-/// Two values or more.
+/// The mean of one sample, or of paired differences (Student, "The probable error of a mean",
+/// Biometrika 1908). Two values or more.
 pub fn one_sample_t(values: &[f64]) -> Result<StudentT, Error> {
     at_least("values", values.len(), 2)?;
     finite("values", values)?;
@@ -41,9 +42,9 @@ pub fn paired_t(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
     one_sample_t(&differences)
 }
 
-/// The difference of two means, `left - right`, of samples whose variances may differ (Welch, "The generalization of
-/// 'Student's' problem when several different population variances are involved", Biometrika 1947). Two values or more
-/// each.
+/// The difference of two means, `left - right`, of samples whose variances may differ (Welch, "The
+/// generalization of 'Student's' problem when several different population variances are involved",
+/// Biometrika 1947). Two values or more each.
 pub fn welch(left: &[f64], right: &[f64]) -> Result<StudentT, Error> {
     at_least("left", left.len(), 2)?;
     at_least("right", right.len(), 2)?;

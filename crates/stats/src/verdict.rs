@@ -14,18 +14,19 @@ pub enum Better {
     Higher,
 }
 
-/// The answer to "is the treatment better than the baseline?", from the interval of their log-ratio and the smallest
-/// effect of interest. With an interval that misses the truth with chance alpha at most:
+/// The answer to "is the treatment better than the baseline?", from the interval of their log-ratio
+/// and the smallest effect of interest. With an interval that misses the truth with chance alpha at
+/// most:
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// The whole interval is on the good side of zero, and some of it beyond the smallest effect of interest. If
-    /// there is no effect, or a bad one, the chance of this word is at most alpha / 2.
+    /// The whole interval is on the good side of zero, and some of it beyond the smallest effect of
+    /// interest. If there is no effect, or a bad one, the chance of this word is at most alpha / 2.
     Better,
     /// The same on the bad side.
     Worse,
-    /// The whole interval is nearer to zero than the smallest effect of interest. If the effect is that large or
-    /// larger, the chance of this word is at most alpha / 2. A difference may still be certain; it is then certainly
-    /// too small.
+    /// The whole interval is nearer to zero than the smallest effect of interest. If the effect is
+    /// that large or larger, the chance of this word is at most alpha / 2. A difference may still
+    /// be certain; it is then certainly too small.
     Same,
     /// None of these. More seeds may tell; [`Rule::trials_to_decide`] says how many.
     Undecided,
@@ -42,8 +43,9 @@ pub struct Rule {
 }
 
 impl Rule {
-    /// `alpha`: the chance of better or worse where there is no difference, 0.05 if in doubt. `smallest_effect`: the
-    /// least change of interest as a share, 0.02 for 2 %; a change down by 1 / 1.02 counts as one of equal size.
+    /// `alpha`: the chance of better or worse where there is no difference, 0.05 if in doubt.
+    /// `smallest_effect`: the least change of interest as a share, 0.02 for 2 %; a change down by 1
+    /// / 1.02 counts as one of equal size.
     pub fn new(alpha: f64, smallest_effect: f64, better: Better) -> Result<Self, Error> {
         chance("alpha", alpha)?;
         above_zero("the smallest effect of interest", smallest_effect)?;
@@ -60,9 +62,10 @@ impl Rule {
         Ok(Self { alpha, ..self })
     }
 
-    /// The same rule for one of so many comparisons that are corrected together. It chooses methods that can reach the
-    /// strictest step of the correction, alpha / cells: ranks of 5 against 5 trials have no p-value below 0.8 %, and would
-    /// leave the largest effect undecided among twelve cells.
+    /// The same rule for one of so many comparisons that are corrected together. It chooses methods
+    /// that can reach the strictest step of the correction, alpha / cells: ranks of 5 against 5
+    /// trials have no p-value below 0.8 %, and would leave the largest effect undecided among
+    /// twelve cells.
     #[must_use]
     pub fn among(self, cells: usize) -> Self {
         Self { cells: cells.max(1), ..self }
@@ -89,9 +92,10 @@ impl Rule {
         }
     }
 
-    /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them together: `correction`
-    /// says how. Better or worse and the same are two families, each with alpha of its own. A difference that is certain
-    /// and, by its own interval, too small is undecided where the family does not let it be the same.
+    /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them
+    /// together: `correction` says how. Better or worse and the same are two families, each with
+    /// alpha of its own. A difference that is certain and, by its own interval, too small is
+    /// undecided where the family does not let it be the same.
     pub fn family(
         &self,
         cells: &[Comparison],

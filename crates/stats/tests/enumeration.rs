@@ -1,4 +1,5 @@
-//! Exact distributions against all deals counted one by one, and intervals against all orders there are.
+//! Exact distributions against all deals counted one by one, and intervals against all orders there
+//! are.
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
@@ -107,8 +108,8 @@ fn signed_rank_is_the_share_of_signs() {
     }
 }
 
-/// The share of equally likely orders whose interval misses the truth is at most alpha, and would be more than alpha
-/// with the next interval inside: it is the narrowest of its kind.
+/// The share of equally likely orders whose interval misses the truth is at most alpha, and would
+/// be more than alpha with the next interval inside: it is the narrowest of its kind.
 #[test]
 fn shift_of_two_samples_misses_as_often_as_it_says() {
     let ranks: Vec<f64> = (1..=9).map(f64::from).collect();
@@ -135,7 +136,8 @@ fn centre_of_one_sample_misses_as_often_as_it_says() {
             let values: Vec<f64> = (0..n).map(|at| value(signs, at)).collect();
             !one_sample_shift(&values).unwrap().interval(alpha).unwrap().contains(0.0)
         });
-        // Of 2^8 signs, 2 * 5 have a sum of ranks of 3 or less, and 3.9 % of all is the most below 5 %.
+        // Of 2^8 signs, 2 * 5 have a sum of ranks of 3 or less, and 3.9 % of all is the most below
+        // 5 %.
         assert_eq!(misses.count(), expected, "{n} values at {alpha}");
     }
 }

@@ -81,7 +81,8 @@ proptest! {
         }
     }
 
-    /// p-values, interval and verdict never contradict each other, and a family of one is no family.
+    /// p-values, interval and verdict never contradict each other, and a family of one is no
+    /// family.
     #[test]
     fn verdict_interval_and_p_values_agree(
         (one, other) in prop_oneof![pairs(), near_pairs()],
@@ -157,7 +158,8 @@ proptest! {
         }
     }
 
-    /// Waiting longer before giving up can only raise the median, and what is given up is never dropped.
+    /// Waiting longer before giving up can only raise the median, and what is given up is never
+    /// dropped.
     #[test]
     fn medians_respect_the_limit(times in values(1..20), limit in 1_u8..20) {
         let limit = f64::from(limit) + 0.5;

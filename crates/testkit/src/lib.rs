@@ -1,4 +1,5 @@
-//! Tests that leave something out say why, where it is seen, and fail where nothing may be left out.
+//! Tests that leave something out say why, where it is seen, and fail where nothing may be left
+//! out.
 
 use std::fmt::Display;
 use std::io::Write as _;
@@ -11,7 +12,8 @@ pub fn skipped(why: impl Display) {
     let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
-/// What root can do on any Linux of these days, with the programs that `install/needs test` installs.
+/// What root can do on any Linux of these days, with the programs that `install/needs test`
+/// installs.
 ///
 /// # Panics
 /// Where [`NEED_ROOT`] is set.

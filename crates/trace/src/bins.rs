@@ -40,7 +40,8 @@ impl Bins {
     }
 }
 
-/// Adds up how much of some stretches of time falls into each part; each takes the same time, however long it is.
+/// Adds up how much of some stretches of time falls into each part; each takes the same time,
+/// however long it is.
 #[derive(Debug, Clone)]
 pub(crate) struct Sum {
     bins: Bins,

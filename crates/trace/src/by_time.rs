@@ -6,8 +6,8 @@ use std::collections::{BinaryHeap, VecDeque};
 use crate::entry::{Entry, Served};
 use crate::reader::Error;
 
-/// A request that waits through more entries than this is remembered by itself: a thousand others are 100 KiB, and ten million
-/// are not to be kept for its sake.
+/// A request that waits through more entries than this is remembered by itself: a thousand others
+/// are 100 KiB, and ten million are not to be kept for its sake.
 const LONG: usize = 1 << 16;
 /// So many of those are remembered; a guest's queues do not hold more.
 const MOST_LONG: usize = 100_000;
@@ -15,10 +15,11 @@ const MOST_LONG: usize = 100_000;
 /// What [`ByTime`] has to know of a trace beforehand; it takes a pass over the trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// The longest time from the arrival of a request to the end of the entry that tells of it, but for those in `long`, ns:
-    /// for so long what has happened may still be told of.
+    /// The longest time from the arrival of a request to the end of the entry that tells of it, but
+    /// for those in `long`, ns: for so long what has happened may still be told of.
     ns: u64,
-    /// Requests that wait through many others, with their places in the trace, in the order of these.
+    /// Requests that wait through many others, with their places in the trace, in the order of
+    /// these.
     long: Vec<(u64, Served)>,
 }
 
@@ -66,7 +67,8 @@ pub struct Event {
     pub what: What,
 }
 
-/// At one moment: requests end, marks are made, requests arrive, are started, and those end whose service took no time.
+/// At one moment: requests end, marks are made, requests arrive, are started, and those end whose
+/// service took no time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum What {
     Submitted(Served),
@@ -83,8 +85,8 @@ const SUBMITTED: u8 = 2;
 const STARTED: u8 = 3;
 const ENDED_AT_ONCE: u8 = 4;
 
-/// The events of a trace in the order of time. It holds the requests of the last ns that its [`Delay`] says, those that wait
-/// through many others, and no more.
+/// The events of a trace in the order of time. It holds the requests of the last ns that its
+/// [`Delay`] says, those that wait through many others, and no more.
 ///
 /// What can be read of a damaged trace comes before the error, which is the last item.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use crate::by_time::{ByTime, Delay, What};
 use crate::entry::{Entry, MOST_DISKS, Served};
 use crate::reader::Error;
 
-/// The entries of a trace, in its order, each request with its depth: requests that its disk had right after its
-/// arrival, itself and others of the same moment included. `None` for a mark.
+/// The entries of a trace, in its order, each request with its depth: requests that its disk had
+/// right after its arrival, itself and others of the same moment included. `None` for a mark.
 ///
 /// It holds what [`ByTime`] does, and entries whose turn has not come.
 #[derive(Debug)]

@@ -2,7 +2,8 @@
 
 use disklab_disks::Op;
 
-/// Most disks a guest can have; the kernel's driver names them by two letters, and nobody has asked for more.
+/// Most disks a guest can have; the kernel's driver names them by two letters, and nobody has asked
+/// for more.
 pub const MOST_DISKS: usize = 128;
 
 /// Stands where a request has its disk and operation.

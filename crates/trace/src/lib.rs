@@ -1,10 +1,13 @@
-//! The trace of a trial: every request of every disk, and the phases, in the order in which they ended.
+//! The trace of a trial: every request of every disk, and the phases, in the order in which they
+//! ended.
 //!
-//! The guest's library writes it with [`Writer`]; [`pack`] makes it small when the trial is over; [`Reader`] gives its
-//! entries one by one, from either form, in memory that does not grow with the trace.
+//! The guest's library writes it with [`Writer`]; [`pack`] makes it small when the trial is over;
+//! [`Reader`] gives its entries one by one, from either form, in memory that does not grow with the
+//! trace.
 //!
-//! Layout: 4 bytes, then entries of LEB128 numbers (`z`: zigzag, for differences that may be negative). The entry
-//! before, of times: what ended last, or 0 before the first entry. A mark's time counts as its end.
+//! Layout: 4 bytes, then entries of LEB128 numbers (`z`: zigzag, for differences that may be
+//! negative). The entry before, of times: what ended last, or 0 before the first entry. A mark's
+//! time counts as its end.
 //!
 //! `DLT2`:
 //!
@@ -13,12 +16,12 @@
 //! | request | disk * 8 + operation (0 read, 1 write, 2 flush, 3 discard, 4 write-zeroes); how many entries came between its arrival and its end; z submitted - end of the last entry before its arrival; z started - the later of its arrival and the end of its disk's request before; ended - started; z sector - where its disk's request before ended; sectors * 2 + FUA |
 //! | mark | 7; z time - end of the entry before; length of the text; the text |
 //!
-//! Most requests arrive at the moment in which another one ends, and are started then or when their disk is free. So
-//! the numbers are small and repeat, and what is left of a random read, packed, is little more than where it is and how
-//! long it took: 1 to 9 bytes.
+//! Most requests arrive at the moment in which another one ends, and are started then or when their
+//! disk is free. So the numbers are small and repeat, and what is left of a random read, packed, is
+//! little more than where it is and how long it took: 1 to 9 bytes.
 //!
-//! Where more than [`WINDOW`] entries came between, which no reader is to remember, 0 is written and the difference is
-//! to the end of the entry before.
+//! Where more than [`WINDOW`] entries came between, which no reader is to remember, 0 is written
+//! and the difference is to the end of the entry before.
 //!
 //! `DLT1`, which is read only:
 //!

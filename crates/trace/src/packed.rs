@@ -12,7 +12,8 @@ use crate::reader::{Error, Reader};
 
 /// In a trial's folder, while its guest runs and of trials of earlier versions.
 pub const PLAIN: &str = "requests.trace";
-/// The same bytes in the form of RFC 1952, without a name or a time: the same trace gives the same file.
+/// The same bytes in the form of RFC 1952, without a name or a time: the same trace gives the same
+/// file.
 pub const PACKED: &str = "requests.trace.gz";
 
 /// Puts [`PACKED`] in the place of [`PLAIN`], if that is there.

@@ -11,7 +11,8 @@ const OLD: &[u8; 4] = b"DLT1";
 const LONGEST_ENTRY: usize = 70 + LONGEST_MARK as usize;
 const BUFFER: usize = 64 << 10;
 
-/// Why bytes are not a trace; `at` is the offset, in the unpacked trace, of the entry that could not be read.
+/// Why bytes are not a trace; `at` is the offset, in the unpacked trace, of the entry that could
+/// not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("not a trace of requests, or a damaged one: {what} at byte {at}")]
@@ -115,7 +116,8 @@ struct Decoder {
     form: Form,
     /// `Dlt1`: when the request of the entry before was submitted.
     submitted: u64,
-    /// `Dlt2`: the ends of the last [`WINDOW`] entries, entry `n`'s in place `n % WINDOW`, counted from 1; before them 0.
+    /// `Dlt2`: the ends of the last [`WINDOW`] entries, entry `n`'s in place `n % WINDOW`, counted
+    /// from 1; before them 0.
     ends: Box<[u64]>,
     entries: u64,
     /// By disk: the sector after the request before, and when that ended.

@@ -1,4 +1,5 @@
-//! What has to be known of a trace before it can be drawn: its phases, its disks, how far they reach.
+//! What has to be known of a trace before it can be drawn: its phases, its disks, how far they
+//! reach.
 
 use std::ops::Range;
 
@@ -7,7 +8,8 @@ use disklab_disks::Op;
 use crate::entry::{Entry, Served};
 use crate::reader::Error;
 
-/// A guest has one or two; a trace with more was not written by one, and remembering them all would take memory.
+/// A guest has one or two; a trace with more was not written by one, and remembering them all would
+/// take memory.
 const MOST_PHASES: usize = 64;
 
 /// The phase that results are of; without one, all phases together.
@@ -22,19 +24,21 @@ enum Measuring {
     Over,
 }
 
-/// A named stretch of a trial. It begins so long after the first request that follows its announcement as the
-/// announcement says, and ends with the last request that ended before its end was announced.
+/// A named stretch of a trial. It begins so long after the first request that follows its
+/// announcement as the announcement says, and ends with the last request that ended before its end
+/// was announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Phase {
     pub name: String,
     /// Virtual ns.
     pub begin: u64,
     pub end: u64,
-    /// From its first request to `begin`. Where that is nothing, `begin` is the arrival of a request, and what ends in that
-    /// moment has ended before: it is not of the phase.
+    /// From its first request to `begin`. Where that is nothing, `begin` is the arrival of a
+    /// request, and what ends in that moment has ended before: it is not of the phase.
     pub ramp: u64,
-    /// The places in the trace, counted from 0, of the entries between its two announcements. What ended in the very moment
-    /// of its end, but was told of later, is not of it; nor is it for the closing record.
+    /// The places in the trace, counted from 0, of the entries between its two announcements. What
+    /// ended in the very moment of its end, but was told of later, is not of it; nor is it for the
+    /// closing record.
     pub entries: Range<u64>,
     /// The trace ends within it: `end` is the last that it tells of.
     pub cut: bool,
@@ -43,8 +47,9 @@ pub struct Phase {
 /// One disk, over the whole trace.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reach {
-    /// The first sector that reads and writes touched and one after the last, while it was measured: a filesystem that is
-    /// mounted touches places far apart. Of the whole trace where nothing was measured; `None`: none.
+    /// The first sector that reads and writes touched and one after the last, while it was
+    /// measured: a filesystem that is mounted touches places far apart. Of the whole trace where
+    /// nothing was measured; `None`: none.
     pub touched: Option<(u64, u64)>,
     /// The longest time from the arrival of a request to the end of the entry that tells of it, ns.
     pub(crate) delay: u64,
@@ -121,7 +126,8 @@ impl Survey {
         survey
     }
 
-    /// What results are of: the phase of that name, or from the begin of the first phase to the end of the last.
+    /// What results are of: the phase of that name, or from the begin of the first phase to the end
+    /// of the last.
     pub fn measure(&self) -> Option<Phase> {
         if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURE) {
             return Some(phase.clone());

@@ -35,8 +35,8 @@ pub struct Disk {
     pub writes: Raster,
 }
 
-/// One disk in one stretch of time. A request is counted where it ended, at the very end of the phase too, its bytes where it
-/// was served; writing zeroes is a write.
+/// One disk in one stretch of time. A request is counted where it ended, at the very end of the
+/// phase too, its bytes where it was served; writing zeroes is a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Bin {
     /// Virtual ns.
@@ -44,9 +44,11 @@ pub struct Bin {
     pub requests: u64,
     pub read_bytes: u64,
     pub write_bytes: u64,
-    /// Reads and writes that did not begin where the one of this disk that ended before them had ended.
+    /// Reads and writes that did not begin where the one of this disk that ended before them had
+    /// ended.
     pub seeks: u64,
-    /// Sum over requests: how long each was at the disk within this stretch, wherever it began and ended, ns.
+    /// Sum over requests: how long each was at the disk within this stretch, wherever it began and
+    /// ended, ns.
     pub depth: u128,
     /// At least one request was at the disk, ns.
     pub busy: u64,
@@ -105,9 +107,9 @@ impl Raster {
 }
 
 impl Timeline {
-    /// Passes over the trace that `survey` is of, as far as that could be read. `phase` is one of its phases, or any stretch of
-    /// time. The rows of a disk's rasters are from the first sector that its [`Reach`] has touched to the last; what is beyond is
-    /// at their edges.
+    /// Passes over the trace that `survey` is of, as far as that could be read. `phase` is one of
+    /// its phases, or any stretch of time. The rows of a disk's rasters are from the first sector
+    /// that its [`Reach`] has touched to the last; what is beyond is at their edges.
     pub fn of(
         entries: impl Iterator<Item = Result<Entry, Error>>,
         survey: &Survey,
@@ -144,7 +146,8 @@ struct Watched {
     counts: Vec<Bin>,
     depth: Sum,
     busy: Sum,
-    /// When it had requests, where what is still to be read may yet join two of them: in order, apart from each other.
+    /// When it had requests, where what is still to be read may yet join two of them: in order,
+    /// apart from each other.
     stretches: VecDeque<(u64, u64)>,
     /// The latest end so far.
     last: u64,
@@ -202,8 +205,8 @@ impl Watched {
         raster.cells[cell] = raster.cells[cell].saturating_add(1);
     }
 
-    /// Its bytes over the time in which it was served, as far as that is within the phase: a long request does not move all
-    /// its data in the moment in which it ends.
+    /// Its bytes over the time in which it was served, as far as that is within the phase: a long
+    /// request does not move all its data in the moment in which it ends.
     fn spread(&mut self, served: &Served, last: usize) {
         let bytes = u64::from(served.sectors) * 512;
         let begin = served.started.clamp(self.bins.begin, served.ended);
@@ -225,7 +228,8 @@ impl Watched {
         }
     }
 
-    /// Joins this time with the stretches that it touches, and counts those that nothing can touch any more.
+    /// Joins this time with the stretches that it touches, and counts those that nothing can touch
+    /// any more.
     fn occupy(&mut self, mut begin: u64, mut end: u64) {
         let first = self.stretches.partition_point(|stretch| stretch.1 < begin);
         let after = self.stretches.partition_point(|stretch| stretch.0 <= end).max(first);

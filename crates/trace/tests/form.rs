@@ -104,7 +104,8 @@ proptest! {
             prop_assert_eq!(read(&bytes).unwrap(), all.clone());
             let dribbled: Result<Vec<_>, _> = Reader::new(Dribble(&bytes)).unwrap().collect();
             prop_assert_eq!(dribbled.unwrap(), all.clone());
-            // Cut anywhere, it gives the whole entries before the cut, and at most one error, the last.
+            // Cut anywhere, it gives the whole entries before the cut, and at most one error, the
+            // last.
             for cut in 4..bytes.len() {
                 let part: Vec<_> = Reader::new(&bytes[..cut]).unwrap().collect();
                 let good = part.iter().take_while(|e| e.is_ok()).count();
@@ -134,7 +135,8 @@ fn served(submitted: u64, ended: u64) -> Served {
     }
 }
 
-/// A request that waits while more end than a reader remembers, and a trace longer than a reader's buffer.
+/// A request that waits while more end than a reader remembers, and a trace longer than a reader's
+/// buffer.
 #[test]
 fn a_request_may_wait_for_any_number_of_others() {
     for others in [WINDOW as u64 - 1, WINDOW as u64, 50_000] {
@@ -159,7 +161,8 @@ fn a_sequential_run_takes_nine_bytes_a_request() {
         let one = Served { sector: n * 8, ..served(n * 50_000, (n + 1) * 50_000) };
         writer.served(&one, writer.arrived());
     }
-    // Disk and operation, between, submitted, started, sector, size: one byte each. 50 000 ns: three.
+    // Disk and operation, between, submitted, started, sector, size: one byte each. 50 000 ns:
+    // three.
     let first = 2;
     assert_eq!(writer.pending().len(), 4 + 9 * 1000 + first);
 }

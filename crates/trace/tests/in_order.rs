@@ -60,7 +60,8 @@ fn what_happens_at_one_moment_has_its_order() {
 
 #[test]
 fn depth_is_of_one_disk_and_counts_who_is_there() {
-    // On disk 0: one from 0 to 100; another from 50 to 60; a third when that ends. On disk 1: one from 55 on.
+    // On disk 0: one from 0 to 100; another from 50 to 60; a third when that ends. On disk 1: one
+    // from 55 on.
     let all =
         [served(0, 50, 50, 60), served(1, 55, 55, 70), served(0, 60, 60, 80), served(0, 0, 0, 100)];
     assert_eq!(depths(&all), [Some(2), Some(1), Some(2), Some(1)]);
@@ -114,7 +115,8 @@ proptest! {
         let expected: Vec<_> = requests.iter().map(|one| {
             let there = requests.iter().filter(|other| {
                 let ended = other.ended <= one.submitted && other.submitted < one.submitted;
-                // Service of no length, after a wait that ends now: it is there until arrivals are over.
+                // Service of no length, after a wait that ends now: it is there until arrivals are
+                // over.
                 let ends_now = other.ended == one.submitted && other.started == other.ended;
                 other.disk == one.disk && other.submitted <= one.submitted && (!ended || ends_now)
             });

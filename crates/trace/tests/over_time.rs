@@ -1,4 +1,5 @@
-//! Surveys and timelines: traces made by hand with their exact numbers, and any trace against what is counted of it at once.
+//! Surveys and timelines: traces made by hand with their exact numbers, and any trace against what
+//! is counted of it at once.
 
 use disklab_disks::Op;
 use disklab_trace::timeline::{Bin, Shape};
@@ -93,7 +94,8 @@ fn phases_are_measured_from_the_first_to_the_last() {
 
 #[test]
 fn a_request_is_split_over_time_and_counted_where_it_ended() {
-    // Bins of 100 ns from 1000 on. The disk is busy from 1050 to 1250 by two that overlap, and from 1390 beyond the end.
+    // Bins of 100 ns from 1000 on. The disk is busy from 1050 to 1250 by two that overlap, and from
+    // 1390 beyond the end.
     let requests = [
         read(900, 950, 0),
         Served { op: Op::Write, ..read(1050, 1150, 8) },
@@ -122,7 +124,8 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
         (bins[1].mean_depth() - 1.5).abs() < 1e-12 && (bins[0].utilisation() - 0.5).abs() < 1e-12
     );
     assert!((bins[1].per_second(bins[1].write_bytes) - 2048.0 / 100e-9).abs() < 1.0);
-    // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half, the read in the second.
+    // Sectors up to 208: the rows are 0 to 103 and 104 to 207. The write ended in the first half,
+    // the read in the second.
     let disk = &line.disks[0];
     assert_eq!(
         (&disk.writes.cells[..], &disk.reads.cells[..]),
@@ -140,7 +143,8 @@ fn busy_stretches_are_joined_by_one_that_ends_later() {
     assert_eq!(busy, [90, 0, 0, 100]);
 }
 
-/// Of 100 ns of service 20 are in the first bin and 30 in the last; what was before the phase is taken to be in it.
+/// Of 100 ns of service 20 are in the first bin and 30 in the last; what was before the phase is
+/// taken to be in it.
 #[test]
 fn bytes_are_where_they_were_moved() {
     let long = |started, ended| Served { started, sectors: 1000, ..read(0, ended, 0) };
@@ -159,7 +163,8 @@ fn the_end_of_a_phase_is_part_of_it() {
     assert_eq!(requests, [1, 0, 0, 1]);
 }
 
-/// Its end lets the first one of the phase arrive, so that it came before; after a ramp there is no such order.
+/// Its end lets the first one of the phase arrive, so that it came before; after a ramp there is no
+/// such order.
 #[test]
 fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
     for (ramp, expected) in [(0, 2), (10, 1)] {
@@ -177,7 +182,8 @@ fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
     }
 }
 
-/// Ended at 20 as the last one of the phase did, and told of when the end had been announced: the closing record counts it not.
+/// Ended at 20 as the last one of the phase did, and told of when the end had been announced: the
+/// closing record counts it not.
 #[test]
 fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced() {
     let entries = [

@@ -33,8 +33,8 @@ const BYTES: Kind = Kind {
     units: BYTE_UNITS,
 };
 
-/// fio's spellings, with one difference: kB, MB, GB and TB are decimal here, as disks are sold and as fio itself
-/// has it with `kb_base=1000`. `KB` is nobody's standard and is refused.
+/// fio's spellings, with one difference: kB, MB, GB and TB are decimal here, as disks are sold and
+/// as fio itself has it with `kb_base=1000`. `KB` is nobody's standard and is refused.
 pub(crate) const BYTE_UNITS: &[(&str, u64)] = &[
     ("", 1),
     ("B", 1),

@@ -8,9 +8,10 @@
 //! | [`Rate`]    | bytes a second            | `210 MB/s` `190MiB/s`         | `200 MiB/s`  |
 //! | [`Seed`]    | nothing: a random stream  | `7`                           | `7`          |
 //!
-//! Parsing is exact (integers, no floats): `8.33 ms` is 8 330 000 ns. Printing keeps three significant digits, and
-//! every whole digit of what is larger than that, so reading a printed value back gives the same within half of the
-//! last digit printed. In JSON all five are plain integers.
+//! Parsing is exact (integers, no floats): `8.33 ms` is 8 330 000 ns. Printing keeps three
+//! significant digits, and every whole digit of what is larger than that, so reading a printed
+//! value back gives the same within half of the last digit printed. In JSON all five are plain
+//! integers.
 //!
 //! [`prose`] has numbers without a unit, and lists, as people read them.
 

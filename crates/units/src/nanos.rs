@@ -48,7 +48,8 @@ impl Nanos {
         self.0 as f64 / SECOND as f64
     }
 
-    /// To the nearest nanosecond; negative and NaN become zero, what is too large becomes [`Nanos::MAX`].
+    /// To the nearest nanosecond; negative and NaN become zero, what is too large becomes
+    /// [`Nanos::MAX`].
     pub fn from_secs_f64(seconds: f64) -> Self {
         Self((seconds * SECOND as f64).round() as u64)
     }

@@ -22,8 +22,8 @@ pub fn digits(value: f64) -> String {
     format!("{value:.places$}")
 }
 
-/// Text that may be anybody's, with control characters and those that turn the direction of writing spelled out. Newlines
-/// stay.
+/// Text that may be anybody's, with control characters and those that turn the direction of writing
+/// spelled out. Newlines stay.
 ///
 /// ```
 /// use disklab_units::prose::visible;

@@ -27,8 +27,8 @@ struct Decimal {
     places: u32,
 }
 
-/// Digits behind the point that are looked at. Enough for one nanosecond in an hour, and few enough that the
-/// arithmetic below cannot overflow.
+/// Digits behind the point that are looked at. Enough for one nanosecond in an hour, and few enough
+/// that the arithmetic below cannot overflow.
 const MOST_PLACES: usize = 18;
 
 impl Kind {
@@ -93,7 +93,8 @@ impl Decimal {
         }
         let fraction = &fraction[..fraction.len().min(MOST_PLACES)];
         Some(Self {
-            // Digits fail to parse only where there are too many of them, and then no unit makes them fit.
+            // Digits fail to parse only where there are too many of them, and then no unit makes
+            // them fit.
             whole: whole.parse().unwrap_or(u128::MAX),
             fraction: fraction.parse().ok()?,
             places: fraction.len() as u32,
@@ -116,7 +117,8 @@ impl Decimal {
 
 /// Prints `value` in the largest of `units` (smallest first) that leaves at least one whole of it.
 ///
-/// Three significant digits without trailing zeroes; whole numbers of more than three digits are printed whole.
+/// Three significant digits without trailing zeroes; whole numbers of more than three digits are
+/// printed whole.
 pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)]) -> fmt::Result {
     let mut chosen = units.iter().rposition(|&(_, factor)| value >= factor).unwrap_or(0);
     // 999.96 us is printed as 1 ms: rounding reaches the next unit.
@@ -132,7 +134,8 @@ pub(crate) fn print(f: &mut fmt::Formatter<'_>, value: u64, units: &[(&str, u64)
 /// `value / factor` to three significant digits, or to whole numbers where it has more than three.
 fn digits(value: u64, factor: u64) -> String {
     let (value, factor) = (u128::from(value), u128::from(factor));
-    // Decided on the unrounded value: 9.996 is printed as "10", not "10.0", since trailing zeroes go anyway.
+    // Decided on the unrounded value: 9.996 is printed as "10", not "10.0", since trailing zeroes
+    // go anyway.
     let places = match value / factor {
         0..10 => 2,
         10..100 => 1,
@@ -148,8 +151,8 @@ fn digits(value: u64, factor: u64) -> String {
     format!("{whole}.{}", fraction.trim_end_matches('0'))
 }
 
-/// The operators that every counted quantity has. Overflow is a bug in the caller, as with plain integers; where it
-/// can happen with good input, use the `checked_` and `saturating_` forms.
+/// The operators that every counted quantity has. Overflow is a bug in the caller, as with plain
+/// integers; where it can happen with good input, use the `checked_` and `saturating_` forms.
 macro_rules! arithmetic {
     ($name:ident) => {
         impl $name {

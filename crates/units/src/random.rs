@@ -4,9 +4,10 @@ use crate::Seed;
 
 /// A stream of random numbers that depends on its seed alone.
 ///
-/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), its state filled by
-/// splitmix64 as its authors advise. Not for secrets. The streams of two seeds are unrelated; give every use its own
-/// through [`Seed::derive`], so that one use drawing a number more does not change what another one sees.
+/// xoshiro256** (Blackman and Vigna, "Scrambled linear pseudorandom number generators", 2021), its
+/// state filled by splitmix64 as its authors advise. Not for secrets. The streams of two seeds are
+/// unrelated; give every use its own through [`Seed::derive`], so that one use drawing a number
+/// more does not change what another one sees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Random {
     state: [u64; 4],
@@ -31,8 +32,8 @@ impl Random {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Uniform in `0..n`, every value exactly as likely (Lemire, "Fast random integer generation in an interval",
-    /// 2019). Of nothing to choose from, `n` = 0, it answers 0.
+    /// Uniform in `0..n`, every value exactly as likely (Lemire, "Fast random integer generation in
+    /// an interval", 2019). Of nothing to choose from, `n` = 0, it answers 0.
     pub fn below(&mut self, n: u64) -> u64 {
         let mut product = u128::from(self.next_u64()) * u128::from(n);
         if (product as u64) < n {
@@ -58,7 +59,8 @@ fn splitmix64(state: &mut u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The first numbers of xoshiro256** from the state 1, 2, 3, 4, as its authors' C code gives them.
+    /// The first numbers of xoshiro256** from the state 1, 2, 3, 4, as its authors' C code gives
+    /// them.
     #[test]
     fn matches_the_reference() {
         let mut random = Random { state: [1, 2, 3, 4] };

@@ -27,7 +27,8 @@ impl Rate {
         if self.0 == 0 {
             return Nanos::MAX;
         }
-        // Up to 18 GB the product fits and the division is one instruction: this is called for every request.
+        // Up to 18 GB the product fits and the division is one instruction: this is called for
+        // every request.
         if let Some(product) = bytes.0.checked_mul(NANOS_A_SECOND) {
             return Nanos(product.div_ceil(self.0));
         }

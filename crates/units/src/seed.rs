@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 /// Where a stream of random numbers starts.
 ///
-/// Each use derives its own seed by name, so that drawing more in one place changes nothing in another.
+/// Each use derives its own seed by name, so that drawing more in one place changes nothing in
+/// another.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -14,10 +15,11 @@ use serde::{Deserialize, Serialize};
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// A seed for the use called `name`: the same for the same seed and name, on every machine and in every version.
+    /// A seed for the use called `name`: the same for the same seed and name, on every machine and
+    /// in every version.
     ///
-    /// FNV-1a (64 bits) over the seed's eight bytes (little-endian) and the name's, then the finalizer of splitmix64,
-    /// since FNV alone leaves seeds of similar names similar.
+    /// FNV-1a (64 bits) over the seed's eight bytes (little-endian) and the name's, then the
+    /// finalizer of splitmix64, since FNV alone leaves seeds of similar names similar.
     #[must_use]
     pub fn derive(&self, name: &str) -> Seed {
         const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;

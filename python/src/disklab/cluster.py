@@ -15,7 +15,8 @@ from disklab import node
 from disklab.batches import Batch
 from disklab.program import Error
 
-# Batches that Ray knows of, for each processor: enough that none waits, and that a cluster that can grow does.
+# Batches that Ray knows of, for each processor: enough that none waits, and that a cluster that can
+# grow does.
 AHEAD = 4
 LEAST_AHEAD = 64
 # A batch that nodes were lost with so often may be why.

@@ -63,7 +63,8 @@ def _pandas(folder: Path, table: str) -> pandas.DataFrame:
     names = pyarrow.schema([("suite", pyarrow.string()), ("run", pyarrow.string())])
     partitions = pyarrow.dataset.partitioning(names, flavor="hive")
     read = pyarrow.dataset.dataset(folder / table, partitioning=partitions).to_table()
-    # pandas' own columns of whole numbers have none that is missing: it would make them floating ones, and round them.
+    # pandas' own columns of whole numbers have none that is missing: it would make them floating
+    # ones, and round them.
     kinds = {
         pyarrow.uint64(): pandas.UInt64Dtype(),
         pyarrow.bool_(): pandas.BooleanDtype(),

@@ -196,7 +196,8 @@ class Sweep:
             self._cluster.again(batch)
             return
         where, suspects = answer["node"], answer["suspects"]
-        # A trial fails everywhere or nowhere: what may be the node's fault is no result, and others are asked.
+        # A trial fails everywhere or nowhere: what may be the node's fault is no result, and others
+        # are asked.
         kept = self._gatherer.add(answer["part"], tuple(suspects))
         if "refused" in kept:
             self._cluster.again(batch)

@@ -66,7 +66,8 @@ fn reads_of_the_slow(policy: &str, decisions: u32) -> (u32, u32) {
 
 #[test]
 fn rehabilitation() {
-    // 10000 decisions make it 10000 old, the next one is a checkpoint, and the one after that is in the window.
+    // 10000 decisions make it 10000 old, the next one is a checkpoint, and the one after that is in
+    // the window.
     assert_eq!(reads_of_the_slow("latency", 10_001), (0, 0));
     assert_eq!(reads_of_the_slow("latency", 20_000), (1, 10_002));
     assert_eq!(reads_of_the_slow("latency:100", 20_000), (100, 10_002));

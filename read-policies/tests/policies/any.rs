@@ -72,8 +72,8 @@ fn value(parameter: &Parameter) -> BoxedStrategy<String> {
     }
 }
 
-/// Text for a policy that is not to be refused: some of its parameters, in any order, each with its key or the first
-/// without.
+/// Text for a policy that is not to be refused: some of its parameters, in any order, each with its
+/// key or the first without.
 fn text_of(policy: &'static Policy) -> BoxedStrategy<String> {
     if policy.parameters.is_empty() {
         return Just(policy.name.to_owned()).boxed();

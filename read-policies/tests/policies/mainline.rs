@@ -1,4 +1,5 @@
-//! pid, round-robin and devid beside mainline's formulas, written here anew from fs/btrfs/volumes.c (6.13 to 7.3).
+//! pid, round-robin and devid beside mainline's formulas, written here anew from fs/btrfs/volumes.c
+//! (6.13 to 7.3).
 
 use disklab_read_policies::{Choice, Mirror, Request};
 use proptest::prelude::*;

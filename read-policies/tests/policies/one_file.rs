@@ -1,4 +1,5 @@
-//! A new policy is one new C file: everything else is written or compiled from what lies in the folder.
+//! A new policy is one new C file: everything else is written or compiled from what lies in the
+//! folder.
 
 use std::fs;
 use std::path::Path;
@@ -23,7 +24,8 @@ const struct read_policy read_policy_always_last = {
 };
 "#;
 
-/// Reads a policy's name and prints its answer for three idle mirrors; 22 where there is none such (EINVAL).
+/// Reads a policy's name and prints its answer for three idle mirrors; 22 where there is none such
+/// (EINVAL).
 const ASK: &str = r#"
 #include <stdio.h>
 #include "choice.h"

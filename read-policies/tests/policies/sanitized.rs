@@ -1,4 +1,5 @@
-//! The C code under gcc's sanitizers, which see what an answer does not show: a shift too far, a byte too many.
+//! The C code under gcc's sanitizers, which see what an answer does not show: a shift too far, a
+//! byte too many.
 
 use std::process::Command;
 

@@ -38,7 +38,8 @@ fn has_part_of_a_block(text: &str) -> bool {
 proptest! {
     #[test]
     fn a_suite_takes_what_the_kernel_takes(text in any::text()) {
-        // Less than a block is a block to the kernel, and refused in a suite: nobody is to believe in turns of 1 KiB.
+        // Less than a block is a block to the kernel, and refused in a suite: nobody is to believe
+        // in turns of 1 KiB.
         let choice = Choice::parse(&text, BITS).unwrap();
         if let Ok((setting, short)) = asked(&text) {
             prop_assert_eq!(&setting, &choice.to_string());

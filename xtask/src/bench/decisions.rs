@@ -1,6 +1,8 @@
-//! What one decision of each read policy costs, beside `pid`: the policies' C code, compiled for this machine.
+//! What one decision of each read policy costs, beside `pid`: the policies' C code, compiled for
+//! this machine.
 //!
-//! Finding out what a policy is to see (`needs` in its C file) costs time too, in a kernel only: it is not in here.
+//! Finding out what a policy is to see (`needs` in its C file) costs time too, in a kernel only: it
+//! is not in here.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -13,7 +15,8 @@ use super::{Figure, median};
 
 /// In turn for each policy, so that a busy moment meets all of them.
 const ROUNDS: usize = 301;
-/// Requests a round: few enough for a processor's own cache, where a kernel would have just put each.
+/// Requests a round: few enough for a processor's own cache, where a kernel would have just put
+/// each.
 const REQUESTS: usize = 256;
 /// No policy may take more than so many times what `pid` takes.
 const BAR: f64 = 25.0;

@@ -82,7 +82,8 @@ impl Place {
         let start = Instant::now();
         let end = guest.run(Duration::from_secs(60), Nanos::from_secs(3600), &STOP, seen)?;
         let took = start.elapsed();
-        // null_blk's requests are not the library's, so there is no phase to end: the program's own end is enough.
+        // null_blk's requests are not the library's, so there is no phase to end: the program's own
+        // end is enough.
         let finished =
             std::fs::read_to_string(folder.path().join(names::STEPS)).unwrap_or_default();
         ensure!(

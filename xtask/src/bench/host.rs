@@ -1,5 +1,6 @@
-//! What disklab itself costs those whom it measures: fio alone on a loop device over memory, and the same fio with the same
-//! arguments as a trial of `run --on host`, in turn. Each turn has fio alone twice: what these differ by is noise.
+//! What disklab itself costs those whom it measures: fio alone on a loop device over memory, and
+//! the same fio with the same arguments as a trial of `run --on host`, in turn. Each turn has fio
+//! alone twice: what these differ by is noise.
 
 use super::watch::Attached;
 use super::{Figure, median};
@@ -42,8 +43,8 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     };
     let image = tempfile::NamedTempFile::new_in("/dev/shm")?;
     let attached = Attached::filled(image.path())?;
-    // All of it was written, which a trial cannot know: bare flash is refused, as it answers from its map what nobody wrote.
-    // And the scheduler is the trial's: else fio alone has another.
+    // All of it was written, which a trial cannot know: bare flash is refused, as it answers from
+    // its map what nobody wrote. And the scheduler is the trial's: else fio alone has another.
     let queue = Path::new("/sys/block").join(attached.disk()?.name).join("queue");
     for (name, value) in [("rotational", "1"), ("scheduler", "mq-deadline")] {
         let path = queue.join(name);
@@ -73,7 +74,8 @@ fn against_alone(
     let (mut first, mut second, mut trials) = (Vec::new(), Vec::new(), Vec::new());
     let (command, _) = as_a_trial(program, here, &here.join(word), attached, trace)?;
     for turn in 0..TURNS {
-        // Who goes first is as it were another machine: each is first, in the middle and last as often.
+        // Who goes first is as it were another machine: each is first, in the middle and last as
+        // often.
         for place in 0..3 {
             match (turn + place) % 3 {
                 0 => {
@@ -148,8 +150,8 @@ fn as_a_trial(
     Ok((words.collect(), numbers(&raw.join(names::FIO))?))
 }
 
-/// With a /tmp in memory, as trials have: without it fio makes about a tenth fewer IOPS here, which is no merit of a trial. It looks
-/// for a file there, /tmp/fio-dump-status, all the time.
+/// With a /tmp in memory, as trials have: without it fio makes about a tenth fewer IOPS here, which
+/// is no merit of a trial. It looks for a file there, /tmp/fio-dump-status, all the time.
 fn alone(command: &[String], here: &Path) -> anyhow::Result<Numbers> {
     let report = here.join("alone.json");
     let output = format!("--output={}", report.display());

@@ -1,5 +1,6 @@
-//! How long `disklab import` takes for 100 MB of fio's JSON+, and how much memory; beside a reader in Python with json and
-//! numpy, which does no more than take the latencies of each job from their bins.
+//! How long `disklab import` takes for 100 MB of fio's JSON+, and how much memory; beside a reader
+//! in Python with json and numpy, which does no more than take the latencies of each job from their
+//! bins.
 
 use super::{Figure, median};
 use anyhow::{Context, ensure};

@@ -1,6 +1,7 @@
 //! The memory of a guest's process besides the guest's own, for a small and for a large test file.
 //!
-//! The guest's memory is a file mapped by its process, counted as shared memory; the rest is kernel, library, models.
+//! The guest's memory is a file mapped by its process, counted as shared memory; the rest is
+//! kernel, library, models.
 
 use super::Figure;
 use super::guest::Place;

@@ -1,7 +1,7 @@
 //! How fast disklab is, on this machine, now: figures beside the bars they are to pass.
 //!
-//! Machines differ and are busy, so ratios within one run count. What is compared is run in turn, A B A B, and the
-//! median of the turns is told.
+//! Machines differ and are busy, so ratios within one run count. What is compared is run in turn, A
+//! B A B, and the median of the turns is told.
 
 mod cells;
 mod compare;

@@ -1,13 +1,16 @@
-//! Requests a wall second through the whole path, beside two limits in the same kind of guest: null_blk with a timer of
-//! 50 us, which does what a disk of 50 us must (a request waits, time moves, an interrupt ends it) and nothing else; and
-//! null_blk as it is, which ends a request inside its submission, as no disk can.
+//! Requests a wall second through the whole path, beside two limits in the same kind of guest:
+//! null_blk with a timer of 50 us, which does what a disk of 50 us must (a request waits, time
+//! moves, an interrupt ends it) and nothing else; and null_blk as it is, which ends a request
+//! inside its submission, as no disk can.
 //!
-//! io_uring at depth 1 is held against the first alone: a request that ends inside its submission needs one system call of
-//! fio, and one that takes any time needs two, whatever the disk is; with a timer null_blk has half the rate too.
+//! io_uring at depth 1 is held against the first alone: a request that ends inside its submission
+//! needs one system call of fio, and one that takes any time needs two, whatever the disk is; with
+//! a timer null_blk has half the rate too.
 //!
-//! fio reads 4 KiB at random, few times and many times; the difference is the requests without the start. The cost of the
-//! trace is a few per cent, less than what guests differ by from one run to the next on a machine that others use too: what
-//! the library and the host do for it is done by itself, right after each guest, and told as a part of what a request took there.
+//! fio reads 4 KiB at random, few times and many times; the difference is the requests without the
+//! start. The cost of the trace is a few per cent, less than what guests differ by from one run to
+//! the next on a machine that others use too: what the library and the host do for it is done by
+//! itself, right after each guest, and told as a part of what a request took there.
 
 use std::fs::File;
 use std::io::Write;
@@ -118,8 +121,8 @@ impl Rates {
     }
 }
 
-/// Processor time that the trace of one request takes: the library writes its entry and the digest of 64 KiB at a time, and
-/// exec packs all.
+/// Processor time that the trace of one request takes: the library writes its entry and the digest
+/// of 64 KiB at a time, and exec packs all.
 fn trace_seconds(depth: u32) -> anyhow::Result<f64> {
     let place = tempfile::tempdir()?;
     let mut random = Random::new(Seed(1));
@@ -168,7 +171,8 @@ struct Rate {
     processor: f64,
 }
 
-/// Seconds of processor time that all ended descendants of this process took: fields 16 and 17 of proc_pid_stat(5).
+/// Seconds of processor time that all ended descendants of this process took: fields 16 and 17 of
+/// proc_pid_stat(5).
 fn processor_time() -> anyhow::Result<f64> {
     let stat = std::fs::read_to_string("/proc/self/stat")?;
     let after_name = stat.rsplit_once(')').map_or("", |(_, fields)| fields);

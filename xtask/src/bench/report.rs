@@ -1,5 +1,6 @@
-//! How long `disklab report` takes for 1,000 trials, each with a histogram of 300 bins and a trace of 2,000 requests: 50 groups
-//! of five policies, four seeds; how large the page is, and how long chromium takes to open it.
+//! How long `disklab report` takes for 1,000 trials, each with a histogram of 300 bins and a trace
+//! of 2,000 requests: 50 groups of five policies, four seeds; how large the page is, and how long
+//! chromium takes to open it.
 
 use std::path::Path;
 use std::process::{Command, Stdio};

@@ -1,4 +1,5 @@
-//! From the run of a trial to its first measured request, with a kernel and prepared disks in the cache.
+//! From the run of a trial to its first measured request, with a kernel and prepared disks in the
+//! cache.
 
 use super::guest::{Place, STOP};
 use super::{Figure, median};

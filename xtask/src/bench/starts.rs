@@ -1,4 +1,5 @@
-//! `bfq-startup` on one hard disk, one seed of five, two guests at a time: virtual against wall time.
+//! `bfq-startup` on one hard disk, one seed of five, two guests at a time: virtual against wall
+//! time.
 
 use super::Figure;
 use super::guest::Place;

@@ -1,5 +1,5 @@
-//! What a cluster costs beside runs without one, and how fast frames load: measured by python/bench/sweep.py, in the
-//! environment that `make test-python` makes.
+//! What a cluster costs beside runs without one, and how fast frames load: measured by
+//! python/bench/sweep.py, in the environment that `make test-python` makes.
 
 use super::Figure;
 use anyhow::{Context, ensure};

@@ -1,6 +1,7 @@
 //! Ten million requests written, packed, read and summarised: time, bytes a request, and memory.
 //!
-//! Eight hard disks' worth of random reads, 256 in flight: the least predictable of the traces that there are.
+//! Eight hard disks' worth of random reads, 256 in flight: the least predictable of the traces that
+//! there are.
 
 use super::Figure;
 use anyhow::Context;

@@ -1,5 +1,6 @@
-//! What watching disks of this machine costs those who use them: fio on a loop device over memory, which is nearly all
-//! processor time, with every request traced, with counts only, and with neither, in turn.
+//! What watching disks of this machine costs those who use them: fio on a loop device over memory,
+//! which is nearly all processor time, with every request traced, with counts only, and with
+//! neither, in turn.
 
 use super::{Figure, median};
 use anyhow::{Context, ensure};
@@ -15,7 +16,8 @@ use std::time::Instant;
 
 const TURNS: usize = 31;
 const MIB: u64 = 512;
-/// What a request may cost more, per cent. At depth 32 it takes some 8 us here, all of them a processor's.
+/// What a request may cost more, per cent. At depth 32 it takes some 8 us here, all of them a
+/// processor's.
 const MOST: f64 = 30.0;
 
 #[derive(Clone, Copy, PartialEq)]

@@ -1,4 +1,5 @@
-//! What is known of the arrays: of ours from the records and the lab, of theirs from the published tables.
+//! What is known of the arrays: of ours from the records and the lab, of theirs from the published
+//! tables.
 
 use std::fmt::Write;
 
@@ -225,7 +226,8 @@ mod tests {
             pool(&theirs, &first, false),
             &["0.8 ms on average with `queue`", "Ours has no cache."],
         );
-        // 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537, 540 and 1180, 1196 and 1706, 1928 and 2477.
+        // 94 and 65, 161 and 241, 412 and 649, 561 and 702; 763 and 537, 540 and 1180, 1196 and
+        // 1706, 1928 and 2477.
         let runs = two_runs(&theirs, &first);
         told(Some(runs.clone()), &["1.25 to 1.58 times the IOPS in RandRead 4 KiB QD1"]);
         told(Some(runs), &["1.28 to 2.19 times the IOPS in RandRead 4 KiB QD32"]);

@@ -1,4 +1,5 @@
-//! The page `published-tables`: which rows of the published tables cannot be true, and what the others still say.
+//! The page `published-tables`: which rows of the published tables cannot be true, and what the
+//! others still say.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -150,7 +151,8 @@ fn only_the_mean(rows: &[Audited]) -> String {
     text
 }
 
-/// Each policy's IOPS against the baseline's in cells where both are sound; and how much of it luck could be.
+/// Each policy's IOPS against the baseline's in cells where both are sound; and how much of it luck
+/// could be.
 fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     let (idle, busy) = (apart(rows, "none")?, apart(rows, "defrag")?);
     let mut text = format!(

@@ -1,8 +1,9 @@
-//! Why one policy does more requests than another, as far as the record shows it, by rules that the page states.
+//! Why one policy does more requests than another, as far as the record shows it, by rules that the
+//! page states.
 //!
-//! IOPS are the disks at work at a time, times what a disk at work does in a second. The one of the two that makes up
-//! most of the difference is told, with what goes with it. A statement must hold in every seed; its numbers are those of
-//! the seed with the median ratio.
+//! IOPS are the disks at work at a time, times what a disk at work does in a second. The one of the
+//! two that makes up most of the difference is told, with what goes with it. A statement must hold
+//! in every seed; its numbers are those of the seed with the median ratio.
 
 use disklab_config::Lab;
 use disklab_results::Sample;
@@ -15,7 +16,8 @@ use super::{arrays, facts};
 
 pub const NONE: &str = "The record shows no single cause.";
 
-/// A factor with so much of the difference (in logarithms) is the cause, with so much it is one of two.
+/// A factor with so much of the difference (in logarithms) is the cause, with so much it is one of
+/// two.
 const MOST: f64 = 2.0 / 3.0;
 const SOME: f64 = 0.25;
 /// What goes with it differs at least by this factor, or by this part of all requests.
@@ -58,7 +60,8 @@ impl Pair<'_> {
         self.more.iops / self.less.iops
     }
 
-    /// How much of the difference the number of disks at work makes up; what a disk does makes up the rest.
+    /// How much of the difference the number of disks at work makes up; what a disk does makes up
+    /// the rest.
     fn of_disks(&self) -> f64 {
         (facts::at_work(self.more) / facts::at_work(self.less)).ln() / self.ratio().ln()
     }

@@ -1,4 +1,5 @@
-//! What the disks saw with each policy: of the trial with the median IOPS, so that its numbers belong together.
+//! What the disks saw with each policy: of the trial with the median IOPS, so that its numbers
+//! belong together.
 
 use disklab_results::Sample;
 use disklab_units::prose::digits;

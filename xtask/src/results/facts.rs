@@ -9,7 +9,8 @@ fn requests(device: &DeviceSample) -> f64 {
     (device.reads + device.writes) as f64
 }
 
-/// The mean over some disks of a number, by their requests. `None` where a disk with requests lacks it.
+/// The mean over some disks of a number, by their requests. `None` where a disk with requests lacks
+/// it.
 fn weighted(
     sample: &Sample,
     wanted: impl Fn(&DeviceSample) -> bool,
@@ -61,7 +62,8 @@ fn turns(device: &DeviceSample, lab: &Lab) -> bool {
     known.is_some_and(|known| known.model.rotational())
 }
 
-/// The part of the reads that the cache serves, in an array that has one: it is the disk after the array's own.
+/// The part of the reads that the cache serves, in an array that has one: it is the disk after the
+/// array's own.
 pub fn cache_share(sample: &Sample) -> Option<f64> {
     sample.devices.last()?.read_share
 }

@@ -102,7 +102,8 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
     text
 }
 
-/// What two records were made with that is not the same. A program that one of them had no use for is no difference.
+/// What two records were made with that is not the same. A program that one of them had no use for
+/// is no difference.
 fn differences<'a>(one: &'a Manifest, other: &'a Manifest) -> Vec<&'a str> {
     let keys = |manifest: &'a Manifest| manifest.kernels.iter().map(|kernel| &kernel.key);
     let kernels = (!keys(one).eq(keys(other))).then_some("kernel");

@@ -41,7 +41,8 @@ pub struct Merged<'a> {
     pub workloads: Vec<String>,
     pub policies: Vec<String>,
     cells: BTreeMap<(Place, String), Vec<Trial<'a>>>,
-    /// Trials that an earlier record has too; those of the earlier one count, unless only the later has a result.
+    /// Trials that an earlier record has too; those of the earlier one count, unless only the later
+    /// has a result.
     pub twice: usize,
 }
 

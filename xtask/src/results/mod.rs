@@ -1,4 +1,5 @@
-//! Pages of results, made from records: `cargo xtask results read-policy RECORD...` writes `docs/results/read-policy.md`.
+//! Pages of results, made from records: `cargo xtask results read-policy RECORD...` writes
+//! `docs/results/read-policy.md`.
 //!
 //! The same records make the same bytes.
 

@@ -10,7 +10,8 @@ use disklab_units::prose::{count, listed};
 use super::merged::{Merged, Place};
 use super::words::{code, escaped, test};
 
-/// What became of the trials of these places that are not ok: an entry of a list for each cell and reason.
+/// What became of the trials of these places that are not ok: an entry of a list for each cell and
+/// reason.
 pub fn not_ok(merged: &Merged, places: &[Place], policies: &[&str]) -> String {
     let mut text = String::new();
     for place in places {

@@ -64,8 +64,8 @@ impl Counts {
     }
 }
 
-/// Policies from the one with most to the one with fewest, ` > ` between neighbours that differ and ` = ` between
-/// those that do not.
+/// Policies from the one with most to the one with fewest, ` > ` between neighbours that differ and
+/// ` = ` between those that do not.
 pub fn chain<T>(all: &[(&str, T)], value: fn(&T) -> f64, order: fn(&T, &T) -> Ordering) -> String {
     let mut sorted: Vec<_> = all.iter().collect();
     sorted.sort_by(|(_, one), (_, other)| value(other).total_cmp(&value(one)));

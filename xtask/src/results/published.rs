@@ -86,8 +86,8 @@ impl Published {
         Ok(Self { sources, rows, beside_pool })
     }
 
-    /// What the tables call the array that is set beside ours; `None` where it is set beside another. No published array is
-    /// like ours in more than its name says.
+    /// What the tables call the array that is set beside ours; `None` where it is set beside
+    /// another. No published array is like ours in more than its name says.
     pub fn array_beside<'a>(&self, ours: &'a str) -> Option<&'a str> {
         if !BESIDE_POOL.contains(&ours) {
             return Some(ours);

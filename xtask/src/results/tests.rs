@@ -152,8 +152,8 @@ fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     Record::open(folder.path()).expect("a record")
 }
 
-/// The published order at depth 32: queue > round-robin > pid > latency-rr, latency. Here: round-robin > queue, the
-/// rest with one disk; latency-rr failed once and has not run once.
+/// The published order at depth 32: queue > round-robin > pid > latency-rr, latency. Here:
+/// round-robin > queue, the rest with one disk; latency-rr failed once and has not run once.
 fn reads() -> Record {
     let work = "randread-4k-qd32";
     let mut outcomes = Vec::new();
@@ -206,7 +206,8 @@ fn a_page_of_reads_and_writes() {
     insta::assert_snapshot!(page(&MIXED, &lab(), &[record]).expect("a page"));
 }
 
-/// A record of `read-policy` with one trial, or one that has not run, whose cell has no more than these axes.
+/// A record of `read-policy` with one trial, or one that has not run, whose cell has no more than
+/// these axes.
 fn with_axes(text: &str, set: &[&str], axes: &[(&str, &str)], ran: bool) -> Record {
     let values: Vec<_> = axes.iter().map(|(_, value)| *value).collect();
     let id = format!("{}+s1", values.join("+"));
@@ -347,7 +348,8 @@ fn alone(array: &str) -> Place {
     }
 }
 
-/// Two disks of these devices, the second nearer to its last request with the policy that does more.
+/// Two disks of these devices, the second nearer to its last request with the policy that does
+/// more.
 fn nearer(array: &str, devices: [&str; 2]) -> String {
     let with = |iops, distance| {
         let mut sample = sample(&READS, 1.0, &found(iops, [(0.5, 0.5); 2]));

@@ -1,5 +1,6 @@
-//! What adding seeds until verdicts are given spares, beside designs of a fixed number of seeds: from a record of each.
-//! In virtual time a seed is the same trial in both, so that they differ in how many trials were run and in nothing else.
+//! What adding seeds until verdicts are given spares, beside designs of a fixed number of seeds:
+//! from a record of each. In virtual time a seed is the same trial in both, so that they differ in
+//! how many trials were run and in nothing else.
 
 use std::fmt::Write;
 

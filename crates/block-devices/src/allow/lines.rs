@@ -8,7 +8,8 @@ use toml::Value;
 use super::NONE;
 use crate::disk::{Disk, number_of};
 
-/// The lines that permit a disk to be written. Its path is one that stays with it, where there is one.
+/// The lines that permit a disk to be written. Its path is one that stays with it, where there is
+/// one.
 pub fn lines(disk: &Disk) -> String {
     let path = lasting(disk, Path::new("/dev/disk/by-id")).unwrap_or_else(|| disk.named.clone());
     let quoted = |text: &str| Value::from(text).to_string();

@@ -1,5 +1,5 @@
-//! Waiting for what is still in use: filesystems of a namespace that has just ended are written out first, which takes minutes
-//! on a hard disk, and udev looks at whatever was written.
+//! Waiting for what is still in use: filesystems of a namespace that has just ended are written out
+//! first, which takes minutes on a hard disk, and udev looks at whatever was written.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};

@@ -1,4 +1,5 @@
-//! A pool of ZFS that a run made: destroyed only where all that it is made of was given to that run.
+//! A pool of ZFS that a run made: destroyed only where all that it is made of was given to that
+//! run.
 
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,8 @@ pub fn bracketed(text: &str) -> Option<&str> {
     Some(rest.split_once(']')?.0)
 }
 
-/// Every value that was asked for must be active, and others may be: `devid:1` is what was asked for by `devid`.
+/// Every value that was asked for must be active, and others may be: `devid:1` is what was asked
+/// for by `devid`.
 pub fn agrees(active: &str, asked: &str) -> bool {
     let values = |text| str::split_once(text, ':').map_or((text, ""), |parts| parts);
     let ((name, active), (wanted, asked)) = (values(active), values(asked));

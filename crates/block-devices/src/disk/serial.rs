@@ -1,5 +1,5 @@
-//! What tells a disk from others of its kind. It comes from firmware and from files: what is too long or holds control
-//! characters is nobody's serial.
+//! What tells a disk from others of its kind. It comes from firmware and from files: what is too
+//! long or holds control characters is nobody's serial.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,7 +13,8 @@ use crate::sysfs::Block;
 /// No maker writes longer ones; names of NVMe namespaces have up to 223.
 const LONGEST: usize = 256;
 
-/// Of a whole disk its own; of a partition its disk's with the partition's number and, where it is known, its UUID.
+/// Of a whole disk its own; of a partition its disk's with the partition's number and, where it is
+/// known, its UUID.
 pub(super) fn of(machine: &Machine, block: &Block, number: (u32, u32)) -> Option<String> {
     if !block.is_part() {
         return of_disk(machine, block, number);
@@ -42,7 +43,8 @@ fn of_disk(machine: &Machine, block: &Block, number: (u32, u32)) -> Option<Strin
     Some(namespace.map_or_else(|| serial.clone(), |namespace| format!("{serial}-n{namespace}")))
 }
 
-/// A loop device is its file: by its filesystem and number, which a file that takes its name does not have.
+/// A loop device is its file: by its filesystem and number, which a file that takes its name does
+/// not have.
 fn of_file(machine: &Machine, disk: &Path) -> Option<String> {
     let text = machine::text(&disk.join("loop/backing_file")).ok()?;
     let path = text.strip_suffix('\n').unwrap_or(&text);

@@ -15,7 +15,8 @@ pub struct Mount {
     pub disks: Vec<String>,
 }
 
-/// All that are mounted from a disk. Of a filesystem of several disks, the one that it was mounted by.
+/// All that are mounted from a disk. Of a filesystem of several disks, the one that it was mounted
+/// by.
 pub fn read() -> Vec<Mount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let found = mounts(&text).filter_map(|mount| {
@@ -33,7 +34,8 @@ pub fn read() -> Vec<Mount> {
     found.collect()
 }
 
-/// The whole disks that a disk is, is a part of, or is made of, by the kernel's names. None, if the kernel knows no such disk.
+/// The whole disks that a disk is, is a part of, or is made of, by the kernel's names. None, if the
+/// kernel knows no such disk.
 pub fn wholes(name: &str) -> Vec<String> {
     let mut found = Vec::new();
     below(Path::new("/sys/class/block"), name, DEEPEST, &mut found);

@@ -13,8 +13,8 @@ use crate::watch::stat::{Counters, Stat};
 
 /// Waits in steps of this, to be stopped in between.
 const STEP: Duration = Duration::from_millis(50);
-/// A disk that others keep busy for no more than one part in so many, with no more than so many requests a second, is at
-/// rest: a filesystem writes a line of its journal now and then.
+/// A disk that others keep busy for no more than one part in so many, with no more than so many
+/// requests a second, is at rest: a filesystem writes a line of its journal now and then.
 const BUSY_PART: u64 = 100;
 const REQUESTS: u64 = 5;
 

@@ -34,7 +34,8 @@ pub const COMMAND: [&str; 8] = [
     "--attributes",
 ];
 
-/// Of a disk by the kernel's name. It is not woken if it sleeps. None where there is no smartctl, or where it learns nothing.
+/// Of a disk by the kernel's name. It is not woken if it sleeps. None where there is no smartctl,
+/// or where it learns nothing.
 pub fn ask(name: &str) -> Option<Smart> {
     let device = format!("/dev/{name}");
     let [program, arguments @ ..] = COMMAND;

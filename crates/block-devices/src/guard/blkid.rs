@@ -1,14 +1,17 @@
-//! What util-linux's blkid finds on a disk, where it is there: it knows many more kinds, and where they contradict each other.
+//! What util-linux's blkid finds on a disk, where it is there: it knows many more kinds, and where
+//! they contradict each other.
 
 use std::io::ErrorKind;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Where it is on all systems that have it; users' PATH often leaves the folders of administrators out.
+/// Where it is on all systems that have it; users' PATH often leaves the folders of administrators
+/// out.
 const PLACES: [&str; 5] =
     ["/usr/sbin/blkid", "/sbin/blkid", "/usr/bin/blkid", "/bin/blkid", "blkid"];
 
-/// What it finds, if anything. An error is a reason not to write either: it is there and cannot tell.
+/// What it finds, if anything. An error is a reason not to write either: it is there and cannot
+/// tell.
 pub(super) fn find(device: &Path) -> Result<Option<String>, String> {
     for place in PLACES {
         let mut command = Command::new(place);

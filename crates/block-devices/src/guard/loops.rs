@@ -45,8 +45,8 @@ impl Backing<'_> {
         match Path::new(path).metadata() {
             Ok(other) if is_same(metadata, &other) => Err(Why::Loop((*name).to_owned())),
             Ok(_) => Ok(()),
-            // Removed under that name, or of another namespace: it may be the same file, unless that is too short. Devices
-            // are not removed.
+            // Removed under that name, or of another namespace: it may be the same file, unless
+            // that is too short. Devices are not removed.
             Err(_) if is_block(metadata) || *bytes > metadata.len() => Ok(()),
             Err(error) => Err(Why::Unknown(format!(
                 "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); losetup -d /dev/{name} \

@@ -1,4 +1,5 @@
-//! What is mounted, by mountinfo: a line for each mount, with fields between spaces as proc(5) has them.
+//! What is mounted, by mountinfo: a line for each mount, with fields between spaces as proc(5) has
+//! them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -30,8 +31,8 @@ pub(super) struct List {
     pub whose: Option<String>,
 }
 
-/// The list of this process, and one for each other place where mounts are apart (containers, services, trials of another
-/// disklab), as far as this user may see them.
+/// The list of this process, and one for each other place where mounts are apart (containers,
+/// services, trials of another disklab), as far as this user may see them.
 pub(super) fn everywhere(machine: &Machine) -> Result<Vec<List>, Why> {
     let mut lists = vec![List { text: read(machine)?, whose: None }];
     let mut seen = BTreeSet::new();
@@ -62,7 +63,8 @@ pub(super) struct Mounted {
 pub(super) fn all(mountinfo: &str) -> impl Iterator<Item = Mounted> {
     mounts(mountinfo).map(|mount| {
         let source = unescaped(mount.source);
-        // bcachefs has all of its devices in one word; XFS and ext4 have logs elsewhere among their options.
+        // bcachefs has all of its devices in one word; XFS and ext4 have logs elsewhere among their
+        // options.
         let options = mount
             .options
             .split(',')
@@ -75,7 +77,8 @@ pub(super) fn all(mountinfo: &str) -> impl Iterator<Item = Mounted> {
     })
 }
 
-/// Where a device is mounted, by its number, or by the name that a filesystem of several devices was mounted by.
+/// Where a device is mounted, by its number, or by the name that a filesystem of several devices
+/// was mounted by.
 pub(super) fn of_device(
     mountinfo: &str,
     number: &str,

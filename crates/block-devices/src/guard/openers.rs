@@ -1,5 +1,5 @@
-//! Programs that have a disk open. The kernel gives a disk to several that do not ask for it alone: virtual machines and
-//! databases use whole disks so.
+//! Programs that have a disk open. The kernel gives a disk to several that do not ask for it alone:
+//! virtual machines and databases use whole disks so.
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};

@@ -1,5 +1,5 @@
-//! What a disk or a file holds, by the marks that formats have at fixed places. Only kinds that are known here are seen: blkid
-//! knows more ([`super::blkid`]), but is not everywhere.
+//! What a disk or a file holds, by the marks that formats have at fixed places. Only kinds that are
+//! known here are seen: blkid knows more ([`super::blkid`]), but is not everywhere.
 
 use std::fs::File;
 use std::io;
@@ -81,12 +81,12 @@ const MD: &[u8] = b"\xfc\x4e\x2b\xa9";
 const OCFS2: &[u8] = b"OCFSV2";
 const IMSM: &[u8] = b"Intel Raid ISM Cfg Sig. ";
 const DDF: &[u8] = b"\xde\x11\xde\x11";
-/// Of a ZFS label's superblocks, by either order of bytes, each at a multiple of 1 KiB. Two labels are at the start and two at
-/// the end, each of 256 KiB.
+/// Of a ZFS label's superblocks, by either order of bytes, each at a multiple of 1 KiB. Two labels
+/// are at the start and two at the end, each of 256 KiB.
 const ZFS: [&[u8]; 2] = [b"\x0c\xb1\xba\x00\x00\x00\x00\x00", b"\x00\x00\x00\x00\x00\xba\xb1\x0c"];
 
-/// As far as anything above is from the start, and as far as labels of ZFS reach from the end, which begin at a multiple of their
-/// length.
+/// As far as anything above is from the start, and as far as labels of ZFS reach from the end,
+/// which begin at a multiple of their length.
 const START: usize = (1 << 20) + 4096;
 const END: u64 = 3 * (256 << 10);
 

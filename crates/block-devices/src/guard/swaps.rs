@@ -10,7 +10,8 @@ pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     known(machine.text("/proc/swaps"))
 }
 
-/// The kernel's list of swap space. Where it knows of none it has no such list; /proc itself is there.
+/// The kernel's list of swap space. Where it knows of none it has no such list; /proc itself is
+/// there.
 pub(super) fn known(read: io::Result<String>) -> Result<String, Why> {
     match read {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(String::new()),

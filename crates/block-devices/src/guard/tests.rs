@@ -76,7 +76,8 @@ fn a_disk_with_partitions_is_refused_and_so_is_one_whose_other_part_is_used() {
     assert_eq!(said(&fake), shared, "and the whole disk");
 }
 
-/// sdb1 and sdc1 make md0, on which dm-0 is mounted; sdc2 and sdb are far from it, and still on its disks.
+/// sdb1 and sdc1 make md0, on which dm-0 is mounted; sdc2 and sdb are far from it, and still on its
+/// disks.
 #[test]
 fn what_a_mounted_device_is_made_of_is_refused_however_far_below() {
     let fake = Fake::new();

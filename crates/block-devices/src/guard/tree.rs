@@ -1,5 +1,5 @@
-//! Which of this machine's block devices share a disk: partitions with their disk, and md, device mapper, bcache and loop
-//! devices with what they are made of.
+//! Which of this machine's block devices share a disk: partitions with their disk, and md, device
+//! mapper, bcache and loop devices with what they are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;

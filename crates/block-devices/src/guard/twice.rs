@@ -1,7 +1,7 @@
 //! A disk or a file that is named twice on the command line, as calibrating by writing wants it.
 //!
-//! The kernel has the last word: the device is opened for nobody else (`O_EXCL`), which it refuses for what is mounted or a
-//! part of something.
+//! The kernel has the last word: the device is opened for nobody else (`O_EXCL`), which it refuses
+//! for what is mounted or a part of something.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -89,7 +89,8 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
             Ok(swap) if is_same(metadata, &swap) => {
                 return Err(Why::Swap(device.display().to_string()));
             }
-            // A device is told by its number, and opened for nobody else; a file may have another name.
+            // A device is told by its number, and opened for nobody else; a file may have another
+            // name.
             Err(error) if !is_block(metadata) && kib * 1024 <= metadata.len() => {
                 return Err(Why::Unknown(format!(
                     "it may be swap space in use: {path} cannot be looked at ({error}); swapoff it first"

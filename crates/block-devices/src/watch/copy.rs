@@ -1,4 +1,5 @@
-//! The kernel's pages to files, while a trial runs: nothing is looked at that can be looked at later.
+//! The kernel's pages to files, while a trial runs: nothing is looked at that can be looked at
+//! later.
 
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Write};
@@ -12,9 +13,11 @@ use rustix::fs::fstatvfs;
 use crate::watch::layout::Layout;
 use crate::watch::pages;
 
-/// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave in it.
+/// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave
+/// in it.
 const EVERY: Duration = Duration::from_millis(50);
-/// So much room is left to the rest of the record; how much there is, is looked at every so many times.
+/// So much room is left to the rest of the record; how much there is, is looked at every so many
+/// times.
 const ROOM: u64 = 512 << 20;
 const LOOKS: u32 = 20;
 /// Written at a time.

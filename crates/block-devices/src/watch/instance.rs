@@ -1,5 +1,5 @@
-//! A trace of block requests that is nobody else's: an instance of the kernel's tracing with its own buffers, events and
-//! filters.
+//! A trace of block requests that is nobody else's: an instance of the kernel's tracing with its
+//! own buffers, events and filters.
 
 use std::fs;
 use std::io;
@@ -18,8 +18,8 @@ const PART: u64 = 16;
 const INSTANCES: &str = "instances";
 const CLOCK: &str = "mono";
 
-/// The name of the instance of a process. It has to be the process's number outside of all namespaces: instances are the
-/// whole machine's.
+/// The name of the instance of a process. It has to be the process's number outside of all
+/// namespaces: instances are the whole machine's.
 pub fn instance_name(process: u32) -> String {
     format!("disklab-{process}")
 }
@@ -60,8 +60,8 @@ pub fn file_name(cpu: u32) -> String {
 }
 
 impl Instance {
-    /// Traces the disks with these numbers ([`crate::watch::pages::Event::dev`]) to files in `folder`. An instance of that
-    /// name must not be there (`AlreadyExists`).
+    /// Traces the disks with these numbers ([`crate::watch::pages::Event::dev`]) to files in
+    /// `folder`. An instance of that name must not be there (`AlreadyExists`).
     pub fn start(name: &str, folder: &Path, numbers: &[u32]) -> io::Result<Self> {
         let instances = tracefs::open()?.folder(INSTANCES)?;
         let made = instances.make(name)?;

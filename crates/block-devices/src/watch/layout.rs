@@ -1,5 +1,5 @@
-//! Where things are in what the kernel traces. Kernels differ, and say how in files beside the events
-//! (`events/header_page`, `events/*/format`).
+//! Where things are in what the kernel traces. Kernels differ, and say how in files beside the
+//! events (`events/header_page`, `events/*/format`).
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,8 @@ pub struct Field {
 pub struct Layout {
     /// Bytes of a page of the buffer.
     pub page: usize,
-    /// In a page: when its first event is reckoned from, how much of it is used, and where events begin.
+    /// In a page: when its first event is reckoned from, how much of it is used, and where events
+    /// begin.
     pub timestamp: Field,
     pub commit: Field,
     pub data: usize,
@@ -74,7 +75,8 @@ impl Layout {
         Ok(Self { page, timestamp, commit, data, events: Vec::new() })
     }
 
-    /// From the text of `header_event`: only one form of it has been seen, and any other is refused.
+    /// From the text of `header_event`: only one form of it has been seen, and any other is
+    /// refused.
     pub fn check_event_header(text: &str) -> Result<(), String> {
         let words: Vec<&str> = text.split_ascii_whitespace().filter(|word| *word != ":").collect();
         let known = [
@@ -123,7 +125,8 @@ impl EventLayout {
     }
 }
 
-/// `field:u64 timestamp; offset:0; size:8; signed:0;`, with any blanks. An offset is that of a field in a page.
+/// `field:u64 timestamp; offset:0; size:8; signed:0;`, with any blanks. An offset is that of a
+/// field in a page.
 fn field(text: &str, name: &str) -> Option<Field> {
     text.lines().find_map(|line| {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);

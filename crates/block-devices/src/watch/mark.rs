@@ -10,8 +10,8 @@ use crate::watch::stat::Stat;
 
 /// In a trial's folder: an object a line.
 pub const MARKS: &str = "marks.jsonl";
-/// The text of the mark that we make when a phase begins: some time behind the first request after its announcement. It is
-/// written when the phase is over.
+/// The text of the mark that we make when a phase begins: some time behind the first request after
+/// its announcement. It is written when the phase is over.
 pub const BEGUN: &str = "begun";
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,7 +22,8 @@ pub struct Mark {
     pub text: String,
     /// In the order of the disks that are watched.
     pub disks: Vec<Stat>,
-    /// Bytes that the trial's own processes have read from any disk by then, where the kernel counts them.
+    /// Bytes that the trial's own processes have read from any disk by then, where the kernel
+    /// counts them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_read: Option<u64>,
 }

@@ -1,10 +1,12 @@
-//! What the trial's own processes have read from disks, as the kernel counts it for each task (Documentation/filesystems/proc.rst,
-//! `read_bytes`): what the disks did beyond that was for others.
+//! What the trial's own processes have read from disks, as the kernel counts it for each task
+//! (Documentation/filesystems/proc.rst, `read_bytes`): what the disks did beyond that was for
+//! others.
 
 use std::fs;
 
-/// Bytes, of all processes of this namespace. Those that have ended are in the count of who waited for them (`wait_task_zombie` in
-/// kernel/exit.c), at last the first process. What kernel threads read for them is not in it. None where the kernel does not count.
+/// Bytes, of all processes of this namespace. Those that have ended are in the count of who waited
+/// for them (`wait_task_zombie` in kernel/exit.c), at last the first process. What kernel threads
+/// read for them is not in it. None where the kernel does not count.
 pub fn read_bytes() -> Option<u64> {
     let mut all = 0u64;
     let mut counted = false;

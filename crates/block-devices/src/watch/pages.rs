@@ -1,8 +1,8 @@
 //! Pages of the kernel's trace, as it has them in memory, to events.
 //!
-//! A page has a head, and then events: a word with a length (5 bits) and the time since the event before (27 bits), then
-//! what the length says. What an event is of is the number that its data begins with. Numbers are as this processor has
-//! them.
+//! A page has a head, and then events: a word with a length (5 bits) and the time since the event
+//! before (27 bits), then what the length says. What an event is of is the number that its data
+//! begins with. Numbers are as this processor has them.
 
 use std::io::{self, Read};
 
@@ -14,7 +14,8 @@ const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
 const TIME_STAMP: u32 = 31;
 const DELTA_BITS: u32 = 27;
-/// The rest of the word with what is used of a page are flags, of which one tells that events were lost before it.
+/// The rest of the word with what is used of a page are flags, of which one tells that events were
+/// lost before it.
 const USED: u64 = (1 << DELTA_BITS) - 1;
 const MISSED: u64 = 1 << 31;
 
@@ -24,7 +25,8 @@ pub struct Event {
     /// ns of the kernel's monotonic clock.
     pub at: u64,
     pub kind: Kind,
-    /// The disk's number as the kernel has it: the major one, and the minor one in the lower 20 bits.
+    /// The disk's number as the kernel has it: the major one, and the minor one in the lower 20
+    /// bits.
     pub dev: u32,
     /// Of the whole disk; of a flush, nothing.
     pub sector: u64,
@@ -225,8 +227,9 @@ impl EventLayout {
     }
 }
 
-/// The letters of `blk_fill_rwbs()`: `F` before the operation is a flush that comes first, which is a request of its own;
-/// `F` behind it is FUA. Of what has no letter of its own (`N`), only write-zeroes has sectors.
+/// The letters of `blk_fill_rwbs()`: `F` before the operation is a flush that comes first, which is
+/// a request of its own; `F` behind it is FUA. Of what has no letter of its own (`N`), only
+/// write-zeroes has sectors.
 fn operation(rwbs: &[u8], sectors: u32) -> Option<(Op, bool)> {
     let length = rwbs.iter().position(|&letter| letter == 0).unwrap_or(rwbs.len());
     let letters = match &rwbs[..length] {
@@ -286,7 +289,8 @@ mod tests {
     #[test]
     fn every_kind_of_entry_is_stepped_over_and_times_add_up() {
         let issue = event(5, &data(1, 800, 8, "RAM"));
-        // A length of its own word, as long events have it; 50 bytes, so that two fill up to the next word.
+        // A length of its own word, as long events have it; 50 bytes, so that two fill up to the
+        // next word.
         let long = [&data(2, 800, 8, "R")[..], &[1, 1]].concat();
         let complete = [&head(0, 10)[..], &54_u32.to_ne_bytes(), &long, &[0, 0]].concat();
         let extend = [head(TIME_EXTEND, 3), 2_u32.to_ne_bytes().to_vec()].concat();

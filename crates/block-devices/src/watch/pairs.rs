@@ -1,8 +1,9 @@
 //! Requests out of events: which completion is of which issue.
 //!
-//! Events carry no number of their request. Its disk, operation and place tell it; of requests that are equal in these, the
-//! first is taken to end first. A request that ends in parts is issued once, and ends with its last part. One that its
-//! driver gave back counts from when it was issued first.
+//! Events carry no number of their request. Its disk, operation and place tell it; of requests that
+//! are equal in these, the first is taken to end first. A request that ends in parts is issued
+//! once, and ends with its last part. One that its driver gave back counts from when it was issued
+//! first.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -56,7 +57,8 @@ type Key = (usize, u8, u64);
 pub struct Pairs<T> {
     places: Vec<Place>,
     open: HashMap<Key, VecDeque<Open<T>>>,
-    /// Completions of requests that had been issued before the watch began, or whose issue was lost.
+    /// Completions of requests that had been issued before the watch began, or whose issue was
+    /// lost.
     pub unknown: u64,
 }
 
@@ -91,7 +93,8 @@ impl<T: Copy> Pairs<T> {
             .map(|open| (open.disk, open.at))
     }
 
-    /// Which of the disks, and where on it. A flush is of the whole disk: it is told of the first part that is watched.
+    /// Which of the disks, and where on it. A flush is of the whole disk: it is told of the first
+    /// part that is watched.
     fn find(&self, event: &Event) -> Option<(usize, u64)> {
         let mut own = self.places.iter().enumerate().filter(|(_, place)| place.dev == event.dev);
         if event.op == Op::Flush {
@@ -120,7 +123,8 @@ impl<T: Copy> Pairs<T> {
     }
 
     fn completed(&mut self, key: Key, event: &Event) -> Step<T> {
-        // The end of a flush that was asked for together with something else, or alone, but is no request of its own.
+        // The end of a flush that was asked for together with something else, or alone, but is no
+        // request of its own.
         if event.sectors == 0 && event.op != Op::Flush {
             return Step::Nothing;
         }

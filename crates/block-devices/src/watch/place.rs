@@ -1,4 +1,5 @@
-//! Where the disks that are watched are: a partition is a part of a whole disk, which is what requests are for.
+//! Where the disks that are watched are: a partition is a part of a whole disk, which is what
+//! requests are for.
 
 use std::fs;
 use std::io;

@@ -23,7 +23,8 @@ pub struct Stat {
     pub queue_ms: u64,
     /// 0 before Linux 4.18, which did not count them.
     pub discards: u64,
-    /// 0 before Linux 5.5, which did not count them; and of a partition: a flush is of the whole disk.
+    /// 0 before Linux 5.5, which did not count them; and of a partition: a flush is of the whole
+    /// disk.
     pub flushes: u64,
 }
 

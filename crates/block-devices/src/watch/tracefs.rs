@@ -1,4 +1,5 @@
-//! The kernel's tracing files, mounted nowhere: a mount of our own that no path leads to, and that is gone with us.
+//! The kernel's tracing files, mounted nowhere: a mount of our own that no path leads to, and that
+//! is gone with us.
 
 use std::fs::File;
 use std::io::{self, Read, Write};

@@ -1,15 +1,17 @@
-//! The read cache: how far the disk reads on behind a read, how many places it remembers, and how much of each.
+//! The read cache: how far the disk reads on behind a read, how many places it remembers, and how
+//! much of each.
 
 use disklab_units::Nanos;
 
 use crate::Error;
 use crate::bench::{BLOCK, Bench};
 
-/// The disk gets so long to read ahead as far as it likes, in milliseconds; and some more, by chance, so that the platters
-/// are not always in the same place when it is over.
+/// The disk gets so long to read ahead as far as it likes, in milliseconds; and some more, by
+/// chance, so that the platters are not always in the same place when it is over.
 const CALM: f64 = 150.0;
 const MORE: f64 = 30.0;
-/// Tries that must agree, three hits before two misses: a read from the medium may by luck be as quick as a hit, and a hit late for a reason of its own.
+/// Tries that must agree, three hits before two misses: a read from the medium may by luck be as
+/// quick as a hit, and a hit late for a reason of its own.
 const HITS: u32 = 3;
 const MISSES: u32 = 2;
 /// The furthest that is looked for, in sectors: 64 MiB.
@@ -57,7 +59,8 @@ pub(crate) enum Border {
     Beyond(u64),
 }
 
-/// How far behind a read the disk reads on, in sectors. A read within `hit` nanoseconds came from the cache.
+/// How far behind a read the disk reads on, in sectors. A read within `hit` nanoseconds came from
+/// the cache.
 pub(crate) fn look_ahead(bench: &mut Bench<'_>, hit: f64) -> Result<Border, Error> {
     let ahead = |bench: &mut Bench<'_>, distance: u64| {
         let place = bench.place(distance + u64::from(2 * BLOCK));
@@ -82,7 +85,8 @@ pub(crate) fn segments(bench: &mut Bench<'_>, hit: f64) -> Result<Border, Error>
     border(bench, 1, 1, MOST_PLACES, remembered)
 }
 
-/// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it included.
+/// How much of one sequential read the disk remembers, in sectors, what it read ahead behind it
+/// included.
 pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Result<Border, Error> {
     const REQUEST: u32 = 256;
     let remembered = |bench: &mut Bench<'_>, length: u64| {
@@ -102,7 +106,8 @@ pub(crate) fn segment(bench: &mut Bench<'_>, hit: f64, look_ahead: u64) -> Resul
     })
 }
 
-/// The largest number that is a hit: doubled from `least` on to `most`, then halved down to `step` or a hundredth.
+/// The largest number that is a hit: doubled from `least` on to `most`, then halved down to `step`
+/// or a hundredth.
 fn border<B>(
     bench: &mut B,
     least: u64,

@@ -1,4 +1,5 @@
-//! A hard disk, part by part: each thing that is measured has its file, and later ones build on what earlier ones found.
+//! A hard disk, part by part: each thing that is measured has its file, and later ones build on
+//! what earlier ones found.
 
 mod cache;
 mod electronics;
@@ -54,12 +55,12 @@ pub(crate) const STEPS: u32 = 10;
 
 /// What motors are made for, in revolutions a minute.
 const SPEEDS: [u32; 8] = [3_600, 4_200, 5_400, 5_700, 5_900, 7_200, 10_000, 15_000];
-/// How far a disk may be from what its motor is made for, as a part: each of a model draws its own speed within 0.1 %, and
-/// measuring is off by less than the hundredth of that which is beyond.
+/// How far a disk may be from what its motor is made for, as a part: each of a model draws its own
+/// speed within 0.1 %, and measuring is off by less than the hundredth of that which is beyond.
 const TOLERANCE: f64 = 0.001_01;
 
-/// A hit is not later than others by more than this part of a turn, 0.17 ms at 7200 rpm: more than hosts are late by, as a
-/// rule. As seldom, once in fifty, is a read of the medium as quick.
+/// A hit is not later than others by more than this part of a turn, 0.17 ms at 7200 rpm: more than
+/// hosts are late by, as a rule. As seldom, once in fifty, is a read of the medium as quick.
 const HIT: f64 = 0.02;
 
 const NO_TIME: &str = "no time was left (--time)";
@@ -114,7 +115,8 @@ pub(crate) fn measure(
 ) -> Result<(Sheet, Vec<String>), Error> {
     let bytes = Bytes(bench.size() * 512);
     let turn = rotation.turn;
-    // Until a hit was seen: no cache answers later than that, and no arm of what turns moves and settles sooner.
+    // Until a hit was seen: no cache answers later than that, and no arm of what turns moves and
+    // settles sooner.
     let (hit, assumed) = (0.3e6, None);
     let (hdd, sheet, remarks) = (usual(), Sheet::default(), Vec::new());
     let mut work = Work { bench, hdd, sheet, remarks, bytes, turn, hit, assumed };
@@ -136,7 +138,8 @@ pub(crate) fn measure(
     Ok((sheet, remarks))
 }
 
-/// What the motor is made for, if that is near, or else whole revolutions; and how far the disk may be from that, as a part.
+/// What the motor is made for, if that is near, or else whole revolutions; and how far the disk may
+/// be from that, as a part.
 fn speed(rotation: &Rotation) -> (u32, f64) {
     let measured = 60e9 / rotation.turn;
     let nominal =
@@ -233,7 +236,8 @@ impl Work<'_, '_> {
         self.bench.step("seeks");
         let overhead = self.hdd.command_overhead.0 as f64;
         let block = f64::from(BLOCK) * 512.0;
-        // Within a track data comes faster than the sustained rate, by the part that changes of track take.
+        // Within a track data comes faster than the sustained rate, by the part that changes of
+        // track take.
         let faster = if tracks.gap > 0.0 { 1.0 + tracks.gap / self.turn } else { 1.0 };
         let besides = |sector| overhead + block * 1e9 / (zones.at(sector) * faster);
         let known = Known {
@@ -279,7 +283,8 @@ impl Work<'_, '_> {
         Ok(())
     }
 
-    /// The skew between two tracks is as long as a change of head and settling for a write, or of cylinder.
+    /// The skew between two tracks is as long as a change of head and settling for a write, or of
+    /// cylinder.
     fn switch_and_settle(&mut self, tracks: &Tracks, switch: Option<(f64, f64)>) {
         self.hdd.head_switch = self.hdd.head_switch.min(self.hdd.seek_track_to_track);
         if let Some((switch, away)) = switch.filter(|_| tracks.gap > 0.0) {
@@ -302,7 +307,8 @@ impl Work<'_, '_> {
             Some(cylinder) => (tracks.gap - switch).midpoint(cylinder.gap - track.max(switch)),
             None => tracks.gap - track.max(switch),
         };
-        // A skew shorter than the move by more than the move's error (0.4 ms) is made for something else.
+        // A skew shorter than the move by more than the move's error (0.4 ms) is made for something
+        // else.
         if tracks.gap > 0.0 && settle > -0.05 * self.turn {
             self.hdd.write_settle = Nanos(settle.max(0.0) as u64).min(Nanos::from_millis(10));
             let (value, if_true) =

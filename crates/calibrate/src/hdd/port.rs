@@ -1,4 +1,5 @@
-//! What a command costs and how fast the link is, by reading again what has just been read: the medium has no part in it.
+//! What a command costs and how fast the link is, by reading again what has just been read: the
+//! medium has no part in it.
 
 use crate::Error;
 use crate::bench::Bench;
@@ -6,8 +7,8 @@ use crate::numbers::{line, quantile};
 
 /// In sectors.
 const SIZES: [u32; 6] = [8, 32, 64, 128, 256, 512];
-/// Each place gives a time of its own, and each further read of it one more: eighteen for each size, of which the quickest two
-/// count.
+/// Each place gives a time of its own, and each further read of it one more: eighteen for each
+/// size, of which the quickest two count.
 const PLACES: usize = 6;
 const AGAIN: usize = 3;
 
@@ -39,7 +40,8 @@ pub(crate) fn measure(bench: &mut Bench<'_>, turn: f64) -> Result<Option<Port>, 
     Ok(port(&times, turn))
 }
 
-/// From pairs of bytes and nanoseconds. The medium comes round to the same sectors after most of a turn.
+/// From pairs of bytes and nanoseconds. The medium comes round to the same sectors after most of a
+/// turn.
 fn port(times: &[(f64, f64)], turn: f64) -> Option<Port> {
     let hits: Vec<(f64, f64)> =
         times.iter().copied().filter(|&(_, time)| time < 0.5 * turn).collect();

@@ -1,6 +1,6 @@
-//! How many queued commands the disk weighs against each other, reads and buffered writes: by how much faster it serves
-//! many at once than one at a time. What it would take with each number is tried on the model that is known by now, with
-//! the very requests that were measured.
+//! How many queued commands the disk weighs against each other, reads and buffered writes: by how
+//! much faster it serves many at once than one at a time. What it would take with each number is
+//! tried on the model that is known by now, with the very requests that were measured.
 
 use disklab_config::device::{Hdd, Model};
 use disklab_disks::build;
@@ -52,12 +52,12 @@ pub(crate) fn writes(
     nearest(1, u32::MAX, measured, (&probes, bytes), with)
 }
 
-/// A window is believed if the model with it is no further off than this part: loads that the whole of a calibration is held
-/// to must be met as nearly.
+/// A window is believed if the model with it is no further off than this part: loads that the whole
+/// of a calibration is held to must be met as nearly.
 const NEAR: f64 = 0.1;
 
-/// The window, up to `most`, with which the model takes most nearly as long as was measured for the same requests on a disk
-/// of this size; `None` if it comes near with none.
+/// The window, up to `most`, with which the model takes most nearly as long as was measured for the
+/// same requests on a disk of this size; `None` if it comes near with none.
 fn nearest(
     depth: usize,
     most: u32,

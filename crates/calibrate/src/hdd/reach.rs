@@ -1,13 +1,14 @@
 //! What the arm takes from one sector to another, the wait for the platters taken away.
 //!
-//! A read of the second sector, begun some time after one of the first, ends when the platters bring it round; that moment
-//! is the same, modulo a turn, whatever the arm took. So each read tells that the arm took no longer than until then
-//! and more than until a turn before. Waiting a chosen time before the second read moves these bounds: halving them
-//! again and again finds the time itself. All pairs are halved in turn, so that none is in the cache when it is read
-//! again.
+//! A read of the second sector, begun some time after one of the first, ends when the platters
+//! bring it round; that moment is the same, modulo a turn, whatever the arm took. So each read
+//! tells that the arm took no longer than until then and more than until a turn before. Waiting a
+//! chosen time before the second read moves these bounds: halving them again and again finds the
+//! time itself. All pairs are halved in turn, so that none is in the cache when it is read again.
 //!
-//! While the disk waits it reads ahead, and the arm may go on to the next track. Where a track or a cylinder makes a
-//! difference the second read is moved along its track instead, which comes to the same.
+//! While the disk waits it reads ahead, and the arm may go on to the next track. Where a track or a
+//! cylinder makes a difference the second read is moved along its track instead, which comes to the
+//! same.
 
 use disklab_units::Nanos;
 
@@ -22,7 +23,8 @@ pub(crate) struct Pair {
     pub to: u64,
     /// Where else `to` may be.
     track: Option<Track>,
-    /// The second read takes longer than this and no longer than that if the platters wait for it, in nanoseconds.
+    /// The second read takes longer than this and no longer than that if the platters wait for it,
+    /// in nanoseconds.
     low: f64,
     high: f64,
     /// From the end of the first read to the end of the second, modulo a turn.
@@ -57,25 +59,29 @@ impl Pair {
         Self { track: Some(Track { first, blocks, sectors }), ..Self::new(from, to) }
     }
 
-    /// The second read's time without the wait, in nanoseconds, if it was found to within a hundredth of a turn.
+    /// The second read's time without the wait, in nanoseconds, if it was found to within a
+    /// hundredth of a turn.
     pub fn time(&self, turn: f64) -> Option<f64> {
         (self.high - self.low < turn / 100.0).then(|| f64::midpoint(self.low, self.high))
     }
 
-    /// What to read second and how long to wait before, so that its end tells on which side of the middle its time is.
+    /// What to read second and how long to wait before, so that its end tells on which side of the
+    /// middle its time is.
     fn aim(&self, turn: f64) -> (u64, f64) {
         let Some(apart) = self.apart else { return (self.to, 0.0) };
         let middle = f64::midpoint(self.low, self.high);
         let wait = (apart - middle).rem_euclid(turn);
         let Some(Track { first, blocks, sectors }) = self.track else { return (self.to, wait) };
-        // Sectors further on come later; the first block whose turn it is in time, and a short wait for the rest.
+        // Sectors further on come later; the first block whose turn it is in time, and a short wait
+        // for the rest.
         let place = ((self.to - first) as f64 - wait / turn * sectors).rem_euclid(sectors);
         let index = (place / f64::from(BLOCK)).ceil() as u64;
         let to = first + if index < blocks { index } else { 0 } * u64::from(BLOCK);
         (to, (apart + self.later(to, turn) - middle).rem_euclid(turn))
     }
 
-    /// By how much the platters bring another sector of the same track later than `to`, in nanoseconds.
+    /// By how much the platters bring another sector of the same track later than `to`, in
+    /// nanoseconds.
     fn later(&self, other: u64, turn: f64) -> f64 {
         let sectors = self.track.map_or(f64::INFINITY, |track| track.sectors);
         (other as f64 - self.to as f64) / sectors * turn
@@ -96,7 +102,8 @@ impl Pair {
 /// More places than this are not read to make a cache forget.
 const MOST_BETWEEN: usize = 1024;
 
-/// Narrows all pairs. `turn` in nanoseconds; a read within `hit` nanoseconds came from the cache and tells nothing.
+/// Narrows all pairs. `turn` in nanoseconds; a read within `hit` nanoseconds came from the cache
+/// and tells nothing.
 pub(crate) fn measure(
     bench: &mut Bench<'_>,
     pairs: &mut [Pair],

@@ -1,9 +1,10 @@
 //! How long a turn takes.
 //!
-//! A sector that comes from the medium is there when the head has passed its end, whatever the arm did before: reads of one
-//! sector end a whole number of turns apart. So many sectors are read in turn, several times, and the turn is the
-//! longest time that divides all intervals between two reads of one sector. There are more sectors than most caches have
-//! segments; where one still had a sector, the read was too quick to be counted, and where it had most, more are tried.
+//! A sector that comes from the medium is there when the head has passed its end, whatever the arm
+//! did before: reads of one sector end a whole number of turns apart. So many sectors are read in
+//! turn, several times, and the turn is the longest time that divides all intervals between two
+//! reads of one sector. There are more sectors than most caches have segments; where one still had
+//! a sector, the read was too quick to be counted, and where it had most, more are tried.
 
 use disklab_units::Nanos;
 
@@ -51,11 +52,13 @@ fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error>
         .skip(1)
         .map(|timed| timed.latency().0 as f64)
         .collect();
-    // A host may be late by half of that; the medium is slower by more, or `intervals` does without.
+    // A host may be late by half of that; the medium is slower by more, or `intervals` does
+    // without.
     let hit = 1.5 * median(&again);
     let mut visits = Vec::new();
     for _ in 0..VISITS {
-        // In another order each time: intervals that were all about the same could be whole turns of many lengths.
+        // In another order each time: intervals that were all about the same could be whole turns
+        // of many lengths.
         let mut order: Vec<usize> = (0..places.len()).collect();
         order.sort_by_cached_key(|_| (bench.chance() * 1e9) as u64);
         let shuffled: Vec<Probe> = order.iter().map(|&place| probes[place]).collect();
@@ -68,9 +71,9 @@ fn visited(bench: &mut Bench<'_>, places: usize) -> Result<Vec<Vec<f64>>, Error>
     Ok(intervals(&visits, hit))
 }
 
-/// Between one visit of a place and the next, in nanoseconds, in the order of the places; the intervals of a place are
-/// in one list. A read within `hit` nanoseconds came from the cache, unless the first reads of all places do: then there
-/// is none.
+/// Between one visit of a place and the next, in nanoseconds, in the order of the places; the
+/// intervals of a place are in one list. A read within `hit` nanoseconds came from the cache,
+/// unless the first reads of all places do: then there is none.
 fn intervals(visits: &[Vec<Timed>], hit: f64) -> Vec<Vec<f64>> {
     let places = visits.first().map_or(0, Vec::len);
     let first: Vec<f64> =
@@ -127,7 +130,8 @@ fn longest_period(intervals: &[f64]) -> Option<f64> {
         })
         .collect();
     let best = found.iter().map(|&(_, score)| score).fold(0.0, f64::max);
-    // Of intervals that are anything at all the mean is 0 and its deviation, of 400, a thirtieth: 0.5 is no chance.
+    // Of intervals that are anything at all the mean is 0 and its deviation, of 400, a thirtieth:
+    // 0.5 is no chance.
     if best < 0.5 {
         return None;
     }
@@ -136,13 +140,15 @@ fn longest_period(intervals: &[f64]) -> Option<f64> {
         let period = refined(intervals, period);
         (period, agreement(period))
     };
-    // Half a step from its top a peak is cos(2 pi / 24) of it at the longest intervals, 0.97, and higher on the whole.
+    // Half a step from its top a peak is cos(2 pi / 24) of it at the longest intervals, 0.97, and
+    // higher on the whole.
     let candidates =
         found.iter().filter(|&&(_, score)| score > 0.8 * best).map(|&(period, _)| exact(period));
     let (period, score) = candidates.max_by(|a, b| a.1.total_cmp(&b.1))?;
     // A half and a third of a turn divide all intervals too.
     let multiples = (1..=6).rev().map(|times| exact(period * f64::from(times)));
-    // Intervals that a multiple does not divide are spread evenly over its circle, and their mean is 0.
+    // Intervals that a multiple does not divide are spread evenly over its circle, and their mean
+    // is 0.
     multiples.into_iter().find(|multiple| multiple.1 > 0.85 * score).map(|multiple| multiple.0)
 }
 

@@ -1,5 +1,5 @@
-//! The seek curve: what the arm takes over all distances, from one cylinder to the whole stroke, and the three times of a
-//! data sheet whose curve comes nearest to that.
+//! The seek curve: what the arm takes over all distances, from one cylinder to the whole stroke,
+//! and the three times of a data sheet whose curve comes nearest to that.
 
 use disklab_config::device::Hdd;
 use disklab_disks::Travel;
@@ -87,8 +87,8 @@ fn room(bench: &Bench<'_>, cylinder: f64) -> f64 {
 /// Changes of head that are tried.
 const SWITCHES: u32 = 12;
 
-/// From one track of a cylinder to the one before, a change of head, where tracks were seen to begin; from any track where no
-/// cylinder shows.
+/// From one track of a cylinder to the one before, a change of head, where tracks were seen to
+/// begin; from any track where no cylinder shows.
 fn neighbours(known: &Known<'_>) -> Vec<Pair> {
     let Some(starts) = known.tracks.seen else { return Vec::new() };
     let in_cylinder = |track: &u32| {
@@ -111,7 +111,8 @@ fn neighbours(known: &Known<'_>) -> Vec<Pair> {
         .collect()
 }
 
-/// Over whole cylinders at the disk's beginning. Backwards: what the first read reads ahead is not in the way.
+/// Over whole cylinders at the disk's beginning. Backwards: what the first read reads ahead is not
+/// in the way.
 fn short(bench: &mut Bench<'_>, known: &Known<'_>) -> Vec<Pair> {
     let cylinder = known.tracks.sectors.round() * f64::from(known.heads);
     let room = room(bench, cylinder);
@@ -165,7 +166,8 @@ pub(crate) struct Fit {
     pub aside: usize,
 }
 
-/// Moves shorter than this are wrong by what everything else is wrong by, so their parts count for less.
+/// Moves shorter than this are wrong by what everything else is wrong by, so their parts count for
+/// less.
 const LEAST: f64 = 0.5e6;
 /// A move that is off by more than this part is somebody else's doing.
 const MOST: f64 = 0.3;
@@ -196,8 +198,8 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
         parts.iter().map(|part| part.abs().min(MOST).powi(2)).sum::<f64>()
             + f64::from(!sorted) * 1e9
     };
-    // Which curve comes nearest is found downhill, from several places and in small steps: a curve bends in one of two ways,
-    // and between them is a hollow.
+    // Which curve comes nearest is found downhill, from several places and in small steps: a curve
+    // bends in one of two ways, and between them is a hollow.
     let starts = [0.45, 0.5, 0.55, 0.6, 0.65]
         .map(|part| downhill([shortest, part * longest, longest], &wrong));
     let (times, _) = starts.into_iter().min_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -208,7 +210,8 @@ pub(crate) fn fit(model: &Hdd, bytes: Bytes, moves: &[(u64, u64, f64)]) -> Optio
     Some(Fit { track, average, full, beside, aside: aside.len() })
 }
 
-/// Changes each time and each two together by ever smaller parts, as long as that makes `wrong` less.
+/// Changes each time and each two together by ever smaller parts, as long as that makes `wrong`
+/// less.
 fn downhill(mut times: [f64; 3], wrong: &impl Fn([f64; 3]) -> f64) -> ([f64; 3], f64) {
     const DIRECTIONS: [[i32; 3]; 9] = [
         [1, 0, 0],

@@ -1,8 +1,9 @@
-//! How tracks follow each other: sectors on one, and what a change of track takes, from a long read in sequence.
+//! How tracks follow each other: sectors on one, and what a change of track takes, from a long read
+//! in sequence.
 //!
-//! Within a track each request takes the same; where one crosses into the next track it takes longer by the skew. Every
-//! so many tracks the arm moves on by a cylinder, and where that takes longer than a change of head the number of heads
-//! shows.
+//! Within a track each request takes the same; where one crosses into the next track it takes
+//! longer by the skew. Every so many tracks the arm moves on by a cylinder, and where that takes
+//! longer than a change of head the number of heads shows.
 
 use crate::Error;
 use crate::bench::Bench;
@@ -21,7 +22,8 @@ pub(crate) struct Stream {
 const SKIP: usize = 3;
 
 impl Stream {
-    /// Reads about so many sectors. The first few requests, which come from afar and find nothing read ahead, do not count.
+    /// Reads about so many sectors. The first few requests, which come from afar and find nothing
+    /// read ahead, do not count.
     pub fn read(
         bench: &mut Bench<'_>,
         sector: u64,
@@ -56,9 +58,10 @@ impl Stream {
     }
 }
 
-/// Requests so large that the medium takes longer for one than the host, and so small that several fit on a track of a
-/// disk of this rate, in sectors; and how many of these must be under way so that the disk never waits for a command, which
-/// takes as long as several where tracks are short. `turn` and `overhead` of a command in nanoseconds.
+/// Requests so large that the medium takes longer for one than the host, and so small that several
+/// fit on a track of a disk of this rate, in sectors; and how many of these must be under way so
+/// that the disk never waits for a command, which takes as long as several where tracks are short.
+/// `turn` and `overhead` of a command in nanoseconds.
 pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> (u32, usize) {
     let time = (turn / 10.0).max(3.0 * overhead).min(turn / 4.0);
     let power = ((rate * time / 1e9 / 512.0).max(1.0).log2().floor() as u32).clamp(5, 9);
@@ -69,12 +72,12 @@ pub(crate) fn request(rate: f64, turn: f64, overhead: f64) -> (u32, usize) {
 
 /// 160 MiB, in sectors: some ten cylinders of a disk with few heads, two of one with many.
 const LENGTH: u64 = 327_680;
-/// 16 MiB at the very beginning, by requests of 1 MiB, which no host is too slow for, tell roughly how fast the disk is; the
-/// stream begins behind what of it may be remembered.
+/// 16 MiB at the very beginning, by requests of 1 MiB, which no host is too slow for, tell roughly
+/// how fast the disk is; the stream begins behind what of it may be remembered.
 const ROUGH: u64 = 32_768;
 const BEGIN: u64 = 2 * ROUGH;
-/// A skew is more than this part of a turn, 67 us at 7200 rpm, and no change of head is as quick; what a request takes more or
-/// less by chance is less.
+/// A skew is more than this part of a turn, 67 us at 7200 rpm, and no change of head is as quick;
+/// what a request takes more or less by chance is less.
 const SKEW: f64 = 0.008;
 
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -91,8 +94,9 @@ pub(crate) struct Tracks {
     pub seen: Option<Starts>,
 }
 
-/// Tracks of the stream, one behind the other: where the first begins and the distance from one to the next, in sectors, and
-/// how many there are. Far away from there a hundredth of a sector on each adds up to tracks.
+/// Tracks of the stream, one behind the other: where the first begins and the distance from one to
+/// the next, in sectors, and how many there are. Far away from there a hundredth of a sector on
+/// each adds up to tracks.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Starts {
     pub first: f64,
@@ -137,14 +141,16 @@ fn tracks(stream: &Stream, turn: f64) -> Tracks {
     let per_track = sectors / f64::from(*request);
     let expected = steps.len() as f64 / per_track;
     let gaps: Vec<f64> = changes.iter().map(|change| change.1).collect();
-    // About as many as there are tracks, or they are something else: late requests hide some or add some, not every third.
+    // About as many as there are tracks, or they are something else: late requests hide some or add
+    // some, not every third.
     if gaps.len() < 4 || (gaps.len() as f64 / expected - 1.0).abs() > 0.3 {
         return Tracks { sectors, gap: 0.0, cylinder: None, spread: 0.0, seen: None };
     }
     let tracks: Vec<(f64, f64)> =
         changes.iter().map(|&(index, gap)| (index as f64 / per_track, gap)).collect();
     let cylinder = cylinder(&tracks);
-    // With two heads every other change is one of cylinder: which are not is told by where they are.
+    // With two heads every other change is one of cylinder: which are not is told by where they
+    // are.
     let on = |at: f64, cylinder: Cylinder| {
         number(at, &tracks) % cylinder.heads as usize != cylinder.phase as usize
     };
@@ -174,11 +180,12 @@ fn starts(places: &[(f64, f64)], within: f64) -> Option<Starts> {
     (distance > 0.0).then_some(Starts { first, distance, count, within })
 }
 
-/// Heads that are looked for: as many as a device can have; so many whole cylinders must have been seen, since one may be late
-/// and two agree by chance.
+/// Heads that are looked for: as many as a device can have; so many whole cylinders must have been
+/// seen, since one may be late and two agree by chance.
 const MOST_HEADS: u32 = 40;
 const CYLINDERS: usize = 3;
-/// Of a hundred changes, at least so many must be as long as their number among the heads says: as many as are not late.
+/// Of a hundred changes, at least so many must be as long as their number among the heads says: as
+/// many as are not late.
 const REGULAR: usize = 95;
 
 /// Of a track that begins at `at`, counted from the first that is seen to.
@@ -187,8 +194,8 @@ fn number(at: f64, changes: &[(f64, f64)]) -> usize {
     (at - first).round().max(0.0) as usize
 }
 
-/// The number of heads, if every so many changes of track are clearly longer than all others. A change is where it is, in
-/// tracks, and what it takes.
+/// The number of heads, if every so many changes of track are clearly longer than all others. A
+/// change is where it is, in tracks, and what it takes.
 fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
     let changes: Vec<(usize, f64)> =
         changes.iter().map(|&(at, gap)| (number(at, changes), gap)).collect();
@@ -203,7 +210,8 @@ fn cylinder(changes: &[(f64, f64)]) -> Option<Cylinder> {
             let (long, rest) = (part(true), part(false));
             let (gap, usual) = (median(&long), median(&rest));
             let away = median(&rest.iter().map(|other| (other - usual).abs()).collect::<Vec<_>>());
-            // Six median deviations are four standard ones; 20 us are more than a host's clock and wake-ups differ by.
+            // Six median deviations are four standard ones; 20 us are more than a host's clock and
+            // wake-ups differ by.
             if gap - usual < (6.0 * away).max(20e3) {
                 continue;
             }
@@ -224,7 +232,8 @@ mod tests {
 
     const TURN: f64 = 8_333_333.0;
 
-    /// Requests over tracks of so many sectors, a track's skew and every `heads` tracks a cylinder's.
+    /// Requests over tracks of so many sectors, a track's skew and every `heads` tracks a
+    /// cylinder's.
     fn drawn(sectors: f64, gap: f64, cylinder_gap: f64, heads: u32, noise: f64) -> Stream {
         let mut steps = Vec::new();
         let (mut track, mut on_track) = (0, 0.0);

@@ -1,5 +1,5 @@
-//! What writing shows: whether a write is done once it is in the buffer, how much the buffer takes, and what a flush costs.
-//! Destroys what is written over.
+//! What writing shows: whether a write is done once it is in the buffer, how much the buffer takes,
+//! and what a flush costs. Destroys what is written over.
 
 use disklab_units::Nanos;
 
@@ -19,7 +19,8 @@ const MOST: usize = 8192;
 const PACED: usize = 48;
 const FLUSHED: usize = 16;
 
-/// Whether single writes are done before the platters could have turned to them. `turn` in nanoseconds.
+/// Whether single writes are done before the platters could have turned to them. `turn` in
+/// nanoseconds.
 pub(crate) fn cached(bench: &mut Bench<'_>, turn: f64) -> Result<bool, Error> {
     let mut latencies = Vec::new();
     for place in bench.places(9, u64::from(BLOCK)) {

@@ -1,4 +1,5 @@
-//! How the media's rate falls from the first sector to the last, by short reads in sequence all over the disk.
+//! How the media's rate falls from the first sector to the last, by short reads in sequence all
+//! over the disk.
 
 use crate::Error;
 use crate::bench::Bench;
@@ -14,7 +15,8 @@ const MOST: u32 = 64;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Zones {
-    /// First sector of each place, and the sustained rate there in bytes a second; in order of place.
+    /// First sector of each place, and the sustained rate there in bytes a second; in order of
+    /// place.
     pub rates: Vec<(u64, f64)>,
     /// Steps of the rate, if these come clearly nearer to it than a slope.
     pub count: Option<u32>,
@@ -38,11 +40,13 @@ impl Zones {
     }
 }
 
-/// Rates that follow from tracks and skews must be those seen to within this part: else something else limits them. A stream
-/// of 16 MiB has about ten changes of track, one more or less is a fiftieth of its time, and the mean of 96 such is closer.
+/// Rates that follow from tracks and skews must be those seen to within this part: else something
+/// else limits them. A stream of 16 MiB has about ten changes of track, one more or less is a
+/// fiftieth of its time, and the mean of 96 such is closer.
 const AGREE: f64 = 0.02;
 
-/// `outer`: a long read at the disk's beginning, which stands for the first place. Times in nanoseconds.
+/// `outer`: a long read at the disk's beginning, which stands for the first place. Times in
+/// nanoseconds.
 pub(crate) fn measure(
     bench: &mut Bench<'_>,
     (turn, overhead): (f64, f64),
@@ -50,7 +54,8 @@ pub(crate) fn measure(
     outer: &Stream,
 ) -> Result<Zones, Error> {
     let last = bench.size().saturating_sub(LENGTH) / 8;
-    // At each place the rate seen, and the one that follows from tracks and skews, which is more exact.
+    // At each place the rate seen, and the one that follows from tracks and skews, which is more
+    // exact.
     let both = |stream: &Stream, place: u64| {
         (place, stream.rate(), sustained(stream.sectors_on_track(turn), turn, tracks))
     };
@@ -62,7 +67,8 @@ pub(crate) fn measure(
         rate = stream.rate();
         found.push(both(&stream, place));
     }
-    // One stream is wrong by as much as it happens to have a change of track too many; their mean is not.
+    // One stream is wrong by as much as it happens to have a change of track too many; their mean
+    // is not.
     let apart = mean(&found.iter().map(|it| it.1 / it.2 - 1.0).collect::<Vec<_>>()).abs();
     let follows = tracks.gap > 0.0 && apart < AGREE;
     let rates: Vec<(u64, f64)> = found
@@ -85,14 +91,15 @@ fn sustained(sectors: f64, turn: f64, tracks: &Tracks) -> f64 {
 
 /// The whole of a disk whose rate falls by less than this part is one zone.
 const EVEN: f64 = 0.01;
-/// Steps are clear if the rates are so much nearer to them than to a slope. Even steps are beside their slope by a step over
-/// the root of 12, so that this lets noise be 0.22 of a step.
+/// Steps are clear if the rates are so much nearer to them than to a slope. Even steps are beside
+/// their slope by a step over the root of 12, so that this lets noise be 0.22 of a step.
 const CLEAR: f64 = 0.6;
-/// Each round puts the zones' borders where the line of the round before has them; a third changes nothing that is seen.
+/// Each round puts the zones' borders where the line of the round before has them; a third changes
+/// nothing that is seen.
 const ROUNDS: u32 = 3;
 
-/// The number of zones with which a model, whose zones have equally many cylinders and rates that fall evenly, comes
-/// nearest to the rates.
+/// The number of zones with which a model, whose zones have equally many cylinders and rates that
+/// fall evenly, comes nearest to the rates.
 fn count(rates: &[(u64, f64)]) -> Option<u32> {
     let (first, last) = (rates.first()?, rates.last()?);
     if first.1 < last.1 * (1.0 + EVEN) {
@@ -100,7 +107,8 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
     }
     let wrong = |zones: u32| {
         let (mut outer, mut inner, mut beside) = (first.1, last.1, f64::MAX);
-        // The first and the last rate may be off by themselves: the line through all tells better where zones begin.
+        // The first and the last rate may be off by themselves: the line through all tells better
+        // where zones begin.
         for _ in 0..ROUNDS {
             let points: Vec<(f64, f64)> = rates
                 .iter()
@@ -120,8 +128,8 @@ fn count(rates: &[(u64, f64)]) -> Option<u32> {
     (best.0 < MOST && best.1 < CLEAR * slope.1).then_some(best.0)
 }
 
-/// Which zone, from 0, a part of the disk's sectors is in. Zones have equally many cylinders: as many sectors as their rate
-/// is high.
+/// Which zone, from 0, a part of the disk's sectors is in. Zones have equally many cylinders: as
+/// many sectors as their rate is high.
 fn zone_of(part: f64, zones: u32, outer: f64, inner: f64) -> f64 {
     let rate =
         |zone: u32| outer - (outer - inner) * f64::from(zone) / f64::from((zones - 1).max(1));

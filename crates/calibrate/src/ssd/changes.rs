@@ -86,7 +86,8 @@ fn programs(
         .push(format!("a write of 4 KiB into the buffer takes {}", plain(&time(found.buffered))));
     // The command goes on meanwhile, and half of the pages come over their channel as the second.
     let takes = found.programs + known.overhead - 1.5 * known.page_time();
-    // Which of a channel's pages a read meets is not known, the channel's time has its own error, and so have all others.
+    // Which of a channel's pages a read meets is not known, the channel's time has its own error,
+    // and so have all others.
     let error = known.page_time() * (0.5 + 1.5 * known.sizes.beside * 5.0)
         + found.programs_error
         + known.overhead_error;
@@ -227,7 +228,8 @@ fn blocks_for(bytes: u64, known: &Known, onset: u64) -> (u64, u64) {
     (pages, blocks.max(needed(bytes, known, pages)) * block)
 }
 
-/// Pages of a block, of so many that the flash has: usual ones, or as many more as the model needs to count all, or as many less as `fits` wants.
+/// Pages of a block, of so many that the flash has: usual ones, or as many more as the model needs
+/// to count all, or as many less as `fits` wants.
 fn fewest(raw_pages: u64, fits: impl Fn(u64) -> bool) -> u64 {
     /// What a device has at least and at most.
     const PAGES: (u64, u64) = (16, 16_384);

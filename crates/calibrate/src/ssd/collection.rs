@@ -1,5 +1,5 @@
-//! When a disk that is full begins to collect garbage, and what it writes at in the end: everything is written once in order,
-//! then at random, until its pace no longer changes. Destroys all.
+//! When a disk that is full begins to collect garbage, and what it writes at in the end: everything
+//! is written once in order, then at random, until its pace no longer changes. Destroys all.
 
 use disklab_units::Nanos;
 
@@ -8,28 +8,31 @@ use crate::bench::Bench;
 use crate::numbers::{mean, median};
 use crate::target::Probe;
 
-/// 128 KiB, in sectors: as large as a stretch of a few dies' pages, so that a collected block has gaps as large.
+/// 128 KiB, in sectors: as large as a stretch of a few dies' pages, so that a collected block has
+/// gaps as large.
 const REQUEST: u32 = 256;
 const DEPTH: usize = 8;
 /// A thousandth of the disk: its pace is known well enough, and the place of a change to that part.
 const WINDOWS: u64 = 1000;
 /// Requests of a window at least, so that a pace is more than chance.
 const LEAST: u64 = 64;
-/// Collection moves at least as much as it makes room for on any disk that has less to spare than it holds; half of the pace is
-/// lost. Three quarters are between that and chance.
+/// Collection moves at least as much as it makes room for on any disk that has less to spare than
+/// it holds; half of the pace is lost. Three quarters are between that and chance.
 const SLOW: f64 = 0.75;
 /// So many windows one after another are slow: none of them is somebody else's doing.
 const LASTING: usize = 8;
-/// What is written at random is at most so many times the disk: greedy collection is near its steady state once everything
-/// has been written anew.
+/// What is written at random is at most so many times the disk: greedy collection is near its
+/// steady state once everything has been written anew.
 const TIMES: u64 = 2;
-/// Two eighths of the disk, one after the other, whose paces differ by no more than this part: the state is steady.
+/// Two eighths of the disk, one after the other, whose paces differ by no more than this part: the
+/// state is steady.
 const STEADY: f64 = 0.03;
 
 /// Bytes and bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Collected {
-    /// Written at random until it became slower, to within a window to either side; `None` if it never did.
+    /// Written at random until it became slower, to within a window to either side; `None` if it
+    /// never did.
     pub onset: Option<u64>,
     pub window: u64,
     pub fresh: f64,

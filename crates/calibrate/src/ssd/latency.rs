@@ -1,4 +1,5 @@
-//! How long a lone read takes: one time for each type of page, as often as pages of that type are met.
+//! How long a lone read takes: one time for each type of page, as often as pages of that type are
+//! met.
 
 use crate::Error;
 use crate::bench::{BLOCK, Bench};
@@ -8,10 +9,11 @@ use crate::target::Probe;
 const READS: usize = 2_000;
 /// Types of pages that a model has at most.
 const MOST: usize = 4;
-/// Width of a bin, as a part of the latency in it: types of pages are apart by a tenth and more, and reads of one type fill a
-/// few bins with hundreds.
+/// Width of a bin, as a part of the latency in it: types of pages are apart by a tenth and more,
+/// and reads of one type fill a few bins with hundreds.
 const BIN: f64 = 0.02;
-/// Fewer than this part of all are no type of page: a model has four times at most, each for a quarter of the pages.
+/// Fewer than this part of all are no type of page: a model has four times at most, each for a
+/// quarter of the pages.
 const RARE: f64 = 0.1;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +42,8 @@ fn modes(latencies: &[f64]) -> Modes {
     let last = latencies.iter().map(|&latency| bin(latency)).max().unwrap_or(0);
     let mut counts = vec![0.0; (last - first + 3) as usize];
     for &latency in latencies {
-        // A bin's reads count half for its neighbours, so that one peak is not two because a border parts it.
+        // A bin's reads count half for its neighbours, so that one peak is not two because a border
+        // parts it.
         let at = (bin(latency) - first + 1) as usize;
         counts[at] += 1.0;
         counts[at - 1] += 0.5;
@@ -68,7 +71,8 @@ fn modes(latencies: &[f64]) -> Modes {
     }
 }
 
-/// Ranges of bins with one peak each: a valley parts two where it is less than half of the lower one.
+/// Ranges of bins with one peak each: a valley parts two where it is less than half of the lower
+/// one.
 fn hills(counts: &[f64]) -> Vec<(usize, usize)> {
     let mut hills = Vec::new();
     let (mut from, mut peak, mut valley, mut lowest) = (0, 0.0_f64, f64::MAX, 0);

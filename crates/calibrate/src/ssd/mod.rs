@@ -145,11 +145,12 @@ pub(crate) fn measure(bench: &mut Bench<'_>, hints: &Hints) -> Result<(Sheet, Ve
     Ok((sheet, remarks))
 }
 
-/// No command goes to a disk and back in less, in nanoseconds: a call that ends in the kernel takes one microsecond.
+/// No command goes to a disk and back in less, in nanoseconds: a call that ends in the kernel takes
+/// one microsecond.
 const ROUND_TRIP: f64 = 3e3;
 
-/// Of a lone read, a command with its link takes no more than this part: where it seems to, a flush with nothing to flush does
-/// more than a command.
+/// Of a lone read, a command with its link takes no more than this part: where it seems to, a flush
+/// with nothing to flush does more than a command.
 const COMMAND: f64 = 0.8;
 
 /// A flush with nothing to flush is a command and no more.
@@ -317,8 +318,9 @@ fn bus(known: &Known, sheet: &mut Sheet) {
         let why = "many reads of 128 KiB take what no link does more than many of 4 KiB";
         sheet.not_visible("link", rate(known.link), why);
     }
-    // Were it the dies that limit small reads, the command's share would come out too large. Places drawn at random leave
-    // some dies idle at any depth; above four fifths of what all can do, they are what limits.
+    // Were it the dies that limit small reads, the command's share would come out too large. Places
+    // drawn at random leave some dies idle at any depth; above four fifths of what all can do, they
+    // are what limits.
     let dies_can = f64::from(known.dies) * 1e9 / known.die_time().max(1.0);
     if !command_seen {
         let why = "many reads of 4 KiB take no more of the link than their data does";

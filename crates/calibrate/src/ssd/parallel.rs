@@ -1,5 +1,5 @@
-//! What the disk does at once: how its rate grows with the depth, and how many dies there are, by reads that are so far
-//! apart that all meet the same one.
+//! What the disk does at once: how its rate grows with the depth, and how many dies there are, by
+//! reads that are so far apart that all meet the same one.
 
 use crate::Error;
 use crate::bench::{BLOCK, Bench};
@@ -13,7 +13,8 @@ const APART: u64 = 300;
 const WIDEST: u64 = 256;
 const LARGE: u32 = 256;
 
-/// No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s: in nanoseconds a byte.
+/// No link is faster than 64 GB/s, and none that a model can have is slower than 10 MB/s: in
+/// nanoseconds a byte.
 const SLOPES: (f64, f64) = (1.0 / 64.0, 100.0);
 /// As long as a model's command can hold the link, in nanoseconds.
 const MOST_COMMAND: f64 = 1e6;
@@ -23,7 +24,8 @@ pub(crate) struct Parallel {
     pub iops: Vec<f64>,
     /// Nanoseconds for each of many reads of 128 KiB under way.
     pub large: f64,
-    /// By how much the pace of a run's halves differs, as a part of it: of the fastest small reads and of the large ones.
+    /// By how much the pace of a run's halves differs, as a part of it: of the fastest small reads
+    /// and of the large ones.
     drift: (f64, f64),
 }
 
@@ -38,8 +40,8 @@ impl Parallel {
         near.map_or(1, |at| DEPTHS[at])
     }
 
-    /// Bytes a second of the link, and the nanoseconds that each command takes of it besides, if both are what limits small
-    /// reads and large ones.
+    /// Bytes a second of the link, and the nanoseconds that each command takes of it besides, if
+    /// both are what limits small reads and large ones.
     pub fn link(&self) -> (f64, f64) {
         let slope = self.slope().clamp(SLOPES.0, SLOPES.1);
         (1e9 / slope, self.command(slope).clamp(0.0, MOST_COMMAND))
@@ -61,7 +63,8 @@ impl Parallel {
         1e9 / self.most() - f64::from(BLOCK) * 512.0 * slope
     }
 
-    /// The errors of both, as parts of them, by what the runs that they come from differ in themselves.
+    /// The errors of both, as parts of them, by what the runs that they come from differ in
+    /// themselves.
     pub fn link_errors(&self) -> (f64, f64) {
         let small = 1e9 / self.most();
         let (beside_small, beside_large) = (self.drift.0 * small, self.drift.1 * self.large);
@@ -114,8 +117,8 @@ pub(crate) enum Dies {
     NotTried,
 }
 
-/// How many dies there are: the least stride in pages of `page` bytes at which many reads go no faster than one die serves
-/// them, which is `one` a second.
+/// How many dies there are: the least stride in pages of `page` bytes at which many reads go no
+/// faster than one die serves them, which is `one` a second.
 pub(crate) fn dies(bench: &mut Bench<'_>, page: u64, one: f64) -> Result<Dies, Error> {
     let page = page / 512;
     let mut rates = Vec::new();
@@ -135,16 +138,17 @@ pub(crate) fn dies(bench: &mut Bench<'_>, page: u64, one: f64) -> Result<Dies, E
 /// From the rates at each stride, counted from 1.
 fn told(rates: &[f64], one: f64) -> Dies {
     match slowest(rates) {
-        // Two dies or three serve these, and a stride that meets one of them alone is wider than those tried.
+        // Two dies or three serve these, and a stride that meets one of them alone is wider than
+        // those tried.
         Some(stride) if rates[stride - 1] > 1.5 * one => Dies::AtLeast(rates.len() as u32),
         Some(stride) => Dies::Found(stride as u32),
         None => Dies::Unseen,
     }
 }
 
-/// The least stride, counted from 1, that is about as slow as any, where that is much slower than most and its multiples are
-/// as slow. Strides that meet one die more are slower by half at least (three dies against two), so that 1.3 is as slow, and
-/// 1.8 is not.
+/// The least stride, counted from 1, that is about as slow as any, where that is much slower than
+/// most and its multiples are as slow. Strides that meet one die more are slower by half at least
+/// (three dies against two), so that 1.3 is as slow, and 1.8 is not.
 fn slowest(rates: &[f64]) -> Option<usize> {
     let least = rates.iter().copied().fold(f64::MAX, f64::min);
     let usual = crate::numbers::median(rates);

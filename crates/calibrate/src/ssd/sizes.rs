@@ -1,5 +1,5 @@
-//! What the size of a lone read makes of its time: up to a page it grows by channel and link, beyond by the link alone, as
-//! further pages come over other channels meanwhile.
+//! What the size of a lone read makes of its time: up to a page it grows by channel and link,
+//! beyond by the link alone, as further pages come over other channels meanwhile.
 
 use disklab_config::device::CHANNELS_RATE;
 use disklab_units::Rate;
@@ -65,8 +65,8 @@ fn sizes(times: &[(f64, f64)]) -> Sizes {
     else {
         return Sizes { page: None, channel: None, beside: 1.0 };
     };
-    // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is smaller, and what its channel
-    // takes is the same in all times.
+    // The next best fit of another page must be clearly worse. With a page of 4 KiB nothing is
+    // smaller, and what its channel takes is the same in all times.
     let clear = fits.iter().filter(|fit| fit.2 <= 1.5 * beside).count() == 1;
     // What bends the line by less than any channel would is noise.
     let channel = 1e9 / found[1];

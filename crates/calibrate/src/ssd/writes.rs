@@ -1,5 +1,5 @@
-//! What writing shows: what a program and a flush take, and how much the buffer holds where the dies are slower than the
-//! link. Destroys what is written over.
+//! What writing shows: what a program and a flush take, and how much the buffer holds where the
+//! dies are slower than the link. Destroys what is written over.
 
 use disklab_units::Nanos;
 
@@ -14,7 +14,8 @@ const CALM: Nanos = Nanos::from_millis(30);
 const TRIES: usize = 30;
 /// 128 KiB.
 const REQUEST: u32 = 256;
-/// Single requests are no further than this part of the buffer from a line: eight under way are so much of 20 MiB.
+/// Single requests are no further than this part of the buffer from a line: eight under way are so
+/// much of 20 MiB.
 const STRAIGHT: f64 = 0.05;
 const DEPTH: usize = 8;
 /// From 32 MiB to 1 GiB to find the buffer's end.
@@ -25,12 +26,15 @@ const REQUESTS: u64 = 8192;
 pub(crate) struct Writes {
     /// Of a write of 4 KiB into the buffer.
     pub buffered: f64,
-    /// By how much longer a read takes that finds all dies programming, and how far from that half of them are.
+    /// By how much longer a read takes that finds all dies programming, and how far from that half
+    /// of them are.
     pub programs: f64,
     pub programs_error: f64,
-    /// The same half of that time later: less by as much, unless what is programmed is interrupted by the read.
+    /// The same half of that time later: less by as much, unless what is programmed is interrupted
+    /// by the read.
     pub later: f64,
-    /// Of a flush after a write of 4 KiB, and how far away from it half of them are, as a part of it.
+    /// Of a flush after a write of 4 KiB, and how far away from it half of them are, as a part of
+    /// it.
     pub flush: f64,
     pub flush_error: f64,
 }
@@ -53,7 +57,8 @@ pub(crate) fn measure(bench: &mut Bench<'_>, stripe: u32) -> Result<Writes, Erro
     Ok(Writes { buffered: median(&buffered), programs, programs_error, later, flush, flush_error })
 }
 
-/// By how much longer a read takes so long after a stripe was written, and how far from that half of them are.
+/// By how much longer a read takes so long after a stripe was written, and how far from that half
+/// of them are.
 fn behind(bench: &mut Bench<'_>, stripe: u32, later: Nanos) -> Result<(f64, f64), Error> {
     let mut behind = Vec::new();
     for _ in 0..TRIES {
@@ -81,22 +86,23 @@ fn nanos(timed: Timed) -> f64 {
 }
 
 pub(crate) struct Sustained {
-    /// Bytes that went in faster than they could go on, where a point shows from which on it is slower; and the error of
-    /// that, as a part of it.
+    /// Bytes that went in faster than they could go on, where a point shows from which on it is
+    /// slower; and the error of that, as a part of it.
     pub buffer: Option<(u64, f64)>,
     /// Bytes a second at the end.
     pub rate: f64,
 }
 
-/// Writes in sequence, and looks where that becomes slower. First a little, and each time twice as much: a disk that has little
-/// to spare collects garbage soon, and that is slower too.
+/// Writes in sequence, and looks where that becomes slower. First a little, and each time twice as
+/// much: a disk that has little to spare collects garbage soon, and that is slower too.
 pub(crate) fn sustained(bench: &mut Bench<'_>) -> Result<Sustained, Error> {
     let most = REQUESTS.min(bench.size() / u64::from(REQUEST) / 2);
     let bytes = |requests: usize| requests as u64 * u64::from(REQUEST) * 512;
     let mut count = FIRST;
     loop {
         let (knee, pace) = in_sequence(bench, count.min(most))?;
-        // Where the knee lies in the second half itself, that is no line, and what comes out is far from single requests.
+        // Where the knee lies in the second half itself, that is no line, and what comes out is far
+        // from single requests.
         let clear =
             knee.is_some_and(|(requests, error)| requests as u64 * 3 < count && error < STRAIGHT);
         if clear || count >= most {
@@ -133,9 +139,9 @@ fn pace(done: &[f64]) -> f64 {
     }
 }
 
-/// How many requests the buffer took ahead of what goes on behind it: where the line of the end meets that of the beginning,
-/// as far as the first is above the second there; and how far single requests are away from that, as a part of it. `None`
-/// if there is one line only.
+/// How many requests the buffer took ahead of what goes on behind it: where the line of the end
+/// meets that of the beginning, as far as the first is above the second there; and how far single
+/// requests are away from that, as a part of it. `None` if there is one line only.
 fn knee(done: &[f64]) -> Option<(usize, f64)> {
     let half = done.len() / 2;
     let begun = done.first()?;
@@ -151,7 +157,8 @@ fn knee(done: &[f64]) -> Option<(usize, f64)> {
         .map(|(at, end)| (half + at) as f64 - (end - begun) / 1e9 * late)
         .collect();
     let found = mean(&ahead).max(1.0);
-    // Dies end their programs together, and requests come in as many at once: half of those under way are not seen.
+    // Dies end their programs together, and requests come in as many at once: half of those under
+    // way are not seen.
     let beside = rms(ahead.iter().map(|ahead| ahead - found)).max(DEPTH as f64 / 2.0);
     Some((found as usize, beside / found))
 }

@@ -67,7 +67,8 @@ pub const LOADS: [(Order, usize); 9] = [
     (Order::Mixed, 32),
 ];
 
-/// Requests a second that a disk serves: 4 KiB at random places, 128 KiB in sequence. Not the places that measuring uses.
+/// Requests a second that a disk serves: 4 KiB at random places, 128 KiB in sequence. Not the
+/// places that measuring uses.
 pub fn rate(device: &Device, (order, depth): (Order, usize), seed: u64) -> f64 {
     let count = if device.model.rotational() { 4_000 } else { 20_000 };
     let mut random = Random::new(Seed(seed).derive("load"));

@@ -30,7 +30,8 @@ fn sustained(device: &Device, sector: u64) -> f64 {
     29.0 * 1_048_576.0 * 1e9 / (timed[31].done.0 - timed[2].done.0) as f64
 }
 
-/// The bars of the project: rotation 0.1 %, seek curve 5 %, zone rates 3 %, latencies 5 %. Returns what is beyond.
+/// The bars of the project: rotation 0.1 %, seek curve 5 %, zone rates 3 %, latencies 5 %. Returns
+/// what is beyond.
 fn beyond(original: &Device, (measured, copy): &(Calibration, Device), seed: u64) -> Vec<String> {
     let (model, found) = (hdd(original), hdd(copy));
     let told = |key| measured.unseen().all(|unseen| unseen.0 != key);
@@ -140,7 +141,8 @@ fn a_cache_that_remembers_much_hides_nothing() {
     assert_eq!(mispredicted(&original, &found.1), Vec::<String>::new());
 }
 
-/// Without writing, what only writing shows is a default, and said to be one; reads are predicted all the same.
+/// Without writing, what only writing shows is a default, and said to be one; reads are predicted
+/// all the same.
 #[test]
 fn reading_only_predicts_reads_and_says_what_it_did_not_see() {
     let original = lab("nas-4tb");
@@ -182,8 +184,9 @@ fn any_hdd() -> impl Strategy<Value = (Hdd, Bytes)> {
             rate_outer: Rate(outer * 1_000_000),
             rate_inner: Rate((outer as f64 * inner) as u64 * 1_000_000),
             zones,
-            // As of their times: a command no longer than its data takes, and a link of twice what the medium gives. With
-            // 475 us a command beside 255 MB/s and little look-ahead, nothing reads such a disk as fast as it turns.
+            // As of their times: a command no longer than its data takes, and a link of twice what
+            // the medium gives. With 475 us a command beside 255 MB/s and little look-ahead,
+            // nothing reads such a disk as fast as it turns.
             command_overhead: Nanos::from_micros(if outer > 130 {
                 overhead.min(250)
             } else {

@@ -66,7 +66,8 @@ fn small() -> Device {
     original
 }
 
-/// In bytes a second: 128 KiB at random all over the disk, from when so many times all of it has been written so.
+/// In bytes a second: 128 KiB at random all over the disk, from when so many times all of it has
+/// been written so.
 fn worn(device: &Device, passes: u64) -> f64 {
     let mut disk = Modelled::new(build(&device.model, device.bytes, Seed(3)), device.bytes);
     let mut random = Random::new(Seed(3));
@@ -147,7 +148,8 @@ fn noise_does_not_hide_an_ssd() {
     }
 }
 
-/// A flush that the kernel drops, or may drop, tells nothing of the disk; and what hangs on it is no longer measured.
+/// A flush that the kernel drops, or may drop, tells nothing of the disk; and what hangs on it is
+/// no longer measured.
 #[test]
 fn a_flush_that_is_dropped_measures_nothing() {
     let original = lab("sata-ssd-1tb");

@@ -4,7 +4,8 @@ use disklab_calibrate::modelled::Modelled;
 use disklab_calibrate::{Error, Probe, Target, Timed};
 use disklab_units::{Bytes, Nanos, Random, Seed};
 
-/// A disk behind a host that sees completions a little late, and one in two hundred up to two milliseconds.
+/// A disk behind a host that sees completions a little late, and one in two hundred up to two
+/// milliseconds.
 pub struct Noisy {
     disk: Modelled,
     random: Random,

@@ -3,15 +3,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::Table;
 
-/// A memory card or an eMMC: one command at a time, no write cache, and flash that is managed by large units of which few
-/// can be written at once (Linaro's flash card survey, flashbench).
+/// A memory card or an eMMC: one command at a time, no write cache, and flash that is managed by
+/// large units of which few can be written at once (Linaro's flash card survey, flashbench).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Card {
     /// What is written anew as a whole: 4 MiB with most cards of 4 GB and more.
     pub allocation_unit: Bytes,
-    /// How many allocation units can be under way at once. Who writes to more of them pays a copy for each change.
+    /// How many allocation units can be under way at once. Who writes to more of them pays a copy
+    /// for each change.
     pub open_units: u32,
-    /// Whether an open unit takes its pages in any order. If not, a write that goes back in it costs a copy of it.
+    /// Whether an open unit takes its pages in any order. If not, a write that goes back in it
+    /// costs a copy of it.
     pub any_order: bool,
     /// The least that is programmed: what is smaller costs as much.
     pub page: Bytes,

@@ -3,13 +3,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::Table;
 
-/// A disk whose every read and write takes the same time, whatever its size and place: for tests against queueing
-/// theory and for measuring disklab itself.
+/// A disk whose every read and write takes the same time, whatever its size and place: for tests
+/// against queueing theory and for measuring disklab itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Constant {
     /// Of one read or write, from when a server takes it. A flush takes it too.
     pub latency: Nanos,
-    /// How many requests are served at once; the others wait in the order they came. 1 is a single queue.
+    /// How many requests are served at once; the others wait in the order they came. 1 is a single
+    /// queue.
     pub servers: u32,
     /// What the guest's kernel is told.
     pub rotational: bool,

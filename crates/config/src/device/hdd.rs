@@ -10,8 +10,8 @@ pub struct Hdd {
     pub rpm: u32,
     /// Seek to the next track, for reads, as all three seek times; "track-to-track" in data sheets.
     pub seek_track_to_track: Nanos,
-    /// On average over all pairs of tracks, which is how data sheets define it. (The average distance is a third of
-    /// the stroke, and takes a little longer.)
+    /// On average over all pairs of tracks, which is how data sheets define it. (The average
+    /// distance is a third of the stroke, and takes a little longer.)
     pub seek_average: Nanos,
     /// From the outermost track to the innermost.
     pub seek_full: Nanos,
@@ -33,8 +33,9 @@ pub struct Hdd {
     pub link: Rate,
     /// 32 for SATA with NCQ; 1 for a disk without a queue.
     pub queue_depth: u32,
-    /// How many of the queued requests, the oldest, it weighs against each other for the next to serve: the whole queue
-    /// in enterprise disks, which gain 2.2 to 2.5 times at depth 32; fewer in desktop disks, which gain less.
+    /// How many of the queued requests, the oldest, it weighs against each other for the next to
+    /// serve: the whole queue in enterprise disks, which gain 2.2 to 2.5 times at depth 32; fewer
+    /// in desktop disks, which gain less.
     pub queue_window: u32,
     /// A request that has waited longer than this is served before nearer ones.
     pub age_limit: Nanos,
@@ -48,16 +49,19 @@ pub struct Hdd {
     pub write_cache: bool,
     /// How much of the cache writes may fill.
     pub write_buffer: Bytes,
-    /// How many of the buffered writes, the oldest, it weighs against each other for the next to put on the media.
+    /// How many of the buffered writes, the oldest, it weighs against each other for the next to
+    /// put on the media.
     pub write_window: u32,
     /// `None`: every sector is read at first sight.
     pub retries: Option<Retries>,
 }
 
-/// The slowest and fastest media rates that make sense: a disk of 1990, and one of several actuators.
+/// The slowest and fastest media rates that make sense: a disk of 1990, and one of several
+/// actuators.
 const RATES: std::ops::RangeInclusive<Rate> = Rate(1_000_000)..=Rate(1_000_000_000);
 
-/// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are is left to chance.
+/// Sectors that are not read at first sight: the rare slow reads of a worn disk. Which they are is
+/// left to chance.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Retries {
     /// One read from the medium in so many, on average.

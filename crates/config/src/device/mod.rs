@@ -33,8 +33,9 @@ pub struct Device {
     pub summary: String,
     /// The whole disk, which is what its model is built from: a multiple of 4 KiB.
     pub bytes: Bytes,
-    /// How much of it, from its first sector on, the guest sees as the disk. At most `bytes`, and equal to it unless the
-    /// array uses a part: the rest of the disk is there (seeks and zones are those of the whole) and stays unused.
+    /// How much of it, from its first sector on, the guest sees as the disk. At most `bytes`, and
+    /// equal to it unless the array uses a part: the rest of the disk is there (seeks and zones are
+    /// those of the whole) and stays unused.
     pub used: Bytes,
     pub model: Model,
 }
@@ -69,7 +70,8 @@ impl Model {
         }
     }
 
-    /// How much of what was written a power cut can take back at most: what the cache holds that is not on the media.
+    /// How much of what was written a power cut can take back at most: what the cache holds that is
+    /// not on the media.
     pub fn volatile(&self) -> Bytes {
         match self {
             Self::Hdd(hdd) if hdd.write_cache => hdd.write_buffer,
@@ -97,8 +99,9 @@ impl Model {
         }
     }
 
-    /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's driver for cards takes
-    /// 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag, who waits for it would be a matter of luck.
+    /// Requests that the disk's driver takes at once: what the block layer has tags for. Linux's
+    /// driver for cards takes 64 and does them one by one (`MMC_QUEUE_DEPTH`); with one tag, who
+    /// waits for it would be a matter of luck.
     pub fn tags(&self) -> u32 {
         match self {
             Self::Card(_) => 64,
@@ -111,7 +114,8 @@ impl Model {
         match self {
             // sdhci: 512 KiB, ADMA2 with 128 descriptors.
             Self::Card(_) => (1024, 128),
-            // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a scatter list.
+            // As Linux sees a disk behind AHCI: 65535 sectors in a command, 168 entries in a
+            // scatter list.
             Self::Hdd(_) | Self::Ssd(_) | Self::Constant(_) => (65535, 168),
         }
     }

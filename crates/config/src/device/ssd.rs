@@ -14,13 +14,13 @@ pub struct Ssd {
     pub dies_per_channel: u32,
     /// What a plane of a die reads or programs at once: 4 KiB to 64 KiB, a power of two.
     pub page: Bytes,
-    /// Parts of a die that work in step: it reads, programs and erases a page or block of each at once, at neighbouring
-    /// addresses.
+    /// Parts of a die that work in step: it reads, programs and erases a page or block of each at
+    /// once, at neighbouring addresses.
     pub planes: u32,
     /// All that the dies hold together. What it is larger than the disk is over-provisioning.
     pub raw_size: Bytes,
-    /// tR, from the cells into the die's register. One value for each type of page (lower, middle, upper of a TLC
-    /// cell); which one a page is depends on its address.
+    /// tR, from the cells into the die's register. One value for each type of page (lower, middle,
+    /// upper of a TLC cell); which one a page is depends on its address.
     pub read_page: Vec<Nanos>,
     /// tProg.
     pub program_page: Nanos,
@@ -28,15 +28,17 @@ pub struct Ssd {
     pub erase_block: Nanos,
     /// In each plane.
     pub pages_per_block: u32,
-    /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`: it does not.
+    /// What a die takes to interrupt a program or an erase for a read, and again to go on. `None`:
+    /// it does not.
     pub suspend: Option<Nanos>,
     pub slc: Option<Slc>,
     /// Of one channel.
     pub channel: Rate,
     /// Of the interface to the host, after its encoding: about 550 MB/s for SATA at 6 Gb/s.
     pub link: Rate,
-    /// The link's time for what surrounds the data of each command; no other transfer goes on meanwhile. With the
-    /// transfer itself it bounds the requests a second: 2.7 us and 4 KiB at 550 MB/s make 98 000.
+    /// The link's time for what surrounds the data of each command; no other transfer goes on
+    /// meanwhile. With the transfer itself it bounds the requests a second: 2.7 us and 4 KiB at 550
+    /// MB/s make 98 000.
     pub link_command: Nanos,
     /// Controller, for each command. Many commands are in this stage at once.
     pub command_overhead: Nanos,
@@ -193,8 +195,9 @@ impl Ssd {
     }
 }
 
-/// Blocks that each of so many dies needs for a disk of this size, so that some block always gives at least one row when
-/// it is collected: if all were full of valid units but for less than a row each, they would hold more than the disk has.
+/// Blocks that each of so many dies needs for a disk of this size, so that some block always gives
+/// at least one row when it is collected: if all were full of valid units but for less than a row
+/// each, they would hold more than the disk has.
 pub fn blocks_needed(bytes: Bytes, dies: u64, row: Bytes, block: Bytes) -> u64 {
     const UNIT: u64 = 4096;
     let units = bytes.0.div_ceil(UNIT * dies);

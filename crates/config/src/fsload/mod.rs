@@ -1,5 +1,5 @@
-//! The `[fsload]` of a workload: threads that create, append to, read, list and delete many files, as a mail or file server
-//! does. Our own engine (crates/fsload) carries it out.
+//! The `[fsload]` of a workload: threads that create, append to, read, list and delete many files,
+//! as a mail or file server does. Our own engine (crates/fsload) carries it out.
 //!
 //! ```toml
 //! summary = "a web proxy's cache, as filebench has it"
@@ -24,8 +24,9 @@
 //! loop = ["delete", "create", "append 0 B to 16 KiB", "close", "open", "read whole", "close"]
 //! ```
 //!
-//! A set with `per_folder = 100` instead of `count` begins empty: threads make folders, and fill them with up to so many files
-//! of the set each. Instead of a `loop`, threads may have several, of which one is drawn each time:
+//! A set with `per_folder = 100` instead of `count` begins empty: threads make folders, and fill
+//! them with up to so many files of the set each. Instead of a `loop`, threads may have several, of
+//! which one is drawn each time:
 //!
 //! ```toml
 //! [[fsload.threads.either]]
@@ -73,7 +74,8 @@ pub struct FileSet {
 /// Where the files of a set are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Place {
-    /// In a tree of folders: so many names, of which some are there at the beginning (per cent), and so many to a folder.
+    /// In a tree of folders: so many names, of which some are there at the beginning (per cent),
+    /// and so many to a folder.
     Tree { count: u32, there: u32, width: u32 },
     /// In folders that threads make: up to so many in each.
     Folders { most: u32 },

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::read::{FromToml, from_string};
 
-/// How a thread chooses among the files that are there. Written `rotation`, `random`, `zipf 1.1` or `recent 100`.
+/// How a thread chooses among the files that are there. Written `rotation`, `random`, `zipf 1.1` or
+/// `recent 100`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum Pick {

@@ -16,7 +16,8 @@
 //! pause 10 ms
 //! ```
 //!
-//! `SET` may be left out where there is one only. Sets of `per_folder` files are used from within one of their folders:
+//! `SET` may be left out where there is one only. Sets of `per_folder` files are used from within
+//! one of their folders:
 //!
 //! ```text
 //! make folder              a new one, and goes there

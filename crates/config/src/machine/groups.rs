@@ -1,5 +1,5 @@
-//! Which disks belong together, as the tools of btrfs, md and ZFS tell it. What their words do not say is a guess of the
-//! draft's, and said there.
+//! Which disks belong together, as the tools of btrfs, md and ZFS tell it. What their words do not
+//! say is a guess of the draft's, and said there.
 
 use crate::join::{Join, Profile};
 

@@ -43,7 +43,8 @@ impl Node {
     }
 }
 
-/// Whole disks with something on them that could be a disk: no memory, no optical ones, no empty slots.
+/// Whole disks with something on them that could be a disk: no memory, no optical ones, no empty
+/// slots.
 pub fn read(listing: &str) -> Result<Vec<Disk>, serde_json::Error> {
     let listing: Listing = serde_json::from_str(listing)?;
     let real = |node: &Node| {

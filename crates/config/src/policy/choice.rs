@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::Policy;
 use crate::read::unknown;
 
-/// A policy as a suite writes it. Whether there is such a policy, and what its parameters are, is not known here.
+/// A policy as a suite writes it. Whether there is such a policy, and what its parameters are, is
+/// not known here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
     pub policy: String,
@@ -17,7 +18,8 @@ pub struct Wanted {
     values: Vec<(Option<String>, String)>,
 }
 
-/// A policy with the values of its parameters. Displayed in as few words as say it: without what is the default.
+/// A policy with the values of its parameters. Displayed in as few words as say it: without what is
+/// the default.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PolicyChoice {
     pub policy: String,
@@ -83,8 +85,8 @@ impl Wanted {
 }
 
 impl PolicyChoice {
-    /// What is written to sysfs, with every value: what is measured is what the lab says, also on a kernel with other
-    /// defaults. A kernel with the same parameters shows the same.
+    /// What is written to sysfs, with every value: what is measured is what the lab says, also on a
+    /// kernel with other defaults. A kernel with the same parameters shows the same.
     pub fn setting(&self) -> String {
         self.text(|_| true)
     }

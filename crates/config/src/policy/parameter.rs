@@ -32,7 +32,8 @@ pub enum Kind {
         most: Bytes,
         default: Bytes,
     },
-    /// A btrfs device id: the first disk of an array is 1. Unless said, one of the kernel's choosing.
+    /// A btrfs device id: the first disk of an array is 1. Unless said, one of the kernel's
+    /// choosing.
     Device,
     /// One of these.
     Word {

@@ -1,4 +1,5 @@
-//! TOML with positions: all mistakes of a file at once, each with its line and what was probably meant.
+//! TOML with positions: all mistakes of a file at once, each with its line and what was probably
+//! meant.
 //!
 //! ```
 //! use disklab_config::read::Reader;

@@ -11,7 +11,8 @@ pub fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         .map(|(_, candidate)| candidate)
 }
 
-/// "there is no device `nas4tb`; did you mean `nas-4tb`?", or, where nothing is near, what there is.
+/// "there is no device `nas4tb`; did you mean `nas-4tb`?", or, where nothing is near, what there
+/// is.
 pub fn unknown<'a>(what: &str, name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<_> = known.into_iter().collect();
     let hint = match nearest(name, known.iter().copied()) {

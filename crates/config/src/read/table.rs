@@ -21,7 +21,8 @@ pub struct Reader<'s> {
 
 /// A table of the file.
 ///
-/// Ask for every key it may have; when it is dropped, the keys that nobody asked for are recorded as mistakes.
+/// Ask for every key it may have; when it is dropped, the keys that nobody asked for are recorded
+/// as mistakes.
 pub struct Table<'r, 's> {
     reader: &'r Reader<'s>,
     entries: &'r DeTable<'s>,
@@ -53,8 +54,8 @@ impl<'s> Reader<'s> {
 
     /// Parses the source and hands its top table to `read`.
     ///
-    /// Whatever `read` returns, one recorded mistake is enough for an error. `read` returning `None` without one is
-    /// an error too, and a bug in `read`.
+    /// Whatever `read` returns, one recorded mistake is enough for an error. `read` returning
+    /// `None` without one is an error too, and a bug in `read`.
     pub fn read<T>(self, read: impl FnOnce(&Table<'_, 's>) -> Option<T>) -> Result<T, Mistakes> {
         let (document, errors) = DeTable::parse_recoverable(self.source);
         for error in &errors {
@@ -63,7 +64,8 @@ impl<'s> Reader<'s> {
                 self.place(at, String::new()).mistake(format!("not TOML: {}", error.message())),
             );
         }
-        // What could be parsed of a broken file would only bring mistakes that follow from the first ones.
+        // What could be parsed of a broken file would only bring mistakes that follow from the
+        // first ones.
         let value = if errors.is_empty() {
             let table = Table::new(&self, document.get_ref(), 0..0, String::new());
             read(&table)
@@ -124,7 +126,8 @@ impl<'r, 's> Table<'r, 's> {
         self.convert(key, value)
     }
 
-    /// A key with a default. The default also stands in for a wrong value, so that reading can go on.
+    /// A key with a default. The default also stands in for a wrong value, so that reading can go
+    /// on.
     pub fn or<T: FromToml>(&self, key: &str, default: T) -> T {
         self.optional(key).unwrap_or(default)
     }
@@ -312,7 +315,8 @@ impl<'r, 's> Table<'r, 's> {
 }
 
 impl Drop for Table<'_, '_> {
-    /// Records unknown keys and missing ones. A key that is nearly a missing one is one mistake, not two.
+    /// Records unknown keys and missing ones. A key that is nearly a missing one is one mistake,
+    /// not two.
     fn drop(&mut self) {
         let mut asked = self.asked.take();
         for key in self.entries.keys() {

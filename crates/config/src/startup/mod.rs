@@ -1,4 +1,5 @@
-//! The `[startup]` of a workload: what a program does to disks until it is ready, as `disklab record-startup` found it.
+//! The `[startup]` of a workload: what a program does to disks until it is ready, as `disklab
+//! record-startup` found it.
 //!
 //! ```toml
 //! summary = "git status"
@@ -19,12 +20,13 @@
 //! """
 //! ```
 //!
-//! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an access to a file mapped into
-//! memory, each with the number of the file, from 0, the first byte and how many; `look` is a stat(2), `miss` looks for a
-//! name that is not in the folder, `list` reads it. Programs of several threads or processes have further lines, see [`Threads`].
+//! A step begins with how long the program computed before it, us. `read` is a read(2) and `map` an
+//! access to a file mapped into memory, each with the number of the file, from 0, the first byte
+//! and how many; `look` is a stat(2), `miss` looks for a name that is not in the folder, `list`
+//! reads it. Programs of several threads or processes have further lines, see [`Threads`].
 //!
-//! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of these names on the modelled
-//! disk and runs the command from there.
+//! `NAME` replays the steps on files of these sizes. `NAME:program` puts this machine's files of
+//! these names on the modelled disk and runs the command from there.
 
 use std::collections::BTreeMap;
 
@@ -207,8 +209,9 @@ impl Entry {
         Ok(Self { path: path.trim_end_matches('/').to_owned(), kind })
     }
 
-    /// Itself, where it can be made beside the ones before it: each once, and nothing below a file or a link, so that what is made
-    /// on a disk is nowhere else. `seen`: paths, and whether each is a folder, be it one that only leads to another entry.
+    /// Itself, where it can be made beside the ones before it: each once, and nothing below a file
+    /// or a link, so that what is made on a disk is nowhere else. `seen`: paths, and whether each
+    /// is a folder, be it one that only leads to another entry.
     fn among(self, seen: &mut BTreeMap<String, bool>) -> Result<Self, String> {
         let wrong = |what: String| Err(format!("`{}`: {what}", self.to_string().escape_debug()));
         for (end, _) in self.path.match_indices('/').skip(1) {

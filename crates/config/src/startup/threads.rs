@@ -1,7 +1,8 @@
 //! What the threads and processes of a start do, and when they wait for each other.
 //!
-//! The first one's steps come first. `thread N` begins those of the next; `after N M` in another's waits until thread N has
-//! done M of its own. A thread begins with such a line: when it is started.
+//! The first one's steps come first. `thread N` begins those of the next; `after N M` in another's
+//! waits until thread N has done M of its own. A thread begins with such a line: when it is
+//! started.
 
 use std::collections::BTreeMap;
 

@@ -33,9 +33,11 @@ pub struct Values {
     pub axis: Which,
     /// At least one, each once but for samples of several axes, spelled as in [`Axis::canonical`].
     pub values: Vec<Located<String>>,
-    /// Named at the top of the file with one value: the same for all trials, and not part of their cells.
+    /// Named at the top of the file with one value: the same for all trials, and not part of their
+    /// cells.
     pub fixed: bool,
-    /// It is not crossed with the axis before it: its first value goes with the first of that, and so on.
+    /// It is not crossed with the axis before it: its first value goes with the first of that, and
+    /// so on.
     pub along: bool,
 }
 
@@ -111,7 +113,8 @@ impl Axis {
         }
     }
 
-    /// The spelling of a value as far as it can be told without a lab. Whether the value exists is not asked.
+    /// The spelling of a value as far as it can be told without a lab. Whether the value exists is
+    /// not asked.
     pub fn canonical(self, text: &str) -> Result<String, String> {
         match self {
             Self::Policy => Ok(text.parse::<Wanted>()?.to_string()),

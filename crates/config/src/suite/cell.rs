@@ -23,8 +23,8 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// Every combination of values, the last axis varying fastest; axes that go along with the one before it vary together with
-/// it. Of samples that became equal when they were rounded, one.
+/// Every combination of values, the last axis varying fastest; axes that go along with the one
+/// before it vary together with it. Of samples that became equal when they were rounded, one.
 pub(super) fn cells(axes: &[Values]) -> Vec<Cell<'_>> {
     let mut cells = vec![Cell::default()];
     for group in axes.chunk_by(|_, next| next.along) {
@@ -56,7 +56,8 @@ fn samples(group: &[Values]) -> usize {
     group.iter().map(|axis| axis.values.len()).min().unwrap_or_default()
 }
 
-/// Of axes that vary together: their names, how many samples there are, and how many of them differ.
+/// Of axes that vary together: their names, how many samples there are, and how many of them
+/// differ.
 pub(super) struct Sampled {
     pub names: Vec<String>,
     pub samples: usize,

@@ -40,7 +40,8 @@ pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Op
         .then(|| format!("{what} larger than array `{}` holds: {largest} at most", array.name))
 }
 
-/// Why a program finds nothing to work on: btrfs's own on another filesystem, md's where there is no md.
+/// Why a program finds nothing to work on: btrfs's own on another filesystem, md's where there is
+/// no md.
 fn below(program: &str, array: &Array) -> Option<String> {
     let (what, is_there) = match program {
         "btrfs" => ("btrfs", array.join.filesystem() == Some(Filesystem::Btrfs)),
@@ -52,8 +53,8 @@ fn below(program: &str, array: &Array) -> Option<String> {
         .then(|| format!("it runs `{program}`, and array `{name}` ({}) has no {what}", array.join))
 }
 
-/// Why a background cannot run on an array, beside a workload's files of so many bytes. What a program of its moves is copied
-/// before it is freed.
+/// Why a background cannot run on an array, beside a workload's files of so many bytes. What a
+/// program of its moves is copied before it is freed.
 pub fn of_background(
     background: &Background,
     file: Bytes,

@@ -42,8 +42,8 @@ struct Named<'a, T> {
 }
 
 impl Suite {
-    /// All trials, always in the same order: the cells once with the first seed, then once with the second, so that
-    /// what is done of an interrupted run covers the matrix.
+    /// All trials, always in the same order: the cells once with the first seed, then once with the
+    /// second, so that what is done of an interrupted run covers the matrix.
     ///
     /// The error holds all mistakes that can be found before anything runs.
     pub fn trials(&self, lab: &Lab) -> Result<Vec<Trial>, Mistakes> {
@@ -87,7 +87,8 @@ impl Suite {
         Ok(trials)
     }
 
-    /// The cells with what their numbers make of what they name. The error has each mistake once, whatever number of cells has it.
+    /// The cells with what their numbers make of what they name. The error has each mistake once,
+    /// whatever number of cells has it.
     fn applied<'a>(
         &'a self,
         resolved: &Resolved<'_>,
@@ -129,8 +130,9 @@ impl Suite {
         }
     }
 
-    /// What of the matrix makes no sense and is left out, and why: a sentence for each array and background that do not go
-    /// together, and for samples that became equal. Of a suite with mistakes, nothing.
+    /// What of the matrix makes no sense and is left out, and why: a sentence for each array and
+    /// background that do not go together, and for samples that became equal. Of a suite with
+    /// mistakes, nothing.
     pub fn left_out(&self, lab: &Lab) -> Vec<String> {
         let resolved = Resolved::new(&self.axes, self.ramp, lab, &mut Vec::new());
         let mut reasons: Vec<String> =
@@ -226,7 +228,8 @@ impl Suite {
 fn id(cell: &[(String, String)], seed_index: u32) -> String {
     let mut id = String::new();
     for (_, value) in cell {
-        // Names have neither `=`, `,` nor `+`, so that ids stay unique. A `:` is a drive or a host to some tools.
+        // Names have neither `=`, `,` nor `+`, so that ids stay unique. A `:` is a drive or a host
+        // to some tools.
         id.push_str(&value.replace(':', "=").replace('/', "%").replace(' ', "_"));
         id.push('+');
     }
@@ -244,7 +247,8 @@ impl<T> Named<'_, T> {
 }
 
 impl<'a> Resolved<'a> {
-    /// `ramp` is the suite's: how long a background that is a workload runs before the measured one.
+    /// `ramp` is the suite's: how long a background that is a workload runs before the measured
+    /// one.
     fn new(axes: &'a [Values], ramp: Span, lab: &'a Lab, mistakes: &mut Vec<Mistake>) -> Self {
         let mut resolved = Self::default();
         // A policy may name a device, of which arrays have more or fewer.
@@ -397,8 +401,8 @@ impl<'a> Resolved<'a> {
                 let version_of = |series: &str| {
                     value.strip_prefix(series).is_some_and(|rest| rest.starts_with('.'))
                 };
-                // A path is a kernel that the user built, or what one is built from; whether there is one is not for the
-                // lab to know.
+                // A path is a kernel that the user built, or what one is built from; whether there
+                // is one is not for the lab to know.
                 if value.contains('/') {
                     kernel::check_path(value)?;
                 } else if !known().any(|known| known == value || version_of(known)) {

@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 use crate::read::{Located, Mistake, Place, Table, nearest, unknown};
 use crate::workload::Workload;
 
-/// Bytes a second that all disks together read, over the window that all jobs have in common, or a phase.
+/// Bytes a second that all disks together read, over the window that all jobs have in common, or a
+/// phase.
 pub const READ: &str = "read from disks";
 /// Bytes a second that all disks together wrote, every copy counted.
 pub const WRITTEN: &str = "written to disks";
@@ -22,7 +23,8 @@ pub const FRAMES_LATE: &str = "frames late";
 pub const LONGEST_STALL: &str = "longest stall";
 /// After which everything that had been promised was found.
 pub const SURVIVED: &str = "power cuts survived";
-/// Of a phase, behind its name: from its begin until it is done, and what fio wrote is on the disks.
+/// Of a phase, behind its name: from its begin until it is done, and what fio wrote is on the
+/// disks.
 pub const TIME: &str = "time";
 /// Of a phase, behind its name: the bytes of its jobs by its time.
 pub const BANDWIDTH: &str = "bandwidth";
@@ -73,14 +75,14 @@ const SNAPSHOTS: [&str; 9] = [
     REPLICA_GROWTH,
 ];
 
-/// Reads `metrics`; the first is what a run's last sentences are about. Empty: what is usual. Whether the suite's workloads
-/// have them is asked by [`check`].
+/// Reads `metrics`; the first is what a run's last sentences are about. Empty: what is usual.
+/// Whether the suite's workloads have them is asked by [`check`].
 pub fn read(table: &Table<'_, '_>) -> Vec<Located<String>> {
     table.list("metrics")
 }
 
-/// What is measured by one of these workloads, of which some run beside others; `cuts` where the power goes, `snapshots` where some
-/// are taken.
+/// What is measured by one of these workloads, of which some run beside others; `cuts` where the
+/// power goes, `snapshots` where some are taken.
 pub fn of_workloads<'a>(
     workloads: impl Iterator<Item = &'a Workload>,
     cuts: bool,
@@ -111,8 +113,8 @@ fn of_fio() -> impl Iterator<Item = String> {
     FIO.iter().flat_map(move |name| each(name)).chain(DISKS.map(str::to_owned))
 }
 
-/// Finds the metrics that nothing of the suite has. `lenient` where its axes are not those of its file: what other workloads
-/// have is then taken, and has no numbers.
+/// Finds the metrics that nothing of the suite has. `lenient` where its axes are not those of its
+/// file: what other workloads have is then taken, and has no numbers.
 pub fn check(
     wanted: impl Iterator<Item = (String, Place)>,
     known: &BTreeSet<String>,

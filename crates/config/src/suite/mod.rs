@@ -21,14 +21,16 @@
 //!
 //! Numbers are axes too, over lists and ranges: see sweep.
 //!
-//! The axes that name things are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler` and `kernel`. Each is either a list
-//! in `[axes]` or one fixed value at the top; `array` and `workload` must be there. Left out, `jobs` is the workload's
-//! `numjobs`, `background` is `none`, `policy` is the kernel's default, `scheduler` is mq-deadline (the kernel's own choice for disks with one queue) and `kernel` is `newest`, the most
-//! preferred kernel that can be had. An array with any disk that turns is measured for the rotational run time.
+//! The axes that name things are `array`, `workload`, `jobs`, `background`, `policy`, `scheduler`
+//! and `kernel`. Each is either a list in `[axes]` or one fixed value at the top; `array` and
+//! `workload` must be there. Left out, `jobs` is the workload's `numjobs`, `background` is `none`,
+//! `policy` is the kernel's default, `scheduler` is mq-deadline (the kernel's own choice for disks
+//! with one queue) and `kernel` is `newest`, the most preferred kernel that can be had. An array
+//! with any disk that turns is measured for the rotational run time.
 //!
-//! btrfs looks up the checksums of a direct read while it submits it, and waits for the disks where they are not in
-//! memory. For the first minutes after a mount most are not: a depth of 32 is then hardly one. `metadata = "warm"`
-//! has them read before anything is measured.
+//! btrfs looks up the checksums of a direct read while it submits it, and waits for the disks where
+//! they are not in memory. For the first minutes after a mount most are not: a depth of 32 is then
+//! hardly one. `metadata = "warm"` has them read before anything is measured.
 
 mod axis;
 mod cell;
@@ -67,7 +69,8 @@ pub struct Suite {
     metric_places: Vec<Place>,
     /// The guest's memory.
     pub memory: Bytes,
-    /// Measured, in virtual time. None: all workloads end by themselves, and take as long as they take.
+    /// Measured, in virtual time. None: all workloads end by themselves, and take as long as they
+    /// take.
     pub runtime: Option<Span>,
     /// Before it, not measured.
     pub ramp: Span,
@@ -80,7 +83,8 @@ pub struct Suite {
 }
 
 choices! {
-    /// Whether a filesystem's metadata (of btrfs: its checksums) is in memory when measuring begins.
+    /// Whether a filesystem's metadata (of btrfs: its checksums) is in memory when measuring
+    /// begins.
     #[derive(Default)]
     pub enum Metadata: "state of metadata" {
         /// As after a mount.
@@ -132,7 +136,8 @@ const RUNTIME: RangeInclusive<Nanos> = Nanos::from_millis(1)..=Nanos::from_secs(
 pub(crate) const TIMES_BEFORE: RangeInclusive<Nanos> = Nanos::ZERO..=Nanos::from_secs(24 * 3600);
 
 impl Suite {
-    /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by [`Suite::trials`].
+    /// Reads a file's top table; `name` is the file's. Whether what it names exists is asked by
+    /// [`Suite::trials`].
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let question = table.required("question");
         let seeds = table.within("seeds", seeds::SEEDS);
@@ -162,8 +167,9 @@ impl Suite {
         })
     }
 
-    /// A suite's text with settings applied, `axis=value,...`, `seeds=3` or `seeds=4-6` each, as a command line gives and a record keeps
-    /// them; whether or not a lab has what it names. `file` is for messages.
+    /// A suite's text with settings applied, `axis=value,...`, `seeds=3` or `seeds=4-6` each, as a
+    /// command line gives and a record keeps them; whether or not a lab has what it names. `file`
+    /// is for messages.
     pub fn of_text(
         name: &str,
         file: &str,
@@ -202,9 +208,11 @@ impl Suite {
         self.seeds = seeds;
     }
 
-    /// Replaces the values of an axis, as `--set axis=value,...` does. An axis the suite does not have is added.
+    /// Replaces the values of an axis, as `--set axis=value,...` does. An axis the suite does not
+    /// have is added.
     ///
-    /// The ids of trials that remain do not change. A baseline that is not among the new values is dropped.
+    /// The ids of trials that remain do not change. A baseline that is not among the new values is
+    /// dropped.
     pub fn set(&mut self, axis: &str, values: &str) -> Result<(), Mistakes> {
         let place = Place { key: axis.to_owned(), ..Place::of_file(SET) };
         let axis: Which =
@@ -267,8 +275,8 @@ impl Span {
     }
 }
 
-/// At the commas between values: `latency-rr:120,burst=100` is one of a policy, `bfq:slice_idle=0,low_latency=0` of a
-/// scheduler.
+/// At the commas between values: `latency-rr:120,burst=100` is one of a policy,
+/// `bfq:slice_idle=0,low_latency=0` of a scheduler.
 fn split<'a>(axis: &Which, values: &'a str) -> Vec<&'a str> {
     let mut split = Vec::new();
     let mut start = 0;

@@ -7,8 +7,8 @@ use std::str::FromStr;
 /// So many are sensible, and so high their numbers.
 pub const SEEDS: RangeInclusive<u32> = 1..=1000;
 
-/// Numbers of seeds, one after the other: `5` are the first five, `6-10` the five after them, for trials of the same cells
-/// that share nothing with the first.
+/// Numbers of seeds, one after the other: `5` are the first five, `6-10` the five after them, for
+/// trials of the same cells that share nothing with the first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Seeds {
     first: u32,

@@ -1,4 +1,5 @@
-//! Workloads of phases: what they are, every mistake in one, the names of their results, and where they find no place.
+//! Workloads of phases: what they are, every mistake in one, the names of their results, and where
+//! they find no place.
 
 use disklab_config::phases::{Act, Caches, Numbers, filled};
 use disklab_config::{Lab, Trial, Workload};
@@ -234,7 +235,8 @@ fn metrics_are_those_of_the_suites_workloads() {
         let found = with(metrics, workloads).unwrap_err();
         assert!(found.contains(message), "{metrics} of {workloads}: {found}");
     }
-    // With other workloads than its own, a suite's metrics may have no numbers; a mistyped one is still one.
+    // With other workloads than its own, a suite's metrics may have no numbers; a mistyped one is
+    // still one.
     let suite = |metric: &str| {
         let text = format!(
             "question = \"?\"\nseeds = 1\nmemory = \"256 MiB\"\nmetrics = [\"{metric}\"]\n\

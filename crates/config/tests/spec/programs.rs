@@ -1,4 +1,5 @@
-//! Programs that start or play, what runs beside them, what they ask of a scheduler; power cuts; and every mistake with these.
+//! Programs that start or play, what runs beside them, what they ask of a scheduler; power cuts;
+//! and every mistake with these.
 
 use crate::small_lab::SmallLab;
 use disklab_config::priority::{Ioprio, Priority};

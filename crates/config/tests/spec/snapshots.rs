@@ -1,4 +1,5 @@
-//! Snapshots of a background and the replica of an array: what a suite makes of them, and every mistake with them.
+//! Snapshots of a background and the replica of an array: what a suite makes of them, and every
+//! mistake with them.
 
 use crate::small_lab::SmallLab;
 use disklab_config::{Lab, Trial};

@@ -1,4 +1,5 @@
-//! What a bisection looks for, and what its steps found: two files in its folder, from which it is continued.
+//! What a bisection looks for, and what its steps found: two files in its folder, from which it is
+//! continued.
 
 use std::fs;
 use std::io::Write as _;

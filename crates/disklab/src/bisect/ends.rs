@@ -1,8 +1,9 @@
 //! How the good and the bad end differ, and to which of them a step belongs.
 //!
-//! In numbers: the middle between the ends, on the scale of ratios, is the border, and a step belongs to an end where it is
-//! certain on which side of the border it is. So a step that is neither like the one nor like the other is decided too, and
-//! what is left open are steps at the border itself.
+//! In numbers: the middle between the ends, on the scale of ratios, is the border, and a step
+//! belongs to an end where it is certain on which side of the border it is. So a step that is
+//! neither like the one nor like the other is decided too, and what is left open are steps at the
+//! border itself.
 
 use disklab_compare::{Change, Contest, Metric, Trust, across, answer, measured};
 use disklab_kernels::Answer;

@@ -1,4 +1,5 @@
-//! What the kernel knows of a disk, from sysfs. All of it may be missing: files have none, and neither has every disk.
+//! What the kernel knows of a disk, from sysfs. All of it may be missing: files have none, and
+//! neither has every disk.
 
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;

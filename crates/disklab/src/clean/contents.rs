@@ -1,7 +1,7 @@
 //! What the cache holds, and what of it somebody uses.
 //!
-//! Two rules tell what is in use. In `kernels`, `sources` and `disks`, `.tmp-<name>` belongs to whoever holds
-//! `<name>.lock`. A folder in `trials` belongs to whoever holds the `lock` in it.
+//! Two rules tell what is in use. In `kernels`, `sources` and `disks`, `.tmp-<name>` belongs to
+//! whoever holds `<name>.lock`. A folder in `trials` belongs to whoever holds the `lock` in it.
 
 use std::fs::{self, File};
 use std::io;
@@ -177,7 +177,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     }
 }
 
-/// What a file or a folder takes on its disk: holes take nothing. What vanishes meanwhile counts nothing.
+/// What a file or a folder takes on its disk: holes take nothing. What vanishes meanwhile counts
+/// nothing.
 pub fn size(path: &Path) -> Bytes {
     let Ok(meta) = fs::symlink_metadata(path) else { return Bytes(0) };
     let own = Bytes(meta.blocks() * 512);

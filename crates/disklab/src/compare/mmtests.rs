@@ -1,9 +1,11 @@
-//! Verdicts in the form of MMTests' `compare-mmtests.pl`: the baseline first, one column a treatment, gains in per cent; where
-//! numbers of jobs are crossed, a table for each of the other cells and a row for each number of jobs (clients).
+//! Verdicts in the form of MMTests' `compare-mmtests.pl`: the baseline first, one column a
+//! treatment, gains in per cent; where numbers of jobs are crossed, a table for each of the other
+//! cells and a row for each number of jobs (clients).
 //!
-//! As there, a positive percentage is a gain, of rates and of times; `( 1.23%)` is not certain, `*  1.23%*` is. Unlike there,
-//! the percentage is the change by our methods, the verdict is told in a word too, and values are medians. MMTests ends with
-//! user, system and elapsed time, which code does not take in virtual time.
+//! As there, a positive percentage is a gain, of rates and of times; `( 1.23%)` is not certain, `*
+//! 1.23%*` is. Unlike there, the percentage is the change by our methods, the verdict is told in a
+//! word too, and values are medians. MMTests ends with user, system and elapsed time, which code
+//! does not take in virtual time.
 
 use std::io::{self, Write};
 

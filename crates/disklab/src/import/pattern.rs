@@ -54,7 +54,8 @@ impl std::str::FromStr for Pattern {
 }
 
 impl Pattern {
-    /// (name, letters) in the order of the pattern, each as short as can be; `None` where the path is not like that.
+    /// (name, letters) in the order of the pattern, each as short as can be; `None` where the path
+    /// is not like that.
     pub fn read(&self, path: &str) -> Option<Vec<(String, String)>> {
         let mut found = Vec::new();
         matched(&self.parts, path, &mut found).then_some(found)

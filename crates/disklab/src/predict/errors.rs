@@ -1,5 +1,5 @@
-//! Each number that was measured beside its prediction: how far off that is, how far off the same is from itself, and which
-//! measurements are in doubt.
+//! Each number that was measured beside its prediction: how far off that is, how far off the same
+//! is from itself, and which measurements are in doubt.
 
 use disklab_compare::noise::{self, Noise, Pair};
 use disklab_compare::{Metric, Trust};
@@ -24,9 +24,11 @@ pub struct Row {
     pub metric: String,
     pub measured: f64,
     pub predicted: f64,
-    /// By which part of the measured one the predicted one is more, or less. None of nothing, nor where either was given up.
+    /// By which part of the measured one the predicted one is more, or less. None of nothing, nor
+    /// where either was given up.
     pub error: Option<f64>,
-    /// By which part the same differs from itself on this machine; of cells that were measured twice.
+    /// By which part the same differs from itself on this machine; of cells that were measured
+    /// twice.
     pub noise: Option<f64>,
     #[serde(skip)]
     pub shown: [String; 2],
@@ -133,7 +135,8 @@ fn of_fio<'a>(
     told.into_iter().filter_map(row).collect::<Vec<_>>().into_iter()
 }
 
-/// Cells with measurements that no verdict rests on: others used the disks, say. With how many of how many, and the first reason.
+/// Cells with measurements that no verdict rests on: others used the disks, say. With how many of
+/// how many, and the first reason.
 pub fn in_doubt(measured: &Record) -> Vec<String> {
     let mut cells: Vec<(String, Vec<&Outcome>)> = Vec::new();
     for outcome in measured.outcomes().into_iter().filter_map(|(_, outcome)| outcome) {
@@ -191,7 +194,8 @@ mod tests {
         Record::open(folder).expect("a record")
     }
 
-    /// The error is beside what the same differs by from itself where that is known; what is in doubt is named.
+    /// The error is beside what the same differs by from itself where that is known; what is in
+    /// doubt is named.
     #[test]
     fn errors_are_told_beside_the_noise_of_what_was_measured() {
         let folder = tempfile::tempdir().expect("a folder");

@@ -158,7 +158,8 @@ fn signal(pid: i32, signal: Signal) {
     }
 }
 
-/// A home without any settings, as the guest has it: what programs write there at their first start they write each time.
+/// A home without any settings, as the guest has it: what programs write there at their first start
+/// they write each time.
 fn home() -> Result<TempDir, Failure> {
     tempfile::tempdir_in("/tmp")
         .map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))

@@ -132,7 +132,8 @@ impl Needed {
         None
     }
 
-    /// What is in a folder that is listed, so that it is as long as here: files that are only names are empty.
+    /// What is in a folder that is listed, so that it is as long as here: files that are only names
+    /// are empty.
     fn add_names(&mut self, folder: &Path) {
         for name in fs::read_dir(folder).into_iter().flatten().flatten() {
             let path = name.path();

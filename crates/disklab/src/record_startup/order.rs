@@ -1,4 +1,5 @@
-//! Puts what a program used, by name, and what it read, by the kernel's account, into one order for each of its threads.
+//! Puts what a program used, by name, and what it read, by the kernel's account, into one order for
+//! each of its threads.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -12,9 +13,9 @@ use super::program::{Access, Event, How, What};
 
 const PAGE: u64 = 4096;
 
-/// A file is read for the first time after its name is first used; what of it is in memory by then is not read again.
-/// `scale` makes the program's own time of strace's; `warm` is all of it. What several threads computed at the same time is
-/// shared out among them.
+/// A file is read for the first time after its name is first used; what of it is in memory by then
+/// is not read again. `scale` makes the program's own time of strace's; `warm` is all of it. What
+/// several threads computed at the same time is shared out among them.
 pub fn threads(needed: &Needed, events: &[Event], scale: f64, warm: Duration) -> Threads {
     let tree = Tree::of(events);
     let (mut lanes, ends) = lanes(needed, events);
@@ -87,8 +88,8 @@ impl Tree {
         Self(lineages.into_iter().map(|(number, lineage)| (lineage, number)).collect())
     }
 
-    /// The thread, or the nearest above it, and whether it is itself: the guest has one processor, for which programs may start
-    /// fewer.
+    /// The thread, or the nearest above it, and whether it is itself: the guest has one processor,
+    /// for which programs may start fewer.
     fn number(&self, lineage: &Lineage) -> (u32, bool) {
         let mut above = (0..=lineage.len()).rev();
         let found = above
@@ -130,9 +131,10 @@ enum Done {
 }
 
 impl<'a> Lane<'a> {
-    /// A name is used when what came before the kernel looked for it, or before the first access to that file, and before the last
-    /// thread that was started by then, has been done.
-    /// What it waited for before this is not seen, if nothing else is between; `goes_on` is whether it may be over by then.
+    /// A name is used when what came before the kernel looked for it, or before the first access to
+    /// that file, and before the last thread that was started by then, has been done. What it
+    /// waited for before this is not seen, if nothing else is between; `goes_on` is whether it may
+    /// be over by then.
     fn name(
         &mut self,
         needed: &Needed,
@@ -191,8 +193,8 @@ impl<'a> Lane<'a> {
         if access.how == How::Read && pages.clone().all(|page| touched.contains(&page)) {
             return;
         }
-        // A mapped page that is in memory is worth a step: the kernel reads ahead of a file whose pages it keeps missing less
-        // and less.
+        // A mapped page that is in memory is worth a step: the kernel reads ahead of a file whose
+        // pages it keeps missing less and less.
         if access.how != How::Around {
             touched.extend(pages);
         }
@@ -294,8 +296,8 @@ struct Reader {
 /// How many uses of which threads are over at a moment.
 type Past = BTreeMap<u32, u32>;
 
-/// The steps of each lane, once all its events are done. One who waits for a thread that only waited itself waits for what
-/// that one waited for.
+/// The steps of each lane, once all its events are done. One who waits for a thread that only
+/// waited itself waits for what that one waited for.
 fn steps(lanes: Vec<Lane<'_>>) -> Threads {
     let mut pasts: BTreeMap<Moment, Past> = BTreeMap::new();
     let mut readers = vec![Reader::default(); lanes.len()];

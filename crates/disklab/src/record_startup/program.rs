@@ -1,5 +1,5 @@
-//! Runs the program in a guest, on copies of its files, to see what it reads of them; and its replay, to see whether that takes as
-//! long.
+//! Runs the program in a guest, on copies of its files, to see what it reads of them; and its
+//! replay, to see whether that takes as long.
 
 use std::collections::BTreeMap;
 
@@ -31,10 +31,12 @@ kernel = "newest"
 "#;
 /// A disk that takes 50 us for everything.
 const SWIFT: &str = "constant-ext4";
-/// Where the program and its replay are compared: where the order matters most, and where waiting does.
+/// Where the program and its replay are compared: where the order matters most, and where waiting
+/// does.
 pub const COMPARED: [(&str, &str); 2] = [("a hard disk", "bfq-hdd"), ("an SSD", "bfq-ssd")];
 
-/// What one of the program's threads or processes did; they are numbered in the order in which they were started.
+/// What one of the program's threads or processes did; they are numbered in the order in which they
+/// were started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
     pub thread: u32,
@@ -104,7 +106,8 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     Ok(Start { events: events(&text), ready, compared })
 }
 
-/// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a guest.
+/// How long the replay takes on those of [`COMPARED`] without computing, which takes no time in a
+/// guest.
 pub fn replayed(
     home: &Home,
     name: &str,

@@ -1,13 +1,13 @@
-//! Trials that are measured a second time in the same run, among all others: how far two measurements of the same are apart is the
-//! noise of this machine.
+//! Trials that are measured a second time in the same run, among all others: how far two
+//! measurements of the same are apart is the noise of this machine.
 
 use disklab_config::Trial;
 use disklab_record::outcome::again;
 
 use crate::question::Question;
 
-/// The second measurements: of every trial of the baseline, which everything else is held against; of a suite without one, of the
-/// first cell.
+/// The second measurements: of every trial of the baseline, which everything else is held against;
+/// of a suite without one, of the first cell.
 pub fn of(question: &Question) -> Vec<Trial> {
     let baseline = question.suite.baseline();
     let is_twice = |trial: &&Trial| match (&baseline, question.trials.first()) {

@@ -1,7 +1,8 @@
 //! A run that adds seeds where a verdict is open, and none where it is given.
 //!
-//! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that looking costs no certainty
-//! (crates/stats/src/sequential.rs). A trial runs where any cell that it is held against, or that is held against it, is open.
+//! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that
+//! looking costs no certainty (crates/stats/src/sequential.rs). A trial runs where any cell that it
+//! is held against, or that is held against it, is open.
 
 use std::path::Path;
 use std::time::Duration;
@@ -33,7 +34,8 @@ pub const MOST_SEEDS: Seeds = Seeds::first_ones(30);
 /// What is to be decided, and how certainly.
 #[derive(Debug, clap::Args)]
 pub struct Verdicts {
-    /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9 [default: what the suite says, or else iops].
+    /// What is to be decided: iops, bandwidth, mean, p50, p99, p99.9 [default: what the suite says,
+    /// or else iops].
     #[arg(long, value_delimiter = ',', requires = "until_decided")]
     metric: Vec<Metric>,
 
@@ -101,8 +103,8 @@ impl Verdicts {
     }
 }
 
-/// Runs what is needed, look by look; what turns out not to be needed is recorded as such. Where the time for it is over first,
-/// which verdicts are open.
+/// Runs what is needed, look by look; what turns out not to be needed is recorded as such. Where
+/// the time for it is over first, which verdicts are open.
 pub fn carry_out(
     run: &dyn Executor,
     trials: &[Trial],

@@ -178,7 +178,8 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
         if !real {
             files.extend(trial.devices.iter().map(|device| ("devices", device.name.as_str())));
         }
-        // A background's own file, the workload that runs in it, or a workload that is one by its name.
+        // A background's own file, the workload that runs in it, or a workload that is one by its
+        // name.
         if let Some(background) = &trial.background {
             let workload = background.workload.as_ref().map(|workload| workload.name.as_str());
             files.extend(workload.map(|name| ("workloads", name)));

@@ -36,16 +36,18 @@ pub struct Machine {
     #[arg(long, value_enum, default_value_t = Executor::Kernel, value_name = "EXECUTOR", help_heading = ON)]
     pub on: Executor,
 
-    /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has to be in the allow file too:
-    /// see `disklab devices`.
+    /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has
+    /// to be in the allow file too: see `disklab devices`.
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', help_heading = ON)]
     pub devices: Vec<PathBuf>,
 
-    /// Which of the suite's arrays to make of them, or another of the lab [default: all of the suite's that have so many disks].
+    /// Which of the suite's arrays to make of them, or another of the lab [default: all of the
+    /// suite's that have so many disks].
     #[arg(long, value_name = "NAME,...", help_heading = ON)]
     pub array: Option<String>,
 
-    /// Instead of disks: a folder of a mounted filesystem, where a folder is made and removed again, or one file, which is only read.
+    /// Instead of disks: a folder of a mounted filesystem, where a folder is made and removed
+    /// again, or one file, which is only read.
     #[arg(long, value_name = "PATH", conflicts_with = "devices", help_heading = ON)]
     pub at: Option<PathBuf>,
 
@@ -57,12 +59,13 @@ pub struct Machine {
     #[arg(long, value_name = "DEVICE,...", value_delimiter = ',', help_heading = ON)]
     pub overwrite: Vec<PathBuf>,
 
-    /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs [default: 1 s].
+    /// Before each trial nothing of ours runs for so long; what then uses the disks disturbs
+    /// [default: 1 s].
     #[arg(long, value_name = "TIME", help_heading = ON)]
     pub rest: Option<Nanos>,
 
-    /// A load runs before it is measured until its rate is steady, for so long at most; 0 s: not at all [default: five times as long
-    /// as it is measured].
+    /// A load runs before it is measured until its rate is steady, for so long at most; 0 s: not at
+    /// all [default: five times as long as it is measured].
     #[arg(long, value_name = "TIME", help_heading = ON)]
     pub warm_up: Option<Nanos>,
 
@@ -70,7 +73,8 @@ pub struct Machine {
     #[arg(long, value_name = "N", help_heading = ON)]
     pub order: Option<u32>,
 
-    /// Do not measure the baseline's trials twice: what two measurements of the same differ by stays unknown.
+    /// Do not measure the baseline's trials twice: what two measurements of the same differ by
+    /// stays unknown.
     #[arg(long, help_heading = ON)]
     pub no_pairs: bool,
 
@@ -132,8 +136,8 @@ impl Machine {
         }
     }
 
-    /// The same as a record has it, for one that is continued. Which list of disks counts has to be typed again: a record may be
-    /// somebody else's.
+    /// The same as a record has it, for one that is continued. Which list of disks counts has to be
+    /// typed again: a record may be somebody else's.
     pub fn recorded(&self, on: &OnHost) -> Result<Self, Failure> {
         if let (None, Some(list)) = (&self.allow, &on.allow)
             && Allow::load(None).map_or(true, |usual| usual.file != *list)
@@ -356,7 +360,8 @@ fn name_of(disk: &Disk) -> String {
     disk.named.display().to_string()
 }
 
-/// As a device of the lab: what it is like is not asked of a real one, but for its size and whether it turns.
+/// As a device of the lab: what it is like is not asked of a real one, but for its size and whether
+/// it turns.
 fn device(disk: &Disk, bytes: Bytes) -> Device {
     let model = Model::Constant(Constant {
         latency: Nanos::from_micros(if disk.rotational { 10_000 } else { 100 }),
@@ -395,7 +400,8 @@ pub fn recorded(host: &Host) -> OnHost {
     }
 }
 
-/// What a record on the filesystem that is measured adds to it: pages of the trace, tens of MB a minute.
+/// What a record on the filesystem that is measured adds to it: pages of the trace, tens of MB a
+/// minute.
 pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
     let Place::At { path, .. } = &host.place else { return None };
     let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|it| it.f_fsid);
@@ -420,7 +426,8 @@ pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     }
 }
 
-/// Prints what the trials would do, in order; of seeds that are added where a verdict is open, those that are not.
+/// Prints what the trials would do, in order; of seeds that are added where a verdict is open,
+/// those that are not.
 pub fn dry_run(
     host: &Host,
     trials: &[Trial],

@@ -1,5 +1,5 @@
-//! How far a run is, over virtual time, and how long it may still take: a bar on a terminal, elsewhere a line now and
-//! then.
+//! How far a run is, over virtual time, and how long it may still take: a bar on a terminal,
+//! elsewhere a line now and then.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,11 +19,13 @@ use crate::screen::Screen;
 use crate::watch::matrix;
 use crate::words;
 
-/// The estimate from the models counts like this much of measured time: the first trials say little about the others.
+/// The estimate from the models counts like this much of measured time: the first trials say little
+/// about the others.
 const TRUST: Duration = Duration::from_secs(5);
 /// Between two drawings of the matrix: the record is read for each.
 const MATRIX_PAUSE: Duration = Duration::from_millis(300);
-/// Between two lines, where there is no terminal: at least, when a tenth is done; at most, whatever is done.
+/// Between two lines, where there is no terminal: at least, when a tenth is done; at most, whatever
+/// is done.
 const SELDOM: (Duration, Duration) = (Duration::from_secs(5), Duration::from_secs(30));
 
 #[derive(Debug)]
@@ -91,7 +93,8 @@ struct Work {
 #[derive(Debug)]
 struct Running {
     work: Work,
-    /// The guest's clock when measuring began. What a guest does before that takes virtual time that nobody asked for.
+    /// The guest's clock when measuring began. What a guest does before that takes virtual time
+    /// that nobody asked for.
     begun: Option<Nanos>,
     /// Of the trial's virtual time.
     moved: Nanos,

@@ -139,7 +139,8 @@ fn several_seeds(cell: &CellRow) -> bool {
     cell.measured.as_ref().is_some_and(|measured| measured.seeds > 1)
 }
 
-/// The row whose worst seed is better than every other's best. Without several seeds nobody can tell.
+/// The row whose worst seed is better than every other's best. Without several seeds nobody can
+/// tell.
 fn best(group: &Group) -> Option<usize> {
     let measured: Vec<_> = group.cells.iter().map(|cell| cell.measured.as_ref()).collect();
     let clear = |(at, candidate): (usize, f64)| {

@@ -1,5 +1,5 @@
-//! Numbers that are not all of fio's: a column for each name, a row for each cell; the other way round where there are many
-//! names.
+//! Numbers that are not all of fio's: a column for each name, a row for each cell; the other way
+//! round where there are many names.
 
 use std::io::Write;
 

@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use crate::table::{Side, Table};
 
-/// A row for each phase that began; none where the workload has no phases. Shares are of all disks in their order, per cent.
+/// A row for each phase that began; none where the workload has no phases. Shares are of all disks
+/// in their order, per cent.
 pub fn table(
     steps: &[Value],
     outcome: &Outcome,

@@ -1,4 +1,5 @@
-//! Everything about one trial: its numbers, what its guest did and read back, what its disks did, where its raw output is.
+//! Everything about one trial: its numbers, what its guest did and read back, what its disks did,
+//! where its raw output is.
 
 use std::fs;
 use std::io::Write;

@@ -1,5 +1,6 @@
-//! A trace in the words of blkparse(1), as it prints without options: `%D %2c %8s %5T.%9t %5p %2a %3d`, then
-//! `sector + sectors` where there are any, then the process or, at the end of a request, the error.
+//! A trace in the words of blkparse(1), as it prints without options: `%D %2c %8s %5T.%9t %5p %2a
+//! %3d`, then `sector + sectors` where there are any, then the process or, at the end of a request,
+//! the error.
 
 use std::io::{self, Write};
 
@@ -65,7 +66,8 @@ fn kind(served: &Served) -> &'static str {
 mod tests {
     use super::*;
 
-    /// The first and the last line as blkparse 1.3.0 prints such events, but for what a trace does not know.
+    /// The first and the last line as blkparse 1.3.0 prints such events, but for what a trace does
+    /// not know.
     #[test]
     fn lines_are_as_blkparse_prints_them() {
         let read = Served {

@@ -3,14 +3,17 @@
 /// In milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, serde::Serialize)]
 pub struct Published {
-    /// Root mean square of the horizontal distance between the distributions, of the response times of a closed replay.
+    /// Root mean square of the horizontal distance between the distributions, of the response times
+    /// of a closed replay.
     pub rms: f64,
-    /// Standard deviation of the difference between measured and simulated response time, request by request.
+    /// Standard deviation of the difference between measured and simulated response time, request
+    /// by request.
     pub deviation: f64,
 }
 
-/// By the drive's name in its files, in microseconds, of the seven whose files we have. RMS: the validation results that come
-/// with DiskSim 4.0 (`valid/`); deviation: from the simulated times of the same runs.
+/// By the drive's name in its files, in microseconds, of the seven whose files we have. RMS: the
+/// validation results that come with DiskSim 4.0 (`valid/`); deviation: from the simulated times of
+/// the same runs.
 const PUBLISHED: [(&str, u32, u32); 7] = [
     ("QUANTUM_QM39100TD-SW", 378, 3054),
     ("SEAGATE_ST32171W", 348, 2440),

@@ -29,7 +29,8 @@ pub fn of(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     lines
 }
 
-/// Groups fold into a line each, those first that say least: the ones that are done, then those not begun, then all.
+/// Groups fold into a line each, those first that say least: the ones that are done, then those not
+/// begun, then all.
 fn fitting(
     groups: &[Group],
     running: &BTreeSet<String>,

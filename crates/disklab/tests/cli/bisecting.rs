@@ -1,5 +1,5 @@
-//! `disklab bisect`: its mistakes without a guest; its walk with real guests, over a repository whose "kernels" are the user's
-//! kernel, or a program that ends at once.
+//! `disklab bisect`: its mistakes without a guest; its walk with real guests, over a repository
+//! whose "kernels" are the user's kernel, or a program that ends at once.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -32,7 +32,8 @@ fn git(tree: &Path, arguments: &[&str]) -> String {
     done.out.trim().to_owned()
 }
 
-/// A repository in `here` with a commit for each of these scripts, which make the kernel; their ids.
+/// A repository in `here` with a commit for each of these scripts, which make the kernel; their
+/// ids.
 fn repository(here: &Path, scripts: &[String]) -> Vec<String> {
     let tree = here.join("linux");
     fs::create_dir(&tree).expect("a folder");

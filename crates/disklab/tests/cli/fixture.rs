@@ -43,7 +43,8 @@ fn id(cell: [&str; 3], seed: u32) -> String {
     format!("{}+s{seed}", cell.join("+").replace(':', "="))
 }
 
-/// In `here/records`: all of it, except that one trial failed, one could not be run and two never began.
+/// In `here/records`: all of it, except that one trial failed, one could not be run and two never
+/// began.
 pub fn record(here: &Path) -> PathBuf {
     let writer = begin(here, NAME, 2);
     for (number, id) in writer.remaining().iter().enumerate() {
@@ -151,7 +152,8 @@ fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
     }
 }
 
-/// The luck of `pid` is its seed's; round-robin is a little better on hard disks, whatever the seed.
+/// The luck of `pid` is its seed's; round-robin is a little better on hard disks, whatever the
+/// seed.
 fn sample(cell: [&str; 3], seed: u32) -> Sample {
     let seeded = f64::from(seed);
     let (disks, device, latency) = match cell[0] {

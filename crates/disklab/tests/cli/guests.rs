@@ -1,5 +1,6 @@
-//! Runs with real guests, as users start and end them: the signals that reach a run, what a killed one leaves, two at
-//! once. They want a kernel in the user's cache and are skipped without one, unless DISKLAB_NEED_GUEST is set.
+//! Runs with real guests, as users start and end them: the signals that reach a run, what a killed
+//! one leaves, two at once. They want a kernel in the user's cache and are skipped without one,
+//! unless DISKLAB_NEED_GUEST is set.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -27,7 +28,8 @@ array = ["constant-raid1"]
 workload = ["smoke-randread"]
 "#;
 
-/// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there is no kernel.
+/// A folder with a suite, and a cache that has the user's kernel and nothing else. None where there
+/// is no kernel.
 pub fn place() -> Option<tempfile::TempDir> {
     let share = Share::at(Path::new(HOME)).expect("this work tree");
     let kernel = Cache::open()
@@ -186,7 +188,8 @@ fn a_killed_run_is_continued() {
     assert_eq!(disks.iter().filter(|name| name.starts_with(".tmp-")).count(), 0, "{disks:?}");
 }
 
-/// The kernel's command line could not say all of these; it need not, for in the guest the program has another name.
+/// The kernel's command line could not say all of these; it need not, for in the guest the program
+/// has another name.
 #[test]
 fn paths_of_all_kinds() {
     let Some(here) = place() else { return };
@@ -228,7 +231,8 @@ fn two_runs_share_a_cache() {
     assert_eq!(prepared.count(), 1, "{disks:?}");
 }
 
-/// Seeds are added where a verdict is open, and none where it is given; a run that was killed goes on as if it had not been.
+/// Seeds are added where a verdict is open, and none where it is given; a run that was killed goes
+/// on as if it had not been.
 #[test]
 fn seeds_until_decided() {
     let Some(here) = place() else { return };
@@ -246,8 +250,8 @@ fn seeds_until_decided() {
     };
     let spared =
         statuses("whole").iter().filter(|(_, status)| *status == Some(Status::Spared)).count();
-    // In turn serves two disks at once, and one disk alone is decided by as few seeds as there can be; what is the same
-    // disk after disk needs no more either.
+    // In turn serves two disks at once, and one disk alone is decided by as few seeds as there can
+    // be; what is the same disk after disk needs no more either.
     assert!(
         spared >= 8 && whole.out.contains(&format!("{spared} not needed")),
         "{spared}: {}",
@@ -286,9 +290,10 @@ workload = ["smoke-randread"]
 policy = ["pid", "round-robin:4k", "queue"]
 "#;
 
-/// The same against the same, under other seeds: verdicts of better or worse are false, and seldom. Of four runs each two
-/// are compared. Corrected for many cells, a family of verdicts has a false one in 5 % of cases at most; each cell for
-/// itself, its interval leaves nothing out in 5 % of cases at most.
+/// The same against the same, under other seeds: verdicts of better or worse are false, and seldom.
+/// Of four runs each two are compared. Corrected for many cells, a family of verdicts has a false
+/// one in 5 % of cases at most; each cell for itself, its interval leaves nothing out in 5 % of
+/// cases at most.
 #[test]
 fn a_against_a() {
     let Some(here) = place() else { return };
@@ -323,8 +328,8 @@ fn a_against_a() {
             all += judged.len();
         }
     }
-    // More than one of six would be seen in 3 % of cases, were they independent; of the cells three standard deviations more
-    // than 5 %.
+    // More than one of six would be seen in 3 % of cases, were they independent; of the cells three
+    // standard deviations more than 5 %.
     let expected = 0.05 * all as f64;
     let most = expected + 3.0 * (0.95 * expected).sqrt();
     assert!(families <= 1 && alone as f64 <= most, "{families} families, {alone} of {all} cells");

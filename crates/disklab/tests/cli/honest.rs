@@ -1,4 +1,5 @@
-//! What makes numbers of real disks honest: on loop devices that the tests make, as root. Skipped with the reason elsewhere.
+//! What makes numbers of real disks honest: on loop devices that the tests make, as root. Skipped
+//! with the reason elsewhere.
 
 use std::fs;
 use std::io::Write as _;
@@ -342,7 +343,8 @@ fn a_filesystem_that_others_fill_while_a_trial_writes_is_told() {
     assert_eq!(left, ["filler"], "the folder is removed all the same");
 }
 
-/// Once the trial measures, takes all room but a little, and writes as much as goes in, again and again.
+/// Once the trial measures, takes all room but a little, and writes as much as goes in, again and
+/// again.
 fn fill_up(pool: &Path, record: &Path, stop: &AtomicBool) {
     let measures = || {
         let raw = fs::read_dir(record.join("raw")).into_iter().flatten().flatten();

@@ -1,5 +1,5 @@
-//! The host executor in a guest, on modelled disks in virtual time: what it measures is what the kernel executor measures of
-//! the same trial, where md is as well.
+//! The host executor in a guest, on modelled disks in virtual time: what it measures is what the
+//! kernel executor measures of the same trial, where md is as well.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -107,7 +107,8 @@ fn alike(array: &str, from: &str, to: &str, within: f64) {
     near("IOPS", kernel.iops, host.iops);
     near("mean latency", kernel.lat_mean_ns, host.lat_mean_ns);
     near("p50", kernel.p50_ns.expect("p50").0 as f64, host.p50_ns.expect("p50").0 as f64);
-    // Of md's answers about one in a hundred waits for another: p99 is on this edge, see `predicted`.
+    // Of md's answers about one in a hundred waits for another: p99 is on this edge, see
+    // `predicted`.
     if within < 0.02 {
         near("p99", kernel.p99_ns.expect("p99").0 as f64, host.p99_ns.expect("p99").0 as f64);
     }
@@ -141,8 +142,8 @@ fn predicted(here: &Path, record: &Path, trial: &Trial, within: f64) {
     assert_eq!(metrics, ["IOPS", "mean", "p50", "p99"], "{told}");
     for cell in cells {
         let error = cell["error"].as_f64().expect("an error");
-        // Of models that do not answer alike each time, about one request in a hundred waits for another, 130 us instead of
-        // 80: p99 is on this edge.
+        // Of models that do not answer alike each time, about one request in a hundred waits for
+        // another, 130 us instead of 80: p99 is on this edge.
         let within = if within > 0.02 && cell["metric"] == "p99" { 0.7 } else { within };
         assert!(error.abs() <= within, "{cell}");
     }

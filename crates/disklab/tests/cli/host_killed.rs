@@ -1,8 +1,9 @@
-//! The host executor in a guest, killed at each step of its journals: what it left is really a change, and `clean` undoes it. On md
-//! with a weight and on a btrfs that is in use, neither of which is on every machine.
+//! The host executor in a guest, killed at each step of its journals: what it left is really a
+//! change, and `clean` undoes it. On md with a weight and on a btrfs that is in use, neither of
+//! which is on every machine.
 //!
-//! What kills is this file, too: run by the guest as its one program. The journals are on a modelled disk, so that each line takes
-//! time that the one who waits for it sees.
+//! What kills is this file, too: run by the guest as its one program. The journals are on a
+//! modelled disk, so that each line takes time that the one who waits for it sees.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -248,7 +248,8 @@ fn a_gate() {
     assert_eq!(report["cells"][0]["passage"], "regression");
 }
 
-/// The folder that the script of the published read policy benchmarks leaves, around fio's real output.
+/// The folder that the script of the published read policy benchmarks leaves, around fio's real
+/// output.
 #[test]
 fn the_folder_of_a_published_script() {
     let here = tempfile::tempdir().expect("a folder");

@@ -49,7 +49,8 @@ impl Drop for Loop {
     }
 }
 
-/// So many of 512 MiB, with an allow file that lists them; none, and a line that says why, where there can be none.
+/// So many of 512 MiB, with an allow file that lists them; none, and a line that says why, where
+/// there can be none.
 pub fn loops(here: &Path, count: usize) -> Option<(Vec<Loop>, PathBuf)> {
     let why = if !rustix::process::geteuid().is_root() {
         Some("loop devices want root")

@@ -1,4 +1,5 @@
-//! The program as its users meet it: run as a process, on the real lab, with records made here. No guest is started.
+//! The program as its users meet it: run as a process, on the real lab, with records made here. No
+//! guest is started.
 
 mod bisecting;
 mod calibrating;

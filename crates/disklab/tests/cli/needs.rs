@@ -1,4 +1,5 @@
-//! `install/needs` on machines that lack things, with stand-ins for apt and Rust: what it would type, or says to type.
+//! `install/needs` on machines that lack things, with stand-ins for apt and Rust: what it would
+//! type, or says to type.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt as _, symlink};
@@ -16,7 +17,8 @@ struct Machine {
 }
 
 impl Machine {
-    /// Runs the script; whether it went well, and what apt and rustup were asked for and what it said.
+    /// Runs the script; whether it went well, and what apt and rustup were asked for and what it
+    /// said.
     fn needs(&self) -> (bool, String) {
         self.needs_for(&[])
     }

@@ -1,4 +1,5 @@
-//! `run --on host`, for real: on loop devices that the tests make, as root. Skipped with the reason elsewhere.
+//! `run --on host`, for real: on loop devices that the tests make, as root. Skipped with the reason
+//! elsewhere.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;
@@ -180,7 +181,8 @@ fn a_scrub_runs_beside_and_a_dry_run_does_nothing() {
     ];
     let dry = run(here.path(), &[&asked[..], &["--dry-run"]].concat());
     assert_eq!(dry.status, Some(0), "{}", dry.err);
-    // 3 s for a filesystem and what its small file takes, the background's lead, 300 ms that are measured, a second around them.
+    // 3 s for a filesystem and what its small file takes, the background's lead, 300 ms that are
+    // measured, a second around them.
     let expected = if loops[0].queue("rotational").trim() == "1" {
         3.6 + 2.0 + 0.3 + 1.0
     } else {
@@ -336,7 +338,8 @@ fn killed_at_any_line_of_its_journal_it_is_undone_by_clean_and_by_the_next_run()
         assert_eq!(undone.status, Some(0), "after {lines} lines: {}{}", undone.out, undone.err);
         is_as_before(here.path(), &loops, &before);
     }
-    // Its beginning, two disks, md; another beginning, tracing, and for each disk what is put back of its scheduler.
+    // Its beginning, two disks, md; another beginning, tracing, and for each disk what is put back
+    // of its scheduler.
     assert!(killed >= 8, "it was killed {killed} times only");
     assert!(
         marked > 0 && set > 0,

@@ -1,5 +1,6 @@
-//! `run --on host --at`: what cannot be asked of a filesystem that is in use is said before anything is done, and what btrfs counts of
-//! its devices' errors is told. As root, on loop devices.
+//! `run --on host --at`: what cannot be asked of a filesystem that is in use is said before
+//! anything is done, and what btrfs counts of its devices' errors is told. As root, on loop
+//! devices.
 
 use std::fs;
 use std::os::unix::fs::FileExt as _;

@@ -1,4 +1,5 @@
-//! `run --on host` and what becomes of its disks meanwhile: they go, fail, are held or written by others. On loop devices, as root.
+//! `run --on host` and what becomes of its disks meanwhile: they go, fail, are held or written by
+//! others. On loop devices, as root.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _, symlink};
@@ -164,7 +165,8 @@ fn alone(device: &Loop) -> std::io::Result<fs::File> {
     OpenOptions::new().read(true).custom_flags(exclusive).open(&device.path)
 }
 
-/// A filesystem whose namespace has just ended is written out first. By then somebody's mark may be beside ours.
+/// A filesystem whose namespace has just ended is written out first. By then somebody's mark may be
+/// beside ours.
 #[test]
 fn a_disk_that_is_still_in_use_is_waited_for() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,6 @@
-//! The first process of a trial on this machine, given plans that no run would give it: it looks for itself before it writes, and what it
-//! starts gets nothing of the machine that could be written. As root, on loop devices.
+//! The first process of a trial on this machine, given plans that no run would give it: it looks
+//! for itself before it writes, and what it starts gets nothing of the machine that could be
+//! written. As root, on loop devices.
 
 use std::fs;
 use std::io::Read as _;

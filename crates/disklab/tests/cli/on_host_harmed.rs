@@ -1,5 +1,6 @@
-//! `run --on host` where something gets in its way: disks that go or are full, users who may not, links where folders were, Ctrl-C at
-//! any moment. What it could not do is said, and nothing is left that was not there. On loop devices, as root.
+//! `run --on host` where something gets in its way: disks that go or are full, users who may not,
+//! links where folders were, Ctrl-C at any moment. What it could not do is said, and nothing is
+//! left that was not there. On loop devices, as root.
 
 use std::fs::{self, OpenOptions};
 use std::os::unix::fs::symlink;

@@ -1,5 +1,5 @@
-//! `run --on host` on a machine where others are: their cgroups, mounts, disklabs, settings, reads and programs. As root, on loop
-//! devices.
+//! `run --on host` on a machine where others are: their cgroups, mounts, disklabs, settings, reads
+//! and programs. As root, on loop devices.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -179,7 +179,8 @@ fn what_others_set_meanwhile_fails_the_trial_and_stays() {
     assert_eq!(journals(here), 0);
 }
 
-/// What the kernel counted of a trial's own processes while it was measured, and what fio says that it read; in bytes.
+/// What the kernel counted of a trial's own processes while it was measured, and what fio says that
+/// it read; in bytes.
 fn own_read(record: &Path, outcome: &Outcome) -> (u64, u64) {
     let raw = record.join(outcome.raw.as_ref().expect("raw output"));
     let marks = fs::read_to_string(raw.join("marks.jsonl")).expect("marks");
@@ -283,7 +284,8 @@ fn root_runs_no_programs_from_the_users_own_path() {
     assert_eq!(fs::read_to_string(here.join("ran")).unwrap_or_default(), "");
 }
 
-/// A namespace of users stands for the machine: root's processes there may have more of them or none.
+/// A namespace of users stands for the machine: root's processes there may have more of them or
+/// none.
 #[test]
 fn users_that_may_have_no_namespaces_are_told_before_anything_is_begun() {
     let here = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,5 @@
-//! `run --on host` of what is more than one fio: start-ups, players, snapshots and their replicas; as root on loop devices, and what of it
-//! a user may in a folder of their own.
+//! `run --on host` of what is more than one fio: start-ups, players, snapshots and their replicas;
+//! as root on loop devices, and what of it a user may in a folder of their own.
 
 use std::fs;
 use std::os::unix::process::CommandExt as _;

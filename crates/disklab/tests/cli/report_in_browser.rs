@@ -1,6 +1,7 @@
-//! Reports in Debian's chromium: `crates/report/tests/browser` opens the pages that are made here, tries everything on them, and
-//! leaves screenshots in `target/browser-tests/screenshots`. Skipped where there is no chromium, node or npm, unless
-//! DISKLAB_NEED_BROWSER is set, as `make test` does.
+//! Reports in Debian's chromium: `crates/report/tests/browser` opens the pages that are made here,
+//! tries everything on them, and leaves screenshots in `target/browser-tests/screenshots`. Skipped
+//! where there is no chromium, node or npm, unless DISKLAB_NEED_BROWSER is set, as `make test`
+//! does.
 
 #[path = "../../../report/tests/report/synthetic.rs"]
 mod synthetic;
@@ -121,7 +122,8 @@ fn programs() -> Result<(), String> {
     Ok(())
 }
 
-/// Has npm fetch what the scripts use into `place`, unless it is there; npm's own configuration says from where.
+/// Has npm fetch what the scripts use into `place`, unless it is there; npm's own configuration
+/// says from where.
 fn install(place: &Path) -> Result<(), String> {
     let wanted = fs::read(scripts().join("package.json")).expect("a file of this work tree");
     let installed = place.join("installed.json");
@@ -248,7 +250,8 @@ jobs = [1, 4]
 scheduler = ["none", "bfq"]
 "#;
 
-/// A record of `run --on host`, in a guest, so that it is the same each time; none where there are no guests.
+/// A record of `run --on host`, in a guest, so that it is the same each time; none where there are
+/// no guests.
 fn on_host(here: &Path) -> Option<PathBuf> {
     let _place = guests::place()?;
     let lab = Lab::load(&Path::new(HOME).join("lab")).expect("the lab");

@@ -201,7 +201,8 @@ fn merged_shards_are_the_whole_run() {
     assert!(keys.iter().all(|key| line.contains(&format!("\"key\":\"{key}\""))), "{line}");
 }
 
-/// An axis over what one policy has and the other has not makes trials of one key of the other: they are one.
+/// An axis over what one policy has and the other has not makes trials of one key of the other:
+/// they are one.
 #[test]
 fn trials_of_one_key_are_carried_out_once() {
     let Some(place) = guests::place() else { return };

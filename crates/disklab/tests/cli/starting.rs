@@ -1,5 +1,5 @@
-//! `disklab record-startup`: what it makes of a command can be replayed and takes as long as the program; what cannot be
-//! recorded is told.
+//! `disklab record-startup`: what it makes of a command can be replayed and takes as long as the
+//! program; what cannot be recorded is told.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -76,8 +76,8 @@ fn run(here: &Path, arguments: &[&str]) -> crate::Done {
 fn a_recorded_start_takes_as_long_as_the_program() {
     let Some(here) = place() else { return };
     let here = here.path();
-    // Some hundred requests, so that one more revolution of a disk is no matter; nothing side by side, where a microsecond decides
-    // who has to wait for one.
+    // Some hundred requests, so that one more revolution of a disk is no matter; nothing side by
+    // side, where a microsecond decides who has to wait for one.
     let script = "ls -l /etc > /dev/null; cat /etc/passwd; dpkg-query -l > /dev/null; perl -MPOSIX -MSocket -e 1; git --version";
     let command = ["sh", "-c", script];
     let made = run(here, &[&["record-startup", "list", "--"], &command[..]].concat());

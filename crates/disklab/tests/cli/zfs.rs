@@ -1,5 +1,5 @@
-//! What is said of OpenZFS before anything is done: what `plan` leaves out, and each command of `run --on host`. Nothing is done, so that
-//! no module of ZFS is wanted, only its programs.
+//! What is said of OpenZFS before anything is done: what `plan` leaves out, and each command of
+//! `run --on host`. Nothing is done, so that no module of ZFS is wanted, only its programs.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -58,7 +58,8 @@ fn a_dry_run_has_each_command_of_zfs() {
     assert!(!here.path().join("state").exists() && !here.path().join("records").exists());
     let [first, second] = [&loops[0].path, &loops[1].path].map(|path| path.display().to_string());
     let options = "-o ashift=12 -o cachefile=none -O compression=off -O atime=off -m none";
-    // A name that nobody else's pool has, and nodes of other names: whole disks would get a partition table.
+    // A name that nobody else's pool has, and nodes of other names: whole disks would get a
+    // partition table.
     let pool = "disklab-00000000-0000-4000-8000-000000000000";
     let node = |disk: &str| format!("/dev/{pool}/{}", disk.trim_start_matches("/dev/"));
     let (one, other) = (node(&first), node(&second));

@@ -1,4 +1,5 @@
-//! A die does one thing at a time and a channel carries one transfer at a time, and each takes its time.
+//! A die does one thing at a time and a channel carries one transfer at a time, and each takes its
+//! time.
 
 use disklab_config::device::Ssd;
 use disklab_units::{Nanos, Rate};

@@ -1,5 +1,5 @@
-//! When a flush is done, what was written before it is on the medium; when a write that must not stay in the buffer (FUA) is
-//! done, it is.
+//! When a flush is done, what was written before it is on the medium; when a write that must not
+//! stay in the buffer (FUA) is done, it is.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -143,7 +143,8 @@ impl Check for Durability {
                 })
             }
             Op::Discard | Op::WriteZeroes => {
-                // What was on its way to the medium may be a write's that is still to be told of as done.
+                // What was on its way to the medium may be a write's that is still to be told of as
+                // done.
                 let range = self.whole(request);
                 self.units.range_mut(range).for_each(|(_, unit)| unit.written = None);
                 Ok(())

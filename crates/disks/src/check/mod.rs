@@ -1,9 +1,11 @@
 //! Watches that a disk keeps to what is physically possible, and to what it promised.
 //!
-//! The checkers know a disk by its description and by what it tells of its work. With the model they share where sectors
-//! are and how long the arm takes for a distance; not what decides about time: a rotation left out, a die used twice or
-//! a flush or a write through the buffer that ends too soon is seen. Cards and constant disks tell nothing of their inside: of
-//! cards it is seen that they do one thing at a time and no faster than they can, of constant disks that each request ends once.
+//! The checkers know a disk by its description and by what it tells of its work. With the model
+//! they share where sectors are and how long the arm takes for a distance; not what decides about
+//! time: a rotation left out, a die used twice or a flush or a write through the buffer that ends
+//! too soon is seen. Cards and constant disks tell nothing of their inside: of cards it is seen
+//! that they do one thing at a time and no faster than they can, of constant disks that each
+//! request ends once.
 
 mod conservation;
 mod dies;

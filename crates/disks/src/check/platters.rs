@@ -1,5 +1,6 @@
-//! Sectors pass under the head when the platters have turned so far, and the arm must be there. That takes as long as the
-//! model's curve says, which is held against the data sheet's own numbers.
+//! Sectors pass under the head when the platters have turned so far, and the arm must be there.
+//! That takes as long as the model's curve says, which is held against the data sheet's own
+//! numbers.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Seed};
@@ -18,7 +19,8 @@ pub(super) struct Platters {
 
 impl Platters {
     pub fn new(model: &Hdd, bytes: Bytes, seed: Seed) -> Self {
-        // Where the time grows less and less with the distance, the average of all is below that over a third.
+        // Where the time grows less and less with the distance, the average of all is below that
+        // over a third.
         let least = [model.seek_track_to_track, model.seek_average];
         Self { mechanics: Mechanics::new(model, bytes, seed), least, last: None }
     }

@@ -1,4 +1,5 @@
-//! Extents in the order of their addresses: a sorted row in pieces, so that little is moved when one comes in between.
+//! Extents in the order of their addresses: a sorted row in pieces, so that little is moved when
+//! one comes in between.
 
 /// First sector and slot.
 type Entry = (u64, u32);
@@ -57,7 +58,8 @@ impl ByAddress {
         here.or_else(|| self.pieces.get(piece + 1)?.first()).map(|entry| entry.1)
     }
 
-    /// Puts an entry in front of the one at the cursor, which is where it belongs. Of two entries none begins where another does.
+    /// Puts an entry in front of the one at the cursor, which is where it belongs. Of two entries
+    /// none begins where another does.
     pub fn insert(&mut self, cursor: Cursor, sector: u64, slot: u32) {
         let Cursor { mut piece, mut at } = cursor;
         if self.pieces.is_empty() {

@@ -1,11 +1,12 @@
-//! A hard disk of which more is known than its data sheet: its parameters were measured on the drive, one by one.
+//! A hard disk of which more is known than its data sheet: its parameters were measured on the
+//! drive, one by one.
 
 use disklab_units::Nanos;
 
 use super::layout::Layout;
 
-/// It serves one command at a time, as drives did whose measurements are public: nothing in it says how a drive
-/// chooses among several.
+/// It serves one command at a time, as drives did whose measurements are public: nothing in it says
+/// how a drive chooses among several.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DetailedHdd {
     pub layout: Layout,
@@ -15,7 +16,8 @@ pub struct DetailedHdd {
     pub seeks: Vec<Nanos>,
     /// From one surface to another, at the same place of the arm or together with a seek.
     pub head_switch: Nanos,
-    /// Added before a write to what the arm takes, in nanoseconds; below zero where reads take longer.
+    /// Added before a write to what the arm takes, in nanoseconds; below zero where reads take
+    /// longer.
     pub write_settle: i64,
     pub cache: DetailedCache,
     pub times: CommandTimes,
@@ -31,8 +33,8 @@ pub struct DetailedCache {
     pub write_cache: bool,
     /// What part of a read must be in the cache before the drive begins to send it, from 0 to 1.
     pub read_watermark: f64,
-    /// So many sectors of a write must be in the cache before it can go to the medium. Besides, no sector goes there
-    /// before it has come.
+    /// So many sectors of a write must be in the cache before it can go to the medium. Besides, no
+    /// sector goes there before it has come.
     pub write_least: u64,
     /// Whether what was written stays in the cache to be read.
     pub keeps_written: bool,
@@ -58,8 +60,8 @@ pub enum LookAheadEnd {
     Anywhere,
     Track,
     Cylinder,
-    /// The end of the track; that of the next one, where the segment holds data of the track before too: the drive stays
-    /// a track ahead of a reader in sequence.
+    /// The end of the track; that of the next one, where the segment holds data of the track before
+    /// too: the drive stays a track ahead of a reader in sequence.
     NextTrack,
 }
 
@@ -86,8 +88,8 @@ pub struct CommandTimes {
     pub take: Nanos,
 }
 
-/// What a drive does that leaves the cable after it has heard of a write and comes back for the data: in place of
-/// `write`, `preparation` and `reselection`.
+/// What a drive does that leaves the cable after it has heard of a write and comes back for the
+/// data: in place of `write`, `preparation` and `reselection`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ScatteredWrite {
     /// Before the arm moves.
@@ -172,7 +174,8 @@ impl Detail {
         self.reselection = scattered.map_or(self.times.reselection, |times| times.reselection);
         let enough = self.cache.write_least.clamp(1, sectors.max(1));
         self.taken = taking + self.times.take * sectors;
-        // The last sector to come is the one that must not come too late, where the cable is slower than the head.
+        // The last sector to come is the one that must not come too late, where the cable is slower
+        // than the head.
         let last = self.taken.saturating_sub(medium * sectors.saturating_sub(1));
         self.data = last.max(taking + self.times.take * enough);
     }
@@ -193,7 +196,8 @@ impl Detail {
         self.begins
     }
 
-    /// The first moment, whole turns after `there`, when the head is at the place and has data to write.
+    /// The first moment, whole turns after `there`, when the head is at the place and has data to
+    /// write.
     pub fn first_turn_with_data(&self, there: Nanos, turn: u64) -> Nanos {
         there + Nanos(turn * self.data.saturating_sub(there).0.div_ceil(turn))
     }
@@ -203,7 +207,8 @@ impl Detail {
         self.sends = Some(self.hit);
     }
 
-    /// The read needs the medium from its first sector on; `read` says when so many sectors are in the cache.
+    /// The read needs the medium from its first sector on; `read` says when so many sectors are in
+    /// the cache.
     pub fn sends_from(&mut self, sectors: u64, read: impl Fn(u64) -> Nanos) {
         let from = read(watermark(self.cache.read_watermark, sectors));
         self.sends.get_or_insert(from + self.times.reselection + self.times.preparation);

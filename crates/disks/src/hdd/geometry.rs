@@ -1,12 +1,13 @@
 //! Where sectors are, and when they pass under a head.
 //!
-//! The surface is thought of as one long *tape*: what a reader that starts at sector 0 and never stops has under its
-//! head, by time. A sector's place on the tape, in nanoseconds, says two things at once: modulo one turn it is the
-//! angle at which the sector begins, and the difference between two places is how long a transfer from one to the
-//! other takes, changes of track included. Nothing else in the model needs to know about tracks.
+//! The surface is thought of as one long *tape*: what a reader that starts at sector 0 and never
+//! stops has under its head, by time. A sector's place on the tape, in nanoseconds, says two things
+//! at once: modulo one turn it is the angle at which the sector begins, and the difference between
+//! two places is how long a transfer from one to the other takes, changes of track included.
+//! Nothing else in the model needs to know about tracks.
 //!
-//! Between two tracks the tape has a gap, the skew, as long as the change of head or cylinder takes, so that a
-//! sequential transfer finds the next sector just arriving and loses no turn.
+//! Between two tracks the tape has a gap, the skew, as long as the change of head or cylinder
+//! takes, so that a sequential transfer finds the next sector just arriving and loses no turn.
 
 use disklab_config::device::Hdd;
 use disklab_units::{Bytes, Nanos, Sectors};
@@ -14,7 +15,8 @@ use disklab_units::{Bytes, Nanos, Sectors};
 use super::layout::{Layout, Map, SurfaceOrder};
 use super::mechanics::Arm;
 
-/// Addresses run through the tracks of one cylinder surface by surface, then on to the next cylinder inwards.
+/// Addresses run through the tracks of one cylinder surface by surface, then on to the next
+/// cylinder inwards.
 pub(crate) struct Geometry {
     surfaces: u64,
     /// One turn, in nanoseconds.
@@ -45,7 +47,8 @@ struct Zone {
 }
 
 impl Zone {
-    /// How many of the zone's sectors on the medium come before the one with this address, counted within the zone.
+    /// How many of the zone's sectors on the medium come before the one with this address, counted
+    /// within the zone.
     #[inline]
     fn on_medium(&self, in_zone: u64) -> u64 {
         match &self.map {
@@ -101,9 +104,9 @@ pub(crate) struct Skew {
 }
 
 impl Geometry {
-    /// Cuts `bytes` into zones of equally many cylinders, whose rates fall evenly from `rate_outer` to `rate_inner`.
-    /// These rates are sustained ones, as data sheets have it: what the skew costs is in them, so that a track holds
-    /// somewhat more than rate x turn.
+    /// Cuts `bytes` into zones of equally many cylinders, whose rates fall evenly from `rate_outer`
+    /// to `rate_inner`. These rates are sustained ones, as data sheets have it: what the skew costs
+    /// is in them, so that a track holds somewhat more than rate x turn.
     pub fn new(model: &Hdd, bytes: Bytes, turn: u64, skew: Skew) -> Self {
         let surfaces = u64::from(model.surfaces.max(1));
         let track_pitch = turn + skew.surface;
@@ -135,8 +138,8 @@ impl Geometry {
         Self { surfaces, turn, order: SurfaceOrder::Same, zones, cylinders, sectors }
     }
 
-    /// The layout that is known zone by zone. A change of track takes its skew, and a turn more where the skew is
-    /// shorter than `switch`, what the arm takes for it.
+    /// The layout that is known zone by zone. A change of track takes its skew, and a turn more
+    /// where the skew is shorter than `switch`, what the arm takes for it.
     pub fn detailed(layout: &Layout, turn: u64, switch: Skew) -> Self {
         let surfaces = u64::from(layout.surfaces.max(1));
         let mut zones: Vec<Zone> = Vec::with_capacity(layout.zones.len());
@@ -191,7 +194,8 @@ impl Geometry {
         Nanos(self.turn / self.zone_by(|zone| zone.first_sector <= sector).sectors_per_track)
     }
 
-    /// The first address behind `sector` that is not on its track, or with `whole_cylinder` not on its cylinder.
+    /// The first address behind `sector` that is not on its track, or with `whole_cylinder` not on
+    /// its cylinder.
     pub fn end_of_track(&self, sector: u64, whole_cylinder: bool) -> u64 {
         let zone = self.zone_by(|zone| zone.first_sector <= sector);
         let size = zone.sectors_per_track * if whole_cylinder { self.surfaces } else { 1 };
@@ -259,8 +263,8 @@ impl Geometry {
         Place { tape: place.tape + along(on_track + 1) - along(on_track), ..place }
     }
 
-    /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has not wholly passed
-    /// it.
+    /// Where a head is that reads in sequence and has come to `tape`, and the first sector that has
+    /// not wholly passed it.
     pub fn at(&self, tape: u64) -> (Place, u64) {
         let zone = self.zone_by(|zone| zone.first_used <= tape);
         let in_zone = tape - zone.start;

@@ -1,7 +1,7 @@
 //! Where the sectors of a disk are whose layout is known zone by zone, as somebody has measured it.
 //!
-//! Not every sector on the medium has an address: some are the drive's own, some are spare, some are bad. [`Map`]
-//! counts them away.
+//! Not every sector on the medium has an address: some are the drive's own, some are spare, some
+//! are bad. [`Map`] counts them away.
 
 /// All of a disk's sectors.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,8 +20,8 @@ pub struct Layout {
 pub enum SurfaceOrder {
     /// From the first to the last, in each cylinder.
     Same,
-    /// There and back again, so that a change of cylinder needs none of the head; each zone begins with the first
-    /// surface.
+    /// There and back again, so that a change of cylinder needs none of the head; each zone begins
+    /// with the first surface.
     TurnsInZone,
     /// The same, by the number of the cylinder on the disk.
     Turns,
@@ -48,8 +48,9 @@ pub struct ZoneLayout {
     pub region: u64,
     /// How many of these, the first ones, are not spare.
     pub used: u64,
-    /// Sectors on the medium, counted within the zone and rising, that were found bad when addresses were given and
-    /// have none: the next one has what would have been theirs. A run of `slip_length` each.
+    /// Sectors on the medium, counted within the zone and rising, that were found bad when
+    /// addresses were given and have none: the next one has what would have been theirs. A run of
+    /// `slip_length` each.
     pub slips: Vec<u64>,
     /// Sectors in each of `slips`: one, or those of a track.
     pub slip_length: u64,
@@ -91,7 +92,8 @@ impl Map {
         let region = counted / self.used;
         let start = region * self.region;
         let mut sector = start + counted % self.used;
-        // Only what is bad within the region moves what lies behind it: the region's spares take it up.
+        // Only what is bad within the region moves what lies behind it: the region's spares take it
+        // up.
         let before = self.slips.partition_point(|&slip| slip < start);
         for &slip in &self.slips[before..] {
             if slip > sector {
@@ -102,8 +104,8 @@ impl Map {
         sector
     }
 
-    /// How many addresses come before a sector on the medium. The inverse of [`Map::on_medium`], by halving: this is
-    /// asked once where reading ahead stops, not for each request.
+    /// How many addresses come before a sector on the medium. The inverse of [`Map::on_medium`], by
+    /// halving: this is asked once where reading ahead stops, not for each request.
     pub fn address(&self, on_medium: u64) -> u64 {
         let (mut low, mut high) = (0, self.sectors);
         while low < high {

@@ -44,8 +44,8 @@ pub(crate) struct Target {
     pub write: bool,
 }
 
-/// How exactly motors keep their speed: one disk's is within this part of the data sheet's. Two equal disks
-/// therefore drift against each other by a turn every ten seconds or so.
+/// How exactly motors keep their speed: one disk's is within this part of the data sheet's. Two
+/// equal disks therefore drift against each other by a turn every ten seconds or so.
 const SPEED_TOLERANCE: f64 = 0.001;
 
 impl Mechanics {
@@ -55,7 +55,8 @@ impl Mechanics {
         let turn = (60e9 / (f64::from(model.rpm.max(1)) * pace)) as u64;
         let start = random.below(turn);
         let (head_switch, write_settle) = (model.head_switch.0, model.write_settle.0);
-        // A skew lets a write settle too, and a neighbouring cylinder is reached together with another surface.
+        // A skew lets a write settle too, and a neighbouring cylinder is reached together with
+        // another surface.
         let skew = Skew {
             surface: head_switch + write_settle,
             cylinder: model.seek_track_to_track.0.max(head_switch) + write_settle,
@@ -112,11 +113,11 @@ impl Mechanics {
         now.0.wrapping_add(self.start) % self.turn
     }
 
-    /// From an arm that is free, with the platters at `angle`, until the target is under its head: seek, change of
-    /// head, settling, and the wait for it to come round.
+    /// From an arm that is free, with the platters at `angle`, until the target is under its head:
+    /// seek, change of head, settling, and the wait for it to come round.
     ///
-    /// Every choice asks this of every candidate, so it has no branches: which way they go is chance, and a wrongly
-    /// predicted one costs more than all the arithmetic.
+    /// Every choice asks this of every candidate, so it has no branches: which way they go is
+    /// chance, and a wrongly predicted one costs more than all the arithmetic.
     #[inline]
     pub fn reach(&self, arm: Arm, angle: u64, target: &Target) -> u64 {
         match &self.seeks {
@@ -159,7 +160,8 @@ impl Mechanics {
         moved.wrapping_add(u64::from(target.write && moved > 0).wrapping_mul(self.write_settle))
     }
 
-    /// The target that is reached soonest, as its index and how long it takes; the first one of equals.
+    /// The target that is reached soonest, as its index and how long it takes; the first one of
+    /// equals.
     pub fn nearest(&self, arm: Arm, angle: u64, targets: &[Target]) -> Option<(usize, u64)> {
         match &self.seeks {
             Seeks::Curve(curve) => self.nearest_by(curve, arm, angle, targets),
@@ -178,7 +180,8 @@ impl Mechanics {
         let mut best = None;
         let mut shortest = u64::MAX;
         for (index, target) in targets.iter().enumerate() {
-            // Of 32 candidates all but a few come round too late, or before the arm can be there: no need to ask for the seek.
+            // Of 32 candidates all but a few come round too late, or before the arm can be there:
+            // no need to ask for the seek.
             let first = self.first_pass(angle, target);
             let distance = arm.cylinder.abs_diff(target.arm.cylinder);
             let least_seek = self.least_seek[(u32::BITS - distance.leading_zeros()) as usize];
@@ -218,8 +221,8 @@ mod tests {
         assert!(longest - shortest > nominal / 1_000, "they spread over the tolerance");
     }
 
-    /// A command that goes on where the last one ended finds its sector just arriving, also across tracks and
-    /// cylinders, and also a write, which must settle first.
+    /// A command that goes on where the last one ended finds its sector just arriving, also across
+    /// tracks and cylinders, and also a write, which must settle first.
     #[test]
     fn going_on_in_sequence_loses_no_turn() {
         let mechanics = mechanics(1);
@@ -244,8 +247,9 @@ mod tests {
         );
     }
 
-    /// What a lone random read waits for the platters, by its latency less all that is not waiting: as often any part
-    /// of a turn as any other (Kolmogorov and Smirnov's distance, at one per cent).
+    /// What a lone random read waits for the platters, by its latency less all that is not waiting:
+    /// as often any part of a turn as any other (Kolmogorov and Smirnov's distance, at one per
+    /// cent).
     #[test]
     fn the_wait_is_uniform_over_a_turn() {
         let model = Hdd { look_ahead: Bytes::ZERO, ..nas_4tb() };

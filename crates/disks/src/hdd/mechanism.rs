@@ -196,9 +196,9 @@ impl HddDisk {
         }
     }
 
-    /// Shortest access time first, unless somebody has waited too long. The write buffer is emptied when no command
-    /// waits for the medium, and in competition with them when one waits for room in it.
-    /// The arm moves from `begins` on.
+    /// Shortest access time first, unless somebody has waited too long. The write buffer is emptied
+    /// when no command waits for the medium, and in competition with them when one waits for room
+    /// in it. The arm moves from `begins` on.
     fn pick(&self, at: Nanos, begins: Nanos) -> Option<Choice> {
         let angle = self.mechanics.angle_at(begins);
         let waiting = |command: &Command| at.saturating_sub(command.since);
@@ -217,8 +217,8 @@ impl HddDisk {
         if overdue.is_some() || self.queue.is_empty() {
             return extent();
         }
-        // What follows the last read is next even where a change of track makes another command a little nearer:
-        // leaving a stream and coming back for it costs more.
+        // What follows the last read is next even where a change of track makes another command a
+        // little nearer: leaving a stream and coming back for it costs more.
         let sequel = self.read_up_to.and_then(|sector| self.queue.find_read_from(sector));
         if let Some(index) = sequel {
             return Some(Choice::Command(
@@ -238,7 +238,8 @@ impl HddDisk {
         let geometry = &self.mechanics.geometry;
         let from = geometry.place(command.from).tape;
         let end = geometry.end_place(command.end);
-        // Where reading on comes to the data as soon as an own access would, it goes on: what lies between is cached.
+        // Where reading on comes to the data as soon as an own access would, it goes on: what lies
+        // between is cached.
         let ahead = match std::mem::replace(&mut self.activity, Activity::Idle) {
             Activity::Ahead(stream)
                 if at < stream.stop()
@@ -283,8 +284,9 @@ impl HddDisk {
         (1 + random.below(u64::from(retries.turns))) * self.mechanics.turn()
     }
 
-    /// When a read is all in the cache whose head comes to its track in the middle of it and begins right there: after
-    /// a whole turn, not only when the first sector has come round and all others behind it.
+    /// When a read is all in the cache whose head comes to its track in the middle of it and begins
+    /// right there: after a whole turn, not only when the first sector has come round and all
+    /// others behind it.
     fn read_on_arrival(
         &self,
         at: Nanos,
@@ -327,7 +329,8 @@ impl HddDisk {
         self.access(at, reach, target, start.tape..end.tape, end.arm())
     }
 
-    /// Work on the medium from a target on, reached after `reach`, to the end of the tape between the two places.
+    /// Work on the medium from a target on, reached after `reach`, to the end of the tape between
+    /// the two places.
     fn access(
         &mut self,
         at: Nanos,
@@ -385,14 +388,16 @@ impl HddDisk {
         }
     }
 
-    /// A read up to `end` was served from this segment: keeps data ready for the next one. A stream that has stopped
-    /// starts again when half of what it had read ahead is used up, so that a slow reader in sequence never waits.
+    /// A read up to `end` was served from this segment: keeps data ready for the next one. A stream
+    /// that has stopped starts again when half of what it had read ahead is used up, so that a slow
+    /// reader in sequence never waits.
     pub(super) fn keep_ahead(&mut self, at: Nanos, segment: usize, end: u64) {
         let limit = self.read_on_to(segment, end);
         let geometry = &self.mechanics.geometry;
         if let Activity::Ahead(stream) = &mut self.activity {
             if at < stream.stop() {
-                // Another segment's stream is left to finish: going to and fro between two would serve neither.
+                // Another segment's stream is left to finish: going to and fro between two would
+                // serve neither.
                 if stream.segment == segment {
                     stream.extend(limit, geometry);
                 }

@@ -1,9 +1,10 @@
 //! A hard disk.
 //!
-//! A command is decoded, then served from the cache, or taken into the write buffer, or queued for the mechanism,
-//! which does one thing at a time: this file holds the drive's state and what happens to a command that arrives;
-//! [`mechanism`] chooses and carries out what the arm does. Only two things ever happen, a command has been decoded
-//! and the mechanism is done, so the drive needs no calendar.
+//! A command is decoded, then served from the cache, or taken into the write buffer, or queued for
+//! the mechanism, which does one thing at a time: this file holds the drive's state and what
+//! happens to a command that arrives; [`mechanism`] chooses and carries out what the arm does. Only
+//! two things ever happen, a command has been decoded and the mechanism is done, so the drive needs
+//! no calendar.
 //!
 //! Not modelled: sectors larger than 512 bytes that must be read before a part of them is written,
 //! spindown.
@@ -113,7 +114,8 @@ impl HddDisk {
         let segments = Segments::new(model.cache.segments, model.cache.segment);
         let write_room = u64::from(model.cache.segments.max(1)) * segments.size();
         Self {
-            // What commands cost depends on what they are, which `detail` knows; the cable is in it too.
+            // What commands cost depends on what they are, which `detail` knows; the cable is in it
+            // too.
             port: Port::new(PortSpeed {
                 decode: Nanos::ZERO,
                 pace: Nanos::ZERO,
@@ -158,7 +160,8 @@ impl HddDisk {
         }
     }
 
-    /// A command that is decoded in the moment in which the mechanism becomes free takes part in the choice.
+    /// A command that is decoded in the moment in which the mechanism becomes free takes part in
+    /// the choice.
     fn next_step(&self) -> Option<Nanos> {
         earlier(self.next_command(), self.activity_end())
     }
@@ -237,7 +240,8 @@ impl HddDisk {
         let through = !self.write_cache || fua || zeroes || !self.buffer.could_fit(sectors);
         if through {
             if !zeroes && self.detail.is_none() {
-                // The data is in memory before the arm is there, the link being faster than the medium.
+                // The data is in memory before the arm is there, the link being faster than the
+                // medium.
                 self.port.transfer(at, command.bytes());
             }
             self.enqueue(command, true);
@@ -253,8 +257,8 @@ impl HddDisk {
         self.queue.push(command, self.mechanics.target(place, write));
     }
 
-    /// Takes a write into the buffer, which has room for it. Read segments that hold the same sectors are taken to be
-    /// brought up to date, so they stay.
+    /// Takes a write into the buffer, which has room for it. Read segments that hold the same
+    /// sectors are taken to be brought up to date, so they stay.
     fn buffer_write(&mut self, at: Nanos, command: &Command) {
         let mechanics = &self.mechanics;
         let target = |sector| mechanics.target(mechanics.geometry.place(sector), true);

@@ -13,8 +13,8 @@ pub(crate) struct Command {
     pub request: Request,
     /// When it was decoded.
     pub since: Nanos,
-    /// The first sector that must come from or go to the medium: a read whose first part is in the cache needs the
-    /// rest only.
+    /// The first sector that must come from or go to the medium: a read whose first part is in the
+    /// cache needs the rest only.
     pub from: u64,
     /// The sector behind the last.
     pub end: u64,
@@ -27,7 +27,8 @@ impl Command {
     }
 }
 
-/// In the order in which they came. The targets lie side by side because every choice looks at all of them.
+/// In the order in which they came. The targets lie side by side because every choice looks at all
+/// of them.
 pub(crate) struct Queue {
     commands: Vec<Command>,
     targets: Vec<Target>,
@@ -88,7 +89,8 @@ impl Queue {
         self.commands[index].end
     }
 
-    /// A part of the command's data has come into the cache: it needs the medium from `from` on only.
+    /// A part of the command's data has come into the cache: it needs the medium from `from` on
+    /// only.
     pub fn shorten(&mut self, index: usize, from: u64, target: Target) {
         self.commands[index].from = from;
         self.targets[index] = target;

@@ -51,9 +51,9 @@ impl SeekTime for SeekCurve {
     }
 }
 
-/// Short seeks are spent speeding up and slowing down, so time grows with the square root of the distance; long ones
-/// coast, and it grows evenly: `a + b sqrt(d)` below the knee, `c + e d` from it on (Ruemmler and Wilkes, "An
-/// introduction to disk drive modeling", IEEE Computer 1994).
+/// Short seeks are spent speeding up and slowing down, so time grows with the square root of the
+/// distance; long ones coast, and it grows evenly: `a + b sqrt(d)` below the knee, `c + e d` from
+/// it on (Ruemmler and Wilkes, "An introduction to disk drive modeling", IEEE Computer 1994).
 pub(crate) struct SeekCurve {
     a: f64,
     b: f64,
@@ -65,9 +65,10 @@ pub(crate) struct SeekCurve {
 const TWO_52: f64 = (1_u64 << 52) as f64;
 
 impl SeekCurve {
-    /// The curve that takes `track` over one cylinder, `full` over all of them, and `average` on average over all
-    /// pairs of cylinders, as data sheets define it (for example section 4.4.1.1 of the Ultrastar C15K600's). That is
-    /// somewhat less than the time over the average distance, a third of the stroke, because the curve bends down.
+    /// The curve that takes `track` over one cylinder, `full` over all of them, and `average` on
+    /// average over all pairs of cylinders, as data sheets define it (for example section 4.4.1.1
+    /// of the Ultrastar C15K600's). That is somewhat less than the time over the average distance,
+    /// a third of the stroke, because the curve bends down.
     pub fn fit(track: Nanos, average: Nanos, full: Nanos, cylinders: u32) -> Self {
         let [track, average, full] = [track, average, full].map(|time| time.0 as f64);
         let last = f64::from(cylinders.max(5) - 1);
@@ -84,9 +85,10 @@ impl SeekCurve {
         Self::through(track, f64::midpoint(low, high), full, last)
     }
 
-    /// The curve through its times over one cylinder, a third of the stroke and all of it. Where the three allow, the
-    /// line is the root's tangent at the knee; where they do not (a full stroke hardly longer than a third), the knee
-    /// is at the third. Either way the curve has no jump.
+    /// The curve through its times over one cylinder, a third of the stroke and all of it. Where
+    /// the three allow, the line is the root's tangent at the knee; where they do not (a full
+    /// stroke hardly longer than a third), the knee is at the third. Either way the curve has no
+    /// jump.
     fn through(track: f64, at_third: f64, full: f64, last: f64) -> Self {
         let third = last / 3.0;
         let e = (full - at_third) / (last - third);
@@ -103,7 +105,8 @@ impl SeekCurve {
         Self { a: track - b, b, c, e, knee: third }
     }
 
-    /// Over all pairs of cylinders: of the distances from 0 to the whole stroke, short ones have more pairs.
+    /// Over all pairs of cylinders: of the distances from 0 to the whole stroke, short ones have
+    /// more pairs.
     fn average(&self, last: f64) -> f64 {
         let steps = 512;
         let at = |step: u32| (f64::from(step) + 0.5) / f64::from(steps);
@@ -114,13 +117,14 @@ impl SeekCurve {
     /// In nanoseconds; no distance takes no time.
     #[inline]
     pub fn time(&self, cylinders: u32) -> u64 {
-        // At 2^52 a float counts in ones, so adding it rounds; a cast would check for what cannot be here.
+        // At 2^52 a float counts in ones, so adding it rounds; a cast would check for what cannot
+        // be here.
         let time = (self.at(f64::from(cylinders)).max(0.0) + TWO_52).to_bits() - TWO_52.to_bits();
         time * u64::from(cylinders > 0)
     }
 
-    /// Both parts are always computed: choosing between them beforehand is a branch, and a branch that goes either
-    /// way costs more.
+    /// Both parts are always computed: choosing between them beforehand is a branch, and a branch
+    /// that goes either way costs more.
     #[inline]
     fn at(&self, distance: f64) -> f64 {
         let root = self.a + self.b * distance.sqrt();

@@ -27,7 +27,8 @@ impl Segments {
         self.size
     }
 
-    /// The segment that holds `sector`, and of several the one that reaches furthest; it counts as used.
+    /// The segment that holds `sector`, and of several the one that reaches furthest; it counts as
+    /// used.
     pub fn find(&mut self, sector: u64) -> Option<usize> {
         let mut best: Option<usize> = None;
         let mut reach = sector;
@@ -40,8 +41,8 @@ impl Segments {
         best
     }
 
-    /// The segment for a stream that goes on at `sector`: the one that ends there, or else the one not used for
-    /// longest, emptied.
+    /// The segment for a stream that goes on at `sector`: the one that ends there, or else the one
+    /// not used for longest, emptied.
     pub fn open(&mut self, sector: u64) -> usize {
         let mut oldest = 0;
         for (index, segment) in self.all.iter().enumerate() {
@@ -72,7 +73,8 @@ impl Segments {
         self.all[index].start..self.all[index].end
     }
 
-    /// The stream has come to `end`; what no longer fits is dropped from its start. Returns how many sectors are new.
+    /// The stream has come to `end`; what no longer fits is dropped from its start. Returns how
+    /// many sectors are new.
     pub fn grow(&mut self, index: usize, end: u64) -> u64 {
         let size = self.size;
         let segment = &mut self.all[index];

@@ -6,8 +6,8 @@ use std::ops::Range;
 use super::by_address::ByAddress;
 use super::mechanics::{Arm, Mechanics, Target};
 
-/// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to [`LONGEST`]; what is written
-/// again before it left is written to the medium once.
+/// Extents of sectors, of which no two waiting ones overlap. Neighbours are joined, up to
+/// [`LONGEST`]; what is written again before it left is written to the medium once.
 pub(crate) struct WriteBuffer {
     /// In sectors.
     room: u64,
@@ -19,7 +19,8 @@ pub(crate) struct WriteBuffer {
     by_address: ByAddress,
     /// Slots, oldest first.
     by_age: VecDeque<u32>,
-    /// Where these start on the medium: side by side because every choice looks at all of its window.
+    /// Where these start on the medium: side by side because every choice looks at all of its
+    /// window.
     targets: VecDeque<Target>,
     /// The extent on its way to the medium.
     leaving: Option<Range<u64>>,
@@ -31,7 +32,8 @@ struct Extent {
     end: u64,
 }
 
-/// Joining neighbours stops at this many sectors (2 MiB), so that no command waits long for one extent to be written.
+/// Joining neighbours stops at this many sectors (2 MiB), so that no command waits long for one
+/// extent to be written.
 const LONGEST: u64 = 4096;
 
 impl WriteBuffer {
@@ -64,9 +66,11 @@ impl WriteBuffer {
         !self.by_age.is_empty()
     }
 
-    /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the medium.
+    /// Takes `start..end` in, for which there must be room; `target` finds an extent's start on the
+    /// medium.
     pub fn insert(&mut self, mut start: u64, mut end: u64, target: impl Fn(u64) -> Target) {
-        // The first extent that could touch the new one is the last to start before it, or what follows that.
+        // The first extent that could touch the new one is the last to start before it, or what
+        // follows that.
         let mut at = self.by_address.seek(start);
         at = self.by_address.before(at).unwrap_or(at);
         let mut joined: Option<u32> = None;
@@ -148,7 +152,8 @@ impl WriteBuffer {
         true
     }
 
-    /// The extent whose start is reached soonest, as its age among those that wait, and how long that takes.
+    /// The extent whose start is reached soonest, as its age among those that wait, and how long
+    /// that takes.
     pub fn nearest(&self, mechanics: &Mechanics, arm: Arm, angle: u64) -> Option<(usize, u64)> {
         let (front, back) = self.targets.as_slices();
         let front = &front[..front.len().min(self.window)];

@@ -1,8 +1,8 @@
 //! What is to happen in the drive, in order of time; of equal times what was scheduled first.
 //!
-//! Each die and each channel waits for one thing at a time, so each has a place of its own, and the least of all is found as
-//! the winner of a tournament: a change costs as many comparisons as the tree is high and no guesses of the processor, of
-//! which a heap makes several.
+//! Each die and each channel waits for one thing at a time, so each has a place of its own, and the
+//! least of all is found as the winner of a tournament: a change costs as many comparisons as the
+//! tree is high and no guesses of the processor, of which a heap makes several.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,7 +16,8 @@ pub(crate) struct Agenda {
     nodes: Vec<u128>,
     dies: u32,
     channels: u32,
-    /// All that is of no die and no channel, and what a die may do before its own event. The first has the last place.
+    /// All that is of no die and no channel, and what a die may do before its own event. The first
+    /// has the last place.
     others: BinaryHeap<Reverse<(u128, Event)>>,
     scheduled: u64,
 }

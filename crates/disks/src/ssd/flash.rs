@@ -1,9 +1,10 @@
 //! Dies and the channels they share.
 //!
-//! A die does one thing at a time and keeps its data register until a transfer is over: a read is sensed, then waits
-//! for the channel and crosses it; a program crosses the channel first. The host's reads go before programs that have
-//! not begun, and these before collection, unless room is short ([`super::space`]). What collection moves crosses the
-//! channel twice: the controller corrects it on the way.
+//! A die does one thing at a time and keeps its data register until a transfer is over: a read is
+//! sensed, then waits for the channel and crosses it; a program crosses the channel first. The
+//! host's reads go before programs that have not begun, and these before collection, unless room is
+//! short ([`super::space`]). What collection moves crosses the channel twice: the controller
+//! corrects it on the way.
 
 mod channel;
 mod die;
@@ -167,7 +168,8 @@ impl Flash {
         }
     }
 
-    /// How long the cells of `unit` take, which is in `block`: depends on its page's type, and this on where it is.
+    /// How long the cells of `unit` take, which is in `block`: depends on its page's type, and this
+    /// on where it is.
     fn sense(&self, unit: u32, block: BlockId) -> Nanos {
         let types = self.read_page.len() as u64;
         let die = &self.dies[self.map.die(block) as usize];
@@ -213,7 +215,8 @@ impl Flash {
         agenda.schedule(end, Event::Die(index as u32));
     }
 
-    /// Something is in the log: programs what makes rows, each on the next die that is idle and has room.
+    /// Something is in the log: programs what makes rows, each on the next die that is idle and has
+    /// room.
     pub fn program(&mut self, at: Nanos, agenda: &mut Agenda) {
         if self.working as usize == self.dies.len() || !self.log.is_ready() {
             return;
@@ -444,7 +447,8 @@ impl Flash {
         dies.chain(channels).min()
     }
 
-    /// No row of the host's is programmed before; `next` is when anything happens next, and `None` without that.
+    /// No row of the host's is programmed before; `next` is when anything happens next, and `None`
+    /// without that.
     pub fn earliest_programmed(&self, next: Option<Nanos>) -> Option<Nanos> {
         let next = next?;
         let begun = self.dies.iter().filter_map(|die| match (die.work, &die.held) {

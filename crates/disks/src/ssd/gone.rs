@@ -1,7 +1,8 @@
 //! Marks of what is no longer in a block, a bit for each unit that the block holds.
 //!
-//! Where it is known how many units are before one in its block, that is its bit. Where it is not, its bit is drawn by its
-//! number, and several have the same: such a mark says of a unit only that it may be gone.
+//! Where it is known how many units are before one in its block, that is its bit. Where it is not,
+//! its bit is drawn by its number, and several have the same: such a mark says of a unit only that
+//! it may be gone.
 
 use prefetch_index::prefetch_index;
 

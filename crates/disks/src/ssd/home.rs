@@ -1,9 +1,10 @@
 //! Where everything was when the disk was made, by reckoning: it takes no memory.
 //!
-//! In order: as if the disk had been written once from its first sector to its last, row by row over the dies. At
-//! random: as if it had been written at random for so long that collection has found its steady state. Blocks are then
-//! the fuller the younger they are, the least full `u` full, with rho = (u - 1) / ln u of the blocks in use valid
-//! (Desnoyers, "Analytic modeling of SSD write performance", 2012).
+//! In order: as if the disk had been written once from its first sector to its last, row by row
+//! over the dies. At random: as if it had been written at random for so long that collection has
+//! found its steady state. Blocks are then the fuller the younger they are, the least full `u`
+//! full, with rho = (u - 1) / ln u of the blocks in use valid (Desnoyers, "Analytic modeling of SSD
+//! write performance", 2012).
 
 use std::ops::Range;
 
@@ -20,9 +21,11 @@ pub(crate) enum Home {
 
 /// How full the blocks of each die are after long random writing.
 pub(crate) struct Age {
-    /// By block of the die, the oldest first: its first unit, of those on the die, and behind all, their number.
+    /// By block of the die, the oldest first: its first unit, of those on the die, and behind all,
+    /// their number.
     first_units: Vec<u32>,
-    /// The block of each unit of the die whose number is a multiple of `2^guide_step`: where a search begins.
+    /// The block of each unit of the die whose number is a multiple of `2^guide_step`: where a
+    /// search begins.
     guide: Vec<u32>,
     guide_step: u32,
 }
@@ -72,7 +75,8 @@ impl Home {
         let first = index * shape.rows_per_block;
         match self {
             Self::InOrder => {
-                // Rows of this die that hold anything, of which only the disk's last can be less than full.
+                // Rows of this die that hold anything, of which only the disk's last can be less
+                // than full.
                 let used = shape
                     .units
                     .div_ceil(shape.units_per_row)
@@ -94,7 +98,8 @@ impl Home {
         }
     }
 
-    /// Appends the units that were in row `row` of a die's block of this index, and pass by how many are before them there.
+    /// Appends the units that were in row `row` of a die's block of this index, and pass by how
+    /// many are before them there.
     pub fn row(
         &self,
         shape: &Shape,
@@ -139,7 +144,8 @@ impl Age {
         // One short of where collection begins.
         let blocks = shape.blocks_per_die - FEW as u32 + 1;
         let u = least_full(on_die / (f64::from(blocks) * whole));
-        // Full by u at the oldest end and by 1 at the youngest, evenly in between on a logarithmic scale: the integral.
+        // Full by u at the oldest end and by 1 at the youngest, evenly in between on a logarithmic
+        // scale: the integral.
         let before = |block: u32| {
             on_die * (u.powf(1.0 - f64::from(block) / f64::from(blocks)) - u) / (1.0 - u)
         };
@@ -179,9 +185,9 @@ fn least_full(rho: f64) -> f64 {
     low
 }
 
-/// A permutation of 0..count that looks random, and its inverse: two rounds of multiplying by an odd number and of
-/// folding the upper half of the bits into the lower, both of which can be undone, repeated until the number is below
-/// `count`.
+/// A permutation of 0..count that looks random, and its inverse: two rounds of multiplying by an
+/// odd number and of folding the upper half of the bits into the lower, both of which can be
+/// undone, repeated until the number is below `count`.
 pub(crate) struct Shuffle {
     count: u32,
     mask: u64,
@@ -232,7 +238,8 @@ impl Shuffle {
     }
 }
 
-/// Of an odd number modulo 2^64, by Newton's iteration, which doubles the right bits each time from three on.
+/// Of an odd number modulo 2^64, by Newton's iteration, which doubles the right bits each time from
+/// three on.
 fn inverse(odd: u64) -> u64 {
     let step = |x: u64, _| x.wrapping_mul(2_u64.wrapping_sub(odd.wrapping_mul(x)));
     (0..5).fold(odd, step)
@@ -251,7 +258,8 @@ mod tests {
     }
 
     proptest! {
-        /// Each unit is in one row, which is in the block that it is said to be in; and blocks count what they hold.
+        /// Each unit is in one row, which is in the block that it is said to be in; and blocks
+        /// count what they hold.
         #[test]
         fn rows_and_blocks_agree(units in 1..40_000_u32, seed in any::<u64>(), at_random in any::<bool>()) {
             let shape = shape(units);

@@ -1,16 +1,19 @@
-//! The write buffer as a log: data goes in at its head and is programmed from its tail, a row at a time.
+//! The write buffer as a log: data goes in at its head and is programmed from its tail, a row at a
+//! time.
 
 use std::collections::VecDeque;
 
 /// What fills a row up where there is no data for it.
 pub(crate) const PADDING: u32 = u32::MAX;
 
-/// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one number.
+/// Counts units (of the map: 4 KiB) since the disk was made, so that a place in the log is one
+/// number.
 pub(crate) struct Log {
     /// In units, as all that follow.
     room: u64,
     row: u64,
-    /// Units that were promised a place and have not been taken, in order; those from `there` on are still on the link.
+    /// Units that were promised a place and have not been taken, in order; those from `there` on
+    /// are still on the link.
     units: VecDeque<u32>,
     expected: u64,
     there: u64,
@@ -19,7 +22,8 @@ pub(crate) struct Log {
     /// What is before is programmed even where it fills no row.
     forced: u64,
     programmed: u64,
-    /// Rows taken and not known to be programmed with all before them: where each ends, and whether it is programmed.
+    /// Rows taken and not known to be programmed with all before them: where each ends, and whether
+    /// it is programmed.
     rows: VecDeque<(u64, bool)>,
     /// Rows that have left `rows`.
     rows_gone: u64,
@@ -44,7 +48,8 @@ impl Log {
         }
     }
 
-    /// Whether a write of so many units may come. An empty buffer takes any: a write larger than it passes through.
+    /// Whether a write of so many units may come. An empty buffer takes any: a write larger than it
+    /// passes through.
     pub fn fits(&self, units: u64) -> bool {
         let used = self.expected - self.programmed;
         used == 0 || used + units <= self.room
@@ -61,7 +66,8 @@ impl Log {
         self.there += units;
     }
 
-    /// All that is there goes to the medium, whether it fills rows or not. Returns the place behind it.
+    /// All that is there goes to the medium, whether it fills rows or not. Returns the place behind
+    /// it.
     pub fn force(&mut self) -> u64 {
         self.forced = self.there;
         self.there

@@ -1,17 +1,20 @@
 //! Where each piece of data is: the page-mapped translation of a flash drive.
 //!
-//! Data is mapped by units of 4 KiB. A die's block is written in rows, one after another, and erased as a whole. The map
-//! knows of each unit the block that it is in, which is all that time depends on, and of each full block the units that
-//! were written to it; where within the block a unit is, it takes from the order of addresses. That is two bytes for a
-//! unit of the disk, about two for one written and a bit for one of the flash, so that a disk of 1 TB whose every unit was
+//! Data is mapped by units of 4 KiB. A die's block is written in rows, one after another, and
+//! erased as a whole. The map knows of each unit the block that it is in, which is all that time
+//! depends on, and of each full block the units that were written to it; where within the block a
+//! unit is, it takes from the order of addresses. That is two bytes for a unit of the disk, about
+//! two for one written and a bit for one of the flash, so that a disk of 1 TB whose every unit was
 //! written at random takes 1032 MiB (`cargo xtask bench full-disk`).
 //!
-//! Nearly all of a drive's work in its steady state is to move data, and nearly all that costs is to wait for memory of a
-//! map so large. So it is not looked up there what of a block is valid: what left a block is marked beside it
-//! ([`super::gone`]). And what the host's next requests will look up is asked for before they are served.
+//! Nearly all of a drive's work in its steady state is to move data, and nearly all that costs is
+//! to wait for memory of a map so large. So it is not looked up there what of a block is valid:
+//! what left a block is marked beside it ([`super::gone`]). And what the host's next requests will
+//! look up is asked for before they are served.
 //!
-//! What was never written since the disk was made is at [`Home`], and takes no memory. As all that is moved away from a
-//! home block goes on in order, a few numbers say where it is then, until it is moved once more.
+//! What was never written since the disk was made is at [`Home`], and takes no memory. As all that
+//! is moved away from a home block goes on in order, a few numbers say where it is then, until it
+//! is moved once more.
 
 #[cfg(test)]
 mod tests;
@@ -74,15 +77,18 @@ pub(crate) struct Map {
     gone: Gone,
     /// By block: it holds what the disk was filled with when it was made.
     is_home: Vec<bool>,
-    /// By block: where units went whose home it was. Those that are not behind any are where they were.
+    /// By block: where units went whose home it was. Those that are not behind any are where they
+    /// were.
     moved: Vec<Vec<Moved>>,
     /// By block: whether there are such. Unlike these it is small enough to be near at hand.
     has_moved: Vec<bool>,
-    /// Of units whose data in the buffer was written anew there or trimmed: how many such copies are still to be programmed.
+    /// Of units whose data in the buffer was written anew there or trimmed: how many such copies
+    /// are still to be programmed.
     stale: BTreeMap<u32, u32>,
 }
 
-/// Units with fewer than so many units before them in their block, and not before a smaller such number, went there.
+/// Units with fewer than so many units before them in their block, and not before a smaller such
+/// number, went there.
 struct Moved {
     before: u32,
     to: BlockId,
@@ -130,8 +136,8 @@ impl Map {
         }
     }
 
-    /// Where a unit is that was not written since the disk was made, and how many units are before it there, if that is its
-    /// home.
+    /// Where a unit is that was not written since the disk was made, and how many units are before
+    /// it there, if that is its home.
     fn place_from_home(&self, unit: u32) -> (BlockId, Option<u32>) {
         let (block, before) = self.home.place(&self.shape, unit);
         if !self.has_moved[block as usize] {
@@ -181,13 +187,15 @@ impl Map {
         }
     }
 
-    /// The units of a block of each die, if they begin at `unit` and none of them was written or trimmed since the disk was made.
+    /// The units of a block of each die, if they begin at `unit` and none of them was written or
+    /// trimmed since the disk was made.
     fn untouched(&self, unit: u32) -> Option<Range<u32>> {
         let stripe = self.home.stripe(&self.shape, unit)?;
         let whole = |die: u32| {
             let block = self.home_in_order(unit, die);
             let units = self.home.count(&self.shape, die, self.index(block as BlockId));
-            // Of a block that was never collected, all that is valid is what the disk was made with.
+            // Of a block that was never collected, all that is valid is what the disk was made
+            // with.
             units == 0
                 || matches!(self.contents[block], Contents::Home) && self.valid[block] == units
         };
@@ -212,7 +220,8 @@ impl Map {
         }
     }
 
-    /// The block of a unit with this code, and which of its marks says that the unit is there no more.
+    /// The block of a unit with this code, and which of its marks says that the unit is there no
+    /// more.
     fn mark(&self, unit: u32, code: u16) -> Option<(BlockId, u32)> {
         let (block, before) = match code {
             HOME => self.place_from_home(unit),
@@ -222,8 +231,9 @@ impl Map {
         Some((block, before.unwrap_or_else(|| self.gone.drawn(unit))))
     }
 
-    /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed meanwhile, what is on the
-    /// medium now is of no use. (Of two copies that two dies program at once, the one that is done last counts.)
+    /// The unit was programmed from the buffer to `block`. If it was written anew or trimmed
+    /// meanwhile, what is on the medium now is of no use. (Of two copies that two dies program at
+    /// once, the one that is done last counts.)
     pub fn settle(&mut self, unit: u32, block: BlockId) {
         if let Entry::Occupied(mut stale) = self.stale.entry(unit) {
             *stale.get_mut() -= 1;
@@ -232,7 +242,8 @@ impl Map {
             }
             return self.gone.mark_any(block, unit);
         }
-        // All copies but the last are stale, so this is the last. To see in the map that it is would wait for memory.
+        // All copies but the last are stale, so this is the last. To see in the map that it is
+        // would wait for memory.
         debug_assert_eq!(self.places.get(unit), BUFFER);
         self.places.set(unit, code(block));
         self.valid[block as usize] += 1;
@@ -243,14 +254,16 @@ impl Map {
         self.places.expect(unit);
     }
 
-    /// This unit, which was expected before, will be written very soon: where it is marked as gone comes near.
+    /// This unit, which was expected before, will be written very soon: where it is marked as gone
+    /// comes near.
     pub fn expect_write(&self, unit: u32) {
         if let Some((block, mark)) = self.mark(unit, self.places.get(unit)) {
             self.gone.expect(block, mark);
         }
     }
 
-    /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no use.
+    /// These units were copied. Of what was written anew or trimmed meanwhile the copy is of no
+    /// use.
     pub fn copied(&mut self, kept: &[Kept], from: BlockId, to: BlockId) {
         let is_home = self.is_home(from);
         let mut copied = 0;
@@ -278,7 +291,8 @@ impl Map {
             || !self.is_home(block) && self.place(unit) == Place::Block(block)
     }
 
-    /// All with fewer than so many units before them that are there no more went to `to`, if not to where others went before.
+    /// All with fewer than so many units before them that are there no more went to `to`, if not to
+    /// where others went before.
     fn moved_from_home(&mut self, before: u32, from: BlockId, to: BlockId) {
         self.has_moved[from as usize] = true;
         let moved = &mut self.moved[from as usize];
@@ -317,7 +331,8 @@ impl Map {
         blocks.filter(|&block| matches!(self.contents[block as usize], Contents::Unknown)).collect()
     }
 
-    /// Takes out what was written to `block`, to be read row by row. Nobody else chooses the block meanwhile.
+    /// Takes out what was written to `block`, to be read row by row. Nobody else chooses the block
+    /// meanwhile.
     pub fn collect(&mut self, block: BlockId) -> Rows {
         match std::mem::replace(&mut self.contents[block as usize], Contents::Unknown) {
             Contents::Written(units) => Rows::Written(units, Cursor::default()),
@@ -331,7 +346,8 @@ impl Map {
         self.is_home[block as usize] = false;
     }
 
-    /// Appends the valid units of the next row of `block` that has any; `false` if there is no such row.
+    /// Appends the valid units of the next row of `block` that has any; `false` if there is no such
+    /// row.
     pub fn next_row(&self, block: BlockId, rows: &mut Rows, valid: &mut Vec<Kept>) -> bool {
         let before = valid.len();
         loop {

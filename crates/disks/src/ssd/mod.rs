@@ -1,11 +1,13 @@
 //! A solid-state disk.
 //!
-//! A command is decoded, cut into rows that are read in parallel from the dies ([`flash`]), and its data leaves over
-//! the one link, row by row. A write is done for the host once it is in the buffer, which the dies empty as a [`log`]
-//! by whole rows, wherever there is room ([`space`]); the [`map`] knows where everything is.
+//! A command is decoded, cut into rows that are read in parallel from the dies ([`flash`]), and its
+//! data leaves over the one link, row by row. A write is done for the host once it is in the
+//! buffer, which the dies empty as a [`log`] by whole rows, wherever there is room ([`space`]); the
+//! [`map`] knows where everything is.
 //!
-//! Not modelled: joining of writes in the buffer (of two for the same place both are programmed), reading the rest of 4 KiB of
-//! which a part is written, wear and its levelling, read retries, the map's own reads and writes.
+//! Not modelled: joining of writes in the buffer (of two for the same place both are programmed),
+//! reading the rest of 4 KiB of which a part is written, wear and its levelling, read retries, the
+//! map's own reads and writes.
 
 mod agenda;
 mod flash;
@@ -46,7 +48,8 @@ pub(crate) enum Event {
     Rest,
 }
 
-/// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing of it.
+/// Without a command for so long, a drive turns to what it put off. An estimate: drives say nothing
+/// of it.
 const REST_AFTER: Nanos = Nanos::from_millis(100);
 
 pub(crate) struct SsdDisk {
@@ -150,7 +153,8 @@ impl SsdDisk {
 
     /// Nobody waits for anything: what was put off comes up after a while of that.
     fn plan_rest(&mut self, at: Nanos) {
-        // What has arrived by now may have come later than this: the drive is caught up with by the next command.
+        // What has arrived by now may have come later than this: the drive is caught up with by the
+        // next command.
         if self.port.in_service() > 0 {
             self.quiet_since = None;
             return;
@@ -162,7 +166,8 @@ impl SsdDisk {
         }
     }
 
-    /// Events before commands: what a write brought in is there for a flush that follows it at once.
+    /// Events before commands: what a write brought in is there for a flush that follows it at
+    /// once.
     fn next_step(&self) -> Option<Nanos> {
         earlier(self.next_command(), self.agenda.next_at())
     }
@@ -242,8 +247,8 @@ impl SsdDisk {
         self.moving.len() as u32 - 1
     }
 
-    /// Data leaves for the buffer, which has room for it. Unless it must be on the medium, the write is done when the
-    /// data has arrived.
+    /// Data leaves for the buffer, which has room for it. Unless it must be on the medium, the
+    /// write is done when the data has arrived.
     fn begin_write(&mut self, at: Nanos, write: Moving) {
         self.unflushed = true;
         self.flash.log.expect(write.units());
@@ -379,8 +384,9 @@ impl SsdDisk {
         }
     }
 
-    /// No command in service completes before. A read's last data must come out of a die, and all that is left of it
-    /// cross the link; a write or flush whose end is not settled waits for a row to be programmed.
+    /// No command in service completes before. A read's last data must come out of a die, and all
+    /// that is left of it cross the link; a write or flush whose end is not settled waits for a row
+    /// to be programmed.
     fn earliest_end(&self) -> Option<Nanos> {
         let reads =
             || self.moving.iter().map(|read| read.to_send).filter(|&bytes| bytes > Bytes::ZERO);

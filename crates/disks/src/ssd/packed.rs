@@ -1,5 +1,5 @@
-//! Numbers in ascending order in little room: differences in Rice's code (Rice and Plaunt, 1971), about 17 bits each for
-//! what random writes leave in a block of a 1 TB disk.
+//! Numbers in ascending order in little room: differences in Rice's code (Rice and Plaunt, 1971),
+//! about 17 bits each for what random writes leave in a block of a 1 TB disk.
 
 /// Of 8 bytes, of which random writes leave some 2095 in a block of a 1 TB disk.
 const STEP: usize = 4;
@@ -19,9 +19,11 @@ impl Packed {
     pub fn new(numbers: &[u32]) -> Self {
         let (first, last) =
             (numbers.first().copied().unwrap_or(0), numbers.last().copied().unwrap_or(0));
-        // As many as the mean difference has: the zeros of all together are then no more than twice their number.
+        // As many as the mean difference has: the zeros of all together are then no more than twice
+        // their number.
         let plain = ((last - first) / (numbers.len() as u32).max(1)).max(1).ilog2();
-        // Just as many as it takes: what is cut off an allocation is a hole that no other block's numbers fit into.
+        // Just as many as it takes: what is cut off an allocation is a hole that no other block's
+        // numbers fit into.
         let zeros: u64 =
             numbers.windows(2).map(|pair| u64::from((pair[1] - pair[0] - 1) >> plain)).sum();
         let used = zeros + numbers.len() as u64 * u64::from(plain + 1);

@@ -1,8 +1,8 @@
 //! Two bytes for each unit of the disk, in order: a code of [`super::map`], 0 at first.
 //!
-//! They are asked for at random, and what that costs is to wait: for the memory, for the tables that say where it is, and for
-//! the system, which gives a page when it is first touched. Of pages of 2 MiB there are few enough for the processor to
-//! know them all.
+//! They are asked for at random, and what that costs is to wait: for the memory, for the tables
+//! that say where it is, and for the system, which gives a page when it is first touched. Of pages
+//! of 2 MiB there are few enough for the processor to know them all.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::ops::Range;

@@ -1,11 +1,12 @@
 //! The blocks of one die: where its next row goes, and which block is emptied to make room.
 //!
-//! Collection is greedy: the full block with the fewest valid units is read, what is valid in it is written again, and it
-//! is erased. It begins when few empty blocks are left. From then on the host gets as many rows as collection gains, so
-//! that writing slows down and never stops for long.
+//! Collection is greedy: the full block with the fewest valid units is read, what is valid in it is
+//! written again, and it is erased. It begins when few empty blocks are left. From then on the host
+//! gets as many rows as collection gains, so that writing slows down and never stops for long.
 //!
-//! A drive with an SLC cache writes the host's data to blocks that hold one bit a cell, and empties these into ordinary
-//! ones when nobody asks for anything, or like any other block when room is short.
+//! A drive with an SLC cache writes the host's data to blocks that hold one bit a cell, and empties
+//! these into ordinary ones when nobody asks for anything, or like any other block when room is
+//! short.
 
 use std::collections::VecDeque;
 
@@ -14,11 +15,12 @@ use disklab_units::Bytes;
 use super::log::PADDING;
 use super::map::{BlockId, Kept, Map, Rows, UNIT};
 
-/// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is lost to
-/// over-provisioning.
+/// Empty blocks of a die at which it begins to collect. As small as can be: what is kept empty is
+/// lost to over-provisioning.
 pub(crate) const FEW: usize = 4;
 
-/// Empty blocks that the host's data leaves to collection, which needs one to write to before it can free another.
+/// Empty blocks that the host's data leaves to collection, which needs one to write to before it
+/// can free another.
 const RESERVE: usize = 1;
 
 /// What the blocks in use for the SLC cache are like.
@@ -39,7 +41,8 @@ pub(crate) struct Space {
     /// Where the host's rows go as long as there is room.
     open_fast: Open,
     fast: Option<Fast>,
-    /// Of each block of the die, whether it is in use for the SLC cache, and how many are; the open one is among them.
+    /// Of each block of the die, whether it is in use for the SLC cache, and how many are; the open
+    /// one is among them.
     is_fast: Vec<bool>,
     fast_blocks: u32,
     collection: Option<Collection>,
@@ -176,7 +179,8 @@ impl Space {
         }
     }
 
-    /// What collection does next, if anything. `resting`: nobody asks for anything, so that the SLC cache is emptied.
+    /// What collection does next, if anything. `resting`: nobody asks for anything, so that the SLC
+    /// cache is emptied.
     pub fn collect(&mut self, map: &mut Map, resting: bool) -> Option<Step> {
         if self.collection.is_none() {
             self.begin_collection(map, resting);

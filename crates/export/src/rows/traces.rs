@@ -5,7 +5,8 @@ use crate::error::ExportError;
 use crate::sink::Sink;
 use crate::table::Field;
 
-/// A row for each request of each disk and for each mark, in the order of their ends, of trials that are ok and have a trace.
+/// A row for each request of each disk and for each mark, in the order of their ends, of trials
+/// that are ok and have a trace.
 pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     let ok = |outcome: &&Outcome| outcome.status == Status::Ok;
     for outcome in record.outcomes().into_iter().filter_map(|(_, outcome)| outcome).filter(ok) {

@@ -27,7 +27,8 @@ impl Writer {
                     serde_json::to_writer(&mut self.file, text).map_err(Into::into)
                 }
                 Field::Unsigned(number) => write!(self.file, "{number}"),
-                // As few digits as read back as the same number; null of what JSON has no number for.
+                // As few digits as read back as the same number; null of what JSON has no number
+                // for.
                 Field::Real(number) => {
                     serde_json::to_writer(&mut self.file, number).map_err(Into::into)
                 }

@@ -69,7 +69,8 @@ pub fn start(background: &Background, place: &Place, tool: Tool) -> Result<Runni
 fn begin(number: usize, process: &Process, place: &Place) -> Result<Started, Failure> {
     let words = Arc::new(Words::of(&format!("{STEP}-{number}"))?);
     let state = Arc::new(Mutex::new(State::default()));
-    // The first run is started here, so that a program that is not there is told before anything is measured.
+    // The first run is started here, so that a program that is not there is told before anything is
+    // measured.
     let first = launch(process, place, 0, &words, &mut locked(&state))?;
     let repeat = Repeat {
         process: process.clone(),
@@ -168,8 +169,8 @@ impl Running {
             || self.files.as_ref().is_some_and(fsload::Running::has_ended)
     }
 
-    /// Ends what still runs, and says what there was. A failure if something had ended by itself: the measured
-    /// program then had another background than it should, or was not started at all.
+    /// Ends what still runs, and says what there was. A failure if something had ended by itself:
+    /// the measured program then had another background than it should, or was not started at all.
     pub fn stop(self, measured: bool, steps: &mut Steps) -> Result<(), Failure> {
         let until = Instant::now();
         let mut result = self.snapshots.map_or(Ok(()), |snapshots| snapshots.stop(steps));

@@ -7,7 +7,8 @@ use serde_json::json;
 use std::fs;
 use std::time::Duration;
 
-/// Where the kernel is told of a device that has bcache's superblock; it looks at the device before it returns.
+/// Where the kernel is told of a device that has bcache's superblock; it looks at the device before
+/// it returns.
 const REGISTER: &str = "/sys/fs/bcache/register";
 /// One file for each cache; what is written there also ends the devices behind it.
 const STOP: &str = "/sys/fs/bcache/*/stop";
@@ -16,7 +17,8 @@ const LOOK: Duration = Duration::from_millis(10);
 /// So often at most, a virtual minute; a cache is stopped when its journal is written.
 const LOOKS: u32 = 6000;
 
-/// Puts the cache in front of its disks. One that has to be made first takes everything: it is to hold the test file.
+/// Puts the cache in front of its disks. One that has to be made first takes everything: it is to
+/// hold the test file.
 pub fn start(cache: &Cache, steps: &mut Steps) -> Result<(), Failure> {
     if let Some(command) = &cache.make {
         run(command, "make-bcache", steps)?;
@@ -54,7 +56,8 @@ pub fn stop(steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Has the cache take what is written or read in sequence too, of which it would take nothing; till its next start.
+/// Has the cache take what is written or read in sequence too, of which it would take nothing; till
+/// its next start.
 fn take_all(index: usize) -> Result<(), Failure> {
     let path = format!("/sys/block/bcache{index}/bcache/sequential_cutoff");
     fs::write(&path, "0").map_err(|e| format!("writing 0 to {path}: {e}"))

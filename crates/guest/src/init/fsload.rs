@@ -85,7 +85,8 @@ impl Running {
         self.thread.is_finished()
     }
 
-    /// Has all threads end with the operation that they are at, and holds the disks against what was written.
+    /// Has all threads end with the operation that they are at, and holds the disks against what
+    /// was written.
     pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
         self.stop.store(true, Ordering::Relaxed);
         let ran = self.begun.elapsed();
@@ -113,7 +114,8 @@ pub fn account(done: &Done, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A guest has one processor, which the operations of all threads get in the order in which they ask for it.
+/// A guest has one processor, which the operations of all threads get in the order in which they
+/// ask for it.
 struct Guest {
     /// From then on.
     free: Mutex<Instant>,

@@ -1,8 +1,8 @@
 //! Waits until a program opens a file, and lets it through only then.
 //!
-//! Where other programs use the disks too, requests do not tell when the measured one begins: fio takes a sixth of a
-//! virtual second to start. A lease (F_SETLEASE) on its file does: whoever opens the file is held until the lease is
-//! given back.
+//! Where other programs use the disks too, requests do not tell when the measured one begins: fio
+//! takes a sixth of a virtual second to start. A lease (F_SETLEASE) on its file does: whoever opens
+//! the file is held until the lease is given back.
 
 use super::Failure;
 use crate::plan::Gate;
@@ -15,7 +15,8 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
-/// How often the lease is looked at. The program waits for this long at most, and nothing of that is measured.
+/// How often the lease is looked at. The program waits for this long at most, and nothing of that
+/// is measured.
 const LOOK: Duration = Duration::from_millis(1);
 
 /// A lease on a file that nobody else has open.
@@ -34,8 +35,8 @@ impl Closed {
         Ok(Self(file))
     }
 
-    /// Returns when somebody wants to open the file, or when `program` has ended. The file can be opened once this is
-    /// dropped.
+    /// Returns when somebody wants to open the file, or when `program` has ended. The file can be
+    /// opened once this is dropped.
     pub fn wait(&self, program: &mut Child) -> Result<(), Failure> {
         let failed = |e: io::Error| format!("waiting for the measured program to begin: {e}");
         while lease(&self.0, GETLEASE, 0).map_err(failed)? == WRITE {

@@ -1,7 +1,8 @@
 //! What the first process stands on: a guest that is its alone, or a real machine where others are.
 //!
-//! In a guest the disk library counts requests and is told of phases through the kernel, and whatever is changed ends with the
-//! guest. On a real machine a watch counts, and each change is in the run's journal before it is made.
+//! In a guest the disk library counts requests and is told of phases through the kernel, and
+//! whatever is changed ends with the guest. On a real machine a watch counts, and each change is in
+//! the run's journal before it is made.
 
 use super::Failure;
 use crate::plan::Host;
@@ -30,7 +31,8 @@ struct OnHost {
 /// Disks that the kernel gives to nobody else.
 pub type Held = Vec<(Disk, File)>;
 
-/// From now on this is a real machine. Its disks are watched until [`leave`], and held until [`let_go`].
+/// From now on this is a real machine. Its disks are watched until [`leave`], and held until
+/// [`let_go`].
 pub fn enter(host: &Host, journal: &Path, folder: &Path, held: Held) -> Result<(), Failure> {
     let mut journal = Journal::join(journal).map_err(|e| e.to_string())?;
     let instance = host.trace.then_some(host.name.as_str());
@@ -43,8 +45,8 @@ pub fn enter(host: &Host, journal: &Path, folder: &Path, held: Held) -> Result<(
         .map_err(|_| "the first process is on this machine twice".to_owned())
 }
 
-/// Lets programs have the disks that were held until now. That each is still the one at its path is sure while it is held: its number
-/// is nobody else's then.
+/// Lets programs have the disks that were held until now. That each is still the one at its path is
+/// sure while it is held: its number is nobody else's then.
 pub fn let_go() -> Result<(), Failure> {
     let Some(mut host) = here() else { return Ok(()) };
     for (disk, _file) in std::mem::take(&mut host.held) {
@@ -59,7 +61,8 @@ pub fn let_go() -> Result<(), Failure> {
     Ok(())
 }
 
-/// What a thing of this run's own is called in the kernel; in a guest, where there is one run, by its own name alone.
+/// What a thing of this run's own is called in the kernel; in a guest, where there is one run, by
+/// its own name alone.
 pub fn own(thing: &str) -> String {
     here().map_or_else(|| format!("disklab-{thing}"), |host| format!("{}-{thing}", host.name))
 }

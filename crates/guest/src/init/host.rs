@@ -1,11 +1,11 @@
 //! The first process of a trial on a real machine: `disklab` again, in namespaces of its own.
 //!
-//! What it mounts and what it starts ends with it, however it ends, and all of the machine's files are read-only to it but for
-//! the trial's folder and what the user named. The same plan is carried out by the same code as in a guest, and finds
-//! things at the same places.
+//! What it mounts and what it starts ends with it, however it ends, and all of the machine's files
+//! are read-only to it but for the trial's folder and what the user named. The same plan is carried
+//! out by the same code as in a guest, and finds things at the same places.
 //!
-//! Two processes: the outer one makes the namespaces and waits, the inner one is the first in them. Each ends with the one
-//! that started it.
+//! Two processes: the outer one makes the namespaces and waits, the inner one is the first in them.
+//! Each ends with the one that started it.
 
 use super::ground::Held;
 use super::{Failure, ground, mounted, plan_in, run_plan};
@@ -49,7 +49,8 @@ pub fn main() -> ! {
     }))
 }
 
-/// Whether this machine lets the caller have the namespaces that a trial is kept in; the error says why not. `program` is disklab.
+/// Whether this machine lets the caller have the namespaces that a trial is kept in; the error says
+/// why not. `program` is disklab.
 pub fn probe(program: &Path) -> Result<(), Failure> {
     let asked = Command::new(program).args([ARGUMENT, PROBE]).stdin(Stdio::null()).output();
     let said = asked.map_err(|e| format!("{}: {e}", program.display()))?;
@@ -114,8 +115,8 @@ fn inside_namespaces() -> Result<(), Failure> {
     run_plan(Ok(plan))
 }
 
-/// The disks, if they are still those that the run was given, and nobody else's. They are held from here, where all of the machine
-/// is seen, until just before something is made on them or mounted.
+/// The disks, if they are still those that the run was given, and nobody else's. They are held from
+/// here, where all of the machine is seen, until just before something is made on them or mounted.
 fn held(host: &Host) -> Result<Held, Failure> {
     let mut held = Held::new();
     for disk in &host.disks {
@@ -180,14 +181,15 @@ fn surround(host: &Host) -> Result<(), Failure> {
     }
 }
 
-/// What is mounted here stays here. What is unmounted on the machine goes from here too: a filesystem that somebody else
-/// unmounts would be in use until the trial ends.
+/// What is mounted here stays here. What is unmounted on the machine goes from here too: a
+/// filesystem that somebody else unmounts would be in use until the trial ends.
 fn keep_mounts() -> Result<(), Failure> {
     mount_change("/", MountPropagationFlags::DOWNSTREAM | MountPropagationFlags::REC)
         .map_err(|e| format!("keeping mounts to itself: {e}"))
 }
 
-/// What a program has below its own root besides files: of devices those that are nobody's, of the kernel what can be read.
+/// What a program has below its own root besides files: of devices those that are nobody's, of the
+/// kernel what can be read.
 pub(super) fn surroundings(root: &Path) -> Result<(), Failure> {
     let at = |name: &str| root.join(name).display().to_string();
     mounted("tmpfs", &at("dev"), "")?;
@@ -229,7 +231,8 @@ fn found(path: &Path) -> Result<OwnedFd, Failure> {
         .map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The same of what the user named, and whether it is a folder. Who owns the folder above could have put a link in its place since.
+/// The same of what the user named, and whether it is a folder. Who owns the folder above could
+/// have put a link in its place since.
 fn no_link(path: &Path) -> Result<(OwnedFd, bool), Failure> {
     let failed = |e: Errno| format!("{}: {e}", path.display());
     let fd = open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty())
@@ -279,7 +282,8 @@ pub(super) fn read_only(path: &str, yes: bool) -> Result<(), Failure> {
     let attributes = Attributes { set, clear, propagation: 0, userns: 0 };
     let name = CString::new(path).map_err(|e| format!("{path}: {e}"))?;
     let name: *const c_char = name.as_ptr();
-    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is told.
+    // SAFETY: the path ends with a zero byte, and the attributes are there for the length that is
+    // told.
     let result = unsafe {
         syscall(MOUNT_SETATTR, CWD, name, flags, &raw const attributes, size_of::<Attributes>())
     };

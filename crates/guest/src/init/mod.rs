@@ -1,7 +1,8 @@
 //! The guest's first process: `disklab` again, started by the guest kernel as its init.
 //!
-//! It does what the plan says, writes each step to [`names::STEPS`], and powers the guest off. Whatever goes wrong is a
-//! step with an `error`; a guest that did all it should ends with the step `finished`.
+//! It does what the plan says, writes each step to [`names::STEPS`], and powers the guest off.
+//! Whatever goes wrong is a step with an `error`; a guest that did all it should ends with the step
+//! `finished`.
 
 mod background;
 mod bcache;
@@ -40,7 +41,8 @@ use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
 
-/// The argument by which the program knows that it is a guest's first process; no subcommand has this name.
+/// The argument by which the program knows that it is a guest's first process; no subcommand has
+/// this name.
 pub const ARGUMENT: &str = "guest-init";
 
 /// A step that failed: what was tried and what went wrong.
@@ -51,7 +53,8 @@ struct Steps(File);
 
 impl Steps {
     fn say(&mut self, step: &Value) {
-        // The kernel's console is the way out that is left when the trial's folder cannot be written.
+        // The kernel's console is the way out that is left when the trial's folder cannot be
+        // written.
         if let Err(error) = writeln!(self.0, "{step}") {
             eprintln!("disklab: {}: {error}; {step}", names::STEPS);
         }
@@ -100,7 +103,8 @@ fn plan_in(folder: &Path) -> Result<Plan, Failure> {
     serde_json::from_slice(&text).map_err(|e| format!("{}: {e}", path.display()))
 }
 
-/// The folders of a running system. The root is the host's, read-only; only the trial's folder can be written.
+/// The folders of a running system. The root is the host's, read-only; only the trial's folder can
+/// be written.
 fn folders() -> Result<(), Failure> {
     mounted("proc", "/proc", "")?;
     mounted("sysfs", "/sys", "")?;

@@ -1,5 +1,5 @@
-//! What a program reads of its files: each access to their pages, in order, by the kernel's own events, and which of its threads
-//! and processes wait for which.
+//! What a program reads of its files: each access to their pages, in order, by the kernel's own
+//! events, and which of its threads and processes wait for which.
 
 use super::{Failure, mounted};
 use crate::plan::{ROOT, TRIAL};
@@ -13,9 +13,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 const TRACING: &str = "/sys/kernel/tracing";
-/// A read(2) of cached or uncached pages, the access to a mapped page that is not mapped yet, and that to one whose
-/// neighbours are in memory, which the kernel maps with it. A name whose inode is not in memory, nor its neighbours: that of
-/// ext4, where starts are recorded. Who starts whom, wakes whom, waits for whose end, and ends.
+/// A read(2) of cached or uncached pages, the access to a mapped page that is not mapped yet, and
+/// that to one whose neighbours are in memory, which the kernel maps with it. A name whose inode is
+/// not in memory, nor its neighbours: that of ext4, where starts are recorded. Who starts whom,
+/// wakes whom, waits for whose end, and ends.
 const EVENTS: [&str; 8] = [
     "filemap/mm_filemap_get_pages",
     "filemap/mm_filemap_fault",
@@ -39,10 +40,11 @@ pub fn begin() -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "1"))
 }
 
-/// Writes what was recorded of these files and of the program whose first process this is: `file INODE PATH` lines, then, of
-/// the thread that the last `thread N` line tells, `read INODE FROM END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`,
-/// `starts N`, `wakes N`, `waits N` or `waits any` for a process's end, and `ends`. Threads are numbered in the order in which they are
-/// started; the first is 0.
+/// Writes what was recorded of these files and of the program whose first process this is: `file
+/// INODE PATH` lines, then, of the thread that the last `thread N` line tells, `read INODE FROM
+/// END`, `map INODE FROM END`, `around INODE FROM END`, `look INODE`, `starts N`, `wakes N`, `waits
+/// N` or `waits any` for a process's end, and `ends`. Threads are numbered in the order in which
+/// they are started; the first is 0.
 pub fn end(entries: &[Entry], program: Pid) -> Result<(), Failure> {
     EVENTS.iter().try_for_each(|event| put(&format!("events/{event}/enable"), "0"))?;
     let trace = Path::new(TRACING).join("trace");
@@ -112,8 +114,8 @@ enum What {
 }
 
 impl Event {
-    /// `            name-12      [000] ..s1.     0.001234: sched_waking: comm=other pid=13 prio=120 target_cpu=000`. What an interrupt
-    /// did meanwhile is nobody's.
+    /// ` name-12 [000] ..s1. 0.001234: sched_waking: comm=other pid=13 prio=120 target_cpu=000`.
+    /// What an interrupt did meanwhile is nobody's.
     fn read(line: &str) -> Option<Self> {
         // A name, of anything, takes 16 characters.
         let (pid, rest) = line.get(16..)?.strip_prefix('-')?.split_once(' ')?;

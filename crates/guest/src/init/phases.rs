@@ -1,7 +1,7 @@
 //! Phases, one after the other: fio or a program or a mount, with a reader beside it.
 //!
-//! fio is started first, and its jobs wait on a pipe until the phase begins: its start takes a sixth of a virtual second, and
-//! reads what is to be cold.
+//! fio is started first, and its jobs wait on a pipe until the phase begins: its start takes a
+//! sixth of a virtual second, and reads what is to be cold.
 
 use super::program::{self, Words};
 use super::{Failure, Steps, ground, startup, work};
@@ -338,7 +338,8 @@ impl Started<'_> {
     }
 }
 
-/// A failure if a file is not what it was when the disks were prepared, or an earlier phase had made it.
+/// A failure if a file is not what it was when the disks were prepared, or an earlier phase had
+/// made it.
 fn look_at(file: &ZeroFile) -> Result<(), Failure> {
     let ZeroFile { name, bytes } = file;
     match fs::metadata(Path::new(POOL).join(name)) {
@@ -366,8 +367,8 @@ fn both_ends(pipe: &str) -> Result<File, Failure> {
     File::options().read(true).write(true).open(pipe).map_err(|e| format!("{pipe}: {e}"))
 }
 
-/// What each system call takes from now on. Kernels of before cannot be asked for anything but nothing, and on a real machine they
-/// take what they take.
+/// What each system call takes from now on. Kernels of before cannot be asked for anything but
+/// nothing, and on a real machine they take what they take.
 fn system_calls(ns: u64) -> Result<(), Failure> {
     if !ground::is_a_guest() || ns == 0 && !Path::new(SYSTEM_CALL).exists() {
         return Ok(());

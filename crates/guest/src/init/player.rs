@@ -33,7 +33,8 @@ pub fn measure(
     startup::settle();
     let (tell, told) = channel();
     let started = Instant::now();
-    // A thread of its own: to a scheduler, a process that has just begun. It opens its file too: others may keep that from it.
+    // A thread of its own: to a scheduler, a process that has just begun. It opens its file too:
+    // others may keep that from it.
     let (what, path) = (*player, file.to_owned());
     let play = move || {
         let read =

@@ -23,8 +23,8 @@ pub struct Place {
 }
 
 impl Place {
-    /// Those of what is measured and of what runs beside it. As soon as one has a weight, each has a cgroup: what the first
-    /// process starts is otherwise in the one that it is in itself.
+    /// Those of what is measured and of what runs beside it. As soon as one has a weight, each has
+    /// a cgroup: what the first process starts is otherwise in the one that it is in itself.
     pub fn of(measured: &Priority, beside: &Priority) -> Result<[Self; 2], Failure> {
         let weighted = measured.weight.or(beside.weight).is_some();
         if weighted {
@@ -43,7 +43,8 @@ impl Place {
         ])
     }
 
-    /// Without weights everybody stays where they are: on a real machine that is the user's own cgroup, with its limits.
+    /// Without weights everybody stays where they are: on a real machine that is the user's own
+    /// cgroup, with its limits.
     fn make(priority: &Priority, name: &str, weighted: bool) -> Result<Self, Failure> {
         let ioprio = priority.ioprio.map(Ioprio::number);
         let root = Path::new(CGROUPS);
@@ -67,7 +68,8 @@ impl Place {
         unsafe { command.pre_exec(move || place.enter()) };
     }
 
-    /// The calling thread gets the priority, and its process the cgroup; what it starts then has both.
+    /// The calling thread gets the priority, and its process the cgroup; what it starts then has
+    /// both.
     pub fn enter(&self) -> io::Result<()> {
         if let Some(ioprio) = self.ioprio {
             set_ioprio(ioprio)?;

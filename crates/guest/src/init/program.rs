@@ -59,7 +59,8 @@ impl Words {
     }
 }
 
-/// A program that is ready to be started, in surroundings that are the same wherever the guest runs.
+/// A program that is ready to be started, in surroundings that are the same wherever the guest
+/// runs.
 pub fn prepare(command: &[String], step: &str, words: &Words) -> Result<Command, Failure> {
     let [program, arguments @ ..] = command else {
         return Err(format!("{step}: an empty command"));

@@ -1,4 +1,5 @@
-//! What was recorded of a program's start, done again: each of its threads does its steps in order, and waits where it waited.
+//! What was recorded of a program's start, done again: each of its threads does its steps in order,
+//! and waits where it waited.
 
 use disklab_config::startup::{Act, Entry, Step, Threads};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap};
@@ -40,11 +41,12 @@ struct Replay {
 
 /// Until the first of them ends, as a command does whose other processes go on.
 pub fn all(entries: &[Entry], threads: &Threads) -> Result<(), String> {
-    // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to wake several at once. Threads
-    // have this from who starts them.
+    // A program computes as long as it does; the kernel lets sleepers sleep up to 50 us longer, to
+    // wake several at once. Threads have this from who starts them.
     rustix::thread::set_current_timer_slack(NonZeroU64::new(1))
         .map_err(|e| format!("its timer slack: {e}"))?;
-    // When a program closes its files is not recorded. Who may not have so many has as many as they may: most programs open fewer.
+    // When a program closes its files is not recorded. Who may not have so many has as many as they
+    // may: most programs open fewer.
     let all = Rlimit { current: Some(FILES), maximum: Some(FILES) };
     if setrlimit(Resource::Nofile, all).is_err() {
         let most = getrlimit(Resource::Nofile).maximum;
@@ -166,14 +168,16 @@ fn carry_out(act: Act, entry: &Entry, used: &mut Used, buffer: &mut [u8]) -> io:
             let start = mapping(entry, used)?;
             let size = opened(entry, used)?.metadata()?.len();
             let pages = from / PAGE..(from + bytes).min(size).div_ceil(PAGE);
-            // What was mapped as a neighbour is touched anew, as by a program that maps the file again.
-            // SAFETY: it is within the mapping, and what is read next comes from the file again.
+            // What was mapped as a neighbour is touched anew, as by a program that maps the file
+            // again. SAFETY: it is within the mapping, and what is read next comes from the file
+            // again.
             unsafe {
                 let at = start.add((pages.start * PAGE) as usize).cast_mut().cast();
                 madvise(at, ((pages.end - pages.start) * PAGE) as usize, Advice::LinuxDontNeed)?;
             }
             for page in pages {
-                // SAFETY: the page is within the file, which is mapped as a whole, and nobody shortens it.
+                // SAFETY: the page is within the file, which is mapped as a whole, and nobody
+                // shortens it.
                 unsafe { start.add((page * PAGE) as usize).read_volatile() };
             }
             Ok(())

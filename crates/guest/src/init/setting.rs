@@ -60,8 +60,9 @@ pub fn offers(text: &str, setting: &Setting) -> bool {
     text.split_whitespace().any(|word| name(word) == name(&setting.value))
 }
 
-/// What brings a file back to what it says now: noted before it is written. A scheduler that is chosen again begins with its own tunables and its own depth of the
-/// queue: those of now are noted before it, so that they are put back behind it.
+/// What brings a file back to what it says now: noted before it is written. A scheduler that is
+/// chosen again begins with its own tunables and its own depth of the queue: those of now are noted
+/// before it, so that they are put back behind it.
 pub fn before(path: &Path, setting: &Setting) -> Result<Vec<Change>, Failure> {
     let mut changes = Vec::new();
     if let (Some("scheduler"), Some(queue)) =

@@ -1,7 +1,9 @@
-//! Snapshots of the whole filesystem, taken, replicated and deleted as scripts of users do it: by the filesystem's own program,
-//! one step after the other, and beside them another such script that replicates.
+//! Snapshots of the whole filesystem, taken, replicated and deleted as scripts of users do it: by
+//! the filesystem's own program, one step after the other, and beside them another such script that
+//! replicates.
 //!
-//! Those of btrfs are in a subvolume of their own below the filesystem's top, so that no snapshot holds the others.
+//! Those of btrfs are in a subvolume of their own below the filesystem's top, so that no snapshot
+//! holds the others.
 
 pub mod tool;
 
@@ -51,7 +53,8 @@ pub struct Running {
     threads: Vec<JoinHandle<Result<(), Failure>>>,
 }
 
-/// A place for them, and a first snapshot there; on the replica too, where there is replication: all later ones are differences.
+/// A place for them, and a first snapshot there; on the replica too, where there is replication:
+/// all later ones are differences.
 pub fn lay_out(first: FirstSnapshot, tool: Tool) -> Result<(), Failure> {
     let scripts = Scripts::new(Snapshots::default(), tool, &Place::default());
     if let Some(command) = scripts.tool.make_place() {
@@ -93,7 +96,8 @@ impl Running {
         self.threads.iter().any(JoinHandle::is_finished)
     }
 
-    /// Has both end with the step that they are at, holds what was noted against what is there, and says what there was.
+    /// Has both end with the step that they are at, holds what was noted against what is there, and
+    /// says what there was.
     pub fn stop(self, steps: &mut Steps) -> Result<(), Failure> {
         let Self { scripts, threads } = self;
         let ran = scripts.now();
@@ -203,8 +207,8 @@ impl Scripts {
         }
     }
 
-    /// The oldest beyond those that are kept, but for the one that is being sent, and the one that it is the difference to:
-    /// the newest that the replica has.
+    /// The oldest beyond those that are kept, but for the one that is being sent, and the one that
+    /// it is the difference to: the newest that the replica has.
     fn oldest_to_delete(&self) -> Option<u64> {
         let mut state = self.state();
         let there: Vec<&Snapshot> = state.all.iter().filter(|it| it.deleted_ns.is_none()).collect();

@@ -24,7 +24,8 @@ pub struct Over {
 /// From here on nothing of the disks is in memory, and time runs; says what came of it.
 pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over, Failure> {
     let words = Words::of(STEP)?;
-    // For what was recorded too: where something is mounted, its folder and those above it are in memory.
+    // For what was recorded too: where something is mounted, its folder and those above it are in
+    // memory.
     if !surrounded(limit)? {
         let ready = Ready::NotWithin { ns: limit.as_nanos() as u64 };
         steps.say(
@@ -85,8 +86,8 @@ pub fn measure(way: &Startup, limit: Duration, steps: &mut Steps) -> Result<Over
     Ok(Over { ready, program: running })
 }
 
-/// Keeps what a program that started read of its files. On a real machine, where others start programs too, nothing of it is
-/// recorded.
+/// Keeps what a program that started read of its files. On a real machine, where others start
+/// programs too, nothing of it is recorded.
 pub fn account(way: &Startup, over: &Over) -> Result<(), Failure> {
     match (way, over) {
         (
@@ -107,9 +108,10 @@ pub fn settle() {
     std::thread::sleep(Duration::from_millis(50));
 }
 
-/// Whether the surroundings could be made. Others may leave the disks no time at all for this, and the first process must not
-/// wait for ever: without a scheduler, a request that is not first in its plug waits as long as others plug theirs, on a device
-/// that takes one at a time (`blk_mq_dispatch_rq_list` comes before the software queues).
+/// Whether the surroundings could be made. Others may leave the disks no time at all for this, and
+/// the first process must not wait for ever: without a scheduler, a request that is not first in
+/// its plug waits as long as others plug theirs, on a device that takes one at a time
+/// (`blk_mq_dispatch_rq_list` comes before the software queues).
 fn surrounded(limit: Duration) -> Result<bool, Failure> {
     let (tell, told) = channel();
     let begin = move || {
@@ -124,7 +126,8 @@ fn surrounded(limit: Duration) -> Result<bool, Failure> {
     }
 }
 
-/// What a running system has besides files. On a real machine a program gets nothing of that by which it could change the machine.
+/// What a running system has besides files. On a real machine a program gets nothing of that by
+/// which it could change the machine.
 fn surroundings() -> Result<(), Failure> {
     if !ground::is_a_guest() {
         return host::surroundings(Path::new(ROOT));

@@ -1,7 +1,8 @@
 //! Folders of files that are fragmented, for programs that are about that.
 //!
-//! Their pieces are written in random order, and in turn with the rest of what is put on the filesystem: they end up
-//! all over it, as those of files do that grew or were written over through a filesystem's life.
+//! Their pieces are written in random order, and in turn with the rest of what is put on the
+//! filesystem: they end up all over it, as those of files do that grew or were written over through
+//! a filesystem's life.
 
 use super::Failure;
 use super::direct::{self, Buffer};
@@ -13,8 +14,8 @@ use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-/// Files whose extents are fewer than so many per cent of their fragments are not what was asked for. A few neighbours
-/// are written one after the other by chance.
+/// Files whose extents are fewer than so many per cent of their fragments are not what was asked
+/// for. A few neighbours are written one after the other by chance.
 const LEAST_PERCENT: u64 = 75;
 
 /// Trees under way.
@@ -38,7 +39,8 @@ pub struct Made {
 }
 
 impl Scatter {
-    /// Makes the folders and their files, which are empty so far: their pieces will be zeroes, or drawn.
+    /// Makes the folders and their files, which are empty so far: their pieces will be zeroes, or
+    /// drawn.
     pub fn create(trees: &Trees, contents: Option<Seed>) -> Result<Self, Failure> {
         let mut files = Vec::new();
         let folders = std::iter::once(TREES.into()).chain((0..trees.count).map(tree));
@@ -83,7 +85,8 @@ impl Scatter {
         Ok(())
     }
 
-    /// Writes what is left, and has a look at whether the files are as fragmented as they should be.
+    /// Writes what is left, and has a look at whether the files are as fragmented as they should
+    /// be.
     pub fn finish(mut self) -> Result<Made, Failure> {
         self.write(1, 1)?;
         let mut extents = 0;
@@ -136,7 +139,8 @@ fn extents(file: &File) -> rustix::io::Result<u64> {
         extent_count: 0,
         reserved: 0,
     };
-    // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, and as many extents as `extent_count` says: none.
+    // SAFETY: FS_IOC_FIEMAP reads and writes one `struct fiemap`, and as many extents as
+    // `extent_count` says: none.
     unsafe { ioctl(file, Updater::<COUNT, Fiemap>::new(&mut map)) }?;
     Ok(u64::from(map.mapped_extents))
 }

@@ -1,8 +1,9 @@
-//! The load that is to be measured, before it is: until the rate at which the disks finish requests is steady.
+//! The load that is to be measured, before it is: until the rate at which the disks finish requests
+//! is steady.
 //!
-//! Steady is what SNIA's Performance Test Specification says, in the words of fio's `steadystate`: over five samples none is far
-//! off their mean, and their line hardly rises or falls. fio's own option is not used: it counts by whole seconds, for each
-//! group of jobs by itself.
+//! Steady is what SNIA's Performance Test Specification says, in the words of fio's `steadystate`:
+//! over five samples none is far off their mean, and their line hardly rises or falls. fio's own
+//! option is not used: it counts by whole seconds, for each group of jobs by itself.
 
 use super::program::Program;
 use super::{Failure, Steps, ground};

@@ -1,8 +1,9 @@
-//! A witness of power cuts: it writes records, fsyncs each, and says which ones it was promised; after the cut it looks
-//! for them.
+//! A witness of power cuts: it writes records, fsyncs each, and says which ones it was promised;
+//! after the cut it looks for them.
 //!
-//! Programs rely on three ways to keep something, and records take them in turn: appending to a file and fsyncing it; a
-//! new file, fsynced, and then its folder; a file that replaces another by rename, fsynced before, its folder after.
+//! Programs rely on three ways to keep something, and records take them in turn: appending to a
+//! file and fsyncing it; a new file, fsynced, and then its folder; a file that replaces another by
+//! rename, fsynced before, its folder after.
 
 use super::Failure;
 use crate::plan::POOL;
@@ -36,7 +37,8 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// Starts it in the pool; `promised` is told the number of each record, from 1, when it has been fsynced.
+    /// Starts it in the pool; `promised` is told the number of each record, from 1, when it has
+    /// been fsynced.
     pub fn start(
         promised: impl Fn(u64) -> Result<(), Failure> + Send + 'static,
     ) -> Result<Self, Failure> {
@@ -137,7 +139,8 @@ fn record(number: u64) -> [u8; RECORD] {
     record
 }
 
-/// Looks for all records up to `promised` in the pool; the error names those that are not as they were.
+/// Looks for all records up to `promised` in the pool; the error names those that are not as they
+/// were.
 pub fn look(promised: u64) -> Result<(), Failure> {
     look_in(&Path::new(POOL).join(FOLDER), promised)
 }

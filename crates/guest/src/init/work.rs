@@ -115,7 +115,8 @@ pub fn carry_out(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// On a real machine: the disks are let go for what is about to be made on them, or mounted. What they hold that may be lost is taken off.
+/// On a real machine: the disks are let go for what is about to be made on them, or mounted. What
+/// they hold that may be lost is taken off.
 fn take_over(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     // A device that nothing is made on or mounted from is kept from others to the end.
     if plan.raid.is_some() || !plan.pools.is_empty() || plan.mkfs.is_some() || plan.mount.is_some()
@@ -126,8 +127,9 @@ fn take_over(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     wipes.into_iter().try_for_each(|command| run(&command, "wipe", steps))
 }
 
-/// Uses process ids up until the next one is the first of a round of [`PIDS`]. Kernels differ in how many threads they
-/// have started by then, and what chooses by pid is to have the same luck in all of them.
+/// Uses process ids up until the next one is the first of a round of [`PIDS`]. Kernels differ in
+/// how many threads they have started by then, and what chooses by pid is to have the same luck in
+/// all of them.
 fn round_pids() -> Result<(), Failure> {
     while burn_pid()? % PIDS != PIDS - 1 {}
     Ok(())
@@ -143,8 +145,9 @@ fn burn_pid() -> Result<i32, Failure> {
     thread.join().map_err(|_| "a thread that does nothing failed".to_owned())
 }
 
-/// On a real machine more is in memory than what was mounted just now. A user may not drop it, which is told. The program that
-/// measures is read again, so that this is not among what is measured.
+/// On a real machine more is in memory than what was mounted just now. A user may not drop it,
+/// which is told. The program that measures is read again, so that this is not among what is
+/// measured.
 fn cold(measured: &Measured, steps: &mut Steps) {
     rustix::fs::sync();
     let failed = startup::forget().err();
@@ -210,7 +213,8 @@ fn write_files(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its file. With zeroes, or what is drawn.
+/// Direct, so that the page cache stays as it is; sequential, as the seeds' script lays out its
+/// file. With zeroes, or what is drawn.
 fn write_file(
     file: &ZeroFile,
     contents: Option<Seed>,

@@ -1,7 +1,8 @@
 //! Pools of OpenZFS below a filesystem.
 //!
-//! zpool puts a partition table on what it takes for a whole disk, by its name, and waits for udev to show the partition; there
-//! is neither here. A node of another name is to it a disk that is taken as it is.
+//! zpool puts a partition table on what it takes for a whole disk, by its name, and waits for udev
+//! to show the partition; there is neither here. A node of another name is to it a disk that is
+//! taken as it is.
 
 use super::program::run;
 use super::{Failure, Steps};

@@ -1,4 +1,5 @@
-//! Builds from tiny trees whose Makefile behaves like the kernel's: the build cannot tell them from real ones.
+//! Builds from tiny trees whose Makefile behaves like the kernel's: the build cannot tell them from
+//! real ones.
 
 mod place;
 mod revisions;

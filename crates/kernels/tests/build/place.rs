@@ -111,7 +111,8 @@ impl Place {
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// Makes the tree a repository with two revisions, `one` and `two`, which differ in what they build.
+    /// Makes the tree a repository with two revisions, `one` and `two`, which differ in what they
+    /// build.
     pub fn two_revisions(&self) {
         self.git(&["init", "-q"]);
         for (tag, text) in [("one", "true # one\n"), ("two", "true # two\n")] {

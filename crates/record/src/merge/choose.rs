@@ -1,4 +1,5 @@
-//! Of each trial, the outcome that counts among those of several records; and where two cannot both be right.
+//! Of each trial, the outcome that counts among those of several records; and where two cannot both
+//! be right.
 
 use std::collections::BTreeMap;
 use std::fmt::{self, Write as _};
@@ -56,8 +57,8 @@ pub(super) fn listed(conflicts: &[Conflict]) -> String {
 
 pub(super) struct Chosen<'a> {
     pub outcomes: Outcomes<'a>,
-    /// Of trials that were measured twice, the second: of the record that the first is from, for only these two tell its machine's
-    /// noise.
+    /// Of trials that were measured twice, the second: of the record that the first is from, for
+    /// only these two tell its machine's noise.
     pub again: Outcomes<'a>,
     pub duplicates: usize,
     pub superseded: usize,
@@ -112,7 +113,8 @@ pub(super) fn choose<'a>(records: &'a [Record], all: &All) -> Result<Chosen<'a>,
     Ok(chosen)
 }
 
-/// Of outcomes without a result: one that says why there is none before one that was not carried out.
+/// Of outcomes without a result: one that says why there is none before one that was not carried
+/// out.
 fn best_of_none<'a>(outcomes: &[(usize, &'a Outcome)]) -> Option<(usize, &'a Outcome)> {
     let rank = |status: Status| match status {
         Status::Ok => 0,

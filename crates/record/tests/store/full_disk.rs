@@ -1,8 +1,8 @@
 //! A disk that fills up while trials are recorded.
 //!
-//! Two ways to make one, neither of which needs root: a limit on the size of files (the write stops halfway,
-//! as on a full disk, with another errno), and a small tmpfs in namespaces of its own. Each runs [`child`] in
-//! a process of its own.
+//! Two ways to make one, neither of which needs root: a limit on the size of files (the write stops
+//! halfway, as on a full disk, with another errno), and a small tmpfs in namespaces of its own.
+//! Each runs [`child`] in a process of its own.
 
 use std::fs;
 use std::path::Path;

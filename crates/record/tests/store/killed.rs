@@ -20,7 +20,8 @@ fn many() -> Manifest {
     manifest(&trials.iter().map(String::as_str).collect::<Vec<_>>())
 }
 
-/// Resumes the record in a process of its own and kills that after a while. Whether it had finished.
+/// Resumes the record in a process of its own and kills that after a while. Whether it had
+/// finished.
 fn run_and_kill(folder: &Path, after: Duration) -> bool {
     let mut child = Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "killed::child", "--include-ignored"])

@@ -1,5 +1,5 @@
-//! What pictures are drawn with: inks, the [`palette`]'s colours with dashes and marks beside them, and the layout that all have
-//! in common.
+//! What pictures are drawn with: inks, the [`palette`]'s colours with dashes and marks beside them,
+//! and the layout that all have in common.
 
 use kuva::plot::{LineStyle, MarkerShape};
 use kuva::prelude::{Layout, LegendEntry, LegendShape, Theme};
@@ -12,8 +12,8 @@ const MARKS: [MarkerShape; 4] =
 /// No two of the first nine are alike for those who see no colours.
 const DASHES: [&str; 9] =
     ["", "7 3", "2 3", "8 3 2 3", "14 4", "8 3 2 3 2 3", "4 4", "12 3 2 3 2 3 2 3", "1 2"];
-/// Lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has none. They leave half of it, or it
-/// would be faint.
+/// Lines over a filled part, each in a tile of 6 pixels; as many as dashes, and the first has none.
+/// They leave half of it, or it would be faint.
 const HATCHES: [&str; 9] = [
     "",
     "M-1 1L1 -1M-1 7L7 -1M5 7L7 5",
@@ -40,7 +40,8 @@ pub const FONTS: &str = "system-ui,-apple-system,Segoe UI,Roboto,Noto Sans,sans-
 /// Height of the title above a picture that stands alone.
 pub const TITLE: f64 = 34.0;
 
-/// The style sheet of a picture that stands alone. A viewer that knows none of it shows the picture on white.
+/// The style sheet of a picture that stands alone. A viewer that knows none of it shows the picture
+/// on white.
 pub fn standalone() -> String {
     include_str!("standalone.css").to_owned() + &palette::on_dark()
 }
@@ -54,8 +55,9 @@ pub struct Series {
     hatch: usize,
 }
 
-/// The tiles that [`Series::hatch`] names: once a page, and in each picture that stands alone. Their lines have the colour of the
-/// ground, so that they are seen on the darkest and the lightest ink.
+/// The tiles that [`Series::hatch`] names: once a page, and in each picture that stands alone.
+/// Their lines have the colour of the ground, so that they are seen on the darkest and the lightest
+/// ink.
 pub fn hatches() -> Markup {
     html! {
         @for (at, way) in HATCHES.iter().enumerate().skip(1) {
@@ -67,7 +69,8 @@ pub fn hatches() -> Markup {
 }
 
 impl Series {
-    /// Different for the first 81; for those who see no colours, dashes and hatches for the first nine.
+    /// Different for the first 81; for those who see no colours, dashes and hatches for the first
+    /// nine.
     pub fn of(index: usize) -> Self {
         // After all colours they are used again, each with the next one's dash and hatch.
         let (colour, way) = (index % COLOURS.len(), index + index / COLOURS.len());
@@ -134,7 +137,8 @@ pub fn layout(x: (f64, f64), y: (f64, f64), width: f64, height: f64) -> Layout {
         .with_y_axis_max(y.1)
 }
 
-/// Text to be drawn: kuva takes what stands between two dollars for mathematics. Titles are not drawn, and stay as they are.
+/// Text to be drawn: kuva takes what stands between two dollars for mathematics. Titles are not
+/// drawn, and stay as they are.
 pub fn plain(text: &str) -> String {
     text.replace('$', "\\$")
 }

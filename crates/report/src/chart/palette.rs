@@ -1,10 +1,11 @@
-//! Colours of things beside each other: for each one a colour for white ground, which is what pictures are drawn with, and one for
-//! dark ground, into which a style sheet turns it. The colour-blind can tell each of either nine from the others.
+//! Colours of things beside each other: for each one a colour for white ground, which is what
+//! pictures are drawn with, and one for dark ground, into which a style sheet turns it. The
+//! colour-blind can tell each of either nine from the others.
 
 use std::fmt::Write as _;
 
-/// On white and on dark ground. The first four are Okabe and Ito's ("Color Universal Design", 2008); their others are too faint
-/// on white.
+/// On white and on dark ground. The first four are Okabe and Ito's ("Color Universal Design",
+/// 2008); their others are too faint on white.
 pub const COLOURS: [(&str, &str); 9] = [
     ("#0072b2", "#3d8bd4"),
     ("#d55e00", "#f07a35"),
@@ -17,8 +18,8 @@ pub const COLOURS: [(&str, &str); 9] = [
     ("#2d0087", "#8450ff"),
 ];
 
-/// The rules of a style sheet that turn the colours for white into those for dark ground, where that is what a reader has.
-/// Paper is white.
+/// The rules of a style sheet that turn the colours for white into those for dark ground, where
+/// that is what a reader has. Paper is white.
 pub fn on_dark() -> String {
     let mut rules = "@media screen and (prefers-color-scheme:dark){".to_owned();
     for (light, dark) in COLOURS {
@@ -39,7 +40,8 @@ mod tests {
     const WHITE: &str = "#ffffff";
     /// As in both style sheets.
     const DARK: &str = "#16191d";
-    /// As those see who lack one kind of cones: Machado, Oliveira and Fernandes, 2009, of linear light.
+    /// As those see who lack one kind of cones: Machado, Oliveira and Fernandes, 2009, of linear
+    /// light.
     const SIGHTS: [[Rgb; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],

@@ -43,8 +43,8 @@ pub fn as_seen(inner: &str) -> String {
     parts.fold(first, |seen, part| seen + part.split_once("</image>").map_or("", |(_, rest)| rest))
 }
 
-/// Without the library's style sheet, for the page has its own, and without its clipping: its ids would be the same in all
-/// pictures, and whoever draws asks for the ranges that hold all.
+/// Without the library's style sheet, for the page has its own, and without its clipping: its ids
+/// would be the same in all pictures, and whoever draws asks for the ranges that hold all.
 fn bare(inner: &str) -> String {
     let without = |text: String, from: &str, to: &str| {
         let mut kept = String::with_capacity(text.len());

@@ -6,8 +6,8 @@ use kuva::plot::LinePlot;
 use kuva::prelude::{Layout, Plot, TickFormat};
 use kuva::render::render::render_multiple;
 
-/// Latencies in ns over percentiles, rising, on a logarithmic axis: lines of at most `columns` letters, without colours. None
-/// where there is nothing to draw.
+/// Latencies in ns over percentiles, rising, on a logarithmic axis: lines of at most `columns`
+/// letters, without colours. None where there is nothing to draw.
 pub fn percentiles(points: &[(f64, f64)], columns: usize, rows: usize) -> Vec<String> {
     let drawn: Vec<(f64, f64)> =
         points.iter().copied().filter(|(_, ns)| *ns > 0.0 && ns.is_finite()).collect();

@@ -85,7 +85,8 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
     finished(chart, it, scale)
 }
 
-/// Where requests were. What is twice as fine is seen where the picture is larger: in its usual size it would be blurred.
+/// Where requests were. What is twice as fine is seen where the picture is larger: in its usual
+/// size it would be blurred.
 fn points(disk: &Disk, detail: Detail, place: (f64, f64, f64)) -> Markup {
     let (reads, writes) = (&disk.reads, &disk.writes);
     match detail {
@@ -113,7 +114,8 @@ fn image(
     }
 }
 
-/// The addresses at both ends of a strip, in GiB, with as many places as tell them apart; and what is beyond them.
+/// The addresses at both ends of a strip, in GiB, with as many places as tell them apart; and what
+/// is beyond them.
 fn ends(it: &Watched, index: usize, (top, strip, width): (f64, f64, f64)) -> Markup {
     let (first, last) = it.frames.get(index).copied().unwrap_or_default();
     if last <= first {

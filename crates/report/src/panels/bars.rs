@@ -1,4 +1,5 @@
-//! How each choice did in each number: a bar for the median, a whisker over the seeds; what has no result is an X.
+//! How each choice did in each number: a bar for the median, a whisker over the seeds; what has no
+//! result is an X.
 
 use disklab_compare::{Metric, answer};
 use kuva::plot::annotations::TextAnnotation;
@@ -231,7 +232,8 @@ fn plots(
         }
         let cross = if bars.iter().any(Bar::has_failed) { CROSS } else { 0.0 };
         let x = most + x_of((right - cross) / 2.0);
-        // Annotations stand six pixels above their place; half of a letter's height more is the middle of the row.
+        // Annotations stand six pixels above their place; half of a letter's height more is the
+        // middle of the row.
         let lines = if bar.told.is_empty() { [-10.0, 0.0] } else { [-2.0, -17.0] };
         for (text, pixels) in bar.texts().iter().zip(lines).filter(|(text, _)| !text.is_empty()) {
             let place = place + pixels / ROW;

@@ -1,4 +1,5 @@
-//! The whole range of latencies: one curve a choice, its seeds as a band, from the least to the greatest and far into the tail.
+//! The whole range of latencies: one curve a choice, its seeds as a band, from the least to the
+//! greatest and far into the tail.
 
 use disklab_compare::answer;
 use kuva::plot::{LinePlot, ScatterPlot};
@@ -108,7 +109,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     }
 }
 
-/// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median of the seeds' that verdicts are of.
+/// `p99 of all seeds together: pid 12 ms · queue 9.1 ms`: the curve's, not the median of the seeds'
+/// that verdicts are of.
 fn medians(curves: &[Curve], side: Side) -> Option<String> {
     let p99 = |curve: &Curve| Some(format!("{} {}", curve.choice, time(curve.at(99.0)?.of_all)));
     let told: Vec<String> = curves.iter().filter_map(p99).collect();
@@ -153,7 +155,8 @@ fn chart(curves: &[Curve], view: &View, points: fn(&Curve) -> Vec<latency::Point
     let floor = positive.fold(f64::INFINITY, f64::min);
     let most = all.iter().map(|point| point.greatest).fold(1.0, f64::max);
     let floor = if floor.is_finite() { floor * 0.9 } else { most / 10.0 };
-    // What is below that, or took no time (it was in memory), is at the lower edge of the logarithmic scale.
+    // What is below that, or took no time (it was in memory), is at the lower edge of the
+    // logarithmic scale.
     let drawn = |ns: f64| ns.max(floor);
     for curve in curves {
         let series = ink::Series::of(curve.series);

@@ -1,4 +1,5 @@
-//! What the disks did over time, of two trials side by side: throughput, seeks, depth, utilisation, and where requests were.
+//! What the disks did over time, of two trials side by side: throughput, seeks, depth, utilisation,
+//! and where requests were.
 
 use disklab_units::prose::count;
 use maud::{PreEscaped, html};
@@ -29,7 +30,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
     let labels: Vec<String> = pair.iter().map(|it| it.label.clone()).collect();
     let home = home(source, &pair).filter(|_| !pair.is_empty());
     let beside = home.map_or_else(Vec::new, |group| line_up(source, group, &labels, &mut reading));
-    // Only the two that the page begins with are larger in more detail: of all others it would take the room of half of them.
+    // Only the two that the page begins with are larger in more detail: of all others it would take
+    // the room of half of them.
     let detail = |label: &str| {
         if labels.iter().any(|it| it == label) { Detail::Fine } else { Detail::Usual }
     };
@@ -146,8 +148,8 @@ impl Packed {
     }
 }
 
-/// Those of the pair, of their cell in the same scale, and of the first seed of each cell else, as many as there is room for;
-/// and how many trials with a result are not among them.
+/// Those of the pair, of their cell in the same scale, and of the first seed of each cell else, as
+/// many as there is room for; and how many trials with a result are not among them.
 fn to_choose_from(
     source: &Source,
     home: Option<&Group>,

@@ -113,7 +113,8 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
     facts
 }
 
-/// Of what the modelled disks of each array are models, or which disks of a machine they were; `None` where they were somebody's.
+/// Of what the modelled disks of each array are models, or which disks of a machine they were;
+/// `None` where they were somebody's.
 fn disks(record: &Record) -> Option<String> {
     if let Some(on) = &record.manifest().on_host {
         let disk = |disk: &HostDisk| {

@@ -1,4 +1,5 @@
-//! How to make it again: the command, what it was made with, and where the raw output of each trial is.
+//! How to make it again: the command, what it was made with, and where the raw output of each trial
+//! is.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -17,7 +18,8 @@ use crate::text::in_shell;
 pub const PANEL: Panel =
     Panel { place: 80, name: "repeat", title: "How to repeat it", pictures: "", draw };
 
-/// What a record calls the commit that its disklab was built from, among the facts that a resume does not ask for.
+/// What a record calls the commit that its disklab was built from, among the facts that a resume
+/// does not ask for.
 pub const COMMIT: &str = "commit";
 
 #[expect(clippy::unnecessary_wraps, reason = "all panels are drawn by a function of this form")]

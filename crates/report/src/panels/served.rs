@@ -183,7 +183,8 @@ struct Row {
     parts: Vec<f64>,
 }
 
-/// From above: the seeds of each choice, its name in their middle, with empty rows below where they are few.
+/// From above: the seeds of each choice, its name in their middle, with empty rows below where they
+/// are few.
 fn rows(choices: &[Served]) -> Vec<Row> {
     let least = (CHOICE / BAR).ceil() as usize;
     let of = |choice: &Served| -> Vec<Row> {
@@ -202,7 +203,8 @@ fn rows(choices: &[Served]) -> Vec<Row> {
     choices.iter().flat_map(of).collect()
 }
 
-/// The bars, the axis below them and the disks below that. A disk has a colour and a hatch, so that nobody has to see colours.
+/// The bars, the axis below them and the disks below that. A disk has a colour and a hatch, so that
+/// nobody has to see colours.
 fn picture(choices: &[Served]) -> (f64, String) {
     let rows = rows(choices);
     let longest = rows.iter().map(|row| row.name.chars().count()).max().unwrap_or(0);
@@ -246,7 +248,8 @@ fn picture(choices: &[Served]) -> (f64, String) {
     (height, inner.into_string())
 }
 
-/// The parts of all bars that are a disk's, as one way: they stand beside each other in the disks' order.
+/// The parts of all bars that are a disk's, as one way: they stand beside each other in the disks'
+/// order.
 fn bars(rows: &[Row], disk: usize, left: f64, room: f64) -> String {
     let mut way = String::new();
     for (at, row) in rows.iter().enumerate() {

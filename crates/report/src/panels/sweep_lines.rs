@@ -1,4 +1,5 @@
-//! Along an axis that goes over numbers: a line a choice, its seeds as a band, and where the best choice changes.
+//! Along an axis that goes over numbers: a line a choice, its seeds as a band, and where the best
+//! choice changes.
 
 use disklab_compare::{Metric, answer};
 use disklab_units::prose::count;

@@ -71,7 +71,8 @@ fn draw(source: &Source) -> Result<Vec<Piece>, Nothing> {
         .collect())
 }
 
-/// Those of a grid; where no two cells differ in these axes only, as of samples, all cells whatever their other numbers.
+/// Those of a grid; where no two cells differ in these axes only, as of samples, all cells whatever
+/// their other numbers.
 fn fields<'s, 'a>(
     cells: &'s [swept::Full<'s, 'a>],
     axes: [&str; 2],

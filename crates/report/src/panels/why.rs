@@ -82,8 +82,9 @@ fn section(source: &Source, group: &Group, baseline: &str, open: bool) -> Option
     }))
 }
 
-/// The choices whose difference from the baseline is certain, the one with the best median first, and the names of the others. Where
-/// none is certain, the best one stands for all: what was recorded may differ nevertheless.
+/// The choices whose difference from the baseline is certain, the one with the best median first,
+/// and the names of the others. Where none is certain, the best one stands for all: what was
+/// recorded may differ nevertheless.
 fn parted<'s>(
     source: &Source,
     group: &'s Group,
@@ -138,7 +139,8 @@ impl<'a> Recorded<'a> {
     }
 }
 
-/// How long a request queued at its disk on average, in ns, of each trial whose closing record can be read: samples do not have it.
+/// How long a request queued at its disk on average, in ns, of each trial whose closing record can
+/// be read: samples do not have it.
 fn queued(choice: &Choice) -> Vec<f64> {
     let of = |record: &Record, outcome: &Outcome| {
         let closing = disks::closing(record, outcome)?;

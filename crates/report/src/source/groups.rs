@@ -85,7 +85,8 @@ impl<'a> Choice<'a> {
         fates_in(rows, goes_on, Some(metric.name()))
     }
 
-    /// What stands in the place of a number that there is none of; and whether that is so because something went wrong.
+    /// What stands in the place of a number that there is none of; and whether that is so because
+    /// something went wrong.
     pub fn without_result(&self, metric: &Metric) -> (&'static str, bool) {
         let to_come = self.fates(metric).iter().any(|fate| !fate.failed);
         match self.trials.iter().any(|tried| tried.goes_on) {

@@ -32,7 +32,8 @@ impl Records {
     }
 }
 
-/// Raw output that is not what the numbers were taken from: pictures are drawn of it. A sentence, where there is some.
+/// Raw output that is not what the numbers were taken from: pictures are drawn of it. A sentence,
+/// where there is some.
 fn altered(record: &Record) -> Option<String> {
     let outcomes = record.outcomes().into_iter().filter_map(|(id, outcome)| Some((id, outcome?)));
     let files = |(id, outcome)| match changed_beside_trace(record, outcome) {

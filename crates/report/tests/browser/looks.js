@@ -1,4 +1,5 @@
-// How it looks: dark and light, narrow and wide, and for those who do not see it. axe-core judges, contrast included.
+// How it looks: dark and light, narrow and wide, and for those who do not see it. axe-core judges,
+// contrast included.
 "use strict";
 const assert = require("node:assert/strict");
 const axe = require("axe-core");

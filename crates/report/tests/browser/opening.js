@@ -1,4 +1,5 @@
-// Prints how many seconds a page takes to open, from asking for it until it is drawn: `node opening.js PAGE.html`.
+// Prints how many seconds a page takes to open, from asking for it until it is drawn: `node
+// opening.js PAGE.html`.
 "use strict";
 const path = require("node:path");
 const { pathToFileURL } = require("node:url");

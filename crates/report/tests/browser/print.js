@@ -65,7 +65,8 @@ module.exports = {
       await page.pdf({ path: paper, ...FORMAT });
       const last = lastLines(paper);
       if (!last) return context.skip("pdftotext does not run here; install Debian's package poppler-utils");
-      // A long heading ends with its last line; a few letters may be of anything: of an axis, or a condition's name and value.
+      // A long heading ends with its last line; a few letters may be of anything: of an axis, or a
+      // condition's name and value.
       const ends = (heading, line) => heading === line || (line.length > 20 && heading.endsWith(line));
       const alone = last.filter((line) => headings.some((heading) => ends(plain(heading), line)));
       assert.deepEqual(alone, [], `${unfolded} of each panel unfolded`);

@@ -1,6 +1,8 @@
-// Tests of reports in a browser: `node report.test.js SCREENSHOTS PAGE.html...`. Screenshots are for people to look at.
+// Tests of reports in a browser: `node report.test.js SCREENSHOTS PAGE.html...`. Screenshots are
+// for people to look at.
 //
-// Where there is a PAGE.shows beside a PAGE.html, each of its lines has to be seen on the page as it stands there.
+// Where there is a PAGE.shows beside a PAGE.html, each of its lines has to be seen on the page as
+// it stands there.
 "use strict";
 const fs = require("node:fs");
 const path = require("node:path");

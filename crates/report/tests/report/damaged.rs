@@ -171,7 +171,8 @@ fn a_trace_that_was_cut_off() {
     assert!(said.contains("its trace is cut off before the measured phase: "), "{said}");
 }
 
-/// Two damaged traces keep nobody from seeing the others; each is told of once, and what is gone is told apart from it.
+/// Two damaged traces keep nobody from seeing the others; each is told of once, and what is gone is
+/// told apart from it.
 #[test]
 fn traces_that_cannot_be_read_are_replaced_by_others() {
     let place = tempfile::tempdir().expect("a folder");

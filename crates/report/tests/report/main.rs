@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 
 use disklab_report::{Records, Source, Wanted, markdown, page};
 
-/// A record as the first versions wrote it (schema 1): 18 trials, one failed, one never begun, traces of two.
+/// A record as the first versions wrote it (schema 1): 18 trials, one failed, one never begun,
+/// traces of two.
 fn old() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/records/old")
 }

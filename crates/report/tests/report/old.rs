@@ -70,7 +70,8 @@ fn the_text_says_the_same() {
     );
 }
 
-/// What the tail's table says is what fio's own rule gives: the whole range, from the least to the greatest.
+/// What the tail's table says is what fio's own rule gives: the whole range, from the least to the
+/// greatest.
 #[test]
 fn latencies_are_those_of_the_histograms() {
     let tail = with_source(&old(), |source| {

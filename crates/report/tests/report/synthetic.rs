@@ -1,5 +1,5 @@
-//! A record that nobody ran, as large as is wanted: each trial with a histogram and a trace of its own, remarks on some, and one
-//! write far beyond all other requests. Of tests, and of the bench.
+//! A record that nobody ran, as large as is wanted: each trial with a histogram and a trace of its
+//! own, remarks on some, and one write far beyond all other requests. Of tests, and of the bench.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,8 +14,8 @@ use disklab_results::{Remark, Sample};
 use disklab_trace::{Served, Writer};
 use disklab_units::{Nanos, Seed};
 
-/// Writes into `place` a record of all cells of these axes (name, values), with so many seeds and disks. Policies are held
-/// against the first.
+/// Writes into `place` a record of all cells of these axes (name, values), with so many seeds and
+/// disks. Policies are held against the first.
 pub fn write_record(
     place: &Path,
     axes: &[(&str, &[&str])],

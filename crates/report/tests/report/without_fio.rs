@@ -10,7 +10,8 @@ use disklab_results::digest::sha256_hex;
 use super::synthetic::write_record;
 use super::{between, html, with_source};
 
-/// Two choices on a disk; with the second, requests are served and queue twice as long, and so take programs.
+/// Two choices on a disk; with the second, requests are served and queue twice as long, and so take
+/// programs.
 fn start_ups(place: &Path) {
     write_record(
         place,

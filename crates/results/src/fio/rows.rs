@@ -7,7 +7,8 @@ use crate::found::Row;
 use crate::integrity::Claim;
 use crate::sample;
 
-/// Engines that have one request in flight whatever `iodepth` says (`FIO_SYNCIO` in fio's engines/).
+/// Engines that have one request in flight whatever `iodepth` says (`FIO_SYNCIO` in fio's
+/// engines/).
 const SYNCHRONOUS: [&str; 12] = [
     "sync",
     "psync",
@@ -101,7 +102,8 @@ impl<'a> Load<'a> {
         self.get(name)?.trim().parse().ok()
     }
 
-    /// Options are in the report since fio 3.0, but not those of a job that another machine ran: then nothing is known.
+    /// Options are in the report since fio 3.0, but not those of a job that another machine ran:
+    /// then nothing is known.
     fn is_known(&self) -> bool {
         !self.own.is_empty() || !self.global.is_empty()
     }
@@ -247,7 +249,8 @@ mod tests {
         assert_eq!((sample.bw_bytes, sample.lat_mean_ns), (8_192_000, 4e6));
     }
 
-    /// Of jobs that report as a group, one's options are told; what the others keep in flight is in the numbers.
+    /// Of jobs that report as a group, one's options are told; what the others keep in flight is in
+    /// the numbers.
     #[test]
     fn a_group_may_have_more_in_flight() {
         assert_eq!(check(&one(r#""iodepth":"2","bs":"4k","group_reporting":"1""#, READ).claim), []);

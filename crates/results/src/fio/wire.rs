@@ -13,7 +13,8 @@ use crate::histogram::Histogram;
 
 /// fio has 29 groups of 64 buckets (`FIO_IO_U_PLAT_NR` in its stat.h), and some room.
 const MOST_ENTRIES: usize = 4096;
-/// Beyond any rate, latency in nanoseconds or deviation that can be measured; keeps sums and products finite.
+/// Beyond any rate, latency in nanoseconds or deviation that can be measured; keeps sums and
+/// products finite.
 const LARGEST_NUMBER: f64 = 1e18;
 
 #[derive(serde::Deserialize)]
@@ -31,7 +32,8 @@ pub(super) struct Report {
 
 #[derive(serde::Deserialize)]
 pub(super) struct RawJob {
-    /// Jobs that report as a group beside others that do not have an entry of their own, with a name of none.
+    /// Jobs that report as a group beside others that do not have an entry of their own, with a
+    /// name of none.
     #[serde(default, rename = "jobname")]
     name: String,
     #[serde(default)]

@@ -5,7 +5,8 @@ use disklab_units::Nanos;
 use super::number::{between, nanos_of, scaled};
 use crate::fio;
 
-/// `rnd: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=8`: what is to run.
+/// `rnd: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=8`: what is to
+/// run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Declared {
     pub name: String,
@@ -217,8 +218,8 @@ pub fn issued(line: &str) -> Option<Issued> {
     })
 }
 
-/// `IO depths    : 1=0.4%, 2=0.8%, ...`: the part, 0 to 1, of the submissions at which so many requests were in flight as
-/// would have been with `iodepth` of them all the time.
+/// `IO depths : 1=0.4%, 2=0.8%, ...`: the part, 0 to 1, of the submissions at which so many
+/// requests were in flight as would have been with `iodepth` of them all the time.
 pub fn kept(line: &str, iodepth: u32) -> Option<f64> {
     let shares = line.trim().strip_prefix("IO depths")?.trim_start().strip_prefix(':')?;
     let at_most_64 = iodepth.clamp(1, 64).ilog2();

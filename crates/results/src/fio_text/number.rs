@@ -3,8 +3,8 @@
 /// No bandwidth, size or latency is beyond; keeps sums and products finite.
 const LARGEST: f64 = 1e18;
 
-/// A number with its prefix taken out, in bytes where it is bits: `50.5MB/s` is 50.5e6. fio writes `Ki` where it counts
-/// by 1024, and `k` where by 1000.
+/// A number with its prefix taken out, in bytes where it is bits: `50.5MB/s` is 50.5e6. fio writes
+/// `Ki` where it counts by 1024, and `k` where by 1000.
 pub fn scaled(text: &str) -> Option<f64> {
     let text = text.trim();
     let end =

@@ -11,8 +11,8 @@ use crate::sample;
 /// At so many of the submissions, all requests were in flight that could be.
 const KEPT: f64 = 0.9;
 
-/// For so much of its time a job may wait for its submissions. With buffered I/O they do all the work, one at a time,
-/// and the requests behind them are in flight by name only.
+/// For so much of its time a job may wait for its submissions. With buffered I/O they do all the
+/// work, one at a time, and the requests behind them are in flight by name only.
 const SUBMITTING: f64 = 0.25;
 
 pub fn rows(run: &Run) -> Vec<Row> {
@@ -50,7 +50,8 @@ fn row(run: &Run, reported: &[&Reported]) -> Option<Row> {
     })
 }
 
-/// What was to run: of the same name, or of the whole group, where that is reported as one and alike.
+/// What was to run: of the same name, or of the whole group, where that is reported as one and
+/// alike.
 fn declared(run: &Run, first: &Reported) -> Option<Declared> {
     let of_group = || run.declared.iter().filter(|declared| declared.group == first.header.group);
     let reports =
@@ -89,8 +90,8 @@ fn size(bytes: u64) -> String {
     whole.map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-/// A synchronous job may wait for anything besides its requests without a trace in the text; of the others, the
-/// requests in flight are told.
+/// A synchronous job may wait for anything besides its requests without a trace in the text; of the
+/// others, the requests in flight are told.
 fn claim(
     reported: &[&Reported],
     declared: Option<&Declared>,

@@ -3,9 +3,11 @@
 use disklab_config::{Model, Trial};
 use disklab_units::Bytes;
 
-/// The guest kernel's process beside the guest's memory, with the disk library, and the processes of the guest's programs.
+/// The guest kernel's process beside the guest's memory, with the disk library, and the processes
+/// of the guest's programs.
 const BESIDE: Bytes = Bytes::mib(96);
-/// An SSD's map knows where each piece of this size is (crates/disks/src/ssd/map.rs), by so many bytes once it was written.
+/// An SSD's map knows where each piece of this size is (crates/disks/src/ssd/map.rs), by so many
+/// bytes once it was written.
 const PIECE: u64 = 4096;
 const OF_A_PIECE: u64 = 5;
 

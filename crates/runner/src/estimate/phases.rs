@@ -19,7 +19,8 @@ pub fn load(trial: &Trial, phases: &Phases) -> (f64, f64) {
     if phases.all.iter().all(|phase| matches!(phase.what, Act::Fio(_)) && phase.reader.is_none()) {
         return (requests, bytes);
     }
-    // What a program does is not known; its disks are busy with small requests for much of the time.
+    // What a program does is not known; its disks are busy with small requests for much of the
+    // time.
     let each = trial.devices.iter().map(|device| super::rate(&device.model, PROGRAMS_BLOCK, 1.0));
     let busy = seconds(trial, phases) * each.fold(0.0, f64::max);
     (requests + busy, bytes + busy * PROGRAMS_BLOCK)
@@ -34,10 +35,12 @@ pub fn cached(phases: &Phases) -> f64 {
 /// What a program's request moves, and what a request of a sequential load does, bytes.
 const PROGRAMS_BLOCK: f64 = 16384.0;
 const SEQUENTIAL_BLOCK: f64 = 524_288.0;
-/// A program's phase, where nothing is said of it, and a mount: seconds on disks that turn and on others.
+/// A program's phase, where nothing is said of it, and a mount: seconds on disks that turn and on
+/// others.
 const PROGRAM: (f64, f64) = (20.0, 2.0);
 const MOUNT: (f64, f64) = (0.5, 0.01);
-/// A disk that turns reaches this part of its outer rate on average: heads move, and a file is not all in one piece.
+/// A disk that turns reaches this part of its outer rate on average: heads move, and a file is not
+/// all in one piece.
 const REACHED: f64 = 0.7;
 
 fn of_phase(trial: &Trial, phase: &Phase) -> f64 {

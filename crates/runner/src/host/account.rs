@@ -1,5 +1,5 @@
-//! The account of what this machine's disks did in a trial, in the form in which a guest's disks leave theirs: the closing
-//! record and, where requests were traced, the trace.
+//! The account of what this machine's disks did in a trial, in the form in which a guest's disks
+//! leave theirs: the closing record and, where requests were traced, the trace.
 
 use super::{counted, disturbance, traced};
 use disklab_block_devices::watch::mark::{self, Mark};
@@ -12,18 +12,19 @@ use serde::Serialize;
 use std::fs;
 use std::path::Path;
 
-/// A trace and the kernel's own counts of a disk may differ by so many requests: those that ended while the watch began or
-/// ended.
+/// A trace and the kernel's own counts of a disk may differ by so many requests: those that ended
+/// while the watch began or ended.
 const BETWEEN: u64 = 16;
 /// And by one part in so many: counts of several processors are not read at one moment.
 const PART: u64 = 100;
 
-/// Of a trial whose watch has ended ([`disklab_block_devices::watch::Watch::end`]): writes [`names::CLOSING`] and, where the requests
-/// were traced and none is missing, [`names::REQUESTS`]. `devices` are the lab's names of the disks. The remarks say why
-/// there is no trace that was asked for, and whether others used the same disks; the error, why there is no account at all.
+/// Of a trial whose watch has ended ([`disklab_block_devices::watch::Watch::end`]): writes
+/// [`names::CLOSING`] and, where the requests were traced and none is missing, [`names::REQUESTS`].
+/// `devices` are the lab's names of the disks. The remarks say why there is no trace that was asked
+/// for, and whether others used the same disks; the error, why there is no account at all.
 ///
-/// `only_reads`: whatever is written in its phases, others wrote. `reads_itself`: what is read for it, its programs read, and no
-/// thread of the kernel's.
+/// `only_reads`: whatever is written in its phases, others wrote. `reads_itself`: what is read for
+/// it, its programs read, and no thread of the kernel's.
 pub fn write(
     folder: &Path,
     devices: &[&str],
@@ -72,7 +73,8 @@ fn requests(
         Ok(traced) => unlike(watched, &traced.ended),
     };
     if read.is_ok() {
-        // They are large, and all that is in them is in the trace or of no use. Those that cannot be read are kept.
+        // They are large, and all that is in them is in the trace or of no use. Those that cannot
+        // be read are kept.
         for cpu in cpus {
             let _ = fs::remove_file(folder.join(file_name(*cpu)));
         }
@@ -89,8 +91,8 @@ fn done(watched: &Account) -> impl Iterator<Item = Stat> {
     watched.after.iter().zip(&watched.before).map(|(after, before)| after.since(before))
 }
 
-/// A disk of which the kernel counted other requests than were traced: some disks have no requests that can be traced, such
-/// as those of device-mapper.
+/// A disk of which the kernel counted other requests than were traced: some disks have no requests
+/// that can be traced, such as those of device-mapper.
 fn unlike(watched: &Account, ended: &[Stat]) -> Option<Remark> {
     let stats = watched.disks.iter().zip(done(watched)).zip(ended);
     let mut unlike = stats.filter_map(|((disk, counted), traced)| {

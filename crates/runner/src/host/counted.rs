@@ -1,4 +1,5 @@
-//! Phases from the kernel's own counts of each disk, where there is no trace: what they do not tell is left out.
+//! Phases from the kernel's own counts of each disk, where there is no trace: what they do not tell
+//! is left out.
 
 use disklab_block_devices::watch::Account;
 use disklab_block_devices::watch::mark::{BEGUN, Mark};
@@ -17,8 +18,8 @@ pub struct Phase<'a> {
     devices: Vec<Device<'a>>,
 }
 
-/// As [`disklab_guest::meter::DeviceCounts`], of which it has what the kernel counts. Requests that carry nothing but a flush
-/// are writes, too.
+/// As [`disklab_guest::meter::DeviceCounts`], of which it has what the kernel counts. Requests that
+/// carry nothing but a flush are writes, too.
 #[derive(Debug, Serialize)]
 struct Device<'a> {
     name: &'a str,

@@ -34,8 +34,9 @@ pub fn beside(watched: &Account) -> Vec<Remark> {
 const NOBODYS_PART: u64 = 10;
 const NOBODYS: u64 = 16 << 20;
 
-/// What others read while a trial was measured: more than its own processes have. Kernel threads read a little for them; so that
-/// where the kernel itself is at work beside it, this tells nothing.
+/// What others read while a trial was measured: more than its own processes have. Kernel threads
+/// read a little for them; so that where the kernel itself is at work beside it, this tells
+/// nothing.
 pub fn read(marks: &[Mark]) -> Vec<Remark> {
     let of_phase = |(begun, end): (&Mark, &Mark)| {
         let own = end.own_read?.saturating_sub(begun.own_read?);
@@ -54,7 +55,8 @@ pub fn read(marks: &[Mark]) -> Vec<Remark> {
 /// A filesystem that is there writes a line of its journal now and then.
 const FEW: u64 = 16;
 
-/// What others wrote to disks of a filesystem that they use, too, while a trial was measured that does not write.
+/// What others wrote to disks of a filesystem that they use, too, while a trial was measured that
+/// does not write.
 pub fn wrote(watched: &Account, marks: &[Mark]) -> Vec<Remark> {
     let of_phase = |(begun, end): (&Mark, &Mark)| {
         let within = Nanos(end.at_ns.saturating_sub(begun.at_ns));

@@ -1,4 +1,5 @@
-//! How long a trial takes on this machine's own disks, roughly: for who wants to know before anything has run.
+//! How long a trial takes on this machine's own disks, roughly: for who wants to know before
+//! anything has run.
 
 use super::{Host, plan};
 use crate::estimate;

@@ -1,8 +1,8 @@
 //! Trials on this machine's own disks, or on a filesystem that it has.
 //!
-//! One at a time, each by a first process of its own that does what a guest's does ([`disklab_guest::init::host`]). All that is changed
-//! is in a journal before it is, and is undone from there, in the same way after a trial that ended well as after one that
-//! was killed.
+//! One at a time, each by a first process of its own that does what a guest's does
+//! ([`disklab_guest::init::host`]). All that is changed is in a journal before it is, and is undone
+//! from there, in the same way after a trial that ended well as after one that was killed.
 
 pub mod account;
 mod counted;
@@ -50,8 +50,8 @@ pub struct Host {
     pub trace: bool,
     /// Before each trial nothing of ours runs for so long.
     pub rest: Nanos,
-    /// A load runs until it is steady before it is measured, for so long at most; unless said, a few times as long as it is
-    /// measured.
+    /// A load runs until it is steady before it is measured, for so long at most; unless said, a
+    /// few times as long as it is measured.
     pub warm_up: Option<Nanos>,
     /// The order of trials is drawn by it.
     pub order: u32,
@@ -66,8 +66,8 @@ pub struct Host {
 pub enum Place {
     /// Whole disks or partitions, in the order of the trials' devices. What was on them is gone.
     Disks { disks: Vec<Disk>, permission: Permission },
-    /// In a folder of a filesystem that is there, or on one file that is only read; with the disks below it, as far as they are
-    /// known.
+    /// In a folder of a filesystem that is there, or on one file that is only read; with the disks
+    /// below it, as far as they are known.
     At { path: PathBuf, disks: Vec<Disk>, uuid: Option<String> },
 }
 

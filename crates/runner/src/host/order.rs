@@ -1,8 +1,10 @@
-//! In which order trials are carried out, where time itself changes what is measured: disks fill, warm up and wear, others come and go.
+//! In which order trials are carried out, where time itself changes what is measured: disks fill,
+//! warm up and wear, others come and go.
 //!
-//! In blocks: all cells once, with the first seed, then all once with the second, so that what drifts hits all cells alike.
-//! Within a block the order is drawn, by a number of the run's own and the block's; those that begin on the same prepared disks stay
-//! together, since preparing writes whole files.
+//! In blocks: all cells once, with the first seed, then all once with the second, so that what
+//! drifts hits all cells alike. Within a block the order is drawn, by a number of the run's own and
+//! the block's; those that begin on the same prepared disks stay together, since preparing writes
+//! whole files.
 
 use crate::describe;
 use disklab_config::Trial;

@@ -1,4 +1,5 @@
-//! What a first process on this machine is to do: a guest's plan, and what it has besides where others are too.
+//! What a first process on this machine is to do: a guest's plan, and what it has besides where
+//! others are too.
 
 use super::{Place, noted};
 use crate::describe;
@@ -68,8 +69,8 @@ pub fn obstacle(trial: &Trial, place: &Place) -> Option<String> {
     }
 }
 
-/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells: for who may not try. A scheduler may be
-/// a module that is loaded when it is asked for.
+/// Of a read policy, whether this kernel's btrfs has it, as far as any that is mounted tells: for
+/// who may not try. A scheduler may be a module that is loaded when it is asked for.
 pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
     let sysfs = Path::new("/sys/fs/btrfs");
     let value = trial.policy.as_ref()?.setting();
@@ -90,7 +91,8 @@ pub fn policy_not_had(trial: &Trial, place: &Place) -> Option<String> {
         .then(|| noted::not_had(&value, &file.display().to_string(), &has))
 }
 
-/// Whether commands of a workload or a background say where devices are, instead of asking for them by a word.
+/// Whether commands of a workload or a background say where devices are, instead of asking for them
+/// by a word.
 fn names_a_guests_devices(trial: &Trial) -> bool {
     let beside = trial.background.iter();
     let processes =
@@ -105,7 +107,8 @@ fn names_a_guests_devices(trial: &Trial) -> bool {
         })
 }
 
-/// Whether a load reads a device past any filesystem: mkfs gives back all blocks that it does not write.
+/// Whether a load reads a device past any filesystem: mkfs gives back all blocks that it does not
+/// write.
 fn reads_what_nobody_wrote(trial: &Trial) -> bool {
     let bare = trial.array.join.filesystem().is_none();
     let beside = trial.background.as_ref().and_then(|it| it.workload.as_ref());
@@ -133,7 +136,8 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if trial.workload.phases.as_ref().is_some_and(Phases::mounts) {
         return Some("it mounts its filesystem anew, which is not ours here".to_owned());
     }
-    // What works on a whole filesystem, or on its devices, would work on what is not ours. Others have nothing but our folder.
+    // What works on a whole filesystem, or on its devices, would work on what is not ours. Others
+    // have nothing but our folder.
     if background.is_some_and(works_on_the_whole) {
         return Some(
             "programs that run beside it work on the whole filesystem, which is not ours here"
@@ -174,7 +178,8 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     }
 }
 
-/// Programs that work on a filesystem as a whole or on its devices, whichever folder they are given.
+/// Programs that work on a filesystem as a whole or on its devices, whichever folder they are
+/// given.
 const OF_THE_WHOLE: [&str; 6] = ["btrfs", "fsfreeze", "fstrim", "mdadm", "zfs", "zpool"];
 
 fn works_on_the_whole(background: &disklab_config::Background) -> bool {
@@ -189,8 +194,8 @@ fn works_on_the_whole(background: &disklab_config::Background) -> bool {
     })
 }
 
-/// What a trial changes of the machine where others use the same disks: only what it is about. A scheduler that the suite does not
-/// speak of stays as it was found.
+/// What a trial changes of the machine where others use the same disks: only what it is about. A
+/// scheduler that the suite does not speak of stays as it was found.
 fn settings(trial: &Trial) -> Vec<Setting> {
     let asked = trial.scheduler != SchedulerChoice::default()
         || trial.cell.iter().any(|(axis, _)| axis == Axis::Scheduler.as_str());
@@ -257,7 +262,8 @@ pub fn measuring(trial: &Trial, host: plan::Host, warm_up: Option<Nanos>) -> Pla
 
 /// A warm-up takes no longer than so many times what is measured, unless said.
 const LONGEST: u64 = 5;
-/// Samples are of a tenth of what is measured, so that half of that has to be steady; and no shorter than this.
+/// Samples are of a tenth of what is measured, so that half of that has to be steady; and no
+/// shorter than this.
 const SAMPLES: u64 = 10;
 const SHORTEST: Nanos = Nanos::from_millis(10);
 

@@ -1,4 +1,5 @@
-//! What trials begin on: a filesystem with its test files, made when it is needed and used for as long as it is what it was.
+//! What trials begin on: a filesystem with its test files, made when it is needed and used for as
+//! long as it is what it was.
 
 use super::{Host, Permission, Place, first, order, plan};
 use crate::error::{Error, Result};
@@ -173,7 +174,8 @@ impl<'a> Prepared<'a> {
 const MARGIN_PART: u64 = 10;
 const MARGIN: u64 = 1 << 30;
 
-/// What a trial may fill of a filesystem that is in use, beside what is to stay free there, and that.
+/// What a trial may fill of a filesystem that is in use, beside what is to stay free there, and
+/// that.
 pub fn room_at(path: &Path) -> Result<(Bytes, Bytes)> {
     let stat = statvfs(path).map_err(|error| Error::io("look how full", path)(error.into()))?;
     let margin = (stat.f_blocks.saturating_mul(stat.f_frsize) / MARGIN_PART).min(MARGIN);
@@ -198,17 +200,17 @@ pub fn only_reads(trial: &Trial) -> bool {
         && trial.workload.jobs.iter().all(|job| !job.rw.writes())
 }
 
-/// Whether what is written to its disks while it is measured is others', but for the few lines that a filesystem writes to be read
-/// (btrfs: 6 writes a disk in 40 s). What was made just now is not only that: md makes its mirrors alike, ZFS writes by the
-/// clock.
+/// Whether what is written to its disks while it is measured is others', but for the few lines that
+/// a filesystem writes to be read (btrfs: 6 writes a disk in 40 s). What was made just now is not
+/// only that: md makes its mirrors alike, ZFS writes by the clock.
 pub fn nothing_of_it_writes(trial: &Trial, place: &Place) -> bool {
     let join = trial.array.join;
     let is_quiet = join.raid().is_none() && join.filesystem() != Some(Filesystem::Zfs);
     only_reads(trial) && (is_quiet || matches!(place, Place::At { .. }))
 }
 
-/// Whether what the disks read for it is read by its programs: ZFS, bcache and what the kernel does beside it (a scrub, md's check,
-/// a balance) have threads of the kernel for that.
+/// Whether what the disks read for it is read by its programs: ZFS, bcache and what the kernel does
+/// beside it (a scrub, md's check, a balance) have threads of the kernel for that.
 pub fn its_programs_read(trial: &Trial) -> bool {
     trial.background.is_none()
         && trial.workload.phases.is_none()

@@ -1,4 +1,5 @@
-//! What a run would do on this machine: every command and every write, in order. From the same plans that are carried out.
+//! What a run would do on this machine: every command and every write, in order. From the same
+//! plans that are carried out.
 
 use super::{Host, Place, duration, order, plan, prepared};
 use crate::facts;

@@ -134,8 +134,9 @@ impl<'a> Counting<'a> {
     fn ended(&mut self, open: &Open<Arrived>, ended: u64) -> io::Result<()> {
         let Open { disk, op, fua, sector, sectors, kept, .. } = *open;
         let submitted = self.time(open.at).min(ended);
-        // No disk says when it begins with a request. One with an arm does one at a time: not before it has done the last
-        // one. What others do at the same time nobody can tell from here.
+        // No disk says when it begins with a request. One with an arm does one at a time: not
+        // before it has done the last one. What others do at the same time nobody can tell from
+        // here.
         let started = if self.watched.disks[disk].rotational {
             submitted.max(self.last[disk])
         } else {

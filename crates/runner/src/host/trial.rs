@@ -32,7 +32,8 @@ struct Surroundings {
 }
 
 impl Host {
-    /// Carries it out in `folder`, where its raw output stays. An error is this machine's; a trial's own failure is an outcome.
+    /// Carries it out in `folder`, where its raw output stays. An error is this machine's; a
+    /// trial's own failure is an outcome.
     pub(super) fn measure(
         &self,
         trial: &Trial,

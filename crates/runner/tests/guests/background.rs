@@ -1,5 +1,6 @@
-//! What runs beside the measured workload: it is there for the whole measurement, it does what it should, and a trial
-//! whose background was not there is no result. Several jobs, and reads and writes apart.
+//! What runs beside the measured workload: it is there for the whole measurement, it does what it
+//! should, and a trial whose background was not there is no result. Several jobs, and reads and
+//! writes apart.
 
 use crate::place::{self, Place};
 use crate::repeatable::{run, trials_of};
@@ -243,8 +244,8 @@ fn jobs_have_pids_and_offsets_of_their_own() {
     assert!(distinct * 10 > reads.len() * 9, "{distinct} of {}", reads.len());
 }
 
-/// Four seeds meet all that can happen to a policy that chooses one of two by pid: which of them the background gets, and
-/// whether what is measured gets the same.
+/// Four seeds meet all that can happen to a policy that chooses one of two by pid: which of them
+/// the background gets, and whether what is measured gets the same.
 fn pids_beside_a_background() {
     const SAY: &str = "#!/bin/sh\necho $$\nsleep 60";
     let mut met = BTreeSet::new();

@@ -1,4 +1,5 @@
-//! A disk that is measured from within the guest is found again, and what is made of it serves fio alike.
+//! A disk that is measured from within the guest is found again, and what is made of it serves fio
+//! alike.
 
 use std::fs;
 
@@ -60,7 +61,8 @@ fn measured(original: &Device) -> Device {
         original,
         &[&program, "calibrate", "/dev/vda", "--write", "/dev/vda", "-o", &file, "--time", "10min"],
     );
-    // The guest has a /tmp of its own, in which this repository may be; it sees the trial's folder wherever that is.
+    // The guest has a /tmp of its own, in which this repository may be; it sees the trial's folder
+    // wherever that is.
     fs::copy(disklab, place.path("program")).unwrap();
     place.run().unwrap_or_else(|reason| panic!("{reason}"));
     let text = fs::read_to_string(place.path("measured.toml"))

@@ -1,4 +1,5 @@
-//! The guest's clock, held against the kernel's own answers by crates/guest/examples/clock_check.rs.
+//! The guest's clock, held against the kernel's own answers by
+//! crates/guest/examples/clock_check.rs.
 
 use crate::place::Place;
 use disklab_guest::plan::TRIAL;
@@ -17,14 +18,16 @@ fn clocks_agree() {
     let check = check.expect(
         "crates/guest/examples/clock_check is not built: test the whole workspace, as `make test` does",
     );
-    // The guest has a /tmp of its own, in which this repository may be; it sees the trial's folder wherever that is.
+    // The guest has a /tmp of its own, in which this repository may be; it sees the trial's folder
+    // wherever that is.
     let place = Place::shell(&format!("{TRIAL}/clock_check"));
     std::fs::copy(check, place.path("clock_check")).unwrap();
     place.run().unwrap_or_else(|reason| panic!("{reason}; {}", place.said()));
     assert_eq!(place.said(), "all clocks agree");
 }
 
-/// 1000 reads of 50 us, one after the other, take 50 ms to the nanosecond: the processor takes none.
+/// 1000 reads of 50 us, one after the other, take 50 ms to the nanosecond: the processor takes
+/// none.
 fn time_is_the_disks() {
     let place =
         Place::new(&["dd", "if=/dev/vda", "of=/dev/null", "bs=4k", "count=1000", "iflag=direct"]);

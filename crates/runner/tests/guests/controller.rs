@@ -33,7 +33,8 @@ fn a_controller_limits_four_disks() {
     // MB/s. 320 by their own links; the page tells 200.
     let striped = rate("sata-4-raid0");
     assert!((185.0..=200.0).contains(&striped), "raid0 reads {striped} MB/s");
-    // One reader is served by one disk at a time, and a disk gives 80: the controller is in nobody's way.
+    // One reader is served by one disk at a time, and a disk gives 80: the controller is in
+    // nobody's way.
     let mirrored = rate("sata-4-raid1");
     assert!((50.0..=85.0).contains(&mirrored), "raid1 reads {mirrored} MB/s");
 }

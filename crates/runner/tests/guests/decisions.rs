@@ -16,8 +16,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Every policy on two, three and four mirrors and on RAID10, reading and writing: each decision that the kernel traced
-/// is made again by the same C code in this program.
+/// Every policy on two, three and four mirrors and on RAID10, reading and writing: each decision
+/// that the kernel traced is made again by the same C code in this program.
 fn decisions_are_the_native_ones() {
     for kernel in place::kernels() {
         println!("on Linux {}", kernel.version);
@@ -60,8 +60,9 @@ fn decisions_on(kernel: &Kernel) {
     assert_eq!(seen, all, "{decisions:?}");
 }
 
-/// Degraded mounts of every profile are read under every policy, as is a device that is being replaced. That the data is
-/// right says little, for btrfs tries the next mirror when one fails: the decisions themselves are looked at.
+/// Degraded mounts of every profile are read under every policy, as is a device that is being
+/// replaced. That the data is right says little, for btrfs tries the next mirror when one fails:
+/// the decisions themselves are looked at.
 fn missing_and_replaced_devices() {
     for kernel in place::kernels() {
         println!("on Linux {}", kernel.version);
@@ -121,8 +122,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
                 && mirrors.iter().all(|mirror| mirror.live == (mirror.devid != 2))
         );
     }
-    // Device 0 is the one that takes the other's place. Without -r the old one goes on serving; with it, it is left
-    // alone wherever there is another.
+    // Device 0 is the one that takes the other's place. Without -r the old one goes on serving;
+    // with it, it is left alone wherever there is another.
     let dead =
         |name: &str| decisions(name).iter().filter(|d| d.mirrors.iter().any(|m| !m.live)).count();
     assert_eq!(dead("replaced.txt"), 0);
@@ -134,7 +135,8 @@ fn missing_and_replaced_on(kernel: &Kernel) {
     }
 }
 
-/// What policies are told of positions and queues, held against what was decided before: one read at a time.
+/// What policies are told of positions and queues, held against what was decided before: one read
+/// at a time.
 fn mirrors_are_described_as_they_are() {
     let place = pool(
         "mkdir -p /mnt/t; mount -t tracefs t /mnt/t; echo 20000 > /mnt/t/buffer_size_kb
@@ -177,7 +179,8 @@ fn mirrors_are_described_as_they_are() {
             last.insert(chosen.devid, (chosen.physical + length, start));
         }
     }
-    // 8 MiB in stripes of 64 KiB on two pairs: all but the first of each go on where the one before ended.
+    // 8 MiB in stripes of 64 KiB on two pairs: all but the first of each go on where the one before
+    // ended.
     assert!(runs >= 120, "{runs} reads went on where one had ended");
     let most = traced(&place, "queue.txt")
         .iter()
@@ -185,8 +188,8 @@ fn mirrors_are_described_as_they_are() {
         .map(|m| m.reads_in_flight)
         .max();
     assert!((3..8).contains(&most.unwrap()), "{most:?}");
-    // These disks serve in order. Where the last request was a read and is done, nothing moves the head again: not the
-    // end of a write to both mirrors, which is told when the slower one has it.
+    // These disks serve in order. Where the last request was a read and is done, nothing moves the
+    // head again: not the end of a write to both mirrors, which is told when the slower one has it.
     let mixed = traced(&place, "mixed.txt");
     let mirrors = mixed.iter().flat_map(|decision| &decision.mirrors);
     let at_rest =

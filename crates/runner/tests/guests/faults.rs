@@ -1,4 +1,5 @@
-//! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left behind.
+//! Guests that go wrong, each in its way: the trial is lost, the reason is told, nothing is left
+//! behind.
 
 use crate::place::{self, Place, constant};
 use disklab_guest::heartbeat::Beat;
@@ -91,7 +92,8 @@ fn a_setting_that_is_refused() {
     assert!(reason.contains("writing \"cfq\" to /sys/block/vda/queue/scheduler"), "{reason}");
 }
 
-/// Does `harm` to the guest's process when the guest reads its disk, over and over; the reason of its end.
+/// Does `harm` to the guest's process when the guest reads its disk, over and over; the reason of
+/// its end.
 fn harmed(harm: impl Fn(&str) + Send) -> String {
     let place =
         Place::shell("while dd if=/dev/vda of=/dev/null bs=4k count=1000 iflag=direct; do :; done");
@@ -184,7 +186,8 @@ fn another_build() {
     assert!(reason.contains("of another build") && reason.contains("0123"), "{reason}");
 }
 
-/// Between a kernel and this library stands one that says another number, as a library of another time would hear it.
+/// Between a kernel and this library stands one that says another number, as a library of another
+/// time would hear it.
 fn another_interface() {
     let folder = tempfile::tempdir().unwrap();
     let (source, other) = (folder.path().join("other.c"), folder.path().join("other.so"));
@@ -222,8 +225,8 @@ pub fn start_and_wait() -> ! {
     panic!("the guest ended by itself: {reason:?}");
 }
 
-/// Killed without warning while their guests make processes, at one moment after the other: nobody is left who could
-/// tidy up, and nothing is left to be tidied.
+/// Killed without warning while their guests make processes, at one moment after the other: nobody
+/// is left who could tidy up, and nothing is left to be tidied.
 fn a_killed_starter() {
     for round in 0..20 {
         let mut starter = Command::new(std::env::current_exe().unwrap());

@@ -1,4 +1,5 @@
-//! Our own workload engine in a guest: the same again, what it wrote is there, what it was promised survives.
+//! Our own workload engine in a guest: the same again, what it wrote is there, what it was promised
+//! survives.
 
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};

@@ -1,6 +1,7 @@
 //! Tests with real guests: the kernel in the cache, fio and mkfs.btrfs of this machine.
 //!
-//! Without a kernel they are skipped with a line that says so, unless DISKLAB_NEED_GUEST is set, as `make test` does.
+//! Without a kernel they are skipped with a line that says so, unless DISKLAB_NEED_GUEST is set, as
+//! `make test` does.
 
 mod background;
 mod cache;

@@ -1,5 +1,5 @@
-//! The host's disk fills up while disks are prepared and while a trial runs: that costs these trials, with the cause,
-//! and no others.
+//! The host's disk fills up while disks are prepared and while a trial runs: that costs these
+//! trials, with the cause, and no others.
 
 use crate::place;
 use crate::repeatable::{SUITE, trials};
@@ -158,7 +158,8 @@ fn is_preparing(disks: &Path) -> bool {
 }
 
 fn a_disk_that_fills_up_in_a_trial() {
-    // The prepared disks, a copy of them, and the 64 MiB without which no copy is made; the trial writes 256.
+    // The prepared disks, a copy of them, and the 64 MiB without which no copy is made; the trial
+    // writes 256.
     let Some(small) = Small::mount(Bytes::mib(96)) else { return };
     let mut trials = of_workloads("\"write\", \"read\"");
     for trial in &mut trials {

@@ -1,5 +1,5 @@
-//! Workloads of phases: each takes its time, the same each time; what is given up, fails or fills the disks is told; a reader
-//! runs beside; a spare takes the place of a disk.
+//! Workloads of phases: each takes its time, the same each time; what is given up, fails or fills
+//! the disks is told; a reader runs beside; a spare takes the place of a disk.
 
 use crate::place;
 use crate::repeatable::{run, trials_of};
@@ -170,7 +170,8 @@ fn phases_take_their_time() {
             })
             .sum();
         assert!(written < 2048, "{id}: nobody writes, and fio wrote {written} sectors");
-        // Its files are not so small that btrfs keeps them in its tree, whose root never leaves memory.
+        // Its files are not so small that btrfs keeps them in its tree, whose root never leaves
+        // memory.
         assert!(
             time("mount") > 1e-4 && time("find") > 1e-4,
             "{id}: {} {}",

@@ -43,8 +43,8 @@ pub fn kernel() -> Kernel {
     disklab_kernels::find(&Cache::open().unwrap(), &share(), Btrfs::Policies, "newest").unwrap()
 }
 
-/// One of each series that is built with our btrfs, the newest first: a suite must do on all of them. Where `make test`
-/// runs them, every series of the lab has to be there.
+/// One of each series that is built with our btrfs, the newest first: a suite must do on all of
+/// them. Where `make test` runs them, every series of the lab has to be there.
 pub fn kernels() -> Vec<Kernel> {
     let mut kernels = disklab_kernels::list(&Cache::open().unwrap()).unwrap().kernels;
     kernels.retain(|kernel| {
@@ -161,7 +161,8 @@ impl Place {
         }
     }
 
-    /// A shell's script as what is measured, and a read of the disk, without which there is no phase.
+    /// A shell's script as what is measured, and a read of the disk, without which there is no
+    /// phase.
     pub fn shell(script: &str) -> Self {
         Self::new(&["sh", "-c", &format!("head -c 4096 /dev/vda >/dev/null; {script}")])
     }
@@ -210,8 +211,8 @@ impl Place {
     }
 }
 
-/// Processes that still run in a guest's folder. Its programs die with its kernel, but not in the same instant: they
-/// get some seconds.
+/// Processes that still run in a guest's folder. Its programs die with its kernel, but not in the
+/// same instant: they get some seconds.
 pub fn processes(folder: &Path) -> Vec<String> {
     for _ in 0..100 {
         if processes_now(folder).is_empty() {

@@ -1,4 +1,5 @@
-//! Programs with deadlines, readers below a filesystem, what is asked of a scheduler, and the lab's programs that run beside.
+//! Programs with deadlines, readers below a filesystem, what is asked of a scheduler, and the lab's
+//! programs that run beside.
 
 use crate::place;
 use crate::startup::{lab_trials, measure, outcomes};
@@ -52,10 +53,12 @@ fn frames_come_in_time_or_are_lost() {
     let [begun, lost, late, stall] = numbers(slow);
     assert!((1e6..100e6).contains(&begun), "{begun} ns");
     assert_eq!((lost, late, stall), (0.0, 0.0, 0.0), "{:?}", slow.measures);
-    // Half of the film can be read in its time: what is read late is lost, from a moment on all of it.
+    // Half of the film can be read in its time: what is read late is lost, from a moment on all of
+    // it.
     let [_, lost, _, stall] = numbers(fast);
     assert!(lost > 40.0 && stall > 0.5e9, "{:?}", fast.measures);
-    // A place each 2 ms: most are too late, and others come all the same, since nobody waits for what is lost.
+    // A place each 2 ms: most are too late, and others come all the same, since nobody waits for
+    // what is lost.
     let [_, lost, _, stall] = numbers(game);
     assert!((50.0..100.0).contains(&lost) && stall < 1e9, "{:?}", game.measures);
     let played = &steps.iter().find(|step| step["step"] == "player").unwrap()["played"];

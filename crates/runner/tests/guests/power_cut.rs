@@ -1,4 +1,5 @@
-//! Power cuts: what a filesystem promised is there afterwards, on disks that keep their promises and on no others.
+//! Power cuts: what a filesystem promised is there afterwards, on disks that keep their promises
+//! and on no others.
 
 use crate::{place, repeatable};
 use disklab_disks::Op;
@@ -74,12 +75,13 @@ fn what_was_fsynced_survives() {
     }
 }
 
-/// A write with REQ_PREFLUSH is not to begin before the flush has ended. Since Linux 6.13, md begins both at once, so that some
-/// cuts take an ext4 on it (docs/results/md-flush.md): which ones is luck, that it does so is not.
+/// A write with REQ_PREFLUSH is not to begin before the flush has ended. Since Linux 6.13, md
+/// begins both at once, so that some cuts take an ext4 on it (docs/results/md-flush.md): which ones
+/// is luck, that it does so is not.
 fn md_does_not_wait() {
     let folder = tempfile::tempdir().unwrap();
-    // Commits of ext4's journal: how many began when a flush had ended that came after their transaction, and how many while it
-    // went on.
+    // Commits of ext4's journal: how many began when a flush had ended that came after their
+    // transaction, and how many while it went on.
     let commits = |array: &str| {
         let trials = repeatable::trials(&suite(&format!("\"{array}\""), "{ cuts = 1 }"));
         let record =

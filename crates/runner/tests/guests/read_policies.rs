@@ -1,4 +1,5 @@
-//! The read policies in a real btrfs: what sysfs takes, statistics, change under load, and that mainline's are mainline's.
+//! The read policies in a real btrfs: what sysfs takes, statistics, change under load, and that
+//! mainline's are mainline's.
 
 use std::path::Path;
 
@@ -22,7 +23,8 @@ pub fn tests() -> Vec<Trial> {
     ]
 }
 
-/// Four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and `$sys`, the filesystem in sysfs.
+/// Four disks of 300 MiB and a script that may use `pool PROFILE DISKS...` and `$sys`, the
+/// filesystem in sysfs.
 pub fn pool(script: &str) -> Place {
     let functions = "set -e
         pool() {
@@ -211,7 +213,8 @@ fn read_stats_on(kernel: &Kernel) {
     assert!(ios < 60 && age.parse::<u32>().unwrap() < 60, "{said:?}");
 }
 
-/// `latency` leaves the slow device alone, until 10000 decisions have passed it over; then one read goes there.
+/// `latency` leaves the slow device alone, until 10000 decisions have passed it over; then one read
+/// goes there.
 fn a_device_passed_over_is_tried_again() {
     place::kernels().iter().for_each(passed_over_on);
 }
@@ -228,12 +231,14 @@ fn passed_over_on(kernel: &Kernel) {
     place.kernel = kernel.clone();
     let said = said(&place);
     let words: Vec<i64> = said[0].split(' ').filter_map(|word| word.parse().ok()).collect();
-    // 25600 decisions: some reads before the fast device is known, and one after each of two checkpoints.
+    // 25600 decisions: some reads before the fast device is known, and one after each of two
+    // checkpoints.
     assert_eq!((words[3], words[7]), (1, 2), "{said:?}");
     assert!((3..6).contains(&words[0]) && (5000..6000).contains(&words[6]), "{said:?}");
 }
 
-/// Readers and writers on, a policy every millisecond: nobody sees an error, and the kernel says nothing.
+/// Readers and writers on, a policy every millisecond: nobody sees an error, and the kernel says
+/// nothing.
 fn policies_change_under_load() {
     place::kernels().iter().for_each(change_under_load_on);
 }
@@ -265,9 +270,10 @@ fn the_command_line_sets_a_policy() {
     assert!(said[0].contains("[latency-rr:120,bytes=262144,burst=100]"), "{said:?}");
 }
 
-/// The hook costs nothing that shows: with the policies that mainline has, a kernel whose btrfs is untouched gives the same
-/// bytes, requests and latencies alike. With buffered writes that goes to the end of the measurement: what one trial
-/// writes at power-off differs by a block of metadata. Why is not known; kernels of other sizes have other free memory.
+/// The hook costs nothing that shows: with the policies that mainline has, a kernel whose btrfs is
+/// untouched gives the same bytes, requests and latencies alike. With buffered writes that goes to
+/// the end of the measurement: what one trial writes at power-off differs by a block of metadata.
+/// Why is not known; kernels of other sizes have other free memory.
 fn mainline_btrfs_gives_the_same_bytes() {
     let cache = Cache::open().unwrap();
     let mainline = disklab_kernels::find(&cache, &place::share(), Btrfs::Mainline, "newest")
@@ -278,7 +284,8 @@ fn mainline_btrfs_gives_the_same_bytes() {
         r#"policy = ["pid", "round-robin:4k"]"#,
         r#"policy = ["pid", "round-robin", "round-robin:4k", "devid:2"]"#,
     );
-    // With 256 MiB writeback may be cut elsewhere: how much may be dirty hangs on what a kernel of its size leaves free.
+    // With 256 MiB writeback may be cut elsewhere: how much may be dirty hangs on what a kernel of
+    // its size leaves free.
     let is_direct = |trial: &disklab_config::Trial| trial.workload.jobs[0].direct;
     let mut all: Vec<_> = trials(&suite).into_iter().filter(is_direct).collect();
     let roomy = trials(&suite.replace("256 MiB", "1 GiB"));

@@ -1,4 +1,5 @@
-//! The same suite, seed and kernel give the same bytes, however many guests run at a time and whatever else does.
+//! The same suite, seed and kernel give the same bytes, however many guests run at a time and
+//! whatever else does.
 
 use crate::place;
 use disklab_config::read::Reader;
@@ -155,8 +156,8 @@ fn two_runs_are_equal() {
     let trials = trials(SUITE);
     assert_eq!(trials.len(), 24);
     let first = run(&trials, short.path(), 1);
-    // The second time in a place with a long name, with another cache and another copy of the program, two at a time,
-    // on a loaded machine.
+    // The second time in a place with a long name, with another cache and another copy of the
+    // program, two at a time, on a loaded machine.
     let place = long
         .path()
         .join("a/folder/somewhere/else/with/a/name/that/is/quite/a/bit/longer/than/the/other/one");
@@ -185,7 +186,8 @@ fn two_runs_are_equal() {
     assert_eq!(copies.count(), 0, "copies of disks are left");
 }
 
-/// Distinct seeds ask for distinct blocks, whatever the disks; and with `pid` they differ in which mirror they load.
+/// Distinct seeds ask for distinct blocks, whatever the disks; and with `pid` they differ in which
+/// mirror they load.
 fn seeds_are_repeats_not_copies() {
     let records = tempfile::tempdir().unwrap();
     let suite = SUITE.replace("seeds = 2", "seeds = 4").replace(", \"write\", \"buffered\"", "");

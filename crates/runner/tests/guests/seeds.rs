@@ -33,8 +33,8 @@ fn randomness_is_the_seeds() {
     assert_eq!(differing, 5, "{first}\n{other}");
 }
 
-/// What of the host shows elsewhere: its environment, load and name; the age, numbers and order of its files, those of
-/// the trial's own folder too; its free space.
+/// What of the host shows elsewhere: its environment, load and name; the age, numbers and order of
+/// its files, those of the trial's own folder too; its free space.
 const HOST: &str = "env | sort; cat /proc/uptime; hostname; cut -d' ' -f1-4 /proc/loadavg; cat /proc/cpuinfo /proc/mounts; \
                     mkdir made; echo written > made/one; echo other > made/two; mv made/two made/three; ln -s one made/link; \
                     stat . made made/* earlier earlier/* /etc/passwd /usr/bin/fio /usr/lib; ls -fai . made earlier; \

@@ -1,4 +1,5 @@
-//! Snapshots beside what is measured: what is told of them is what is on the disks, and the replica holds what the pool does.
+//! Snapshots beside what is measured: what is told of them is what is on the disks, and the replica
+//! holds what the pool does.
 
 use crate::place::{self, Place, constant};
 use crate::repeatable::{run_on, trials_of};
@@ -51,7 +52,8 @@ fn mkfs(disk: &str) -> Vec<String> {
     words.into_iter().chain([format!("/dev/{disk}")]).collect()
 }
 
-/// Two pools on a disk each, the replica's of this size, and snapshots that are replicated beside `script`.
+/// Two pools on a disk each, the replica's of this size, and snapshots that are replicated beside
+/// `script`.
 fn replicated(script: &str, size: Bytes) -> Place {
     let mut place = Place::shell(script);
     let replica = MachineDisk { image: "1.img".to_owned(), ..constant(size, 50) };
@@ -144,7 +146,8 @@ fn what_is_told_is_on_the_disks() {
         lines[3..].iter().filter_map(|line| line.split_once(' ')).collect();
     let distinct: std::collections::BTreeSet<&&str> = sums.values().collect();
     assert_eq!((sums.len(), distinct.len()), (KEEP, KEEP), "{said}");
-    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it knows nothing of.
+    // The bookkeeping does not go unnoticed if it is wrong: a second pass finds snapshots that it
+    // knows nothing of.
     place.plan.mkfs = None;
     place.plan.replica = Some(Replica { mkfs: None, mount: mount("vdb") });
     place.plan.first_snapshot = None;

@@ -1,5 +1,5 @@
-//! Programs that start: their time is measured, what is given up or fails is told, and what runs beside them runs. And what a
-//! scheduler's tunables and jobs with files of their own come to.
+//! Programs that start: their time is measured, what is given up or fails is told, and what runs
+//! beside them runs. And what a scheduler's tunables and jobs with files of their own come to.
 
 use crate::place;
 use crate::repeatable::{summary_on, trials_of};
@@ -123,15 +123,16 @@ fn a_start_takes_as_long_again() {
         times.iter().map(|it| it.to_bits()).collect::<Vec<_>>(),
         again.iter().map(|it| it.to_bits()).collect::<Vec<_>>()
     );
-    // 3 ms of computing, and about a dozen places of a disk that takes 12 ms on average for one that is far.
+    // 3 ms of computing, and about a dozen places of a disk that takes 12 ms on average for one
+    // that is far.
     let [hdd, ssd, xfs] = times[..] else { panic!("{times:?}") };
     assert!((20e6..300e6).contains(&hdd) && (20e6..300e6).contains(&xfs), "{times:?}");
     assert!((3e6..20e6).contains(&ssd), "{times:?}");
 }
 
-/// Each program of the lab, replayed on an idle disk: no read is faster than its bytes cross the link, all together are no faster
-/// than they pass the heads, and the start takes no more than its computing, the bytes at the slowest rate and, for each request, the
-/// longest seek and two turns.
+/// Each program of the lab, replayed on an idle disk: no read is faster than its bytes cross the
+/// link, all together are no faster than they pass the heads, and the start takes no more than its
+/// computing, the bytes at the slowest rate and, for each request, the longest seek and two turns.
 fn idle_starts_keep_to_physics() {
     let lab = Lab::load(&place::share().lab()).unwrap();
     let programs =
@@ -149,8 +150,9 @@ fn idle_starts_keep_to_physics() {
         let outcome = record.outcome(id).unwrap_or_else(|| panic!("{id} has not run"));
         let start = measure(outcome, "start-up");
         let model = &trial.devices[0].model;
-        // Of the link, the medium at its fastest and at its slowest, and what a request takes at most beside its bytes (ns). What one
-        // segment of the cache holds may have been read before.
+        // Of the link, the medium at its fastest and at its slowest, and what a request takes at
+        // most beside its bytes (ns). What one segment of the cache holds may have been read
+        // before.
         let (link, fastest, slowest, most, held) = match model {
             Model::Hdd(hdd) => {
                 let most = hdd.seek_full.0 as f64 + 2.0 * 60e9 / f64::from(hdd.rpm);
@@ -191,7 +193,8 @@ fn idle_starts_keep_to_physics() {
     }
 }
 
-/// Two that compute side by side, one of them after the first has done something, and a fourth that nobody waits for.
+/// Two that compute side by side, one of them after the first has done something, and a fourth that
+/// nobody waits for.
 fn threads_of_a_start_wait_for_each_other() {
     let steps = "0 look 0\nafter 1 1\nafter 2 1\n0 look 0\nthread 1\nafter 0 0\n2000000 look 0\nthread 2\nafter 1 0\nafter 0 1\n\
                  3000000 look 0\nthread 3\nafter 2 1\n50000000 look 0\n";
@@ -286,7 +289,8 @@ fn jobs_share_one_window() {
     assert_eq!(outcome.status, Status::Ok, "{:?}", outcome.reason);
     let (read, written) =
         (measure(outcome, "read from disks"), measure(outcome, "written to disks"));
-    // A disk of at most 125 MB/s; the writer is held to 40 kB/s, and the filesystem writes about it.
+    // A disk of at most 125 MB/s; the writer is held to 40 kB/s, and the filesystem writes about
+    // it.
     assert!((20e6..125e6).contains(&read), "{read}");
     assert!((20e3..2e6).contains(&written), "{written}");
     // fio's sum is over the same time for all, so that it is no more than the disk's.

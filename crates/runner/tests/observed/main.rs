@@ -1,4 +1,5 @@
-//! What real disks are seen to do: loop devices that the tests make, as root, and real fio. Elsewhere they say `skipped`.
+//! What real disks are seen to do: loop devices that the tests make, as root, and real fio.
+//! Elsewhere they say `skipped`.
 
 mod place;
 

@@ -70,7 +70,8 @@ fn student_and_welch() {
         coverage(&mut table, "paired t", shape, claim, |treatment, baseline| {
             one_sample_t(&differences(treatment, baseline)).unwrap().interval(0.05).unwrap()
         });
-        // Welch's degrees of freedom are themselves estimated: cautious with 3 against 3, even for normal data.
+        // Welch's degrees of freedom are themselves estimated: cautious with 3 against 3, even for
+        // normal data.
         let claim = |n| if shape == Shape::Normal && n > 3 { Claim::Exact } else { Claim::AtLeast };
         coverage(&mut table, "Welch", shape, claim, |treatment, baseline| {
             welch(treatment, baseline).unwrap().interval(0.05).unwrap()
@@ -78,8 +79,8 @@ fn student_and_welch() {
     }
 }
 
-/// Ranks hold for every shape. They have few levels with few trials, and none at 5 % with 3, or with 5 pairs: then the
-/// interval is everything.
+/// Ranks hold for every shape. They have few levels with few trials, and none at 5 % with 3, or
+/// with 5 pairs: then the interval is everything.
 #[test]
 fn hodges_lehmann() {
     let mut table =
@@ -95,7 +96,8 @@ fn hodges_lehmann() {
     }
 }
 
-/// The intervals that verdicts are given by: cautious with 3 trials, and at most as wrong as they say with any number.
+/// The intervals that verdicts are given by: cautious with 3 trials, and at most as wrong as they
+/// say with any number.
 #[test]
 fn of_verdicts() {
     let mut table =
@@ -158,7 +160,8 @@ fn bca(n: usize, expand: bool) -> Bootstrap {
     Bootstrap { resamples: 600, seed: Seed(1), alpha }
 }
 
-/// The p99 of all requests together, of trials that differ in speed: the ratio of two cells' merged percentiles.
+/// The p99 of all requests together, of trials that differ in speed: the ratio of two cells' merged
+/// percentiles.
 #[test]
 fn bca_bootstrap_of_a_merged_percentile() {
     const REQUESTS: usize = 400;

@@ -1,4 +1,5 @@
-//! How often intervals and verdicts are wrong, by simulation: seeded, so each run gives the same rates.
+//! How often intervals and verdicts are wrong, by simulation: seeded, so each run gives the same
+//! rates.
 //!
 //! `cargo test -p disklab-stats --test simulation -- --nocapture` prints them as tables.
 

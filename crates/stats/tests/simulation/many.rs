@@ -4,9 +4,9 @@ use disklab_stats::{Correction, Evidence, one_sample_t};
 
 use crate::source::{Rate, Source};
 
-/// Forty cells, ten with an effect: the share of false ones among what is found is at most 5 % on average by Benjamini
-/// and Hochberg (and so by 30 / 40, as the share of cells without an effect says), and any false one is found in at
-/// most 5 % of families by Holm.
+/// Forty cells, ten with an effect: the share of false ones among what is found is at most 5 % on
+/// average by Benjamini and Hochberg (and so by 30 / 40, as the share of cells without an effect
+/// says), and any false one is found in at most 5 % of families by Holm.
 #[test]
 fn false_findings() {
     const FAMILIES: usize = 1_000;

@@ -4,7 +4,8 @@ use disklab_stats::{Better, Comparison, Correction, Rule, Verdict};
 
 use crate::source::{Rate, Shape, Source, Table};
 
-/// Effects and standard deviations of log-ratios: clear, small, none, within what is of interest, and half of that.
+/// Effects and standard deviations of log-ratios: clear, small, none, within what is of interest,
+/// and half of that.
 const CASES: [(f64, f64); 6] =
     [(0.1, 0.1), (0.05, 0.1), (0.03, 0.05), (0.0, 0.02), (0.005, 0.02), (0.01, 0.02)];
 const PILOTS: [usize; 4] = [4, 5, 10, 20];

@@ -63,8 +63,8 @@ fn looking_gives_no_more_false_verdicts() {
     }
 }
 
-/// Of effects known to be there: how often the verdict is right, and how many pairs it took on average; beside the
-/// pairs of a fixed design that finds the effect in as many cases.
+/// Of effects known to be there: how often the verdict is right, and how many pairs it took on
+/// average; beside the pairs of a fixed design that finds the effect in as many cases.
 #[test]
 fn settled_cells_take_fewer_trials() {
     let mut table = Table::new(
@@ -111,7 +111,8 @@ fn equal_cells_are_settled() {
     assert!(same.percent() > 85.0, "{} %", same.percent());
 }
 
-/// Cells of a suite that are looked at together: each gets seeds until the family has a verdict on it.
+/// Cells of a suite that are looked at together: each gets seeds until the family has a verdict on
+/// it.
 struct Family {
     cells: Vec<(Vec<f64>, Vec<f64>)>,
     correction: Correction,
@@ -149,9 +150,9 @@ impl Family {
     }
 }
 
-/// A suite of 20 cells, of which 15 have no difference, under other noise each: any false verdict in at most 5 % of
-/// suites by Holm, and 5 % of verdicts false on average by Benjamini and Hochberg, though each cell decides for itself
-/// how long it is looked at.
+/// A suite of 20 cells, of which 15 have no difference, under other noise each: any false verdict
+/// in at most 5 % of suites by Holm, and 5 % of verdicts false on average by Benjamini and
+/// Hochberg, though each cell decides for itself how long it is looked at.
 #[test]
 fn a_suite_that_stops_where_it_is_decided() {
     const SUITES: usize = 400;

@@ -2,7 +2,8 @@
 
 use disklab_units::{Random, Seed};
 
-/// A measure of trials of one cell, before its scale: what is drawn is the logarithm, so that effects add.
+/// A measure of trials of one cell, before its scale: what is drawn is the logarithm, so that
+/// effects add.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// The measure is lognormal.

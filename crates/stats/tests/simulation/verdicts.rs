@@ -99,8 +99,8 @@ fn a_against_a_unpaired() {
     }
 }
 
-/// Not A/A: equal centres, other shapes. Nothing is promised there; the rates are those that the documentation of
-/// `comparison` names, and the test keeps that true.
+/// Not A/A: equal centres, other shapes. Nothing is promised there; the rates are those that the
+/// documentation of `comparison` names, and the test keeps that true.
 #[test]
 fn shapes_that_differ() {
     let mut table = Table::new(&format!(

@@ -160,7 +160,8 @@ def survival():
         seen = np.minimum(times, limits)
         surviving = stats.ecdf(stats.CensoredData(uncensored=seen[ended], right=seen[~ended])).sf
         by_then = surviving.quantiles[surviving.probabilities <= 0.5 + 1e-12]
-        # The half reached exactly is averaged with the next end; such cases are left to the tests by hand.
+        # The half reached exactly is averaged with the next end; such cases are left to the tests
+        # by hand.
         if len(by_then) and abs(surviving.evaluate(by_then[0]) - 0.5) < 1e-12:
             continue
         yield {"times": floats(seen), "ended": [bool(end) for end in ended],

@@ -92,7 +92,8 @@ impl Resolved<'_> {
         }
     }
 
-    /// A workload's files must fit into an array, as the numbers of some cell make both: its trials on others are told of, and not run.
+    /// A workload's files must fit into an array, as the numbers of some cell make both: its trials
+    /// on others are told of, and not run.
     pub(super) fn check_sizes(&self, cells: &[(Cell<'_>, Applied)]) -> Vec<Mistake> {
         let mut mistakes = Vec::new();
         for Named { name, thing: workload } in &self.workloads {
@@ -183,8 +184,8 @@ impl Resolved<'_> {
         }
     }
 
-    /// A background runs on a mounted filesystem, which its trees must fit into, beside a workload's file: trials where they do
-    /// not are told of, and not run.
+    /// A background runs on a mounted filesystem, which its trees must fit into, beside a
+    /// workload's file: trials where they do not are told of, and not run.
     pub(super) fn check_backgrounds(&self, mistakes: &mut Vec<Mistake>) {
         let files = || self.workloads.iter().map(|it| it.thing.bytes());
         let (least, most) = (files().min().unwrap_or_default(), files().max().unwrap_or_default());
@@ -281,8 +282,8 @@ impl Resolved<'_> {
         }
     }
 
-    /// Policies are compared only where there is something to choose; a single one may meet arrays without mirrors,
-    /// and is then not set there.
+    /// Policies are compared only where there is something to choose; a single one may meet arrays
+    /// without mirrors, and is then not set there.
     pub(super) fn check_mirrors(&self, mistakes: &mut Vec<Mistake>) {
         let Some(first) = self.policies.first() else { return };
         let without: Vec<_> =

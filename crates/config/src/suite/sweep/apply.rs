@@ -32,8 +32,8 @@ pub struct Base<'a> {
     pub having: &'a Having<'a>,
 }
 
-/// Parameters that a policy, a scheduler, a workload or a background of the suite has: to those without, an axis over one of them
-/// is nothing.
+/// Parameters that a policy, a scheduler, a workload or a background of the suite has: to those
+/// without, an axis over one of them is nothing.
 #[derive(Default)]
 pub struct Having<'a> {
     pub policies: BTreeSet<&'a str>,
@@ -58,7 +58,8 @@ pub struct Applied {
     pub ramp: Option<Nanos>,
 }
 
-/// Files that were read again with other values, by name and those: cells have the same again and again.
+/// Files that were read again with other values, by name and those: cells have the same again and
+/// again.
 #[derive(Default)]
 pub struct Known {
     devices: RefCell<BTreeMap<String, Result<Device, String>>>,
@@ -296,7 +297,8 @@ impl Applied {
     }
 }
 
-/// The keys of one file that are changed, each with its value; and the last of them among all parameters.
+/// The keys of one file that are changed, each with its value; and the last of them among all
+/// parameters.
 fn changes(
     values: &[(&Parameter, &str)],
     of: impl Fn(&Parameter) -> Option<String>,

@@ -1,4 +1,5 @@
-//! A file of the lab with other values in it, read again: what is refused there is refused here, in the same words.
+//! A file of the lab with other values in it, read again: what is refused there is refused here, in
+//! the same words.
 
 use std::collections::BTreeMap;
 

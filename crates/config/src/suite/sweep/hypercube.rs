@@ -1,4 +1,5 @@
-//! A Latin hypercube: samples over several parameters at once, of which each part of each parameter's range has one.
+//! A Latin hypercube: samples over several parameters at once, of which each part of each
+//! parameter's range has one.
 //!
 //! ```toml
 //! [hypercube]
@@ -9,8 +10,8 @@
 //! "workload.iodepth" = [1, 4, 32]           # a list is taken by equal parts
 //! ```
 //!
-//! McKay, Beckman and Conover, "A comparison of three methods for selecting values of input variables in the analysis of output
-//! from a computer code", 1979.
+//! McKay, Beckman and Conover, "A comparison of three methods for selecting values of input
+//! variables in the analysis of output from a computer code", 1979.
 
 use disklab_units::Seed;
 
@@ -64,7 +65,8 @@ pub(super) fn read(table: &Table<'_, '_>) -> Vec<(Parameter, Vec<Located<String>
     parameters.into_iter().map(values).collect()
 }
 
-/// How far along a parameter's range a sample is, from 0 to 1: somewhere in a part that no other sample has.
+/// How far along a parameter's range a sample is, from 0 to 1: somewhere in a part that no other
+/// sample has.
 fn way(seed: Seed, sample: u32, samples: u32) -> f64 {
     let drawn = |what: &str, number: u32| seed.derive(what).derive(&number.to_string()).0;
     let own = drawn("order", sample);

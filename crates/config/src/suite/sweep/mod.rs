@@ -1,4 +1,5 @@
-//! Axes that go over a number: of a disk, a policy, a scheduler, a workload, the array or the guest.
+//! Axes that go over a number: of a disk, a policy, a scheduler, a workload, the array or the
+//! guest.
 //!
 //! ```toml
 //! [axes]
@@ -11,8 +12,8 @@
 //! "background.iodepth" = [1, 8]                     # of a background that is a workload
 //! ```
 //!
-//! Several of them at once are samples: see hypercube.rs. Values are exact: what a range computes is rounded to a few digits
-//! first, and what is shown is what is used.
+//! Several of them at once are samples: see hypercube.rs. Values are exact: what a range computes
+//! is rounded to a few digits first, and what is shown is what is used.
 
 mod apply;
 mod device;
@@ -31,7 +32,8 @@ use range::{Range, Span, Word};
 use super::axis::{Values, Which};
 use crate::read::{Located, Table};
 
-/// What a name begins with that TOML takes for tables within tables, where it stands without quotes.
+/// What a name begins with that TOML takes for tables within tables, where it stands without
+/// quotes.
 const OF_DISKS: [&str; 2] = ["device", "disk"];
 
 /// A value in its one spelling, which can be part of a name.

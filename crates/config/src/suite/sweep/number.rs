@@ -1,4 +1,5 @@
-//! Numbers that a range goes over: exact, with a unit or without one, and printed so that they read back as the same.
+//! Numbers that a range goes over: exact, with a unit or without one, and printed so that they read
+//! back as the same.
 
 use std::fmt;
 use std::str::FromStr;
@@ -26,7 +27,8 @@ const PLACES: usize = 9;
 const ONE: u64 = 1_000_000_000;
 /// What a range computes has so many digits that say something.
 const DIGITS: u32 = 4;
-/// Sizes from this one on are whole multiples of it: a sector of btrfs, a page, the logical block of every disk.
+/// Sizes from this one on are whole multiples of it: a sector of btrfs, a page, the logical block
+/// of every disk.
 const BLOCK: u64 = 4096;
 
 const TIMES: &[(&str, u64)] = &[("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000), ("ns", 1)];
@@ -36,8 +38,9 @@ const DECIMAL_SIZES: &[(&str, u64)] =
     &[("TB", 1_000_000_000_000), ("GB", ONE), ("MB", 1_000_000), ("kB", 1_000), ("B", 1)];
 
 impl Number {
-    /// The number at a part of the way from one number to another of its kind, from 0 to 1: the same each time, or the same
-    /// factor. Ends are the ends. `whole`: of those without a unit only whole ones.
+    /// The number at a part of the way from one number to another of its kind, from 0 to 1: the
+    /// same each time, or the same factor. Ends are the ends. `whole`: of those without a unit only
+    /// whole ones.
     pub(super) fn between(first: Self, last: Self, way: f64, by_factor: bool, whole: bool) -> Self {
         if way <= 0.0 {
             return first;
@@ -54,7 +57,8 @@ impl Number {
         first.rounded(exact, whole)
     }
 
-    /// The number that is so many of so many equal steps from one to another: exactly, where it has few digits.
+    /// The number that is so many of so many equal steps from one to another: exactly, where it has
+    /// few digits.
     pub(super) fn step(first: Self, last: Self, step: u32, of: u32, whole: bool) -> Self {
         let (from, to) = (u128::from(first.atoms), u128::from(last.atoms));
         let (step, of) = (u128::from(step), u128::from(of.max(1)));
@@ -140,7 +144,8 @@ fn size(bytes: u64) -> String {
     if own.len() < binary.len() { own } else { binary }
 }
 
-/// In the largest unit that it has at least one of and few digits in, or in as few letters as can be.
+/// In the largest unit that it has at least one of and few digits in, or in as few letters as can
+/// be.
 fn in_unit(atoms: u64, units: &[(&str, u64)]) -> String {
     let possible = units.iter().filter(|(_, factor)| atoms >= *factor || *factor == 1);
     let finite = possible.filter(|(_, factor)| is_finite(atoms, *factor));

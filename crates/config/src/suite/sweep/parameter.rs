@@ -1,12 +1,13 @@
-//! What a suite can vary besides what it names: one number of an array, a disk, a policy, a scheduler, a workload, a background, the guest or the suite.
+//! What a suite can vary besides what it names: one number of an array, a disk, a policy, a
+//! scheduler, a workload, a background, the guest or the suite.
 
 use std::fmt;
 use std::str::FromStr;
 
 use crate::read::unknown;
 
-/// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks), `disk.2.KEY`, `policy.KEY`,
-/// `scheduler.KEY`, `workload.KEY`, `background.KEY`.
+/// By its name in a suite: `memory`, `disks`, `runtime`, `ramp`, `device.KEY` (of all disks),
+/// `disk.2.KEY`, `policy.KEY`, `scheduler.KEY`, `workload.KEY`, `background.KEY`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Parameter {
     /// Of the guest.

@@ -1,4 +1,5 @@
-//! What an axis goes over, where it is not a list: equal steps, equal factors, or a part of a hypercube's samples.
+//! What an axis goes over, where it is not a list: equal steps, equal factors, or a part of a
+//! hypercube's samples.
 
 use super::number::Number;
 use crate::read::{Located, Table, choices};
@@ -74,7 +75,8 @@ impl Range {
         None
     }
 
-    /// The values of an axis of its own, which has `steps` of them. `whole`: of those without a unit only whole ones.
+    /// The values of an axis of its own, which has `steps` of them. `whole`: of those without a
+    /// unit only whole ones.
     pub(super) fn steps(table: &Table<'_, '_>, whole: bool) -> Option<Vec<String>> {
         let steps = table.within("steps", STEPS);
         let range = Self::read(table);

@@ -146,8 +146,8 @@ fn below(sysfs: &Path, mounted: &Mounted) -> Vec<String> {
     disks
 }
 
-/// The disks or partitions that a device is made of, by md, LUKS, LVM or several of them one on the other: there requests can be traced, and
-/// schedulers be set. Itself, where it is made of nothing.
+/// The disks or partitions that a device is made of, by md, LUKS, LVM or several of them one on the
+/// other: there requests can be traced, and schedulers be set. Itself, where it is made of nothing.
 fn made_of(sysfs: &Path, device: &str) -> Vec<String> {
     let below = names_in(&sysfs.join("class/block").join(device).join("slaves"));
     if below.is_empty() {
@@ -164,7 +164,8 @@ fn names_in(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The UUID of the filesystem that has this device. findmnt reads it from the device, which a user may not; the kernel tells all.
+/// The UUID of the filesystem that has this device. findmnt reads it from the device, which a user
+/// may not; the kernel tells all.
 fn btrfs_with(sysfs: &Path, device: &str) -> Option<String> {
     let filesystems = fs::read_dir(sysfs).ok()?.flatten();
     let mut with = filesystems.filter(|it| it.path().join("devices").join(device).exists());

@@ -1,5 +1,5 @@
-//! How a group's numbers are set: in one table where the screen is wide enough for it, else in several with the same
-//! rows.
+//! How a group's numbers are set: in one table where the screen is wide enough for it, else in
+//! several with the same rows.
 
 use std::io::Write;
 
@@ -113,7 +113,8 @@ impl<'a> Layout<'a> {
         for (index, blocks) in self.tables.iter().enumerate() {
             let (table, heights) = self.table(blocks, rows, screen.color);
             if table.width() > screen.width.saturating_sub(INDENT.len()) {
-                // Not even this one fits: it is several, and what is said below rows is below them all.
+                // Not even this one fits: it is several, and what is said below rows is below them
+                // all.
                 table.print(screen, INDENT, out)?;
                 rows.iter().filter(|_| index == 0).try_for_each(|row| below(row, screen, out))?;
                 continue;
@@ -227,7 +228,8 @@ impl Part {
     }
 }
 
-/// The unit in which the shortest of a group's times has a whole digit, so that all can be compared at a glance.
+/// The unit in which the shortest of a group's times has a whole digit, so that all can be compared
+/// at a glance.
 fn unit(measured: &[Option<&Measured>]) -> (&'static str, f64) {
     let times = measured
         .iter()

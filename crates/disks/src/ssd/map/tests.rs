@@ -66,7 +66,8 @@ impl Watched {
         }
     }
 
-    /// Moves all of the block with the least in it, and between reading and writing each row there is a `write`.
+    /// Moves all of the block with the least in it, and between reading and writing each row there
+    /// is a `write`.
     fn collect(&mut self, die: u32, mut write: impl FnMut(&mut Self)) {
         let Some(victim) = self.map.least_valid(die, |_| true) else { return };
         let mut rows = self.map.collect(victim);
@@ -98,7 +99,8 @@ impl Watched {
 }
 
 proptest! {
-    /// Against a plain list: after whatever was written, trimmed and moved, each unit is where it should be.
+    /// Against a plain list: after whatever was written, trimmed and moved, each unit is where it
+    /// should be.
     #[test]
     fn each_unit_is_where_it_went(
         steps in prop::collection::vec((0..6_u8, any::<u32>()), 1..150),

@@ -92,7 +92,8 @@ impl Tool {
         }
     }
 
-    /// How many those are, by what that says. ZFS tells bytes, not snapshots: all of them count for one.
+    /// How many those are, by what that says. ZFS tells bytes, not snapshots: all of them count for
+    /// one.
     pub fn count(&self, said: &str) -> u64 {
         match self {
             Self::Btrfs => said.lines().count() as u64,

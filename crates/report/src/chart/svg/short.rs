@@ -1,4 +1,5 @@
-//! Drawings in fewer bytes: no more digits and points than a picture has pixels, and lines of one ink in one path.
+//! Drawings in fewer bytes: no more digits and points than a picture has pixels, and lines of one
+//! ink in one path.
 
 use std::fmt::Write as _;
 
