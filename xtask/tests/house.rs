@@ -1,0 +1,172 @@
+//! The rules of the house that no compiler checks: the map of crates in docs/ARCHITECTURE.md is
+//! that of the manifests, lines are at most 100 columns wide, and a name has one meaning.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const COLUMNS: usize = 100;
+/// Files of one crate may share a type name with two others in the tree, no more.
+const MEANINGS: usize = 3;
+/// A map's rows stand between these two lines of docs/ARCHITECTURE.md.
+const BEGIN: &str = "<!-- map of crates: written by `cargo test -p xtask` -->";
+const END: &str = "<!-- end of the map -->";
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("a folder above").to_owned()
+}
+
+/// The text files that git tracks, by path; none in a tree that is no checkout.
+fn tracked() -> Vec<(String, String)> {
+    let listed = Command::new("git").arg("-C").arg(repository()).args(["ls-files", "-z"]).output();
+    let Ok(listed) = listed.map(|output| output.stdout) else { return Vec::new() };
+    let paths = listed.split(|&byte| byte == 0).filter_map(|path| std::str::from_utf8(path).ok());
+    let read =
+        |path: &str| Some((path.to_owned(), fs::read_to_string(repository().join(path)).ok()?));
+    paths.filter(|path| !path.is_empty()).filter_map(read).collect()
+}
+
+fn none(found: &[String], rule: &str) {
+    assert!(found.is_empty(), "{rule}:\n{}", found.join("\n"));
+}
+
+/// A crate's row in the map.
+struct Crate {
+    folder: String,
+    description: String,
+    uses: BTreeSet<String>,
+}
+
+fn crates() -> BTreeMap<String, Crate> {
+    let root = repository();
+    let below = fs::read_dir(root.join("crates")).expect("crates/");
+    let mut folders: Vec<PathBuf> = below.map(|entry| entry.expect("an entry").path()).collect();
+    folders.extend([root.join("read-policies"), root.join("xtask"), root.join("fuzz")]);
+    let read = |folder: &PathBuf| {
+        let text = fs::read_to_string(folder.join("Cargo.toml")).ok()?;
+        let manifest: toml::Table = text.parse().expect("a manifest");
+        let package = &manifest["package"];
+        let own = |name: &str| name.strip_prefix("disklab-").map(str::to_owned);
+        let uses = manifest.get("dependencies").and_then(toml::Value::as_table);
+        let name = package["name"].as_str().expect("a name").to_owned();
+        let description = package.get("description").and_then(toml::Value::as_str);
+        Some((
+            own(&name).unwrap_or(name.clone()),
+            Crate {
+                folder: folder.strip_prefix(&root).expect("below").display().to_string(),
+                description: description
+                    .unwrap_or_else(|| panic!("{name}: no description"))
+                    .to_owned(),
+                uses: uses
+                    .into_iter()
+                    .flat_map(|uses| uses.keys().filter_map(|name| own(name)))
+                    .collect(),
+            },
+        ))
+    };
+    folders.iter().filter_map(read).collect()
+}
+
+/// Rows of a table; a crate stands below all that it uses.
+fn map() -> String {
+    let crates = crates();
+    let mut floors: BTreeMap<&str, usize> = BTreeMap::new();
+    while floors.len() < crates.len() {
+        let before = floors.len();
+        for (name, one) in &crates {
+            let below: Option<Vec<usize>> =
+                one.uses.iter().map(|name| floors.get(name.as_str()).copied()).collect();
+            if let Some(below) = below {
+                floors.insert(name, below.into_iter().max().map_or(0, |floor| floor + 1));
+            }
+        }
+        assert!(floors.len() > before, "crates use one another in a circle");
+    }
+    let mut names: Vec<&str> = floors.keys().copied().collect();
+    names.sort_by_key(|name| (floors[name], *name));
+    let row = |name: &&str| {
+        let Crate { folder, description, uses } = &crates[*name];
+        let uses: Vec<&str> = uses.iter().map(String::as_str).collect();
+        format!("| [`{name}`](../{folder}) | {description} | {} |\n", uses.join(", "))
+    };
+    let rows: String = names.iter().map(row).collect();
+    format!("| crate | what it is | uses, of ours |\n| --- | --- | --- |\n{rows}")
+}
+
+#[test]
+fn the_map_of_crates_is_that_of_the_manifests() {
+    let path = repository().join("docs/ARCHITECTURE.md");
+    let text = fs::read_to_string(&path).expect("docs/ARCHITECTURE.md");
+    let (before, rest) = text.split_once(BEGIN).expect("the map's first line");
+    let (_, after) = rest.split_once(END).expect("the map's last line");
+    let new = format!("{before}{BEGIN}\n\n{}\n{END}{after}", map());
+    if new != text {
+        fs::write(&path, new).expect("docs/ARCHITECTURE.md can be written");
+        panic!(
+            "the map in docs/ARCHITECTURE.md was stale and is written anew: look at it, commit it"
+        );
+    }
+}
+
+#[test]
+fn lines_are_at_most_100_columns_wide() {
+    let wide = |path: &str, text: &str| -> Vec<String> {
+        let code = [".rs", ".c", ".h", ".js", ".py"].iter().any(|ending| path.ends_with(ending));
+        let prose = path.ends_with(".md") && !path.contains("CHANGELOG");
+        let lines = text.lines().enumerate().filter(|(_, line)| {
+            // Links and the rows of tables cannot be wrapped.
+            line.chars().count() > COLUMNS
+                && !line.contains("://")
+                && !line.trim_start().starts_with('|')
+        });
+        let found = lines.map(|(number, _)| format!("{path}:{}", number + 1));
+        if code || prose { found.collect() } else { Vec::new() }
+    };
+    let found: Vec<String> = tracked().iter().flat_map(|(path, text)| wide(path, text)).collect();
+    none(&found, "lines over 100 columns");
+}
+
+/// The names of types that a file defines.
+fn types(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let mut word = words.next()?;
+        if word == "pub" || word.starts_with("pub(") {
+            word = words.find(|word| !word.ends_with(')'))?;
+        }
+        let name = ["struct", "enum", "trait"].contains(&word).then(|| words.next())??;
+        name.split(|letter: char| !letter.is_alphanumeric()).next().filter(|name| !name.is_empty())
+    })
+}
+
+#[test]
+fn a_name_has_one_meaning() {
+    let tracked = tracked();
+    let rust = || tracked.iter().filter(|(path, _)| path.ends_with(".rs"));
+    let mut defined: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for (path, text) in rust() {
+        for name in types(text) {
+            defined.entry(name).or_default().insert(path);
+        }
+    }
+    // Each crate has one Error, each verb its Args.
+    defined.retain(|name, files| files.len() > MEANINGS && !["Error", "Args"].contains(name));
+    let many: Vec<String> =
+        defined.iter().map(|(name, files)| format!("{name}: {files:?}")).collect();
+    none(&many, "types of one name in more than three files");
+
+    let nameless = |line: &str| {
+        let line = line.strip_prefix("pub").map_or(line, |rest| rest.trim_start_matches("(crate)"));
+        let free = line.trim_start_matches(' ').strip_prefix("fn ").unwrap_or_default();
+        ["of", "told", "at"]
+            .iter()
+            .any(|name| free.strip_prefix(name).is_some_and(|rest| rest.starts_with(['(', '<'])))
+            || ["|", "|&"].iter().any(|bar| line.contains(&format!("{bar}it|")))
+    };
+    let places = rust().flat_map(|(path, text)| {
+        let lines = text.lines().enumerate().filter(|(_, line)| nameless(line));
+        lines.map(move |(number, _)| format!("{path}:{}", number + 1))
+    });
+    none(&places.collect::<Vec<_>>(), "functions called of, told or at; closures over `it`");
+}
