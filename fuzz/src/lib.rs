@@ -1,7 +1,7 @@
 //! What the fuzz targets share: each is a parser of bytes that somebody else wrote, and must answer
 //! any with a value or an error. `cargo xtask fuzz` builds and runs them.
 
-use disklab_results::foreign::{FORMATS, File};
+use disklab_foreign::{FORMATS, File};
 use disklab_results::integrity;
 
 /// Reads `data` as a format of others' results, and holds what comes of it against what can be

@@ -70,7 +70,9 @@ fn fuzz(target: &str, root: &Path, built: &Path, seconds: u64) -> anyhow::Result
         root.join("fuzz/seeds"),
         root.join("crates/disklab/src/array/draft"),
     ];
-    samples.extend(folders(&root.join("crates/results/tests/data")));
+    for data in ["crates/results/tests/data", "crates/foreign/tests/data"] {
+        samples.extend(folders(&root.join(data)));
+    }
     let run = Command::new(built.join(TARGET).join("release").join(target))
         .arg(&corpus)
         .args(samples)

@@ -2,7 +2,7 @@
 
 use disklab_record::Outcome;
 use disklab_results::Sample;
-use disklab_results::found::{self, Measure};
+use disklab_results::measure::{self, Measure};
 use disklab_results::sample::DirectionSample;
 use disklab_stats::Better;
 use serde::Serialize;
@@ -138,8 +138,8 @@ impl Metric {
             Self::Iops | Self::Bandwidth => Better::Higher,
             Self::Mean | Self::P50 | Self::P99 | Self::P999 => Better::Lower,
             Self::Other(name) => match measure(name, outcomes).map(|measure| measure.better) {
-                Some(found::Better::Lower) => Better::Lower,
-                Some(found::Better::Higher) => Better::Higher,
+                Some(measure::Better::Lower) => Better::Lower,
+                Some(measure::Better::Higher) => Better::Higher,
                 None => {
                     Self::of_direction(name).map_or(Better::Higher, |(_, metric)| metric.better([]))
                 }

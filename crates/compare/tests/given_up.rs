@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Status};
-use disklab_results::found::Measure;
+use disklab_results::measure::Measure;
 use disklab_stats::Verdict;
 use disklab_units::Seed;
 

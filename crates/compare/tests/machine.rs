@@ -7,7 +7,7 @@ use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge, of_machin
 use disklab_record::manifest::{OnHost, Suite};
 use disklab_record::outcome::{Cell, again};
 use disklab_record::{Manifest, Outcome, Record, Status};
-use disklab_results::found::Measure;
+use disklab_results::measure::Measure;
 use disklab_stats::Verdict;
 use disklab_units::{Random, Seed};
 

@@ -230,7 +230,7 @@ fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
 #[cfg(test)]
 mod tests {
     use disklab_record::Outcome;
-    use disklab_results::found::Measure;
+    use disklab_results::measure::Measure;
 
     use super::*;
 

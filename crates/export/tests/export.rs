@@ -10,7 +10,7 @@ use disklab_record::manifest::Suite;
 use disklab_record::outcome::Cell;
 use disklab_record::{Manifest, Outcome, Record, Status};
 use disklab_results::Sample;
-use disklab_results::found::{Better, Measure};
+use disklab_results::measure::{Better, Measure};
 use disklab_results::sample::DeviceSample;
 use disklab_trace::Served;
 use disklab_units::{Nanos, Seed};

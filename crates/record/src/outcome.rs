@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use disklab_results::found::Measures;
+use disklab_results::measure::Measures;
 use disklab_results::{Remark, Sample};
 use disklab_units::{Nanos, Seed};
 use serde::{Deserialize, Serialize};

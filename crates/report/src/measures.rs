@@ -61,7 +61,7 @@ pub fn has_only(group: &Group) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use disklab_results::found::Measure;
+    use disklab_results::measure::Measure;
 
     #[test]
     fn counts_are_added_up_so_that_one_trial_shows() {

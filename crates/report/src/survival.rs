@@ -2,7 +2,7 @@
 
 use disklab_config::suite::metric::SURVIVED;
 use disklab_record::{Outcome, Record, Status};
-use disklab_results::found::Measure;
+use disklab_results::measure::Measure;
 use disklab_units::prose::{count, listed};
 
 /// Without its full stop. None: nobody cut the power.

@@ -2,7 +2,7 @@
 //! throughput, and how long each operation took. A row for each time it ended. Its progress a
 //! second is not read.
 
-use crate::found::{Measure, Row};
+use crate::measure::{BenchmarkRun, Measure};
 
 const HEAD: &str = "AvgLat";
 const RESULT: &str = "Throughput ";
@@ -24,20 +24,20 @@ pub fn is_dbench(bytes: &[u8]) -> bool {
         .any(|line| line.trim_start().starts_with(RESULT) && line.contains("max_latency="))
 }
 
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, DbenchError> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<BenchmarkRun>, DbenchError> {
     let text = String::from_utf8_lossy(bytes);
-    let mut rows = Vec::new();
-    let mut row = Row::default();
+    let mut runs = Vec::new();
+    let mut run = BenchmarkRun::default();
     let mut in_table = false;
     for (index, line) in text.lines().enumerate() {
         let wrong = |expected| DbenchError::Line { line: index + 1, expected };
         let words: Vec<&str> = line.split_whitespace().collect();
         if line.trim_start().starts_with(RESULT) {
-            result(line, &mut row).ok_or_else(|| {
+            result(line, &mut run).ok_or_else(|| {
                 wrong("`Throughput N MB/sec  N clients  N procs  max_latency=N ms`")
             })?;
-            row.place = format!("line {}", index + 1);
-            rows.push(std::mem::take(&mut row));
+            run.line = index + 1;
+            runs.push(std::mem::take(&mut run));
             in_table = false;
         } else if words.contains(&HEAD) {
             in_table = true;
@@ -45,11 +45,11 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, DbenchError> {
             let ms = |text: &str| {
                 number(text).ok_or_else(|| wrong("`OPERATION COUNT AVERAGE MAXIMUM`, in ms"))
             };
-            row.measures.insert(format!("dbench {name} mean"), Measure::time(ms(mean)? * 1e6));
-            row.measures.insert(format!("dbench {name} max"), Measure::time(ms(max)? * 1e6));
+            run.measures.insert(format!("dbench {name} mean"), Measure::time(ms(mean)? * 1e6));
+            run.measures.insert(format!("dbench {name} max"), Measure::time(ms(max)? * 1e6));
         }
     }
-    if rows.is_empty() { Err(DbenchError::NoResult) } else { Ok(rows) }
+    if runs.is_empty() { Err(DbenchError::NoResult) } else { Ok(runs) }
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -57,22 +57,22 @@ fn number(text: &str) -> Option<f64> {
 }
 
 /// `Throughput 452.385 MB/sec (sync open)  32 clients  32 procs  max_latency=1963.312 ms`
-fn result(line: &str, row: &mut Row) -> Option<()> {
+fn result(line: &str, run: &mut BenchmarkRun) -> Option<()> {
     let (throughput, rest) = line.trim_start().strip_prefix(RESULT)?.split_once(" MB/sec")?;
     let (before, max) = rest.split_once("max_latency=")?;
-    row.measures
+    run.measures
         .insert("dbench throughput".to_owned(), Measure::rate(number(throughput.trim())?, "MB/s"));
     let max = number(max.trim().strip_suffix("ms")?.trim())?;
-    row.measures.insert("dbench max".to_owned(), Measure::time(max * 1e6));
-    row.cell.push(("benchmark".to_owned(), "dbench".to_owned()));
+    run.measures.insert("dbench max".to_owned(), Measure::time(max * 1e6));
+    run.cell.push(("benchmark".to_owned(), "dbench".to_owned()));
     let words: Vec<&str> = before.split_whitespace().collect();
     for pair in words.windows(2) {
         if let [count, what @ ("clients" | "procs")] = pair {
-            row.cell.push(((*what).to_owned(), (*count).to_owned()));
+            run.cell.push(((*what).to_owned(), (*count).to_owned()));
         }
     }
     if before.contains("sync open") {
-        row.cell.push(("open".to_owned(), "sync".to_owned()));
+        run.cell.push(("open".to_owned(), "sync".to_owned()));
     }
     Some(())
 }

@@ -11,7 +11,6 @@ use disklab_units::Nanos;
 
 use crate::histogram::Histogram;
 
-pub mod rows;
 mod wire;
 
 /// No report is larger: a job with every bucket of every histogram filled is under 200 KiB.

@@ -2,7 +2,7 @@
 //! below `FSUse%`. One row for each start of it: files a second over all iterations, and in the
 //! slowest.
 
-use crate::found::{Measure, Row};
+use crate::measure::{BenchmarkRun, Measure};
 
 const HEAD: &str = "FSUse%";
 
@@ -28,7 +28,7 @@ struct Run<'a> {
     files_per_second: Vec<f64>,
 }
 
-pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, FsMarkError> {
+pub fn parse(bytes: &[u8]) -> Result<Vec<BenchmarkRun>, FsMarkError> {
     let text = String::from_utf8_lossy(bytes);
     let mut runs: Vec<Run> = Vec::new();
     let mut threads = None;
@@ -44,7 +44,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Row>, FsMarkError> {
             run.files_per_second.push(rate);
         }
     }
-    runs.iter().map(|run| row(run).ok_or(FsMarkError { line: run.line })).collect()
+    runs.iter().map(|run| benchmark_run(run).ok_or(FsMarkError { line: run.line })).collect()
 }
 
 /// `0  1600000  0  262602.4  11654020`: size of the files, and how many of them a second.
@@ -56,7 +56,7 @@ fn iteration(line: &str) -> Option<(&str, f64)> {
     whole.then_some((size, rate))
 }
 
-fn row(run: &Run) -> Option<Row> {
+fn benchmark_run(run: &Run) -> Option<BenchmarkRun> {
     let rates = &run.files_per_second;
     let slowest = rates.iter().copied().min_by(f64::total_cmp)?;
     // Each iteration makes as many files, and takes its own time.
@@ -66,11 +66,10 @@ fn row(run: &Run) -> Option<Row> {
     let told = [("benchmark", Some("fs_mark")), ("threads", run.threads), ("size", run.size)];
     let cell =
         told.into_iter().filter_map(|(axis, value)| Some((axis.to_owned(), value?.to_owned())));
-    Some(Row {
-        place: format!("line {}", run.line),
+    Some(BenchmarkRun {
+        line: run.line,
         cell: cell.collect(),
         measures: [measure("files", over_all), measure("slowest", slowest)].into(),
-        ..Row::default()
     })
 }
 

@@ -5,9 +5,8 @@
 //! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
 //! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree;
 //! - [`integrity`]: whether numbers can be true together, ours or anybody's;
-//! - [`found`]: results of others, before they are a record; [`foreign`]: which formats of theirs
-//!   are read; [`fio_text`], [`fio_terse`], [`fio_log`], [`policy_script`], [`dbench`],
-//!   [`fs_mark`], [`mmtests`], [`fsperf`], [`csv`]: those;
+//! - [`measure`]: other numbers by name and unit; [`dbench`], [`fs_mark`]: what those print;
+//! - [`strace`]: which files a program used;
 //! - [`spread`]: one of these numbers over several trials.
 //!
 //! Nothing here reads a file, a clock or the environment: every entry point is a plain function of
@@ -15,24 +14,14 @@
 //! whatever with a value or an error.
 
 pub mod closing;
-pub mod csv;
 pub mod dbench;
 pub mod device_errors;
 pub mod digest;
-pub mod directions;
 pub mod fio;
-pub mod fio_log;
-pub mod fio_terse;
-pub mod fio_text;
-pub mod foreign;
-pub mod found;
 pub mod fs_mark;
-pub mod fsperf;
 pub mod histogram;
 pub mod integrity;
-pub mod load_name;
-pub mod mmtests;
-pub mod policy_script;
+pub mod measure;
 pub mod read_stats;
 pub mod remark;
 pub mod sample;

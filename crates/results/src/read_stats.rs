@@ -76,7 +76,7 @@ pub fn add(steps: &[u8], sample: &mut Sample) -> Vec<Remark> {
 }
 
 /// What a file of each device said before and after, by device id.
-pub(crate) fn kept(steps: &[u8], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
+pub fn kept(steps: &[u8], file: &str) -> BTreeMap<u64, [Option<String>; 2]> {
     let mut kept: BTreeMap<u64, [Option<String>; 2]> = BTreeMap::new();
     for line in steps.split(|&byte| byte == b'\n') {
         let Ok(step) = serde_json::from_slice::<Value>(line) else { continue };
@@ -96,7 +96,7 @@ pub(crate) fn kept(steps: &[u8], file: &str) -> BTreeMap<u64, [Option<String>; 2
 }
 
 /// What became of a device's line, or what is wrong with it.
-pub(crate) fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
+pub fn change(before: &str, after: &str) -> Result<ReadStatsChange, String> {
     let (before, after) = (parse(before)?, parse(after)?);
     let more = |what: &str, before: u64, after: u64| {
         after

@@ -7,7 +7,7 @@ use disklab_config::suite::metric::{LOOPS, OPS};
 use disklab_fsload::promises::{Promise, promised};
 use disklab_fsload::report::{FILE, Report};
 use disklab_guest::plan::{FsloadBeside, Measured};
-use disklab_results::found::{Measure, Measures};
+use disklab_results::measure::{Measure, Measures};
 use disklab_units::{Bytes, Seed};
 use std::fs;
 use std::path::Path;

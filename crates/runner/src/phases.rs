@@ -9,7 +9,7 @@ use disklab_guest::plan::{self, GO, Measured, POOL, SAY, ZeroFile};
 use disklab_protocol::names;
 use disklab_results::closing::{self, Closing};
 use disklab_results::fio::{self as collect, Job};
-use disklab_results::found::{Measure, Measures};
+use disklab_results::measure::{Measure, Measures};
 use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
 use disklab_results::{Remark, dbench, fs_mark};
 use disklab_units::{Bytes, Nanos, Seed};

@@ -5,7 +5,7 @@ use disklab_config::player::Player;
 use disklab_config::suite::metric::{FIRST_FRAME, FRAMES_LATE, FRAMES_LOST, LONGEST_STALL};
 use disklab_guest::player::{Played, STEP};
 use disklab_results::Remark;
-use disklab_results::found::{Better, Measure, Measures};
+use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::Nanos;
 
 /// Of a frame: none that is lost cannot be told from less than half of one.

@@ -18,7 +18,7 @@ use disklab_kernels::Kernel;
 use disklab_protocol::names;
 use disklab_results::Remark;
 use disklab_results::closing::{Closing, PowerCut};
-use disklab_results::found::{Better, Measure, Measures};
+use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::{Bytes, Nanos};
 use std::fs;
 use std::path::Path;

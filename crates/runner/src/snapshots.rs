@@ -5,7 +5,7 @@ use disklab_config::Trial;
 use disklab_config::suite::metric;
 use disklab_guest::snapshots::{SPACE, STEP, Seen, Used};
 use disklab_protocol::names;
-use disklab_results::found::{Better, Measure, Measures};
+use disklab_results::measure::{Better, Measure, Measures};
 
 /// Of a snapshot: that none was missed cannot be told from less than half of one.
 const HALF: f64 = 0.5;

@@ -10,7 +10,7 @@ use disklab_guest::startup::{Ready, STEP};
 use disklab_record::fingerprint;
 use disklab_results::Remark;
 use disklab_results::digest::sha256_hex;
-use disklab_results::found::{Measure, Measures};
+use disklab_results::measure::{Measure, Measures};
 use disklab_units::{Bytes, Nanos};
 use std::fs;
 use std::os::unix::fs::MetadataExt;

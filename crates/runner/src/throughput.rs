@@ -5,7 +5,7 @@ use crate::describe;
 use disklab_config::Trial;
 use disklab_config::suite::metric::{READ, WRITTEN};
 use disklab_results::closing::{Closing, Device};
-use disklab_results::found::{Measure, Measures};
+use disklab_results::measure::{Measure, Measures};
 use disklab_results::sample::MEASURED_PHASE;
 
 /// Bytes a second that all disks together read and wrote in the measured phase. Empty for other

@@ -19,7 +19,7 @@ use disklab_protocol::names;
 use disklab_record::outcome::{Cell, Fault};
 use disklab_record::{Outcome, Status};
 use disklab_results::closing::Closing;
-use disklab_results::found::Measures;
+use disklab_results::measure::Measures;
 use disklab_results::integrity::Clock;
 use disklab_results::sample::{self, Asked};
 use disklab_results::{Remark, Sample, fio, read_stats};

@@ -6,8 +6,8 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use disklab_results::Remark;
-use disklab_results::csv;
-use disklab_results::found::Row;
+use disklab_foreign::csv;
+use disklab_foreign::Row;
 use disklab_results::integrity::{Claim, check};
 use disklab_units::prose::{count, digits};
 

@@ -255,7 +255,7 @@ fn the_folder_of_a_published_script() {
     let here = tempfile::tempdir().expect("a folder");
     let folder = here.path().join("btrfs_policy_benchmark_20250509_120000");
     fs::create_dir(&folder).expect("a folder");
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results/tests/data/foreign");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../foreign/tests/data");
     let mut log = "2025-05-09 12:00:00 - ===== Starting tests with Defrag off =====\n".to_owned();
     let active = "[pid] round-robin queue";
     for (policy, version) in [("pid", "3.33"), ("queue", "3.39")] {

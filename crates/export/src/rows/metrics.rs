@@ -1,5 +1,5 @@
 use disklab_record::{Outcome, Record};
-use disklab_results::found::Better;
+use disklab_results::measure::Better;
 use serde_json::Value;
 
 use super::{axes, parameters, text};

@@ -2,10 +2,10 @@
 
 use disklab_units::{Bytes, Nanos};
 
-use super::{Fio, Job, Options};
-use crate::found::Row;
-use crate::integrity::Claim;
-use crate::sample;
+use crate::row::Row;
+use disklab_results::fio::{Fio, Job, Options};
+use disklab_results::integrity::Claim;
+use disklab_results::sample;
 
 /// Engines that have one request in flight whatever `iodepth` says (`FIO_SYNCIO` in fio's
 /// engines/).
@@ -179,8 +179,8 @@ fn seconds(text: &str) -> Option<Nanos> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::fio::parse;
-    use crate::integrity::check;
+    use disklab_results::fio::parse;
+    use disklab_results::integrity::check;
 
     #[test]
     fn sizes_and_times_are_fios() {
@@ -269,7 +269,11 @@ mod tests {
         );
         let rows = rows(&parse(text.as_bytes()).expect("a report"));
         assert_eq!(rows.len(), 1, "the entry without a name counts the others once more");
-        assert!(!rows[0].remarks.iter().any(crate::Remark::doubts), "{:?}", rows[0].remarks);
+        assert!(
+            !rows[0].remarks.iter().any(disklab_results::Remark::doubts),
+            "{:?}",
+            rows[0].remarks
+        );
     }
 
     #[test]

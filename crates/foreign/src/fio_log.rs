@@ -13,12 +13,12 @@ mod entries;
 use disklab_units::Nanos;
 
 use crate::directions::{Told, measures};
-use crate::fio;
-use crate::foreign::{Claimed, File};
-use crate::found::Row;
-use crate::histogram::Histogram;
-use crate::integrity::{Claim, Latency, Part};
-use crate::sample;
+use crate::format::{Claimed, File};
+use crate::row::Row;
+use disklab_results::fio;
+use disklab_results::histogram::Histogram;
+use disklab_results::integrity::{Claim, Latency, Part};
+use disklab_results::sample;
 use entries::{DIRECTIONS, Entry, KINDS, Log, LogName, is_log};
 
 /// Why logs cannot be read.

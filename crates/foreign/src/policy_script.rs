@@ -9,10 +9,11 @@
 use std::collections::BTreeMap;
 
 use crate::fio_text;
-use crate::foreign::{Claimed, File};
-use crate::found::{Measure, Row};
-use crate::read_stats::{self, ReadStatsChange};
-use crate::remark::Remark;
+use crate::format::{Claimed, File};
+use crate::row::Row;
+use disklab_results::measure::Measure;
+use disklab_results::read_stats::{self, ReadStatsChange};
+use disklab_results::remark::Remark;
 
 const FIO: &str = "_fio.txt";
 const READ_STATS: &str = "_readstats.txt";
@@ -227,7 +228,7 @@ RandRead_4k_QD1: (groupid=0, jobs=1): err= 0: pid=7: Sun May  4 10:52:41 2025
             "{:?}",
             row.remarks
         );
-        assert_eq!(crate::integrity::check(&row.claim), []);
+        assert_eq!(disklab_results::integrity::check(&row.claim), []);
         let claimed = |path| claims(&File { path, bytes: LOGGED.as_bytes(), beside: &beside });
         assert_eq!(
             claimed("a/defrag_on_policy_queue_fio_seqread_1M_qd16_readstats.txt"),

@@ -1,6 +1,6 @@
 //! What names of tests say of the load: `RandRead_4k_QD1`, `seqread-1m-qd16`, `randrw-4k-4jobs`.
 
-use crate::fio::rows::size;
+use crate::fio_json::size;
 
 /// As far as a name says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

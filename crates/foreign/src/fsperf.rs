@@ -8,9 +8,9 @@
 mod metric;
 
 use crate::directions::Told;
-use crate::found::Row;
-use crate::integrity::{Claim, Part};
-use crate::remark::Remark;
+use crate::row::Row;
+use disklab_results::integrity::{Claim, Part};
+use disklab_results::remark::Remark;
 use metric::Metric;
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -172,8 +172,8 @@ pub fn exported(bytes: &[u8]) -> Result<Vec<Row>, FsperfError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::found::Better;
-    use crate::integrity::check;
+    use disklab_results::integrity::check;
+    use disklab_results::measure::Better;
 
     const TEXT: &str = "\
 btrfs test results

@@ -1,12 +1,12 @@
 //! What was to run and what came of it, together.
 
 use super::line::{Declared, kept};
-use super::{Reported, Run};
-use crate::fio::Job;
-use crate::fio::rows::is_synchronous;
-use crate::found::Row;
-use crate::integrity::Claim;
-use crate::sample;
+use super::report::{Reported, Run};
+use crate::fio_json::is_synchronous;
+use crate::row::Row;
+use disklab_results::fio::Job;
+use disklab_results::integrity::Claim;
+use disklab_results::sample;
 
 /// At so many of the submissions, all requests were in flight that could be.
 const KEPT: f64 = 0.9;

@@ -1,19 +1,20 @@
-//! What fio of several versions printed, made by `data/foreign/make.sh`: each format says the same
+//! What fio of several versions printed, made by `data/make.sh`: each format says the same
 //! of a run, and nothing is found wrong with it.
 
 use std::fs;
 use std::path::PathBuf;
 
+use disklab_foreign::Row;
+use disklab_foreign::{Claimed, File, format_of};
+use disklab_foreign::{fio_json, fio_terse, fio_text};
+use disklab_results::Remark;
 use disklab_results::fio::{self, Job};
-use disklab_results::foreign::{Claimed, File, format_of};
-use disklab_results::found::Row;
 use disklab_results::integrity::{self, Part};
-use disklab_results::{Remark, fio_terse, fio_text};
 
 const VERSIONS: [&str; 4] = ["3.25", "3.33", "3.39", "3.41"];
 
 fn folder(version: &str) -> PathBuf {
-    [env!("CARGO_MANIFEST_DIR"), "tests/data/foreign", version].iter().collect()
+    [env!("CARGO_MANIFEST_DIR"), "tests/data", version].iter().collect()
 }
 
 /// Every file of a version: name and bytes, by name.
@@ -63,7 +64,7 @@ fn runs(extension: &str) -> Vec<(&'static str, String)> {
 
 fn json_rows(version: &str, name: &str) -> (fio::Fio, Vec<Row>) {
     let report = fio::parse(&bytes(version, &format!("{name}.json")).unwrap()).unwrap();
-    let rows = fio::rows::rows(&report);
+    let rows = fio_json::rows(&report);
     (report, rows)
 }
 

@@ -4,8 +4,8 @@
 use std::fs;
 use std::path::Path;
 
-use disklab_results::foreign::{FORMATS, File, format_of};
-use disklab_results::found::Row;
+use disklab_foreign::Row;
+use disklab_foreign::{FORMATS, File, format_of};
 use disklab_results::integrity;
 use proptest::prelude::*;
 
@@ -26,7 +26,7 @@ const POLICY_TEXT: &str = "defrag_off_policy_pid_fio_randread_4k_qd1_fio.txt";
 
 /// A file of each format: name and bytes.
 fn originals() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/foreign/3.41");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/3.41");
     let real = |name: &str| fs::read(folder.join(name)).expect("a file of the data");
     let names = [
         "mixed.txt",

@@ -9,7 +9,8 @@
 //! one of its versions to the next. Of the raw logs those of fio, dbench and fs_mark are read as
 //! such, once they are unpacked.
 
-use crate::found::{Better, Measure, Measures, Row};
+use crate::row::Row;
+use disklab_results::measure::{Better, Measure, Measures};
 
 /// A line of a table.
 #[derive(Debug, PartialEq)]

@@ -3,7 +3,7 @@
 use disklab_units::Nanos;
 
 use super::number::{between, nanos_of, scaled};
-use crate::fio;
+use disklab_results::fio;
 
 /// `rnd: (g=0): rw=randread, bs=(R) 4096B-4096B, (W) ..., ioengine=libaio, iodepth=8`: what is to
 /// run.

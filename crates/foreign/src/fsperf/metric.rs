@@ -1,7 +1,7 @@
 //! What a metric of fsperf's is, by its name: `write_clat_ns_p99`, `elapsed`.
 
-use crate::found::{Better, Measure};
-use crate::integrity::Part;
+use disklab_results::integrity::Part;
+use disklab_results::measure::{Better, Measure};
 
 pub struct Metric<'a> {
     /// As measures are called, where there is such a measure; otherwise as fsperf calls it.

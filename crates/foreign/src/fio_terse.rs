@@ -7,9 +7,9 @@
 use disklab_units::Nanos;
 
 use crate::directions::{Told, measures};
-use crate::found::Row;
-use crate::integrity::{Claim, Latency, Part};
-use crate::remark::Remark;
+use crate::row::Row;
+use disklab_results::integrity::{Claim, Latency, Part};
+use disklab_results::remark::Remark;
 
 /// Beyond any rate or time that can be measured; keeps sums and products finite.
 const LARGEST: f64 = 1e15;

@@ -10,11 +10,12 @@ mod column;
 
 use disklab_units::Nanos;
 
-use crate::found::{Measure, Row};
-use crate::integrity::{Claim, Latency, Part};
 use crate::load_name::NamedLoad;
-use crate::remark::Remark;
+use crate::row::Row;
 use column::{Asked, Column, Direction, Number};
+use disklab_results::integrity::{Claim, Latency, Part};
+use disklab_results::measure::Measure;
+use disklab_results::remark::Remark;
 
 /// Beyond any rate or latency in ns that can be measured; keeps sums and products finite.
 const LARGEST_NUMBER: f64 = 1e18;

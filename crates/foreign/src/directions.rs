@@ -1,7 +1,7 @@
 //! The numbers of reads and of writes, apart and together, by the names that measures have.
 
-use crate::found::{Measure, Measures};
-use crate::integrity::Part;
+use disklab_results::integrity::Part;
+use disklab_results::measure::{Measure, Measures};
 
 /// The numbers of one direction.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,7 +68,7 @@ fn together(told: &[Told]) -> Vec<(String, Measure)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::integrity::Latency;
+    use disklab_results::integrity::Latency;
 
     fn told(direction: &'static str, iops: f64, mean: f64) -> Told {
         let latency = Latency { percentiles: vec![(99.9, 7.0)], ..Latency::default() };

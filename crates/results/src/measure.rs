@@ -1,30 +1,17 @@
-//! Results of others, as they were found: before they are a record.
+//! Numbers that have a name and a unit of their own: what is not a sample of fio's.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::integrity::Claim;
-use crate::remark::Remark;
-use crate::sample::Sample;
-
-/// One run of something.
+/// One run of a benchmark, as its output has it.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Row {
-    /// Where in its source, to find it again: `line 12`, `job 3`.
-    pub place: String,
-    /// (axis, value), as far as the source says: `policy`, `pid`.
+pub struct BenchmarkRun {
+    /// The line that it is on, from 1.
+    pub line: usize,
+    /// (axis, value), as far as the output says: `clients`, `32`.
     pub cell: Vec<(String, String)>,
-    /// Which repeat of its cell it is, where the source says so.
-    pub repeat: Option<u32>,
-    /// What fio measured, where it was fio and said all of it.
-    pub sample: Option<Sample>,
-    /// Other numbers, or what there is of fio's, by name: `iops`, `read p99`, `dbench throughput`.
     pub measures: Measures,
-    /// To be checked.
-    pub claim: Claim,
-    /// What its reader saw already.
-    pub remarks: Vec<Remark>,
 }
 
 /// By name.
