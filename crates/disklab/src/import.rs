@@ -8,12 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use disklab_foreign::FORMATS;
+use disklab_foreign::Row;
 use disklab_record::import::{Source, source_name};
 use disklab_record::manifest::{Fact, Imported, Suite};
 use disklab_record::outcome::{Cell, Found};
 use disklab_record::{Manifest, Outcome, Record, Status};
-use disklab_foreign::FORMATS;
-use disklab_foreign::Row;
 use disklab_units::Seed;
 use disklab_units::prose::{count, listed};
 

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::Context;
-use disklab_results::Remark;
-use disklab_foreign::csv;
 use disklab_foreign::Row;
+use disklab_foreign::csv;
+use disklab_results::Remark;
 use disklab_results::integrity::{Claim, check};
 use disklab_units::prose::{count, digits};
 

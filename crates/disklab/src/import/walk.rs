@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use disklab_results::digest::sha256_hex;
-use disklab_foreign::{Claimed, File, Format, format_of};
 use disklab_foreign::Row;
+use disklab_foreign::{Claimed, File, Format, format_of};
+use disklab_results::digest::sha256_hex;
 use disklab_results::integrity;
 use disklab_units::prose::visible;
 
