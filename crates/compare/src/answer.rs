@@ -105,7 +105,7 @@ pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
         "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, each with a chance of {:.0} %{unknown}",
         listed(&metrics),
         known.len(),
-        disklab_stats::CHANCE * 100.0
+        disklab_stats::PLANNED_POWER * 100.0
     ))
 }
 

@@ -142,7 +142,7 @@ pub struct Judgement {
     #[serde(serialize_with = "in_a_word")]
     pub verdict: Verdict,
     /// Of an undecided verdict: a run of so many seeds, planned from the start, would decide with a
-    /// chance of [`disklab_stats::CHANCE`], if effect and spread are what they seem. `None` where
+    /// chance of [`disklab_stats::PLANNED_POWER`], if effect and spread are what they seem. `None` where
     /// nothing can be said.
     pub seeds_to_decide: Option<usize>,
     /// Why there is no verdict, and why seeds were left out.
@@ -235,7 +235,7 @@ fn one(
             let taken = until.looks.iter().filter(|look| *look <= upto);
             let pairs: Vec<usize> =
                 taken.map(|look| seeds.partition_point(|seed| seed <= look)).collect();
-            rule.after_looks(&ours, &theirs, &pairs, until.looks.len())
+            rule.after_analyses(&ours, &theirs, &pairs, until.looks.len())
         }
         _ if contest.paired => rule.paired(&ours, &theirs),
         _ => rule.unpaired(&ours, &theirs),

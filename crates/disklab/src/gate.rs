@@ -7,7 +7,7 @@ use disklab_compare::judgement::trials_in_words;
 use disklab_compare::noise::Noise;
 use disklab_compare::{Change, Limit, Metric, Terms, against_first, answer, looked_at, measured};
 use disklab_record::outcome::Cell;
-use disklab_stats::{Crossing, Error, Finding, Gate, Passage};
+use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
 use disklab_units::prose::{count, listed};
 use serde::{Serialize, Serializer};
 
@@ -52,15 +52,15 @@ struct Crossed {
     #[serde(skip_serializing_if = "Option::is_none")]
     noise: Option<Noise>,
     #[serde(serialize_with = "in_a_word")]
-    passage: Passage,
+    passage: GateVerdict,
     remarks: Vec<String>,
 }
 
 impl Crossed {
     /// No more is certain of a cell than what its machine's noise leaves.
-    fn heed_noise(&mut self, gate: &Gate, crossing: &Crossing) {
+    fn heed_noise(&mut self, gate: &Gate, crossing: &GateTest) {
         let Some(noise) = self.noise else { return };
-        let passage = gate.heed(self.passage, crossing, answer::size(noise.percent));
+        let passage = gate.allow_for_noise(self.passage, crossing, answer::size(noise.percent));
         if passage != self.passage {
             let (was, noise) = (word(self.passage), noise.told());
             self.remarks.push(format!(
@@ -72,15 +72,15 @@ impl Crossed {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn in_a_word<S: Serializer>(passage: &Passage, to: S) -> Result<S::Ok, S::Error> {
+fn in_a_word<S: Serializer>(passage: &GateVerdict, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(word(*passage))
 }
 
-const fn word(passage: Passage) -> &'static str {
+const fn word(passage: GateVerdict) -> &'static str {
     match passage {
-        Passage::Passed => "passed",
-        Passage::Regressed => "regression",
-        Passage::Undecided => "undecided",
+        GateVerdict::Passed => "passed",
+        GateVerdict::Regressed => "regression",
+        GateVerdict::Undecided => "undecided",
     }
 }
 
@@ -94,9 +94,9 @@ pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let looks = looked_at(runs.iter().chain([&against])).map_or(1, |until| until.looks.len());
     let crossed = cross(&contests, &metrics, args, args.of.alpha / looks as f64)
         .map_err(Failure::mistaken)?;
-    let exit = if crossed.iter().any(|it| it.passage == Passage::Regressed) {
+    let exit = if crossed.iter().any(|it| it.passage == GateVerdict::Regressed) {
         Exit::Regression
-    } else if crossed.iter().any(|it| it.passage == Passage::Undecided) {
+    } else if crossed.iter().any(|it| it.passage == GateVerdict::Undecided) {
         Exit::Undecided
     } else {
         Exit::Ok
@@ -127,14 +127,14 @@ fn cross(
     let cells = contests.len() * metrics.len();
     let terms = Terms { alpha, smallest_effect: args.max_regression, limit: Limit::Any };
     let mut crossed = Vec::new();
-    let mut found: Vec<(usize, Gate, Crossing)> = Vec::new();
+    let mut found: Vec<(usize, Gate, GateTest)> = Vec::new();
     for contest in contests {
         for metric in metrics {
             let gate = Gate::new(alpha, args.max_regression, metric.better(contest.outcomes()))?;
             let Values { treatment, baseline, mut remarks, .. } = contest.values(metric);
             let finding = if contest.paired { Finding::paired } else { Finding::unpaired };
             let crossing = finding(&treatment, &baseline, gate.least_alpha(cells))
-                .and_then(|it| gate.cross(&it));
+                .and_then(|finding| gate.test(&finding));
             let change = crossing.as_ref().ok().map(|crossing| Change::of(crossing.log_ratio));
             match crossing {
                 Ok(crossing) => found.push((crossed.len(), gate, crossing)),
@@ -147,14 +147,14 @@ fn cross(
                 trials: (treatment.len(), baseline.len()),
                 change,
                 noise: Noise::of(&contest.again, metric, terms),
-                passage: Passage::Undecided,
+                passage: GateVerdict::Undecided,
                 remarks,
             });
         }
     }
     // Which way is good does not matter to the family: it is in each cell's p-values already.
     if let Some((_, gate, _)) = found.first() {
-        let crossings: Vec<Crossing> = found.iter().map(|(.., crossing)| *crossing).collect();
+        let crossings: Vec<GateTest> = found.iter().map(|(.., crossing)| *crossing).collect();
         for ((at, ..), passage) in found.iter().zip(gate.family(&crossings)?) {
             crossed[*at].passage = passage;
         }
@@ -177,9 +177,9 @@ fn print(crossed: &[Crossed], screen: &Screen, out: &mut dyn Write) -> Result<()
     let mut table = Table::new(&columns, screen.color);
     for it in crossed {
         let (mark, paint) = match it.passage {
-            Passage::Passed => ("\u{2713}", Paint::Good),
-            Passage::Regressed => ("\u{25bc}", Paint::Bad),
-            Passage::Undecided => ("?", Paint::Strong),
+            GateVerdict::Passed => ("\u{2713}", Paint::Good),
+            GateVerdict::Regressed => ("\u{25bc}", Paint::Bad),
+            GateVerdict::Undecided => ("?", Paint::Strong),
         };
         let (change, interval) = answer::change_and_interval(it.change);
         table.row([
@@ -206,11 +206,11 @@ fn plain(percent: f64) -> f64 {
 }
 
 fn answer_in_words(crossed: &[Crossed], args: &Args) -> String {
-    let number = |passage: Passage| crossed.iter().filter(|it| it.passage == passage).count();
+    let number = |passage: GateVerdict| crossed.iter().filter(|it| it.passage == passage).count();
     let counts = [
-        (Passage::Passed, "passed in"),
-        (Passage::Regressed, "regression in"),
-        (Passage::Undecided, "undecided in"),
+        (GateVerdict::Passed, "passed in"),
+        (GateVerdict::Regressed, "regression in"),
+        (GateVerdict::Undecided, "undecided in"),
     ];
     let counts: Vec<String> = counts
         .iter()
@@ -270,11 +270,11 @@ mod tests {
 
     #[test]
     fn what_the_same_differs_by_keeps_a_cell_from_passing() {
-        assert_eq!(crossed(&[]).passage, Passage::Passed);
+        assert_eq!(crossed(&[]).passage, GateVerdict::Passed);
         let quiet = crossed(&[1.001, 0.999, 1.0, 1.002, 0.998, 1.0]);
-        assert_eq!((quiet.passage, quiet.remarks.len()), (Passage::Passed, 0));
+        assert_eq!((quiet.passage, quiet.remarks.len()), (GateVerdict::Passed, 0));
         let loud = crossed(&[1.06, 0.95, 1.04, 0.97, 1.05, 0.96]);
-        assert_eq!(loud.passage, Passage::Undecided);
+        assert_eq!(loud.passage, GateVerdict::Undecided);
         assert!(
             loud.remarks[0].starts_with("passed, but within this machine's noise"),
             "{:?}",

@@ -1,13 +1,13 @@
 //! Latencies of a group's choices as curves over percentiles: from fio's histograms, or from the
 //! percentiles that a record has.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
 use disklab_record::Outcome;
 use disklab_results::sample::{latency_in, latency_of};
 use disklab_results::{Histogram, Sample, Spread, fio};
-use disklab_stats::MergedHistograms;
 use disklab_units::Nanos;
 
 use crate::source::{Choice, Group, Source, Tried};
@@ -125,8 +125,7 @@ pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<St
         let series = all.iter().position(|known| *known == choice.value).unwrap_or(0);
         let (histograms, why) = histograms(choice, side);
         missing.extend(why.iter().map(|why| format!("{}, {why}", choice.value)));
-        let curve = if histograms.is_empty() { None } else { merged(&histograms) };
-        let (origin, requests, points) = match curve {
+        let (origin, requests, points) = match merged(&histograms) {
             Some((requests, points)) => (Origin::Histograms, requests, points),
             None => (Origin::Percentiles, 0, recorded(choice, side)),
         };
@@ -150,15 +149,12 @@ pub fn curves(source: &Source, group: &Group, side: Side) -> (Vec<Curve>, Vec<St
     (curves, missing)
 }
 
-type Bins = Vec<(u64, u64)>;
-
-/// Of each trial that has one, and why the others have none.
-fn histograms(choice: &Choice, side: Side) -> (Vec<Bins>, Vec<String>) {
+/// The histogram of each trial that has one, and why the others have none.
+fn histograms(choice: &Choice, side: Side) -> (Vec<Histogram>, Vec<String>) {
     let (mut all, mut missing) = (Vec::new(), Vec::new());
     for (tried, outcome) in choice.results() {
         match histogram(tried, outcome, side) {
-            Ok(Some(bins)) => all.push(bins),
-            Ok(None) => {}
+            Ok(histogram) => all.extend(histogram),
             Err(why) => missing.push(format!("{}: {why}", tried.seed())),
         }
     }
@@ -166,19 +162,17 @@ fn histograms(choice: &Choice, side: Side) -> (Vec<Bins>, Vec<String>) {
 }
 
 /// `None` where the trial has no report of fio's, or one without histograms.
-fn histogram(tried: &Tried, outcome: &Outcome, side: Side) -> Result<Option<Bins>, String> {
+fn histogram(tried: &Tried, outcome: &Outcome, side: Side) -> Result<Option<Histogram>, String> {
     let Some(raw) = tried.record.raw(outcome) else { return Ok(None) };
-    let bins = histogram_in(&raw, side)?.map(|histogram| histogram.bins().to_vec());
-    Ok(bins.filter(|bins| !bins.is_empty()))
+    Ok(histogram_in(&raw, side)?.filter(|histogram| !histogram.bins().is_empty()))
 }
 
 /// Latencies by fio's report in a trial's folder; `None` where that has no histogram.
 pub fn histogram_in(raw: &Path, side: Side) -> Result<Option<Histogram>, String> {
     let path = raw.join("fio.json");
-    let bytes =
-        fs::read(&path).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
-    let report =
-        fio::parse(&bytes).map_err(|error| format!("cannot read {}: {error}", path.display()))?;
+    let unreadable = |error: &dyn Display| format!("cannot read {}: {error}", path.display());
+    let bytes = fs::read(&path).map_err(|error| unreadable(&error))?;
+    let report = fio::parse(&bytes).map_err(|error| unreadable(&error))?;
     let jobs: Vec<_> = report.jobs.iter().collect();
     let latency = match side {
         Side::All => latency_of(&jobs),
@@ -189,22 +183,16 @@ pub fn histogram_in(raw: &Path, side: Side) -> Result<Option<Histogram>, String>
 }
 
 /// Requests in all, and points.
-fn merged(histograms: &[Bins]) -> Option<(u64, Vec<Point>)> {
-    let slices: Vec<&[(u64, u64)]> = histograms.iter().map(Vec::as_slice).collect();
-    let merged = MergedHistograms::new(&slices).ok()?;
-    let trials = 0..merged.trials() as u32;
+fn merged(trials: &[Histogram]) -> Option<(u64, Vec<Point>)> {
+    let bins = trials.iter().flat_map(Histogram::bins).copied();
+    let merged = Histogram::from_bins(bins.collect()).filter(|merged| !merged.bins().is_empty())?;
     let point = |percent: f64| {
-        let percentile = merged.percentile(percent).ok()?;
-        let seeds = Spread::of(trials.clone().map(|trial| percentile.of(&[trial]) as f64))?;
-        Some(Point {
-            percent,
-            of_all: percentile.of_all() as f64,
-            least: seeds.min,
-            greatest: seeds.max,
-        })
+        let of_trial = |trial: &Histogram| trial.percentile(percent).map(|ns| ns as f64);
+        let seeds = Spread::of(trials.iter().filter_map(of_trial))?;
+        let of_all = merged.percentile(percent)? as f64;
+        Some(Point { percent, of_all, least: seeds.min, greatest: seeds.max })
     };
-    let requests = histograms.iter().flatten().map(|&(_, requests)| requests).sum();
-    Some((requests, percents().into_iter().filter_map(point).collect()))
+    Some((merged.count(), percents().into_iter().filter_map(point).collect()))
 }
 
 /// The percentiles that the trials' lines have.

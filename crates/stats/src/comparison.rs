@@ -45,7 +45,7 @@
 use crate::error::{at_least, paired, positive};
 use crate::log_ratio::{log_ratios, logarithms};
 use crate::{
-    Error, Estimate, Evidence, Interval, Rule, Tails, Verdict, equivalence, one_sample_shift,
+    Correction, Error, Estimate, Interval, LocationTest, Rule, Tails, Verdict, one_sample_shift,
     one_sample_t, two_sample_shift, welch,
 };
 
@@ -65,7 +65,7 @@ pub enum Method {
     WelchT,
 }
 
-/// A treatment against a baseline.
+/// A treatment compared with a baseline.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Comparison {
     pub method: Method,
@@ -75,44 +75,42 @@ pub struct Comparison {
     pub log_ratio: Estimate,
     /// At most alpha where the interval leaves zero out.
     pub p_different: f64,
-    /// At most alpha where the interval lies within the smallest effect of interest. Twice that of
-    /// [`equivalence`], so that one interval decides on all verdicts.
+    /// At most alpha where the interval lies within the smallest effect of interest. Twice
+    /// [`LocationTest::p_equivalent`], so that one interval decides on all verdicts.
     pub p_same: f64,
     pub verdict: Verdict,
 }
 
-/// What trials say of a treatment against a baseline, by the method that is honest with so many of
+/// What trials say of a treatment and a baseline, by the method that is honest with so many of
 /// them.
 pub struct Finding {
-    pub method: Method,
+    method: Method,
     /// Trials of the treatment and of the baseline.
-    pub trials: (usize, usize),
-    /// Of the log-ratio.
-    evidence: Box<dyn Evidence>,
-    /// What the evidence cannot know of: half of it is added to each two-sided p-value, and none is
-    /// smaller than it.
-    luck: f64,
+    trials: (usize, usize),
+    /// The test of the log-ratio.
+    test: Box<dyn LocationTest>,
+    /// The chance of a separation that the test cannot know of: half of it is added to each
+    /// two-sided p-value, and none is smaller than it.
+    separation: f64,
 }
 
 impl Finding {
-    /// Pair by pair: the values at one place are of one seed. All above zero; 3 pairs or more.
-    /// `alpha` is the least that anything will be decided at; it chooses the method.
+    /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or
+    /// more. `alpha` is the least that anything will be decided at; it chooses the method.
     pub fn paired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         paired(treatment, baseline)?;
         let n = treatment.len();
         at_least("pairs of trials", n, FEWEST)?;
         let differences = log_ratios(treatment, baseline)?;
-        let trials = (n, n);
         Ok(if 2.0 * 0.5_f64.powf(n as f64) <= alpha {
-            let evidence = Box::new(one_sample_shift(&differences)?);
-            Self { method: Method::PairedRanks, trials, evidence, luck: 0.0 }
+            Self::new(Method::PairedRanks, (n, n), one_sample_shift(&differences)?)
         } else {
-            let evidence = Box::new(one_sample_t(&differences)?);
-            Self { method: Method::PairedT, trials, evidence, luck: separation_by_luck(n, n) }
+            Self::new(Method::PairedT, (n, n), one_sample_t(&differences)?)
         })
     }
 
-    /// Samples that share nothing, each of 3 values above zero or more; `alpha` as for pairs.
+    /// Compares samples that share nothing, each of 3 values above zero or more; `alpha` as for
+    /// pairs.
     pub fn unpaired(treatment: &[f64], baseline: &[f64], alpha: f64) -> Result<Self, Error> {
         at_least("trials of the treatment", treatment.len(), FEWEST)?;
         at_least("trials of the baseline", baseline.len(), FEWEST)?;
@@ -121,41 +119,38 @@ impl Finding {
             (logarithms("treatment", treatment)?, logarithms("baseline", baseline)?);
         let trials = (treatment.len(), baseline.len());
         Ok(if 2.0 / deals(trials.0, trials.1) <= alpha {
-            let evidence = Box::new(two_sample_shift(&treatment, &baseline)?);
-            Self { method: Method::Ranks, trials, evidence, luck: 0.0 }
+            Self::new(Method::Ranks, trials, two_sample_shift(&treatment, &baseline)?)
         } else {
-            let luck = separation_by_luck(trials.0, trials.1);
-            Self {
-                method: Method::WelchT,
-                trials,
-                evidence: Box::new(welch(&treatment, &baseline)?),
-                luck,
-            }
+            Self::new(Method::WelchT, trials, welch(&treatment, &baseline)?)
         })
     }
 
+    fn new(method: Method, trials: (usize, usize), test: impl LocationTest + 'static) -> Self {
+        Self { method, trials, test: Box::new(test), separation: method.separation(trials) }
+    }
+
     pub fn estimate(&self) -> f64 {
-        self.evidence.estimate()
+        self.test.estimate()
     }
 
     /// Misses the truth with a chance of at most `alpha`; unbounded where so few trials cannot say.
     pub fn interval(&self, alpha: f64) -> Result<Interval, Error> {
-        if alpha < self.luck {
+        if alpha < self.separation {
             Ok(Interval::UNBOUNDED)
         } else {
-            self.evidence.interval(alpha - self.luck / 2.0)
+            self.test.interval(alpha - self.separation / 2.0)
         }
     }
 
     /// Tests whether the log-ratio is `null`, one side at a time.
     pub fn tails(&self, null: f64) -> Tails {
-        let Tails { less, greater } = self.evidence.tails(null);
-        let one_side = |p: f64| self.with_luck(2.0 * p) / 2.0;
+        let Tails { less, greater } = self.test.tails(null);
+        let one_side = |p: f64| self.with_separation(2.0 * p) / 2.0;
         Tails { less: one_side(less), greater: one_side(greater) }
     }
 
-    fn with_luck(&self, two_sided: f64) -> f64 {
-        (two_sided + self.luck / 2.0).max(self.luck).min(1.0)
+    fn with_separation(&self, two_sided: f64) -> f64 {
+        (two_sided + self.separation / 2.0).max(self.separation).min(1.0)
     }
 }
 
@@ -163,31 +158,69 @@ impl Rule {
     /// Compares pair by pair: the values at one place are of one seed. All above zero; 3 pairs or
     /// more.
     pub fn paired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
-        self.judge(&Finding::paired(treatment, baseline, self.least_alpha())?)
+        self.compare(&Finding::paired(treatment, baseline, self.least_alpha())?)
     }
 
     /// Compares samples that share nothing, each of 3 values above zero or more.
     pub fn unpaired(&self, treatment: &[f64], baseline: &[f64]) -> Result<Comparison, Error> {
-        self.judge(&Finding::unpaired(treatment, baseline, self.least_alpha())?)
+        self.compare(&Finding::unpaired(treatment, baseline, self.least_alpha())?)
     }
 
-    fn judge(&self, finding: &Finding) -> Result<Comparison, Error> {
+    fn compare(&self, finding: &Finding) -> Result<Comparison, Error> {
         let interval = finding.interval(self.alpha())?;
-        let evidence = &*finding.evidence;
+        let p_same = 2.0 * finding.test.p_equivalent(self.margin())?;
         Ok(Comparison {
             method: finding.method,
             trials: finding.trials,
             log_ratio: Estimate { value: finding.estimate(), interval },
-            p_different: finding.with_luck(evidence.tails(0.0).two_sided()),
-            p_same: finding.with_luck(2.0 * equivalence(evidence, self.margin())?.p_value()),
+            p_different: finding.with_separation(finding.test.tails(0.0).two_sided()),
+            p_same: finding.with_separation(p_same),
             verdict: self.verdict(interval),
         })
+    }
+
+    /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them
+    /// together: `correction` says how. Better or worse and the same are two families, each with
+    /// alpha of its own. A difference that is certain and, by its own interval, too small is
+    /// undecided where the family does not let it be the same.
+    pub fn family(
+        &self,
+        cells: &[Comparison],
+        correction: Correction,
+    ) -> Result<Vec<Verdict>, Error> {
+        let different = correction.adjust(cells.iter().map(|cell| cell.p_different))?;
+        let same = correction.adjust(cells.iter().map(|cell| cell.p_same))?;
+        let verdict = |((cell, different), same): ((&Comparison, &f64), &f64)| {
+            if *same <= self.alpha() {
+                Verdict::Same
+            } else if *different <= self.alpha() && !self.is_small(cell.log_ratio.interval) {
+                self.side(cell.log_ratio.value > 0.0)
+            } else {
+                Verdict::Undecided
+            }
+        };
+        Ok(cells.iter().zip(&different).zip(&same).map(verdict).collect())
+    }
+}
+
+impl Method {
+    pub(crate) fn is_paired(self) -> bool {
+        matches!(self, Self::PairedRanks | Self::PairedT)
+    }
+
+    /// The chance of complete separation without a difference that the method has to allow for.
+    /// Ranks know of it themselves.
+    pub(crate) fn separation(self, trials: (usize, usize)) -> f64 {
+        match self {
+            Self::PairedT | Self::WelchT => separation_by_chance(trials.0, trials.1),
+            Self::PairedRanks | Self::Ranks => 0.0,
+        }
     }
 }
 
 /// The largest chance with which a measure of two values puts all trials of one cell on one of
 /// them, and all of the other cell on the other, without any difference between the cells.
-pub(crate) fn separation_by_luck(left: usize, right: usize) -> f64 {
+pub(crate) fn separation_by_chance(left: usize, right: usize) -> f64 {
     let (left, right) = (left as f64, right as f64);
     let by_share =
         |p: f64| p.powf(left) * (1.0 - p).powf(right) + p.powf(right) * (1.0 - p).powf(left);
@@ -260,13 +293,13 @@ mod tests {
 
     #[test]
     fn luck_is_the_worst_case_of_two_values() {
-        assert_eq!(separation_by_luck(3, 3), 2.0 / 64.0);
+        assert_eq!(separation_by_chance(3, 3), 2.0 / 64.0);
         for (left, right) in [(3, 4), (4, 3), (3, 9)] {
             let worst = (1..1000).map(|p| f64::from(p) / 1000.0).map(|p| {
                 p.powi(left) * (1.0 - p).powi(right) + p.powi(right) * (1.0 - p).powi(left)
             });
             let worst = worst.fold(0.0, f64::max);
-            let luck = separation_by_luck(left as usize, right as usize);
+            let luck = separation_by_chance(left as usize, right as usize);
             assert!(luck <= worst + 1e-9 && luck > 0.98 * worst, "{left} {right}: {luck} {worst}");
         }
     }

@@ -3,11 +3,6 @@
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 
-/// The chance that a standard normal value exceeds `z`.
-pub(crate) fn normal_upper(z: f64) -> f64 {
-    Normal::standard().sf(z)
-}
-
 pub(crate) fn normal_cdf(z: f64) -> f64 {
     Normal::standard().cdf(z)
 }

@@ -13,17 +13,12 @@ pub enum Error {
     #[error("{what}: number {index} is {value}; ratios and logarithms need values above zero")]
     NotPositive { what: &'static str, index: usize, value: f64 },
     #[error(
-        "paired values must be as many on both sides, but are {left} and {right}; pair by seed and drop the rest"
+        "paired values must be as many on both sides, but are {left} and {right}; \
+         pair by seed and drop the rest"
     )]
     NotPaired { left: usize, right: usize },
     #[error("{what} is {value}; it must be {must}")]
     OutOfRange { what: &'static str, value: f64, must: &'static str },
-    #[error("the statistic of resample {resample} is {value}, which is not finite")]
-    ResampleNotFinite { resample: usize, value: f64 },
-    #[error(
-        "no resample reaches the other side of the statistic itself, so a BCa interval does not exist"
-    )]
-    OneSided,
 }
 
 pub(crate) fn at_least(what: &'static str, given: usize, needed: usize) -> Result<(), Error> {
@@ -46,27 +41,19 @@ pub(crate) fn positive(what: &'static str, values: &[f64]) -> Result<(), Error> 
 }
 
 pub(crate) fn paired(left: &[f64], right: &[f64]) -> Result<(), Error> {
-    if left.len() == right.len() {
-        Ok(())
-    } else {
-        Err(Error::NotPaired { left: left.len(), right: right.len() })
-    }
+    let (left, right) = (left.len(), right.len());
+    if left == right { Ok(()) } else { Err(Error::NotPaired { left, right }) }
 }
 
-/// A chance strictly between 0 and 1.
+/// Checks that a chance lies strictly between 0 and 1.
 pub(crate) fn chance(what: &'static str, value: f64) -> Result<(), Error> {
-    if value > 0.0 && value < 1.0 {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange { what, value, must: "between 0 and 1, both excluded" })
-    }
+    let must = "between 0 and 1, both excluded";
+    if value > 0.0 && value < 1.0 { Ok(()) } else { Err(Error::OutOfRange { what, value, must }) }
 }
 
-/// Finite and above zero.
+/// Checks that a number is finite and above zero.
 pub(crate) fn above_zero(what: &'static str, value: f64) -> Result<(), Error> {
-    if value > 0.0 && value.is_finite() {
-        Ok(())
-    } else {
-        Err(Error::OutOfRange { what, value, must: "finite and above zero" })
-    }
+    let is_right = value > 0.0 && value.is_finite();
+    let must = "finite and above zero";
+    if is_right { Ok(()) } else { Err(Error::OutOfRange { what, value, must }) }
 }

@@ -13,9 +13,9 @@ pub struct Gate {
     better: Better,
 }
 
-/// A cell at the gate.
+/// The test of one cell at the gate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Crossing {
+pub struct GateTest {
     /// `ln(treatment / baseline)`.
     pub log_ratio: Estimate,
     /// Small where it is not worse by as much as is allowed.
@@ -24,8 +24,9 @@ pub struct Crossing {
     pub p_beyond: f64,
 }
 
+/// The answer of the gate for one cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum GateVerdict {
     /// It is certain that it did not get worse by as much as is allowed.
     Passed,
     /// It is certain that it got worse by more than is allowed.
@@ -60,31 +61,34 @@ impl Gate {
         self.alpha / cells.max(1) as f64
     }
 
-    pub fn cross(&self, finding: &Finding) -> Result<Crossing, Error> {
+    /// Tests one cell.
+    pub fn test(&self, finding: &Finding) -> Result<GateTest, Error> {
         let tails = finding.tails(self.worst);
         let (p_within, p_beyond) = match self.better {
             Better::Higher => (tails.greater, tails.less),
             Better::Lower => (tails.less, tails.greater),
         };
         let interval = finding.interval(2.0 * self.alpha)?;
-        Ok(Crossing {
-            log_ratio: Estimate { value: finding.estimate(), interval },
-            p_within,
-            p_beyond,
-        })
+        let log_ratio = Estimate { value: finding.estimate(), interval };
+        Ok(GateTest { log_ratio, p_within, p_beyond })
     }
 
-    /// The same of a cell whose values may differ by as much as `noise` between two measurements of
-    /// the same, a log-ratio above zero: its interval has to be clear of the gate by as much.
-    pub fn heed(&self, passage: Passage, crossing: &Crossing, noise: f64) -> Passage {
-        let Interval { low, high } = crossing.log_ratio.interval;
+    /// The verdict on a cell whose values may differ by as much as `noise` between two measurements
+    /// of the same, a log-ratio above zero: its interval has to be clear of the gate by as much.
+    pub fn allow_for_noise(
+        &self,
+        verdict: GateVerdict,
+        test: &GateTest,
+        noise: f64,
+    ) -> GateVerdict {
+        let Interval { low, high } = test.log_ratio.interval;
         let (worst, best) = match self.better {
             Better::Higher => (low - noise - self.worst, high + noise - self.worst),
             Better::Lower => (self.worst - high - noise, self.worst - low + noise),
         };
-        match passage {
-            Passage::Passed if worst <= 0.0 => Passage::Undecided,
-            Passage::Regressed if best >= 0.0 => Passage::Undecided,
+        match verdict {
+            GateVerdict::Passed if worst <= 0.0 => GateVerdict::Undecided,
+            GateVerdict::Regressed if best >= 0.0 => GateVerdict::Undecided,
             other => other,
         }
     }
@@ -94,19 +98,18 @@ impl Gate {
     /// for sound (Berger, "Multiparameter hypothesis testing and acceptance sampling",
     /// Technometrics 1982). The chance that any is wrongly called a regression is at most alpha
     /// (Holm).
-    pub fn family(&self, cells: &[Crossing]) -> Result<Vec<Passage>, Error> {
-        let beyond: Vec<f64> = cells.iter().map(|cell| cell.p_beyond).collect();
-        let beyond = Correction::Holm.adjust(&beyond)?;
-        let passage = |(cell, beyond): (&Crossing, &f64)| {
+    pub fn family(&self, cells: &[GateTest]) -> Result<Vec<GateVerdict>, Error> {
+        let beyond = Correction::Holm.adjust(cells.iter().map(|cell| cell.p_beyond))?;
+        let verdict = |(cell, beyond): (&GateTest, &f64)| {
             if cell.p_within <= self.alpha {
-                Passage::Passed
+                GateVerdict::Passed
             } else if *beyond <= self.alpha {
-                Passage::Regressed
+                GateVerdict::Regressed
             } else {
-                Passage::Undecided
+                GateVerdict::Undecided
             }
         };
-        Ok(cells.iter().zip(&beyond).map(passage).collect())
+        Ok(cells.iter().zip(&beyond).map(verdict).collect())
     }
 }
 
@@ -114,7 +117,7 @@ impl Gate {
 mod tests {
     use super::*;
 
-    fn passage(better: Better, factor: f64) -> Passage {
+    fn verdict(better: Better, factor: f64) -> GateVerdict {
         let baseline: Vec<f64> = (0..8).map(|seed| 1000.0 + f64::from(seed)).collect();
         // The same noise of a tenth of a per cent at any factor.
         let noise = |seed: usize| 1.0 + 0.001 * (seed as f64 - 3.5) / 3.5;
@@ -122,34 +125,34 @@ mod tests {
             baseline.iter().enumerate().map(|(seed, value)| value * factor * noise(seed)).collect();
         let gate = Gate::new(0.05, 0.03, better).unwrap();
         let finding = Finding::paired(&treatment, &baseline, gate.least_alpha(1)).unwrap();
-        gate.family(&[gate.cross(&finding).unwrap()]).unwrap()[0]
+        gate.family(&[gate.test(&finding).unwrap()]).unwrap()[0]
     }
 
     #[test]
     fn each_side_of_the_gate() {
         for (factor, expected) in [
-            (1.2, Passage::Passed),
-            (1.0, Passage::Passed),
-            (0.98, Passage::Passed),
-            (0.97, Passage::Undecided),
-            (0.96, Passage::Regressed),
-            (0.5, Passage::Regressed),
+            (1.2, GateVerdict::Passed),
+            (1.0, GateVerdict::Passed),
+            (0.98, GateVerdict::Passed),
+            (0.97, GateVerdict::Undecided),
+            (0.96, GateVerdict::Regressed),
+            (0.5, GateVerdict::Regressed),
         ] {
-            assert_eq!(passage(Better::Higher, factor), expected, "{factor}");
+            assert_eq!(verdict(Better::Higher, factor), expected, "{factor}");
         }
         for (factor, expected) in [
-            (0.5, Passage::Passed),
-            (1.02, Passage::Passed),
-            (1.03, Passage::Undecided),
-            (1.04, Passage::Regressed),
+            (0.5, GateVerdict::Passed),
+            (1.02, GateVerdict::Passed),
+            (1.03, GateVerdict::Undecided),
+            (1.04, GateVerdict::Regressed),
         ] {
-            assert_eq!(passage(Better::Lower, factor), expected, "{factor}");
+            assert_eq!(verdict(Better::Lower, factor), expected, "{factor}");
         }
     }
 
     #[test]
     fn noise_keeps_a_cell_from_both_sides() {
-        let cell = |low: f64, high: f64| Crossing {
+        let cell = |low: f64, high: f64| GateTest {
             log_ratio: Estimate {
                 value: f64::midpoint(low, high),
                 interval: Interval { low, high },
@@ -159,36 +162,54 @@ mod tests {
         };
         let higher = Gate::new(0.05, 0.03, Better::Higher).unwrap();
         let same = cell(-0.005, 0.005);
-        assert_eq!(higher.heed(Passage::Passed, &same, 0.02), Passage::Passed);
-        assert_eq!(higher.heed(Passage::Passed, &same, 0.03), Passage::Undecided);
+        assert_eq!(higher.allow_for_noise(GateVerdict::Passed, &same, 0.02), GateVerdict::Passed);
         assert_eq!(
-            higher.heed(Passage::Passed, &cell(0.1, 0.2), 0.05),
-            Passage::Passed,
+            higher.allow_for_noise(GateVerdict::Passed, &same, 0.03),
+            GateVerdict::Undecided
+        );
+        assert_eq!(
+            higher.allow_for_noise(GateVerdict::Passed, &cell(0.1, 0.2), 0.05),
+            GateVerdict::Passed,
             "much better"
         );
         let worse = cell(-0.06, -0.05);
-        assert_eq!(higher.heed(Passage::Regressed, &worse, 0.01), Passage::Regressed);
-        assert_eq!(higher.heed(Passage::Regressed, &worse, 0.03), Passage::Undecided);
+        assert_eq!(
+            higher.allow_for_noise(GateVerdict::Regressed, &worse, 0.01),
+            GateVerdict::Regressed
+        );
+        assert_eq!(
+            higher.allow_for_noise(GateVerdict::Regressed, &worse, 0.03),
+            GateVerdict::Undecided
+        );
         let lower = Gate::new(0.05, 0.03, Better::Lower).unwrap();
-        assert_eq!(lower.heed(Passage::Passed, &same, 0.02), Passage::Passed);
-        assert_eq!(lower.heed(Passage::Passed, &same, 0.03), Passage::Undecided);
-        assert_eq!(lower.heed(Passage::Regressed, &cell(0.05, 0.06), 0.01), Passage::Regressed);
-        assert_eq!(lower.heed(Passage::Regressed, &cell(0.05, 0.06), 0.03), Passage::Undecided);
-        assert_eq!(higher.heed(Passage::Undecided, &cell(0.1, 0.2), 0.0), Passage::Undecided);
+        assert_eq!(lower.allow_for_noise(GateVerdict::Passed, &same, 0.02), GateVerdict::Passed);
+        assert_eq!(lower.allow_for_noise(GateVerdict::Passed, &same, 0.03), GateVerdict::Undecided);
+        assert_eq!(
+            lower.allow_for_noise(GateVerdict::Regressed, &cell(0.05, 0.06), 0.01),
+            GateVerdict::Regressed
+        );
+        assert_eq!(
+            lower.allow_for_noise(GateVerdict::Regressed, &cell(0.05, 0.06), 0.03),
+            GateVerdict::Undecided
+        );
+        assert_eq!(
+            higher.allow_for_noise(GateVerdict::Undecided, &cell(0.1, 0.2), 0.0),
+            GateVerdict::Undecided
+        );
     }
 
     #[test]
     fn many_cells_want_more_to_be_called_regressions_and_no_more_to_pass() {
         let gate = Gate::new(0.05, 0.03, Better::Higher).unwrap();
-        let crossing = |p_within, p_beyond| Crossing {
+        let test = |p_within, p_beyond| GateTest {
             log_ratio: Estimate { value: 0.0, interval: Interval::UNBOUNDED },
             p_within,
             p_beyond,
         };
-        let cells = [crossing(0.04, 0.96), crossing(0.97, 0.03), crossing(0.999, 0.001)];
+        let cells = [test(0.04, 0.96), test(0.97, 0.03), test(0.999, 0.001)];
         assert_eq!(
             gate.family(&cells).unwrap(),
-            [Passage::Passed, Passage::Undecided, Passage::Regressed]
+            [GateVerdict::Passed, GateVerdict::Undecided, GateVerdict::Regressed]
         );
         assert_eq!(gate.least_alpha(4), 0.0125);
         assert!(

@@ -2,7 +2,7 @@
 
 use crate::error::{at_least, chance, finite};
 use crate::rank_null::RankNull;
-use crate::{Error, Evidence, Interval, Tails};
+use crate::{Error, Interval, LocationTest, Tails};
 
 /// Samples larger than this are refused: all pairs are kept and sorted.
 const MOST: usize = 3_000;
@@ -16,8 +16,7 @@ const MOST: usize = 3_000;
 /// they are cautious, since the ends belong to the interval. Above 128 values together they are by
 /// the normal approximation.
 ///
-/// In the p-values ties count against a difference, so that test and interval agree;
-/// [`crate::mann_whitney`] and [`crate::signed_rank`] are sharper there.
+/// In the p-values ties count against a difference, so that test and interval agree.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shift {
     /// In rising order.
@@ -44,11 +43,8 @@ pub fn two_sample_shift(left: &[f64], right: &[f64]) -> Result<Shift, Error> {
 /// Exact if the distribution is symmetric (Lehmann, "Nonparametrics", 1975, section 4.2).
 pub fn one_sample_shift(values: &[f64]) -> Result<Shift, Error> {
     check("values", values)?;
-    let with_later = |(at, value): (usize, &f64)| {
-        let value = *value;
-        values[at..].iter().map(move |later| f64::midpoint(value, *later))
-    };
-    let comparisons = values.iter().enumerate().flat_map(with_later).collect();
+    let with_later = |at: usize| values[at..].iter().map(move |later| values[at].midpoint(*later));
+    let comparisons = (0..values.len()).flat_map(with_later).collect();
     Ok(Shift::new(comparisons, RankNull::signed_rank(values.len())))
 }
 
@@ -67,7 +63,7 @@ impl Shift {
     }
 }
 
-impl Evidence for Shift {
+impl LocationTest for Shift {
     fn estimate(&self) -> f64 {
         let n = self.comparisons.len();
         f64::midpoint(self.comparisons[(n - 1) / 2], self.comparisons[n / 2])

@@ -17,28 +17,28 @@ pub enum Correction {
 impl Correction {
     /// Adjusted p-values in the order given: a finding at level alpha is one whose adjusted p-value
     /// is at most alpha.
-    pub fn adjust(self, p_values: &[f64]) -> Result<Vec<f64>, Error> {
+    pub fn adjust(self, p_values: impl IntoIterator<Item = f64>) -> Result<Vec<f64>, Error> {
+        let p_values: Vec<f64> = p_values.into_iter().collect();
         if let Some(&value) = p_values.iter().find(|p| !(0.0..=1.0).contains(*p)) {
             return Err(Error::OutOfRange { what: "a p-value", value, must: "between 0 and 1" });
         }
-        let mut order: Vec<usize> = (0..p_values.len()).collect();
+        let n = p_values.len();
+        let mut order: Vec<usize> = (0..n).collect();
         order.sort_by(|&a, &b| p_values[a].total_cmp(&p_values[b]));
-        let mut adjusted = vec![0.0; p_values.len()];
+        let mut adjusted = vec![0.0; n];
         match self {
             Self::Holm => {
                 let mut highest = 0.0_f64;
-                for (rank, &at) in order.iter().enumerate() {
-                    let still_open = (p_values.len() - rank) as f64;
-                    highest = highest.max(p_values[at] * still_open);
-                    adjusted[at] = highest.min(1.0);
+                for (rank, &place) in order.iter().enumerate() {
+                    highest = highest.max(p_values[place] * (n - rank) as f64);
+                    adjusted[place] = highest.min(1.0);
                 }
             }
             Self::BenjaminiHochberg => {
                 let mut lowest = 1.0_f64;
-                for (rank, &at) in order.iter().enumerate().rev() {
-                    let share = p_values.len() as f64 / (rank + 1) as f64;
-                    lowest = lowest.min(p_values[at] * share);
-                    adjusted[at] = lowest;
+                for (rank, &place) in order.iter().enumerate().rev() {
+                    lowest = lowest.min(p_values[place] * (n as f64 / (rank + 1) as f64));
+                    adjusted[place] = lowest;
                 }
             }
         }
@@ -53,17 +53,17 @@ mod tests {
     #[test]
     fn nothing_and_nonsense() {
         for correction in [Correction::Holm, Correction::BenjaminiHochberg] {
-            assert_eq!(correction.adjust(&[]), Ok(vec![]));
-            assert_eq!(correction.adjust(&[0.03]), Ok(vec![0.03]));
-            assert!(correction.adjust(&[0.5, f64::NAN]).is_err());
-            assert!(correction.adjust(&[1.1]).is_err());
+            assert_eq!(correction.adjust([]), Ok(vec![]));
+            assert_eq!(correction.adjust([0.03]), Ok(vec![0.03]));
+            assert!(correction.adjust([0.5, f64::NAN]).is_err());
+            assert!(correction.adjust([1.1]).is_err());
         }
     }
 
     #[test]
     fn by_hand() {
         let p = [0.04, 0.01, 0.03];
-        assert_eq!(Correction::Holm.adjust(&p), Ok(vec![0.06, 0.03, 0.06]));
-        assert_eq!(Correction::BenjaminiHochberg.adjust(&p), Ok(vec![0.04, 0.03, 0.04]));
+        assert_eq!(Correction::Holm.adjust(p), Ok(vec![0.06, 0.03, 0.06]));
+        assert_eq!(Correction::BenjaminiHochberg.adjust(p), Ok(vec![0.04, 0.03, 0.04]));
     }
 }

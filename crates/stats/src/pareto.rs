@@ -1,28 +1,24 @@
 //! Which of several points no other beats in both of two numbers.
 
-use crate::verdict::Better;
+use std::cmp::Ordering;
 
-/// The places of the points that are on the front, by the first number. A point that another equals
-/// in both is on it too.
+use crate::Better;
+
+/// Returns the indices of the points on the front, by the first number. A point that another equals
+/// in both is on it too; points that are not finite are not.
 pub fn front(points: &[(f64, f64)], better: (Better, Better)) -> Vec<usize> {
-    let is_better = |one: f64, other: f64, better: Better| match better {
-        Better::Higher => one > other,
-        Better::Lower => one < other,
-    };
     let beats = |one: &(f64, f64), other: &(f64, f64)| {
-        let worse = is_better(other.0, one.0, better.0) || is_better(other.1, one.1, better.1);
-        let any = is_better(one.0, other.0, better.0) || is_better(one.1, other.1, better.1);
-        any && !worse
+        let orders = [better.0.order(one.0, other.0), better.1.order(one.1, other.1)];
+        !orders.contains(&Ordering::Less) && orders.contains(&Ordering::Greater)
     };
     let finite = |point: &(f64, f64)| point.0.is_finite() && point.1.is_finite();
-    let mut places: Vec<usize> = (0..points.len())
-        .filter(|&at| {
-            finite(&points[at])
-                && !points.iter().any(|other| finite(other) && beats(other, &points[at]))
-        })
-        .collect();
-    places.sort_by(|&one, &other| points[one].0.total_cmp(&points[other].0).then(one.cmp(&other)));
-    places
+    let on_front = |&index: &usize| {
+        let point = &points[index];
+        finite(point) && !points.iter().any(|other| finite(other) && beats(other, point))
+    };
+    let mut front: Vec<usize> = (0..points.len()).filter(on_front).collect();
+    front.sort_by(|&one, &other| points[one].0.total_cmp(&points[other].0));
+    front
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! What is said of a comparison, in one word. This is the one place that says what each word means.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::error::{above_zero, chance};
-use crate::{Comparison, Correction, Error, Interval};
+use crate::{Error, Interval};
 
 /// Which way is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +13,14 @@ pub enum Better {
     Lower,
     /// As with IOPS and bandwidth.
     Higher,
+}
+
+impl Better {
+    /// Orders two numbers that are not NaN: the greater is the better.
+    pub(crate) fn order(self, one: f64, other: f64) -> Ordering {
+        let order = one.partial_cmp(&other).unwrap_or(Ordering::Equal);
+        if self == Self::Higher { order } else { order.reverse() }
+    }
 }
 
 /// The answer to "is the treatment better than the baseline?", from the interval of their log-ratio
@@ -38,7 +47,7 @@ pub struct Rule {
     alpha: f64,
     margin: f64,
     better: Better,
-    /// How many comparisons are corrected together: [`Self::family`].
+    /// How many comparisons are corrected together ([`Self::family`]).
     cells: usize,
 }
 
@@ -92,35 +101,11 @@ impl Rule {
         }
     }
 
-    /// Verdicts on all cells of a suite, so that the chance of a wrong one is limited over them
-    /// together: `correction` says how. Better or worse and the same are two families, each with
-    /// alpha of its own. A difference that is certain and, by its own interval, too small is
-    /// undecided where the family does not let it be the same.
-    pub fn family(
-        &self,
-        cells: &[Comparison],
-        correction: Correction,
-    ) -> Result<Vec<Verdict>, Error> {
-        let p_values = |of: fn(&Comparison) -> f64| cells.iter().map(of).collect::<Vec<f64>>();
-        let different = correction.adjust(&p_values(|cell| cell.p_different))?;
-        let same = correction.adjust(&p_values(|cell| cell.p_same))?;
-        let verdict = |((cell, different), same): ((&Comparison, &f64), &f64)| {
-            if *same <= self.alpha {
-                Verdict::Same
-            } else if *different <= self.alpha && !self.is_small(cell.log_ratio.interval) {
-                self.side(cell.log_ratio.value > 0.0)
-            } else {
-                Verdict::Undecided
-            }
-        };
-        Ok(cells.iter().zip(&different).zip(&same).map(verdict).collect())
-    }
-
-    fn is_small(&self, log_ratio: Interval) -> bool {
+    pub(crate) fn is_small(&self, log_ratio: Interval) -> bool {
         log_ratio.is_inside(-self.margin, self.margin)
     }
 
-    fn side(&self, is_higher: bool) -> Verdict {
+    pub(crate) fn side(&self, is_higher: bool) -> Verdict {
         if is_higher == (self.better == Better::Higher) { Verdict::Better } else { Verdict::Worse }
     }
 }

@@ -3,10 +3,7 @@
 
 #![expect(clippy::float_cmp, reason = "what is exact is compared exactly")]
 
-use disklab_stats::{
-    Evidence, Interval, Time, censored_rank_test, mann_whitney, mann_whitney_exact,
-    one_sample_shift, signed_rank_exact, two_sample_shift,
-};
+use disklab_stats::{Interval, LocationTest, one_sample_shift, two_sample_shift};
 
 /// All ways to choose `group` of `n`, as lists of who is chosen.
 fn deals(n: usize, group: usize) -> impl Iterator<Item = Vec<bool>> {
@@ -39,23 +36,22 @@ const POOLS: [[f64; 9]; 4] = [
     [4.0; 9],
 ];
 
+/// Without ties, where the shift's p-values are those of Mann and Whitney.
 #[test]
-fn mann_whitney_is_the_share_of_deals() {
-    for pool in POOLS {
-        for (n, group) in [(2, 1), (5, 2), (6, 3), (8, 4), (9, 3), (9, 6)] {
-            let pool = &pool[9 - n..];
-            let all: Vec<f64> =
-                deals(n, group).map(|deal| split(pool, &deal)).map(|(l, r)| u(&l, &r)).collect();
-            for deal in deals(n, group).step_by(5) {
-                let (left, right) = split(pool, &deal);
-                let test = mann_whitney_exact(&left, &right).unwrap();
-                assert_eq!(test.u, u(&left, &right));
-                let share = |is: &dyn Fn(f64) -> bool| {
-                    all.iter().filter(|&&u| is(u)).count() as f64 / all.len() as f64
-                };
-                assert!((test.tails.less - share(&|u| u <= test.u)).abs() < 1e-14);
-                assert!((test.tails.greater - share(&|u| u >= test.u)).abs() < 1e-14);
-            }
+fn tails_of_two_samples_are_the_share_of_deals() {
+    for (n, group) in [(2, 1), (5, 2), (6, 3), (8, 4), (9, 3), (9, 6)] {
+        let pool = &POOLS[0][9 - n..];
+        let all: Vec<f64> =
+            deals(n, group).map(|deal| split(pool, &deal)).map(|(l, r)| u(&l, &r)).collect();
+        for deal in deals(n, group).step_by(5) {
+            let (left, right) = split(pool, &deal);
+            let tails = two_sample_shift(&left, &right).unwrap().tails(0.0);
+            let observed = u(&left, &right);
+            let share = |is: &dyn Fn(f64) -> bool| {
+                all.iter().filter(|&&u| is(u)).count() as f64 / all.len() as f64
+            };
+            assert!((tails.less - share(&|u| u <= observed)).abs() < 1e-14);
+            assert!((tails.greater - share(&|u| u >= observed)).abs() < 1e-14);
         }
     }
 }
@@ -66,7 +62,9 @@ fn a_test_at_alpha_rejects_at_most_alpha_of_all_deals() {
         for (n, group) in [(8, 4), (9, 4)] {
             let all: Vec<f64> = deals(n, group)
                 .map(|deal| split(&pool[..n], &deal))
-                .map(|(left, right)| mann_whitney(&left, &right).unwrap().tails.two_sided())
+                .map(|(left, right)| {
+                    two_sample_shift(&left, &right).unwrap().tails(0.0).two_sided()
+                })
                 .collect();
             for alpha in [0.01, 0.05, 0.1, 0.3] {
                 let rejected =
@@ -77,11 +75,14 @@ fn a_test_at_alpha_rejects_at_most_alpha_of_all_deals() {
     }
 }
 
+/// Without ties the p-values are the shares themselves; with some the test keeps its level.
 #[test]
-fn signed_rank_is_the_share_of_signs() {
-    for magnitudes in
-        [[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], [1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 9.0], [2.0; 7]]
-    {
+fn tails_of_one_sample_are_the_share_of_signs() {
+    for (magnitudes, ties) in [
+        ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0], false),
+        ([1.0, 1.0, 2.0, 3.0, 3.0, 3.0, 9.0], true),
+        ([2.0; 7], true),
+    ] {
         let with_signs = |signs: u32| -> Vec<f64> {
             let sign = |at: usize| if signs >> at & 1 == 1 { 1.0 } else { -1.0 };
             magnitudes.iter().enumerate().map(|(at, magnitude)| sign(at) * magnitude).collect()
@@ -97,13 +98,20 @@ fn signed_rank_is_the_share_of_signs() {
         };
         let all: Vec<f64> = (0..128).map(|signs| positive(&with_signs(signs))).collect();
         for signs in 0..128 {
-            let test = signed_rank_exact(&with_signs(signs)).unwrap();
+            let tails = one_sample_shift(&with_signs(signs)).unwrap().tails(0.0);
             let share = |is: &dyn Fn(f64) -> bool| {
                 all.iter().filter(|&&sum| is(sum)).count() as f64 / 128.0
             };
-            assert_eq!(test.positive_ranks, all[signs as usize]);
-            assert_eq!(test.tails.less, share(&|sum| sum <= test.positive_ranks));
-            assert_eq!(test.tails.greater, share(&|sum| sum >= test.positive_ranks));
+            let observed = all[signs as usize];
+            if !ties {
+                assert!((tails.less - share(&|sum| sum <= observed)).abs() < 1e-14);
+                assert!((tails.greater - share(&|sum| sum >= observed)).abs() < 1e-14);
+            }
+        }
+        let p_value = |signs| one_sample_shift(&with_signs(signs)).unwrap().tails(0.0).two_sided();
+        for alpha in [0.02, 0.05, 0.1, 0.3] {
+            let rejected = (0..128).filter(|&signs| p_value(signs) <= alpha).count() as f64 / 128.0;
+            assert!(rejected <= alpha, "{rejected} at {alpha}");
         }
     }
 }
@@ -139,43 +147,5 @@ fn centre_of_one_sample_misses_as_often_as_it_says() {
         // Of 2^8 signs, 2 * 5 have a sum of ranks of 3 or less, and 3.9 % of all is the most below
         // 5 %.
         assert_eq!(misses.count(), expected, "{n} values at {alpha}");
-    }
-}
-
-#[test]
-fn censored_ranks_are_the_share_of_deals() {
-    use Time::{Exactly, LongerThan};
-    let pool = [
-        Exactly(2.0),
-        Exactly(7.0),
-        LongerThan(5.0),
-        Exactly(7.0),
-        LongerThan(7.0),
-        LongerThan(60.0),
-        Exactly(61.0),
-    ];
-    let wins = |left: &[Time], right: &[Time]| -> f64 {
-        let longer = |one: &Time, other: &Time| match (one, other) {
-            (Exactly(one), Exactly(other)) => one > other,
-            (LongerThan(one), Exactly(other)) => one >= other,
-            _ => false,
-        };
-        let count = |one: &[Time], other: &[Time]| -> f64 {
-            one.iter()
-                .map(|one| other.iter().filter(|other| longer(one, other)).count() as f64)
-                .sum()
-        };
-        count(left, right) - count(right, left)
-    };
-    let all: Vec<f64> =
-        deals(7, 3).map(|deal| split(&pool, &deal)).map(|(l, r)| wins(&l, &r)).collect();
-    for deal in deals(7, 3) {
-        let (left, right) = split(&pool, &deal);
-        let (observed, tails) =
-            (wins(&left, &right), censored_rank_test(&left, &right).unwrap().tails);
-        let less = all.iter().filter(|&&wins| wins <= observed).count() as f64 / all.len() as f64;
-        let greater =
-            all.iter().filter(|&&wins| wins >= observed).count() as f64 / all.len() as f64;
-        assert!((tails.less - less).abs() < 1e-14 && (tails.greater - greater).abs() < 1e-14);
     }
 }

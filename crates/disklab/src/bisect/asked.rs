@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use disklab_compare::Metric;
 use disklab_config::suite::Axis;
 use disklab_kernels::{Answer, Revision};
-use disklab_stats::Looks;
+use disklab_stats::InterimAnalyses;
 use serde::{Deserialize, Serialize};
 
 use super::first_seeds;
@@ -92,9 +92,9 @@ impl Asked {
 
     /// After which seeds it is looked, and with what alpha each time.
     pub fn looks(&self) -> Result<(Vec<u32>, f64), Failure> {
-        let looks = Looks::plan(self.seeds as usize, self.alpha)
+        let looks = InterimAnalyses::plan(self.seeds as usize, self.alpha)
             .map_err(|error| Failure::mistaken(format!("--seeds {}: {error}", self.seeds)))?;
-        let at = looks.at().iter().filter_map(|&at| u32::try_from(at).ok());
+        let at = looks.trials().iter().filter_map(|&trials| u32::try_from(trials).ok());
         Ok((at.collect(), looks.alpha()))
     }
 

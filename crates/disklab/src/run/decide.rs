@@ -1,7 +1,7 @@
 //! A run that adds seeds where a verdict is open, and none where it is given.
 //!
-//! It looks at planned numbers of seeds only ([`Looks`]); each look has its part of alpha, so that
-//! looking costs no certainty (crates/stats/src/sequential.rs). A trial runs where any cell that it
+//! It looks at planned numbers of seeds only ([`InterimAnalyses`]); each look has its part of alpha, so that
+//! looking costs no certainty (crates/stats/src/interim.rs). A trial runs where any cell that it
 //! is held against, or that is held against it, is open.
 
 use std::path::Path;
@@ -18,7 +18,7 @@ use disklab_record::record::name_of;
 use disklab_record::{Record, Status, Writer};
 use disklab_runner::run::Event;
 use disklab_runner::{Executor, not_run};
-use disklab_stats::{Looks, Verdict};
+use disklab_stats::{InterimAnalyses, Verdict};
 use disklab_units::Nanos;
 use disklab_units::prose::count;
 
@@ -90,7 +90,7 @@ impl Verdicts {
         }
         let seeds = question.suite.seeds();
         let budget = seeds.count() as usize;
-        let looks = Looks::plan(budget, self.alpha).map_err(|error| {
+        let looks = InterimAnalyses::plan(budget, self.alpha).map_err(|error| {
             Failure::mistaken(format!("--until-decided with {budget} seeds: {error}"))
         })?;
         Ok(UntilDecided {
@@ -98,7 +98,7 @@ impl Verdicts {
             alpha: self.alpha,
             smallest_effect: self.smallest_effect,
             limit: Limit::from(self.limit).name().to_owned(),
-            looks: looks.at().iter().map(|&at| seeds.first() - 1 + at as u32).collect(),
+            looks: looks.trials().iter().map(|&trials| seeds.first() - 1 + trials as u32).collect(),
         })
     }
 }

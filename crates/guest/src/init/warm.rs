@@ -8,7 +8,7 @@
 use super::program::Program;
 use super::{Failure, Steps, ground};
 use crate::plan::WarmUp;
-use disklab_stats::{Criterion, Limit, first_steady};
+use disklab_stats::Criterion;
 use serde_json::json;
 use std::time::{Duration, Instant};
 
@@ -47,8 +47,8 @@ pub fn warm_up(warm: &WarmUp, steps: &mut Steps) -> Result<(), Failure> {
     };
     program.end(steps)?;
     let window = &rates[rates.len().saturating_sub(WINDOW)..];
-    let [off, rise] =
-        [Criterion::MaxMeanDeviation, Criterion::Slope].map(|it| it.of(window).unwrap_or_default());
+    let [off, rise] = [Criterion::MaxMeanDeviation, Criterion::Slope]
+        .map(|criterion| criterion.measure(window).unwrap_or_default());
     let mean = window.iter().sum::<f64>() / window.len() as f64;
     let percent = |value: f64| if mean > 0.0 { value / mean * 100.0 } else { 100.0 };
     steps.say(&json!({
@@ -59,22 +59,8 @@ pub fn warm_up(warm: &WarmUp, steps: &mut Steps) -> Result<(), Failure> {
 }
 
 fn is_steady(window: &[f64]) -> bool {
-    let holds = |criterion, percent| {
-        first_steady(window, WINDOW, criterion, Limit::Percent(percent)) == Ok(Some(0))
-    };
-    holds(Criterion::MaxMeanDeviation, OFF) && holds(Criterion::Slope, RISE / (WINDOW - 1) as f64)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_steady;
-
-    #[test]
-    fn a_rate_is_steady_that_neither_jumps_nor_climbs() {
-        assert!(is_steady(&[100.0, 103.0, 97.0, 101.0, 99.0]));
-        assert!(!is_steady(&[100.0, 100.0, 100.0, 100.0]), "too few samples");
-        assert!(!is_steady(&[100.0, 100.0, 130.0, 100.0, 100.0]), "one is far off");
-        assert!(!is_steady(&[92.0, 96.0, 100.0, 104.0, 108.0]), "none is far off, and it climbs");
-        assert!(!is_steady(&[0.0; 5]), "nothing runs yet");
-    }
+    let holds = |criterion: Criterion, percent| criterion.is_below(percent, window) == Ok(true);
+    window.len() == WINDOW
+        && holds(Criterion::MaxMeanDeviation, OFF)
+        && holds(Criterion::Slope, RISE / (WINDOW - 1) as f64)
 }

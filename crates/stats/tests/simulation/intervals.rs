@@ -1,10 +1,8 @@
 //! How often intervals hold the truth: the shift between two cells whose logarithms have one shape.
 
 use disklab_stats::{
-    Better, Bootstrap, Evidence, Interval, MergedHistograms, Rule, expanded_alpha,
-    one_sample_shift, one_sample_t, two_sample_shift, welch,
+    Better, Interval, LocationTest, Rule, one_sample_shift, one_sample_t, two_sample_shift, welch,
 };
-use disklab_units::Seed;
 
 use crate::source::{Rate, Shape, Source, Table};
 
@@ -19,8 +17,6 @@ enum Claim {
     Exact,
     /// 93.5 % at least; more, since the method or the data make it cautious.
     AtLeast,
-    /// Nothing.
-    None,
 }
 
 /// Prints and checks the coverage of what `interval` makes of logarithms of treatment and baseline.
@@ -46,7 +42,6 @@ fn coverage(
         match claim(n) {
             Claim::Exact => assert!((93.5..=96.5).contains(&covered), "{what}"),
             Claim::AtLeast => assert!(covered >= 93.5, "{what}"),
-            Claim::None => {}
         }
         covered
     });
@@ -126,80 +121,4 @@ fn of_verdicts() {
             },
         );
     }
-}
-
-/// BCa claims its 95 % from 10 trials on, for means of normal data, if alpha is expanded.
-#[test]
-fn bca_bootstrap() {
-    let mut table =
-        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
-    for (name, expand) in [("BCa, mean", false), ("expanded BCa, mean", true)] {
-        for shape in [Shape::Normal, Shape::Exponential, Shape::HeavyTails] {
-            let claim = |n| {
-                if expand && shape == Shape::Normal && n >= 10 { Claim::Exact } else { Claim::None }
-            };
-            coverage(&mut table, name, shape, claim, |treatment, baseline| {
-                let differences = differences(treatment, baseline);
-                let mean = |[drawn]: [&[u32]; 1]| {
-                    drawn.iter().map(|&at| differences[at as usize]).sum::<f64>()
-                        / drawn.len() as f64
-                };
-                bca(differences.len(), expand)
-                    .interval([differences.len()], mean)
-                    .map_or(ANYTHING, |of| of.interval)
-            });
-        }
-    }
-}
-
-/// An interval that does not exist says nothing, and is not wrong.
-const ANYTHING: Interval = Interval::UNBOUNDED;
-
-fn bca(n: usize, expand: bool) -> Bootstrap {
-    let alpha = if expand { expanded_alpha(0.05, n).unwrap() } else { 0.05 };
-    Bootstrap { resamples: 600, seed: Seed(1), alpha }
-}
-
-/// The p99 of all requests together, of trials that differ in speed: the ratio of two cells' merged
-/// percentiles.
-#[test]
-fn bca_bootstrap_of_a_merged_percentile() {
-    const REQUESTS: usize = 400;
-    let mut table =
-        Table::new(&format!("coverage in % of 95 % intervals; trials a cell: {TRIALS:?}"));
-    let rates = TRIALS.map(|n| {
-        let mut source = Source::new(&format!("merged {n}"));
-        let mut rates = [Rate::default(); 2];
-        for _ in 0..300 {
-            let cells: [MergedHistograms; 2] = [EFFECT, 0.0].map(|effect| {
-                let trials: Vec<Vec<(u64, u64)>> = (0..n)
-                    .map(|_| {
-                        let speed = (0.2 * source.normal() + effect).exp();
-                        (0..REQUESTS)
-                            .map(|_| (to_bin(1e6 * speed * source.exponential()), 1))
-                            .collect()
-                    })
-                    .collect();
-                MergedHistograms::new(&trials.iter().map(Vec::as_slice).collect::<Vec<_>>())
-                    .unwrap()
-            });
-            let [one, other] = cells.each_ref().map(|cell| cell.percentile(99.0).unwrap());
-            let ratio =
-                |[left, right]: [&[u32]; 2]| (one.of(left) as f64 / other.of(right) as f64).ln();
-            for (rate, expand) in rates.iter_mut().zip([false, true]) {
-                let estimate = bca(n, expand).interval([n, n], ratio);
-                rate.count(estimate.map_or(ANYTHING, |of| of.interval).contains(EFFECT));
-            }
-        }
-        rates.map(Rate::percent)
-    });
-    table.row("BCa, merged p99", rates.map(|[plain, _]| plain));
-    table.row("expanded BCa, merged p99", rates.map(|[_, expanded]| expanded));
-    assert!(rates[2..].iter().all(|[_, expanded]| (91.0..=98.0).contains(expanded)), "{rates:?}");
-}
-
-/// The middle of its bin, 64 to an octave.
-fn to_bin(ns: f64) -> u64 {
-    let width = 2_f64.powi((ns.max(1.0).log2().floor() as i32 - 6).max(0));
-    ((ns / width).floor() * width + width / 2.0) as u64
 }

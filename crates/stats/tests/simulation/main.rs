@@ -5,6 +5,7 @@
 
 mod intervals;
 mod many;
+mod power;
 mod seeds;
 mod sequential;
 mod series;

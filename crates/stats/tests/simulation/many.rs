@@ -1,6 +1,6 @@
 //! What corrections for many cells promise.
 
-use disklab_stats::{Correction, Evidence, one_sample_t};
+use disklab_stats::{Correction, LocationTest, one_sample_t};
 
 use crate::source::{Rate, Source};
 
@@ -21,7 +21,7 @@ fn false_findings() {
             })
             .collect();
         let findings = |correction: Correction| -> Vec<usize> {
-            let adjusted = correction.adjust(&p_values).unwrap();
+            let adjusted = correction.adjust(p_values.iter().copied()).unwrap();
             (0..40).filter(|&cell| adjusted[cell] <= 0.05).collect()
         };
         let by_share = findings(Correction::BenjaminiHochberg);
@@ -33,7 +33,8 @@ fn false_findings() {
     let share = 100.0 * share / FAMILIES as f64;
     let power = 100.0 * found as f64 / (10 * FAMILIES) as f64;
     println!(
-        "\nBenjamini-Hochberg: {share:.2} % of findings false, {power:.0} % of effects found; Holm: any false in {:.2} %",
+        "\nBenjamini-Hochberg: {share:.2} % of findings false, {power:.0} % of effects found; \
+         Holm: any false in {:.2} %",
         any.percent()
     );
     assert!(share < 5.0 && power > 60.0);

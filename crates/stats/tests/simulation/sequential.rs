@@ -1,7 +1,8 @@
 //! What looking costs, and what it saves: seeds are added until the verdict is no longer open.
 
-use disklab_stats::{Better, Comparison, Correction, Design, Looks, Rule, Verdict, trials_needed};
+use disklab_stats::{Better, Comparison, Correction, InterimAnalyses, Rule, Verdict};
 
+use crate::power::{Design, trials_needed};
 use crate::source::{Rate, SHAPES, Shape, Source, Table};
 
 const BUDGET: usize = 30;
@@ -14,7 +15,7 @@ fn rule() -> Rule {
 fn until_decided(
     source: &mut Source,
     shape: Shape,
-    looks: &Looks,
+    looks: &InterimAnalyses,
     effect: f64,
     noise: f64,
 ) -> (Verdict, usize) {
@@ -23,7 +24,7 @@ fn until_decided(
         (0..BUDGET).map(|_| (effect + noise * source.logarithm(shape)).exp()).collect()
     };
     let (one, other) = (side(effect), side(0.0));
-    for &n in looks.at() {
+    for &n in looks.trials() {
         let verdict = rule.paired(&one[..n], &other[..n]).unwrap().verdict;
         if verdict != Verdict::Undecided {
             return (verdict, n);
@@ -41,7 +42,7 @@ fn looking_gives_no_more_false_verdicts() {
     let mut table = Table::new(&format!(
         "false verdicts in % over all looks up to {BUDGET} pairs: planned looks; 5 % at each n"
     ));
-    let looks = Looks::plan(BUDGET, 0.05).unwrap();
+    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     for shape in SHAPES {
         let mut source = Source::new(&format!("looks {shape:?}"));
         let (mut planned, mut naive) = (Rate::default(), Rate::default());
@@ -68,9 +69,10 @@ fn looking_gives_no_more_false_verdicts() {
 #[test]
 fn settled_cells_take_fewer_trials() {
     let mut table = Table::new(
-        "+5 %, other noise; noise of a pair in %, right %, pairs, pairs of a fixed design of equal power",
+        "+5 %, other noise; noise of a pair in %, right %, pairs, \
+         pairs of a fixed design of equal power",
     );
-    let looks = Looks::plan(BUDGET, 0.05).unwrap();
+    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     let effect = 1.05_f64.ln();
     for noise in [0.01, 0.02, 0.03, 0.05] {
         let mut source = Source::new(&format!("saving {noise}"));
@@ -82,7 +84,7 @@ fn settled_cells_take_fewer_trials() {
         }
         let of_pair = noise * 2.0_f64.sqrt();
         let power = (right.percent() / 100.0).min(0.999);
-        let fixed = trials_needed(Design::Paired, effect, of_pair, 0.05, power).unwrap();
+        let fixed = trials_needed(Design::Paired, effect, of_pair, 0.05, power);
         let pairs = pairs as f64 / 1_000.0;
         table.row("normal", [100.0 * of_pair, right.percent(), pairs, fixed as f64]);
         assert!(
@@ -95,7 +97,7 @@ fn settled_cells_take_fewer_trials() {
 /// Cells without any difference are settled too, once the noise allows it.
 #[test]
 fn equal_cells_are_settled() {
-    let looks = Looks::plan(BUDGET, 0.05).unwrap();
+    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     let mut source = Source::new("equal");
     let (mut same, mut pairs) = (Rate::default(), 0);
     for _ in 0..1_000 {
@@ -120,9 +122,9 @@ struct Family {
 
 impl Family {
     /// The verdicts, and the pairs that each cell took.
-    fn until_decided(&self, looks: &Looks) -> Vec<(Verdict, usize)> {
+    fn until_decided(&self, looks: &InterimAnalyses) -> Vec<(Verdict, usize)> {
         let mut settled = vec![(Verdict::Undecided, 0); self.cells.len()];
-        for &n in looks.at() {
+        for &n in looks.trials() {
             for cell in settled.iter_mut().filter(|(verdict, _)| *verdict == Verdict::Undecided) {
                 cell.1 = n;
             }
@@ -131,7 +133,9 @@ impl Family {
                 .iter()
                 .zip(&settled)
                 .map(|((one, other), (_, pairs))| {
-                    rule().after_looks(one, other, looks.taken(*pairs), looks.at().len()).unwrap()
+                    let trials = looks.trials();
+                    let taken = trials.partition_point(|n| n <= pairs);
+                    rule().after_analyses(one, other, &trials[..taken], trials.len()).unwrap()
                 })
                 .collect();
             let verdicts = rule().family(&comparisons, self.correction).unwrap();
@@ -156,7 +160,7 @@ impl Family {
 #[test]
 fn a_suite_that_stops_where_it_is_decided() {
     const SUITES: usize = 400;
-    let looks = Looks::plan(BUDGET, 0.05).unwrap();
+    let looks = InterimAnalyses::plan(BUDGET, 0.05).unwrap();
     for (correction, name) in
         [(Correction::Holm, "Holm"), (Correction::BenjaminiHochberg, "Benjamini-Hochberg")]
     {
@@ -184,8 +188,8 @@ fn a_suite_that_stops_where_it_is_decided() {
         let share = 100.0 * share / SUITES as f64;
         let of = 100.0 * pairs as f64 / (20 * BUDGET * SUITES) as f64;
         println!(
-            "\n{name}: any false in {:.2} % of suites, {share:.2} % of findings, {:.1} % of effects found, with {of:.0} % \
-             of the pairs of a fixed design",
+            "\n{name}: any false in {:.2} % of suites, {share:.2} % of findings, \
+             {:.1} % of effects found, with {of:.0} % of the pairs of a fixed design",
             any.percent(),
             right.percent()
         );

@@ -2,10 +2,9 @@
 
 use std::f64::consts::LN_2;
 
-use disklab_stats::{
-    Better, Comparison, Correction, Design, Error, Rule, Verdict, detectable_effect,
-};
+use disklab_stats::{Better, Comparison, Correction, Error, Rule, Verdict};
 
+use crate::power::{Design, detectable_effect};
 use crate::source::{Rate, SHAPES, Shape, Source, Table};
 
 const SIMULATIONS: usize = 6_000;
@@ -135,7 +134,8 @@ fn shapes_that_differ() {
 
 type Compare = fn(&Rule, &[f64], &[f64]) -> Result<Comparison, Error>;
 
-/// The word "same" where the effect is just as large as the smallest of interest: at most alpha / 2.
+/// The word "same" where the effect is just as large as the smallest of interest: at most alpha /
+/// 2.
 #[test]
 fn same_is_not_said_of_what_differs() {
     let mut table = Table::new(&format!(
@@ -197,7 +197,7 @@ fn power_is_about_that_of_t() {
     const PAIRS: [usize; 6] = [3, 4, 5, 6, 10, 30];
     let mut table = Table::new(&format!("found in %, where a t-test finds 80 %; pairs: {PAIRS:?}"));
     let rates = PAIRS.map(|n| {
-        let effect = detectable_effect(Design::Paired, n, 0.1, 0.05, 0.8).unwrap();
+        let effect = detectable_effect(Design::Paired, n, 0.1, 0.05, 0.8);
         let mut source = Source::new(&format!("power {n}"));
         let mut rate = Rate::default();
         for _ in 0..3_000 {

@@ -1,6 +1,6 @@
 """Writes reference.json: numbers that the crate's functions must reproduce, from SciPy, statsmodels and ruptures.
 
-    python3 make.py > reference.json      (wants scipy, statsmodels, ruptures; a few minutes, mostly of bootstrap)
+    python3 make.py > reference.json      (wants scipy, statsmodels, ruptures; a minute)
 """
 
 import json
@@ -123,26 +123,6 @@ def power():
                 yield {"n": n, "effect": effect, "alpha": 0.05, **powers}
 
 
-def bootstrap():
-    """Half a million resamples: what is left of chance is below half a per cent of the interval's width."""
-    def with_samples(name, samples, statistic, paired=False):
-        result = stats.bootstrap(samples, statistic, paired=paired, n_resamples=500_000, batch=20_000, method="BCa",
-                                 rng=np.random.default_rng(1))
-        interval = result.confidence_interval
-        return {"statistic": name, "samples": [floats(sample) for sample in samples],
-                "low": float(interval.low), "high": float(interval.high)}
-
-    skewed = rng.lognormal(0, 1, 12)
-    yield with_samples("mean", (skewed,), np.mean)
-    yield with_samples("standard deviation", (rng.normal(5, 2, 30),), lambda x, axis: np.std(x, axis=axis, ddof=1))
-    left, right = rng.lognormal(1, 0.5, 9), rng.lognormal(0.8, 0.7, 14)
-    yield with_samples("difference of means", (left, right),
-                       lambda x, y, axis: np.mean(x, axis=axis) - np.mean(y, axis=axis))
-    one = rng.gamma(2, 3, 15)
-    yield with_samples("ratio of means, paired", (one, one * rng.lognormal(0.1, 0.2, 15)),
-                       lambda x, y, axis: np.mean(x, axis=axis) / np.mean(y, axis=axis), paired=True)
-
-
 def change_points():
     for n in [20, 60, 150]:
         for penalty in [2.0, 10.0]:
@@ -150,46 +130,6 @@ def change_points():
             series = (levels + rng.normal(0, 0.7, len(levels))).round(6)
             ends = ruptures.Pelt(model="l2", min_size=2, jump=1).fit(series).predict(pen=penalty)
             yield {"series": floats(series), "penalty": penalty, "cuts": [int(end) for end in ends[:-1]]}
-
-
-def survival():
-    for n in [5, 9, 16, 21]:
-        times = rng.exponential(20, n).round(1) + 0.1
-        limits = rng.choice([25.0, 40.0, 60.0], n)
-        ended = times <= limits
-        seen = np.minimum(times, limits)
-        surviving = stats.ecdf(stats.CensoredData(uncensored=seen[ended], right=seen[~ended])).sf
-        by_then = surviving.quantiles[surviving.probabilities <= 0.5 + 1e-12]
-        # The half reached exactly is averaged with the next end; such cases are left to the tests
-        # by hand.
-        if len(by_then) and abs(surviving.evaluate(by_then[0]) - 0.5) < 1e-12:
-            continue
-        yield {"times": floats(seen), "ended": [bool(end) for end in ended],
-               "median": float(by_then[0]) if len(by_then) else None}
-
-
-def gehan():
-    for left, right in [(4, 5), (6, 6), (7, 4)]:
-        times = rng.exponential(20, left + right).round(0) + 1
-        limits = rng.choice([15.0, 40.0], left + right)
-        ended = (times <= limits).astype(float)
-        seen = np.minimum(times, limits)
-
-        def exceeds(time, has_ended, other, other_ended):
-            return int(other_ended and (time > other or (time == other and not has_ended)))
-
-        def wins_less_losses(one, other):
-            total = 0
-            for a, a_ended in zip(one.real, one.imag):
-                for b, b_ended in zip(other.real, other.imag):
-                    total += exceeds(a, a_ended, b, b_ended) - exceeds(b, b_ended, a, a_ended)
-            return total
-
-        both = seen + 1j * ended
-        test = lambda side: stats.permutation_test((both[:left], both[left:]), wins_less_losses, alternative=side,
-                                                   vectorized=False, n_resamples=np.inf).pvalue
-        yield {"times": floats(seen), "ended": [bool(end) for end in ended], "left": left,
-               "wins_less_losses": float(wins_less_losses(both[:left], both[left:])), "tails": sides(test)}
 
 
 def others():
@@ -204,8 +144,7 @@ def others():
 
 versions = {"scipy": scipy.__version__, "statsmodels": statsmodels.__version__, "ruptures": version("ruptures"),
             "numpy": np.__version__}
-tables = [mann_whitney, signed_rank, welch, paired, student, multiplicity, power, bootstrap, change_points, survival,
-          gehan]
+tables = [mann_whitney, signed_rank, welch, paired, student, multiplicity, power, change_points]
 lines = [f'"made_by": {json.dumps(versions)}']
 for table in tables:
     cases = ",\n  ".join(json.dumps(case) for case in table())
