@@ -3,10 +3,13 @@
 
 use std::collections::BTreeMap;
 
-use disklab_record::outcome::{Cell, seed_of_id};
+use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
 use disklab_units::prose::{count, listed};
+use indexmap::IndexMap;
 
+use crate::error::Error;
+use crate::index::{CellIndex, RECORD};
 use crate::metric::Metric;
 use crate::noise::{self, Pair};
 
@@ -41,25 +44,70 @@ pub enum Trust {
 /// The trials of a cell by seed; those that do not count with the reason.
 type Seeds<'a> = BTreeMap<u32, Result<&'a Outcome, String>>;
 
+/// Every cell beside the one that it is compared with, and the axis in which the two differ. The cells of one record are
+/// compared with those that have the baseline's value, which is the suite's unless another is `wanted`; those of several
+/// records, with the same cells of the first.
+pub fn contests<'a>(
+    records: &[CellIndex<'a>],
+    wanted: Option<(String, String)>,
+    trust: Trust,
+) -> Result<(String, Vec<Contest<'a>>), Error> {
+    let (first, others) = match records {
+        [only] => return against_baseline(only, wanted, trust),
+        [first, others @ ..] => (first, others),
+        [] => return Ok((RECORD.to_owned(), Vec::new())),
+    };
+    first.compared_axes()?;
+    let all = others.iter().map(|other| between(first, other, None, trust));
+    Ok((RECORD.to_owned(), all.collect::<Result<Vec<_>, _>>()?.concat()))
+}
+
+/// Two records that differ in an axis, of which each has one value.
+pub fn across<'a>(
+    first: &CellIndex<'a>,
+    other: &CellIndex<'a>,
+    apart: &str,
+    trust: Trust,
+) -> Result<Vec<Contest<'a>>, Error> {
+    first.compared_axes()?;
+    between(first, other, Some(apart), trust)
+}
+
+fn against_baseline<'a>(
+    index: &CellIndex<'a>,
+    wanted: Option<(String, String)>,
+    trust: Trust,
+) -> Result<(String, Vec<Contest<'a>>), Error> {
+    let axes = index.compared_axes()?;
+    let Some((compared, value)) = wanted.or_else(|| index.baseline()) else {
+        return Err(Error::NoBaseline { record: index.name(), axes: axes.to_vec() });
+    };
+    let contests = within(index, (&compared, &value), trust);
+    if contests.is_empty() {
+        let (record, axes) = (index.name(), axes.to_vec());
+        return Err(Error::NothingAgainst { record, compared, value, axes });
+    }
+    Ok((compared, contests))
+}
+
 /// All cells of a record against those that differ in the baseline's axis only.
-pub fn within<'a>(
-    record: &'a Record,
-    axes: &[String],
+fn within<'a>(
+    index: &CellIndex<'a>,
     (compared, baseline): (&str, &str),
     trust: Trust,
 ) -> Vec<Contest<'a>> {
-    let cells = cells(record, axes, trust);
-    let again = noise::pairs(record, trust);
+    let cells = cells(index, trust);
+    let again = noise::pairs(index.record, trust);
     let mut contests = Vec::new();
     for (cell, seeds) in &cells {
         let Some(value) = cell.value(compared).filter(|value| *value != baseline) else { continue };
-        let rest = without(cell, compared);
-        let is_baseline = |other: &&(Cell, Seeds)| {
-            other.0.value(compared) == Some(baseline) && without(&other.0, compared) == rest
+        let rest = cell.without(compared);
+        let is_baseline = |other: &Cell| {
+            other.value(compared) == Some(baseline) && other.without(compared) == rest
         };
-        if let Some((_, others)) = cells.iter().find(is_baseline) {
-            let mut contest =
-                contest(rest, (value, seeds), (baseline, others), !is_imported(record));
+        if let Some((_, others)) = cells.iter().find(|(other, _)| is_baseline(other)) {
+            let seeded = !is_imported(index.record);
+            let mut contest = contest(rest, (value, seeds), (baseline, others), seeded);
             contest.measured_twice(&again, Some(compared));
             contests.push(contest);
         }
@@ -67,45 +115,40 @@ pub fn within<'a>(
     contests
 }
 
-/// Each cell of `treatment` against the same cell of `baseline`; the names are the records'. Of an
-/// axis in which the records are `apart`, each has one value, which does not count.
-pub fn between<'a>(
-    baseline: (&str, &'a Record),
-    treatment: (&str, &'a Record),
-    axes: &[String],
+/// Each cell of `treatment` against the same cell of `baseline`; their names are the records'. Of an axis in which the records
+/// are `apart`, each has one value, which does not count.
+fn between<'a>(
+    baseline: &CellIndex<'a>,
+    treatment: &CellIndex<'a>,
     apart: Option<&str>,
     trust: Trust,
-) -> Vec<Contest<'a>> {
-    let cells_of = |record| {
-        let cells = cells(record, axes, trust).into_iter();
-        let alike = |cell: Cell| apart.map_or_else(|| cell.clone(), |axis| without(&cell, axis));
-        cells.map(|(cell, seeds)| (alike(cell), seeds)).collect::<Vec<_>>()
+) -> Result<Vec<Contest<'a>>, Error> {
+    let cells_of = |index| -> IndexMap<Cell, Seeds<'a>> {
+        let alike = |cell: Cell| apart.map_or_else(|| cell.clone(), |axis| cell.without(axis));
+        cells(index, trust).into_iter().map(|(cell, seeds)| (alike(cell), seeds)).collect()
     };
-    let (first, second) = (cells_of(baseline.1), cells_of(treatment.1));
-    let seeded = !is_imported(baseline.1) && !is_imported(treatment.1);
-    let in_both = |(cell, _): &&(Cell, Seeds)| second.iter().any(|(other, _)| other == cell);
-    if !first.iter().any(|one| in_both(&one)) {
-        return Vec::new();
+    let (first, second) = (cells_of(baseline), cells_of(treatment));
+    let (one, other) = (baseline.name(), treatment.name());
+    if !first.keys().any(|cell| second.contains_key(cell)) {
+        return Err(Error::NoCellInCommon { first: one, other });
     }
+    let seeded = !is_imported(baseline.record) && !is_imported(treatment.record);
     let none = Seeds::new();
-    let again = [baseline.1, treatment.1].map(|record| noise::pairs(record, trust)).concat();
+    let again = [baseline, treatment].map(|index| noise::pairs(index.record, trust)).concat();
     // In the order of the treatment, then what it lacks.
-    let lacked = first.iter().filter(|one| !in_both(one)).map(|(cell, _)| (cell, &none));
-    let all =
-        second.iter().map(|(cell, seeds)| (cell, seeds)).chain(lacked).map(|(cell, seeds)| {
-            let others =
-                first.iter().find(|(other, _)| other == cell).map_or(&none, |(_, others)| others);
-            let mut contest =
-                contest(cell.clone(), (treatment.0, seeds), (baseline.0, others), seeded);
-            contest.measured_twice(&again, apart);
-            for (name, seeds) in [(treatment.0, seeds), (baseline.0, others)] {
-                if seeds.is_empty() {
-                    contest.left_out.push(format!("{name} has no such cell"));
-                }
+    let lacked = first.keys().filter(|cell| !second.contains_key(*cell));
+    let contest = |cell: &Cell| {
+        let (ours, theirs) = (second.get(cell).unwrap_or(&none), first.get(cell).unwrap_or(&none));
+        let mut contest = contest(cell.clone(), (&other, ours), (&one, theirs), seeded);
+        contest.measured_twice(&again, apart);
+        for (name, seeds) in [(&other, ours), (&one, theirs)] {
+            if seeds.is_empty() {
+                contest.left_out.push(format!("{name} has no such cell"));
             }
-            contest
-        });
-    all.collect()
+        }
+        contest
+    };
+    Ok(second.keys().chain(lacked).map(contest).collect())
 }
 
 /// Repeats on real disks share nothing but the number.
@@ -239,8 +282,9 @@ impl<'a> Contest<'a> {
 
     /// Of the same cell, but for the axis in which the two sides differ.
     fn measured_twice(&mut self, all: &[(Cell, Vec<Pair<'a>>)], but: Option<&str>) {
-        let is_its =
-            |cell: &Cell| but.map_or_else(|| cell.clone(), |axis| without(cell, axis)) == self.cell;
+        let is_its = |cell: &Cell| {
+            but.map_or_else(|| *cell == self.cell, |axis| cell.without(axis) == self.cell)
+        };
         self.again = all
             .iter()
             .filter(|(cell, _)| is_its(cell))
@@ -279,24 +323,17 @@ impl<'a> Contest<'a> {
     }
 }
 
-/// In the order of the record.
-fn cells<'a>(record: &'a Record, axes: &[String], trust: Trust) -> Vec<(Cell, Seeds<'a>)> {
-    let mut cells: Vec<(Cell, Seeds)> = Vec::new();
-    for (trial, outcome) in record.outcomes() {
-        let cell = outcome.map_or_else(|| Cell::of_id(trial, axes), |outcome| outcome.cell.clone());
-        let Some(seed) = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(trial))
-        else {
-            continue;
+/// The trials of each cell, in the order of the record.
+fn cells<'a>(index: &CellIndex<'a>, trust: Trust) -> IndexMap<Cell, Seeds<'a>> {
+    let mut cells: IndexMap<Cell, Seeds> = IndexMap::new();
+    for trial in &index.trials {
+        let Some(seed) = trial.seed_index else { continue };
+        let counts = match trial.outcome {
+            Some(outcome) if outcome.status == Status::Spared => continue,
+            Some(outcome) => counts(outcome, trust),
+            None => Err("has not run".to_owned()),
         };
-        if outcome.is_some_and(|outcome| outcome.status == Status::Spared) {
-            continue;
-        }
-        let counts =
-            outcome.map_or_else(|| Err("has not run".to_owned()), |outcome| counts(outcome, trust));
-        match cells.iter_mut().find(|(known, _)| *known == cell) {
-            Some((_, seeds)) => drop(seeds.insert(seed, counts)),
-            None => cells.push((cell, BTreeMap::from([(seed, counts)]))),
-        }
+        cells.entry(trial.cell.clone()).or_default().insert(seed, counts);
     }
     cells
 }
@@ -310,8 +347,4 @@ pub(crate) fn counts(outcome: &Outcome, trust: Trust) -> Result<&Outcome, String
         Some(remark) if trust == Trust::Sound => Err(remark.in_doubt()),
         _ => Ok(outcome),
     }
-}
-
-fn without(cell: &Cell, axis: &str) -> Cell {
-    Cell(cell.0.iter().filter(|(known, _)| known != axis).cloned().collect())
 }

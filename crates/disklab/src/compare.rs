@@ -5,8 +5,8 @@ mod mmtests;
 use std::io::Write;
 
 use disklab_compare::{
-    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, against_first, answer, judge,
-    looked_at, measured, usual,
+    CellIndex, Judgement, Limit, Looked, Metric, MetricUse, Terms, Trust, answer, contests,
+    default_metrics, interim_plan, judge, measured,
 };
 use disklab_record::Record;
 
@@ -69,9 +69,13 @@ pub struct Of {
 }
 
 impl Of {
-    /// What is compared in records of which this is the first.
-    pub fn metrics(&self, first: &Record) -> Vec<Metric> {
-        if self.metric.is_empty() { usual(first) } else { self.metric.clone() }
+    /// What is compared in these records.
+    pub fn metrics(&self, records: &[CellIndex]) -> Vec<Metric> {
+        if self.metric.is_empty() {
+            default_metrics(records, MetricUse::Verdicts)
+        } else {
+            self.metric.clone()
+        }
     }
 
     pub const fn trust(&self) -> Trust {
@@ -138,27 +142,24 @@ pub fn axis_value(text: &str) -> Result<(String, String), String> {
 }
 
 pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let first = open(&args.run)?;
-    let others = args.others.iter().map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
-    let contests = if others.is_empty() {
-        against_baseline(&first, args.baseline.clone(), args.of.trust())?.1
-    } else {
-        against_first(&first, &others, args.of.trust())?
-    };
-    let metrics = args.of.metrics(&first);
+    let runs = std::iter::once(&args.run).chain(&args.others);
+    let records = runs.map(|run| open(run)).collect::<Result<Vec<_>, _>>()?;
+    let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
+    let (_, contests) = contests(&indexes, args.baseline.clone(), args.of.trust())?;
+    let metrics = args.of.metrics(&indexes);
     measured(&contests, &metrics)?;
     let terms = Terms {
         alpha: args.of.alpha,
         smallest_effect: args.smallest_effect,
         limit: args.limit.into(),
     };
-    let until = looked_at(std::iter::once(&first).chain(&others));
+    let until = interim_plan(&records);
     let looked = until.map(|until| Looked { until, upto: u32::MAX });
     let judgements =
         judge(&contests, &metrics, terms, looked.as_ref()).map_err(Failure::mistaken)?;
     let sentences = answer::sentences(&judgements);
-    let machine: Vec<String> = std::iter::once(&first)
-        .chain(&others)
+    let machine: Vec<String> = records
+        .iter()
         .flat_map(|record| disklab_compare::of_machine(record, &metrics, terms))
         .collect();
     let format = if screen.json { Format::Json } else { args.format };
@@ -193,7 +194,8 @@ pub fn compare(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         }
         Format::Table => print(&judgements, screen, &mut out)?,
         Format::Mmtests => {
-            mmtests::print(&judgements, first.manifest().imported.is_none(), &mut out)?
+            let in_virtual_time = records[0].manifest().imported.is_none();
+            mmtests::print(&judgements, in_virtual_time, &mut out)?;
         }
     }
     if format != Format::Csv {

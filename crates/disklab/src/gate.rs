@@ -5,7 +5,9 @@ use std::io::Write;
 use disklab_compare::contest::{Contest, Values};
 use disklab_compare::judgement::trials_in_words;
 use disklab_compare::noise::Noise;
-use disklab_compare::{Change, Limit, Metric, Terms, against_first, answer, looked_at, measured};
+use disklab_compare::{
+    CellIndex, Change, Limit, Metric, Terms, answer, contests, interim_plan, measured,
+};
 use disklab_record::outcome::Cell;
 use disklab_stats::{Error, Finding, Gate, GateTest, GateVerdict};
 use disklab_units::prose::{count, listed};
@@ -85,13 +87,13 @@ const fn word(passage: GateVerdict) -> &'static str {
 }
 
 pub fn gate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    let (run, against) = (open(&args.run)?, open(&args.against)?);
-    let runs = [run];
-    let contests = against_first(&against, &runs, args.of.trust())?;
-    let metrics = args.of.metrics(&against);
+    let records = [open(&args.against)?, open(&args.run)?];
+    let indexes: Vec<CellIndex> = records.iter().map(CellIndex::new).collect();
+    let (_, contests) = contests(&indexes, None, args.of.trust())?;
+    let metrics = args.of.metrics(&indexes);
     measured(&contests, &metrics)?;
     // Seeds that were added by what was seen: each look has its part of alpha.
-    let looks = looked_at(runs.iter().chain([&against])).map_or(1, |until| until.looks.len());
+    let looks = interim_plan(&records).map_or(1, |until| until.looks.len());
     let crossed = cross(&contests, &metrics, args, args.of.alpha / looks as f64)
         .map_err(Failure::mistaken)?;
     let exit = if crossed.iter().any(|it| it.passage == GateVerdict::Regressed) {

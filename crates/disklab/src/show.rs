@@ -9,6 +9,7 @@ mod warm_up;
 
 use std::io::Write;
 
+use disklab_compare::CellIndex;
 use disklab_config::read::nearest;
 use disklab_record::{Outcome, Record};
 use disklab_report::merge;
@@ -32,7 +33,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let Some(id) = &args.trial else {
         let record = Record::open(&folder)?;
         if screen.json {
-            screen.json(&merge::Report::of(&record))?;
+            screen.json(&merge::Report::of(&CellIndex::new(&record)))?;
         } else {
             let mut out = screen.out();
             cells(&record, screen, &mut out)?;
@@ -48,7 +49,7 @@ pub fn show(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 
 /// The table of a record.
 pub fn cells(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
-    cells::print(&merge::Report::of(record), screen, out)
+    cells::print(&merge::Report::of(&CellIndex::new(record)), screen, out)
 }
 
 /// What became of a trial of this record.

@@ -123,9 +123,8 @@ pub fn seed_of_id(id: &str) -> Option<u32> {
     id.rsplit_once(SEED)?.1.parse().ok()
 }
 
-/// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object
-/// on disk.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// Where in the matrix a trial stands: (axis, value), in the suite's order of axes. A JSON object on disk.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Cell(pub Vec<(String, String)>);
 
 impl Cell {
@@ -133,8 +132,14 @@ impl Cell {
         self.0.iter().find(|(known, _)| known == axis).map(|(_, value)| value.as_str())
     }
 
-    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their
-    /// order. An axis that the id has no value for is left out.
+    /// The same cell, but for one axis.
+    #[must_use]
+    pub fn without(&self, axis: &str) -> Self {
+        Self(self.0.iter().filter(|(known, _)| known != axis).cloned().collect())
+    }
+
+    /// The cell of a trial that has not run: its id is made of the values of `axes`, in their order. An axis that the id
+    /// has no value for is left out.
     pub fn of_id(id: &str, axes: &[String]) -> Self {
         let values = id.rsplit_once(SEED).map_or(id, |(values, _)| values).split('+');
         // An id has `=` for the `:` of a policy and `%` for the `/` of a kernel's path.

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use disklab_config::Suite;
+use disklab_compare::{CellIndex, MetricUse, default_metrics};
 use disklab_record::manifest::Manifest;
 use disklab_record::outcome::{Cell, seed_of_id};
-use disklab_record::record::name_of;
 use disklab_record::{Outcome, Record, Status};
 use disklab_results::sample::DirectionSample;
 use disklab_results::{Remark, Sample, Spread};
@@ -154,18 +153,14 @@ pub struct Disk {
 }
 
 impl<'a> Report<'a> {
-    pub fn of(record: &'a Record) -> Self {
+    pub fn of(index: &CellIndex<'a>) -> Self {
+        let record = index.record;
         let manifest = record.manifest();
-        // A record of another disklab may have a suite that this one does not understand; it has
-        // its trials all the same.
-        let suite =
-            Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set)
-                .ok();
-        let axes = axes(suite.as_ref(), record);
+        let usual = default_metrics(std::slice::from_ref(index), MetricUse::Verdicts);
         Self {
-            record: name_of(record.folder()),
+            record: index.name(),
             suite: manifest.suite.name.clone(),
-            question: suite.map(|suite| suite.question),
+            question: index.suite.as_ref().ok().map(|suite| suite.question.clone()),
             set: manifest.suite.set.clone(),
             created: manifest.created.clone(),
             kernels: kernels(manifest),
@@ -177,8 +172,8 @@ impl<'a> Report<'a> {
             trials: Tally::of(record),
             goes_on: goes_on(record),
             validity: validity(record),
-            machine: disklab_compare::of_machine(record, &disklab_compare::usual(record), TERMS),
-            groups: groups(&axes, record),
+            machine: disklab_compare::of_machine(record, &usual, TERMS),
+            groups: groups(index),
         }
     }
 }
@@ -196,45 +191,26 @@ fn kernels(manifest: &Manifest) -> Vec<KernelUsed> {
     manifest.kernels.iter().map(used).collect()
 }
 
-/// The axes of the cells, in order.
-pub fn axes(suite: Option<&Suite>, record: &Record) -> Vec<String> {
-    let of_suite = |suite: &Suite| {
-        let crossed = suite.axes().iter().filter(|axis| !axis.fixed);
-        crossed.map(|axis| axis.axis.to_string()).collect()
-    };
-    let of_cell = || {
-        let cell = record.lines().first().map(|outcome| &outcome.cell.0);
-        cell.into_iter().flatten().map(|(axis, _)| axis.clone()).collect()
-    };
-    suite.map_or_else(of_cell, of_suite)
-}
-
-fn values_of(trial: &str, axes: &[String], outcome: Option<&Outcome>) -> Vec<String> {
-    let cell = outcome.map_or_else(|| Cell::of_id(trial, axes), |outcome| outcome.cell.clone());
-    axes.iter().map(|axis| cell.value(axis).unwrap_or_default().to_owned()).collect()
-}
-
-fn groups<'a>(axes: &[String], record: &'a Record) -> Vec<Group<'a>> {
+fn groups<'a>(index: &CellIndex<'a>) -> Vec<Group<'a>> {
     let (mut head_axes, mut row_axes): (Vec<_>, Vec<_>) =
-        axes.iter().cloned().partition(|axis| HEAD.contains(&axis.as_str()));
+        index.axes.iter().cloned().partition(|axis| HEAD.contains(&axis.as_str()));
     if row_axes.is_empty() {
         // Only arrays and workloads vary: the last of them is what is compared.
         row_axes.extend(head_axes.pop());
     }
     let mut groups: Vec<Group> = Vec::new();
-    for (trial, outcome) in record.outcomes() {
-        let values = values_of(trial, axes, outcome);
-        let of = |wanted: &[String]| -> Vec<String> {
-            let pairs = axes.iter().zip(&values).filter(|(axis, _)| wanted.contains(axis));
-            pairs.map(|(_, value)| value.clone()).collect()
+    for trial in &index.trials {
+        let values = |axes: &[String]| -> Vec<String> {
+            let value = |axis: &String| trial.cell.value(axis).unwrap_or_default().to_owned();
+            axes.iter().map(value).collect()
         };
-        let head = Cell(head_axes.iter().cloned().zip(of(&head_axes)).collect());
+        let head = Cell(head_axes.iter().cloned().zip(values(&head_axes)).collect());
         let group = find_or_add(
             &mut groups,
             |group| group.head == head,
             || Group { head: head.clone(), axes: row_axes.clone(), cells: Vec::new() },
         );
-        let values = of(&row_axes);
+        let values = values(&row_axes);
         let cell = find_or_add(
             &mut group.cells,
             |cell| cell.values == values,
@@ -246,8 +222,8 @@ fn groups<'a>(axes: &[String], record: &'a Record) -> Vec<Group<'a>> {
                 outcomes: Vec::new(),
             },
         );
-        cell.trials.push(TrialRow::of(trial, outcome));
-        cell.outcomes.extend(outcome);
+        cell.trials.push(TrialRow::of(trial.id, trial.outcome));
+        cell.outcomes.extend(trial.outcome);
     }
     for cell in groups.iter_mut().flat_map(|group| &mut group.cells) {
         let ok = cell.outcomes.iter().filter(|outcome| outcome.status == Status::Ok);

@@ -6,27 +6,17 @@ mod open;
 pub use groups::{Choice, Group, Tried};
 pub use open::Records;
 
-use std::collections::BTreeSet;
-
 use disklab_compare::{
-    Contest, Error, Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline,
-    against_first, answer, asked, judge, looked_at, measured,
+    CellIndex, Contest, Error, Judgement, Limit, Looked, Metric, MetricUse, Terms, Trust, answer,
+    contests, default_axis, default_metrics, interim_plan, judge, measured,
 };
-use disklab_config::Suite;
-use disklab_config::suite::Which;
 use disklab_record::Record;
 use disklab_record::manifest::UntilDecided;
-use disklab_record::outcome::Cell;
 use disklab_record::record::name_of;
 use disklab_stats::Verdict;
 
-use crate::merge::{self, Report};
+use crate::merge::Report;
 
-/// What every record of fio is asked for, unless somebody asks for something else.
-const USUAL: [Metric; 5] =
-    [Metric::Iops, Metric::Bandwidth, Metric::Mean, Metric::P50, Metric::P99];
-/// Of imported results so many of their own numbers are taken.
-const MOST_OTHERS: usize = 5;
 /// As `compare` judges unless told.
 pub const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
 
@@ -53,6 +43,8 @@ pub struct Source<'a> {
     pub wanted: &'a Wanted,
     /// One at least; the first is what the others are held against.
     pub records: &'a [Record],
+    /// The same with their suites and cells.
+    pub indexes: Vec<CellIndex<'a>>,
     /// What could not be read, a sentence each.
     pub lost: Vec<String>,
     /// Each record merged over its seeds.
@@ -74,23 +66,25 @@ pub struct Source<'a> {
     pub groups: Vec<Group<'a>>,
 }
 
-/// The word for the axis of which records are the values.
-pub const RECORD: &str = "record";
-
 impl<'a> Source<'a> {
     /// An error where somebody asks for a metric or a baseline that is not there.
     pub fn of(records: &'a Records, wanted: &'a Wanted) -> Result<Self, Error> {
         let Records { all, lost } = records;
-        let merged: Vec<Report> = all.iter().map(Report::of).collect();
-        let until = looked_at(all.iter());
-        let metrics =
-            if wanted.metrics.is_empty() { usual(all, until) } else { wanted.metrics.clone() };
-        let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
-        let (compared, contests, no_judgements) = match contests(all, wanted) {
-            Ok((compared, contests)) => (Some(compared), contests, None),
-            Err(error) if asked => return Err(error),
-            Err(error) => (None, Vec::new(), Some(error.to_string())),
+        let indexes: Vec<CellIndex> = all.iter().map(CellIndex::new).collect();
+        let merged: Vec<Report> = indexes.iter().map(Report::of).collect();
+        let until = interim_plan(all);
+        let metrics = if wanted.metrics.is_empty() {
+            default_metrics(&indexes, MetricUse::Page)
+        } else {
+            wanted.metrics.clone()
         };
+        let asked = !wanted.metrics.is_empty() || wanted.baseline.is_some();
+        let (compared, contests, no_judgements) =
+            match contests(&indexes, wanted.baseline.clone(), Trust::Sound) {
+                Ok((compared, contests)) => (Some(compared), contests, None),
+                Err(error) if asked => return Err(error),
+                Err(error) => (None, Vec::new(), Some(error.to_string())),
+            };
         if !wanted.metrics.is_empty() {
             measured(&contests, &metrics)?;
         }
@@ -105,14 +99,13 @@ impl<'a> Source<'a> {
             Ok(judgements) => (judgements.concat(), no_judgements),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
-        let axes: Vec<Vec<String>> = all.iter().map(axes).collect();
-        let compared =
-            compared.or_else(|| usually_compared(all, axes.first()?)).unwrap_or_default();
-        let groups = groups::of(all, &axes, &compared);
+        let compared = compared.or_else(|| default_axis(&indexes)).unwrap_or_default();
+        let groups = groups::of(&indexes, &compared);
         let baseline = contests.first().map(|contest| contest.baseline.clone());
         Ok(Self {
             wanted,
             records: all,
+            indexes,
             lost: lost.clone(),
             merged,
             compared,
@@ -228,63 +221,4 @@ impl<'a> Source<'a> {
 /// page change no verdict; all that a run decided by, where it did.
 pub fn families<'a>(metrics: &'a [Metric], until: Option<&UntilDecided>) -> Vec<&'a [Metric]> {
     if until.is_some() { vec![metrics] } else { metrics.chunks(1).collect() }
-}
-
-/// The axes of a record's cells, in order, as far as they are known.
-fn axes(record: &Record) -> Vec<String> {
-    let manifest = record.manifest();
-    let suite =
-        Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set).ok();
-    merge::axes(suite.as_ref(), record)
-}
-
-fn contests<'a>(all: &'a [Record], wanted: &Wanted) -> Result<(String, Vec<Contest<'a>>), Error> {
-    match all {
-        [only] => against_baseline(only, wanted.baseline.clone(), Trust::Sound),
-        [first, others @ ..] => {
-            Ok((RECORD.to_owned(), against_first(first, others, Trust::Sound)?))
-        }
-        [] => Ok((RECORD.to_owned(), Vec::new())),
-    }
-}
-
-/// What the run decided by; else the usual ones that any trial has, and the numbers that it calls
-/// its own.
-fn usual(records: &[Record], until: Option<&UntilDecided>) -> Vec<Metric> {
-    if let Some(until) = until {
-        return until.metrics.iter().map(|name| Metric::of_name(name)).collect();
-    }
-    let asked = records.first().map(asked).unwrap_or_default();
-    if !asked.is_empty() {
-        return asked;
-    }
-    let outcomes = || records.iter().flat_map(Record::lines);
-    let has = |metric: &Metric| outcomes().any(|outcome| metric.of(outcome).is_some());
-    let mut known: Vec<Metric> = USUAL.into_iter().filter(has).collect();
-    let mut names: Vec<&str> =
-        outcomes().flat_map(|it| it.measures.keys().map(String::as_str)).collect();
-    names.sort_unstable();
-    names.dedup();
-    known.extend(names.into_iter().take(MOST_OTHERS).map(Metric::of_name));
-    known.dedup();
-    if known.is_empty() { vec![Metric::Iops] } else { known }
-}
-
-/// Where nobody says, the last axis; but ranges are what choices are followed along, so that one
-/// with other values goes before them.
-fn usually_compared(records: &[Record], axes: &[String]) -> Option<String> {
-    let is_range = |axis: &&String| matches!(axis.parse(), Ok(Which::Parameter(_)));
-    let differs = |axis: &&String| {
-        let cells = records.iter().flat_map(|record| {
-            record.outcomes().into_iter().map(|(id, outcome)| {
-                outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone())
-            })
-        });
-        let values: BTreeSet<String> =
-            cells.filter_map(|cell| cell.value(axis).map(str::to_owned)).collect();
-        values.len() > 1
-    };
-    let last = axes.last()?;
-    let other = || axes.iter().rev().find(|axis| !is_range(axis) && differs(axis));
-    if is_range(&last) { other().or(Some(last)).cloned() } else { Some(last.clone()) }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use disklab_record::outcome::seed_of_id;
+use disklab_compare::CellIndex;
 use disklab_record::{Outcome, Record, Status};
 use disklab_results::Sample;
 
-use super::axes::Axes;
+use super::axes;
 
 /// All of a cell but its policy: policies are what is compared.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,12 +50,12 @@ impl<'a> Merged<'a> {
     pub fn of(records: &'a [Record]) -> anyhow::Result<Self> {
         let mut merged = Self::default();
         for record in records {
-            let axes = Axes::of(record)?;
-            for (id, outcome) in record.outcomes() {
-                let (place, policy) = axes.cell(id, outcome)?;
-                let seed = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(id));
-                let seed = seed.unwrap_or_default();
-                merged.add(place, policy, Trial { id, seed, outcome });
+            let index = CellIndex::new(record);
+            axes::check(&index)?;
+            for trial in &index.trials {
+                let (place, policy) = axes::place(&index, trial)?;
+                let seed = trial.seed_index.unwrap_or_default();
+                merged.add(place, policy, Trial { id: trial.id, seed, outcome: trial.outcome });
             }
         }
         for trials in merged.cells.values_mut() {

@@ -6,7 +6,7 @@ use std::fmt::Write;
 
 use anyhow::Context;
 use disklab_compare::{
-    Contest, Judgement, Looked, Metric, Terms, Trust, against_baseline, judge, looked_at,
+    CellIndex, Contest, Judgement, Looked, Metric, Terms, Trust, contests, interim_plan, judge,
 };
 use disklab_record::{Record, Status};
 use disklab_stats::Verdict;
@@ -21,11 +21,11 @@ const FEWEST: u32 = 3;
 
 /// The record of `run --until-decided`, and one of the same suite with as many seeds of every cell.
 pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
-    let until = looked_at(std::iter::once(decided)).with_context(|| {
+    let until = interim_plan([decided]).with_context(|| {
         format!("{}: not a record of `run --until-decided`", decided.folder().display())
     })?;
     anyhow::ensure!(
-        looked_at(std::iter::once(fixed)).is_none(),
+        interim_plan([fixed]).is_none(),
         "{}: its seeds depended on verdicts too; run the suite with --seeds alone",
         fixed.folder().display()
     );
@@ -34,7 +34,7 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
     let terms = Terms::recorded(until)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let judged = |record, looked: Option<&Looked>, most: u32| -> anyhow::Result<Vec<Judgement>> {
-        let contests = against_baseline(record, None, Trust::Sound)?.1;
+        let contests = contests(&[CellIndex::new(record)], None, Trust::Sound)?.1;
         let contests: Vec<Contest> =
             contests.into_iter().map(|contest| upto(contest, most)).collect();
         Ok(judge(&contests, &metrics, terms, looked)?)

@@ -5,7 +5,7 @@
 //! neither like the one nor like the other is decided too, and what is left open are steps at the
 //! border itself.
 
-use disklab_compare::{Change, Contest, Metric, Trust, across, answer, measured};
+use disklab_compare::{CellIndex, Change, Contest, Metric, Trust, across, answer, measured};
 use disklab_kernels::Answer;
 use disklab_record::{Record, Status};
 use disklab_stats::{Estimate, Finding, Rule, Verdict};
@@ -171,7 +171,7 @@ fn by_border(finding: &Finding, middle: f64, alpha: f64, why: String) -> Side {
 }
 
 fn contests<'a>(good: &'a Record, other: &'a Record) -> Result<Vec<Contest<'a>>, Failure> {
-    Ok(across((good, other), "kernel", Trust::Sound)?)
+    Ok(across(&CellIndex::new(good), &CellIndex::new(other), "kernel", Trust::Sound)?)
 }
 
 /// What the one contest says; `None` of too few trials.

@@ -2,7 +2,7 @@
 //! is from itself, and which measurements are in doubt.
 
 use disklab_compare::noise::{self, Noise, Pair};
-use disklab_compare::{Metric, Trust};
+use disklab_compare::{CellIndex, Metric, Trust};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
 use disklab_report::measures::Measured;
@@ -37,7 +37,8 @@ pub struct Row {
 /// Each number that both records have, and the cells that have numbers on one side only.
 pub fn held_against(measured: &Record, predicted: &Record) -> (Vec<Row>, Vec<String>) {
     let twice = noise::pairs(measured, Trust::Sound);
-    let (measured, predicted) = (Report::of(measured), Report::of(predicted));
+    let [measured, predicted] =
+        [measured, predicted].map(|record| Report::of(&CellIndex::new(record)));
     let (mut rows, mut lacking) = (Vec::new(), Vec::new());
     for group in &measured.groups {
         for cell in &group.cells {

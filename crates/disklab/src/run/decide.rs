@@ -8,7 +8,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_compare::{
-    Judgement, Limit, Looked, Metric, Terms, Trust, against_baseline, answer, judge,
+    CellIndex, Judgement, Limit, Looked, Metric, Terms, Trust, answer, contests, judge,
 };
 use disklab_config::suite::Seeds;
 use disklab_config::{Suite, Trial};
@@ -208,7 +208,7 @@ impl Sides {
 
 /// Those of which neither side was left out.
 fn possible(record: &Record) -> Result<Vec<Sides>, Failure> {
-    let (axis, contests) = against_baseline(record, None, Trust::Sound)?;
+    let (axis, contests) = contests(&[CellIndex::new(record)], None, Trust::Sound)?;
     let sides = contests.iter().map(|contest| Sides {
         cell: contest.cell.clone(),
         axis: axis.clone(),
@@ -239,7 +239,7 @@ impl std::fmt::Display for Open {
 }
 
 fn undecided(record: &Record, until: &UntilDecided, look: u32) -> Result<Vec<Open>, Failure> {
-    let (axis, contests) = against_baseline(record, None, Trust::Sound)?;
+    let (axis, contests) = contests(&[CellIndex::new(record)], None, Trust::Sound)?;
     let metrics: Vec<Metric> = until.metrics.iter().map(|name| Metric::of_name(name)).collect();
     let terms = Terms::recorded(until)?;
     let judgements = judge(&contests, &metrics, terms, Some(&Looked { until, upto: look }))

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use disklab_compare::{Judgement, Metric, answer, usual};
+use disklab_compare::{CellIndex, Judgement, MetricUse, answer, default_metrics};
 use disklab_record::{Record, Status};
 use disklab_report::measures::has_only;
 use disklab_report::merge::{CellRow, Disk, Group, Measured, Report};
@@ -23,11 +23,13 @@ const MIB: f64 = 1024.0 * 1024.0;
 
 pub fn print(record: &Record, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let records = Records { all: vec![record.clone()], lost: Vec::new() };
-    let metric = usual(record).into_iter().next().unwrap_or(Metric::Iops);
-    let wanted = Wanted { metrics: vec![metric], ..Wanted::default() };
+    let index = CellIndex::new(record);
+    let mut metrics = default_metrics(std::slice::from_ref(&index), MetricUse::Verdicts);
+    metrics.truncate(1);
+    let wanted = Wanted { metrics, ..Wanted::default() };
     // Without a baseline there is nothing to judge, and the numbers are told all the same.
     let source = Source::of(&records, &wanted).ok();
-    let report = Report::of(record);
+    let report = Report::of(&index);
     let mut has_bars = false;
     for group in &report.groups {
         let head: Vec<&str> = group.head.0.iter().map(|(_, value)| value.as_str()).collect();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io;
 
+use disklab_compare::CellIndex;
 use disklab_record::{Record, Status};
 use disklab_report::Tally;
 use disklab_report::merge::{CellRow, Group, Report, TrialRow};
@@ -21,7 +22,7 @@ pub fn of(record: &Record, screen: &Screen, others: usize) -> Vec<String> {
     let running = record.under_way();
     let mut lines = vec![screen.paint(&Tally::of(record).to_string(), Paint::Strong)];
     lines.extend(fitting(
-        &Report::of(record).groups,
+        &Report::of(&CellIndex::new(record)).groups,
         &running,
         room.saturating_sub(lines.len()),
         screen,
@@ -210,7 +211,7 @@ mod tests {
         let record = record(folder.path());
         let screen = Screen::new(false, When::Never);
         let running = BTreeSet::from(["queue+s2".to_owned()]);
-        let report = Report::of(&record);
+        let report = Report::of(&CellIndex::new(&record));
         let lines = fitting(&report.groups, &running, 10, &screen);
         let rows = [
             "4 of 9",

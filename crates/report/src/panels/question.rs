@@ -2,7 +2,7 @@
 
 use maud::{Markup, html};
 
-use disklab_config::Suite;
+use disklab_compare::{CellIndex, RECORD};
 use disklab_config::suite::Span;
 use disklab_record::Record;
 use disklab_record::manifest::HostDisk;
@@ -13,7 +13,7 @@ use crate::limits;
 use crate::merge::made_with;
 use crate::overview::overview;
 use crate::panel::{Nothing, Panel, Piece};
-use crate::source::{RECORD, Source};
+use crate::source::Source;
 use crate::survival;
 
 pub const PANEL: Panel =
@@ -90,7 +90,8 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
         }
     }
     facts.extend(axes.into_iter().map(|(axis, values)| (axis.to_owned(), values.join(", "))));
-    for (record, report) in source.records.iter().zip(&source.merged) {
+    for (index, report) in source.indexes.iter().zip(&source.merged) {
+        let record = index.record;
         let of = if source.records.len() > 1 {
             format!(" of {}", name_of(record.folder()))
         } else {
@@ -98,7 +99,7 @@ pub fn facts(source: &Source) -> Vec<(String, String)> {
         };
         facts.push((format!("trials{of}"), report.trials.to_string()));
         facts.extend(disks(record).map(|disks| (format!("disks{of}"), disks)));
-        facts.extend(measured(record).map(|measured| (format!("measured{of}"), measured)));
+        facts.extend(measured(index).map(|measured| (format!("measured{of}"), measured)));
         let made = made_with(report);
         if !made.is_empty() {
             facts.push((format!("made with{of}"), made.join(", ")));
@@ -151,14 +152,12 @@ fn disks(record: &Record) -> Option<String> {
 }
 
 /// For how long, and in which time.
-fn measured(record: &Record) -> Option<String> {
-    let manifest = record.manifest();
+fn measured(index: &CellIndex) -> Option<String> {
+    let manifest = index.record.manifest();
     if manifest.imported.is_some() {
         return None;
     }
-    let suite =
-        Suite::of_text(&manifest.suite.name, "", manifest.suite.text(), &manifest.suite.set)
-            .ok()?;
+    let suite = index.suite.as_ref().ok()?;
     let time = if manifest.on_host.is_some() { "the machine's own time" } else { "virtual time" };
     let Some(Span { rotational, solid_state }) = suite.runtime else {
         return Some(format!("until programs have started, or all phases are done; in {time}"));

@@ -1,12 +1,11 @@
 //! Cells that differ in one axis only: what a picture shows beside each other.
 
-use disklab_compare::{Metric, answer};
-use disklab_record::outcome::{Cell, seed_of_id};
-use disklab_record::record::name_of;
+use disklab_compare::index::IndexedTrial;
+use disklab_compare::{CellIndex, Metric, RECORD, answer};
+use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record};
 use disklab_results::Spread;
 
-use super::RECORD;
 use crate::fates::{Fate, NOT_RUN, NOT_YET, fates_in};
 use crate::merge::{TrialRow, goes_on};
 use crate::text::{distinct, slug};
@@ -110,21 +109,17 @@ impl Tried<'_> {
     }
 }
 
-/// The axes are those of each record.
-pub fn of<'a>(records: &'a [Record], axes: &[Vec<String>], compared: &str) -> Vec<Group<'a>> {
+/// The trials of all records, by what is equal but for `compared`.
+pub fn of<'a>(indexes: &[CellIndex<'a>], compared: &str) -> Vec<Group<'a>> {
     let mut groups: Vec<Group> = Vec::new();
-    for (record, axes) in records.iter().zip(axes) {
-        let goes_on = goes_on(record);
-        for (id, outcome) in record.outcomes() {
-            let cell =
-                outcome.map_or_else(|| Cell::of_id(id, axes), |outcome| outcome.cell.clone());
-            let (value, rest) = if compared == RECORD && records.len() > 1 {
-                (name_of(record.folder()), cell)
+    for index in indexes {
+        let (record, goes_on) = (index.record, goes_on(index.record));
+        for &IndexedTrial { id, ref cell, seed_index, outcome } in &index.trials {
+            let (value, rest) = if compared == RECORD && indexes.len() > 1 {
+                (index.name(), cell.clone())
             } else {
-                let value = cell.value(compared).unwrap_or_default().to_owned();
-                (value, Cell(cell.0.into_iter().filter(|(axis, _)| axis != compared).collect()))
+                (cell.value(compared).unwrap_or_default().to_owned(), cell.without(compared))
             };
-            let seed_index = outcome.map(|outcome| outcome.seed_index).or_else(|| seed_of_id(id));
             add(&mut groups, rest, value, Tried { record, id, seed_index, outcome, goes_on });
         }
     }
