@@ -32,7 +32,8 @@ fn chore() -> anyhow::Result<()> {
         Some("results") => results::run(std::env::args().nth(2).as_deref(), &records),
         _ => {
             eprintln!(
-                "usage: cargo xtask bench [SECTION...] | cargo xtask fuzz [SECONDS] | cargo xtask results PAGE RECORD..."
+                "usage: cargo xtask bench [SECTION...] | cargo xtask fuzz [SECONDS] | cargo xtask \
+                 results PAGE RECORD..."
             );
             std::process::exit(2);
         }

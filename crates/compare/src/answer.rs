@@ -102,7 +102,8 @@ pub fn seeds_to_decide(judgements: &[Judgement]) -> Option<String> {
         }
     }
     Some(format!(
-        "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, each with a chance of {:.0} %{unknown}",
+        "Undecided on {}: {}. If effects and spreads are what they seem, a new run of {whole}, \
+         each with a chance of {:.0} %{unknown}",
         listed(&metrics),
         known.len(),
         disklab_stats::PLANNED_POWER * 100.0
@@ -279,10 +280,9 @@ mod tests {
         ];
         assert_eq!(
             sentences(&cells),
-            [
-                "IOPS: queue is better than pid in 2, worse than pid in 1, the same in 1 and undecided in 1 of 5 \
-                 cells; the largest gain: x 13 (two); the largest loss: -50 % (three)"
-            ]
+            ["IOPS: queue is better than pid in 2, worse than pid in 1, the same in 1 and \
+                 undecided in 1 of 5 cells; the largest gain: x 13 (two); the largest loss: -50 % \
+                 (three)"]
         );
     }
 
@@ -304,8 +304,8 @@ mod tests {
         );
         assert_eq!(
             said(&[Some(131), Some(9), None, Some(5000)]).unwrap(),
-            "about 140 seeds would decide half of them, and of more than 1000 seeds all, each with a chance of 80 %; \
-             of 1 more nothing can be said"
+            "about 140 seeds would decide half of them, and of more than 1000 seeds all, each with \
+             a chance of 80 %; of 1 more nothing can be said"
         );
     }
 

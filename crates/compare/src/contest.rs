@@ -44,9 +44,9 @@ pub enum Trust {
 /// The trials of a cell by seed; those that do not count with the reason.
 type Seeds<'a> = BTreeMap<u32, Result<&'a Outcome, String>>;
 
-/// Every cell beside the one that it is compared with, and the axis in which the two differ. The cells of one record are
-/// compared with those that have the baseline's value, which is the suite's unless another is `wanted`; those of several
-/// records, with the same cells of the first.
+/// Every cell beside the one that it is compared with, and the axis in which the two differ. The
+/// cells of one record are compared with those that have the baseline's value, which is the suite's
+/// unless another is `wanted`; those of several records, with the same cells of the first.
 pub fn contests<'a>(
     records: &[CellIndex<'a>],
     wanted: Option<(String, String)>,
@@ -115,8 +115,8 @@ fn within<'a>(
     contests
 }
 
-/// Each cell of `treatment` against the same cell of `baseline`; their names are the records'. Of an axis in which the records
-/// are `apart`, each has one value, which does not count.
+/// Each cell of `treatment` against the same cell of `baseline`; their names are the records'. Of
+/// an axis in which the records are `apart`, each has one value, which does not count.
 fn between<'a>(
     baseline: &CellIndex<'a>,
     treatment: &CellIndex<'a>,

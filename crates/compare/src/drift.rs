@@ -114,8 +114,8 @@ pub fn sentence(record: &Record, metric: &Metric) -> Option<String> {
         .collect();
     (!told.is_empty()).then(|| {
         format!(
-            "{} drifted: the level of all cells together changed {}; each cell is spread over the whole run, so that this widens \
-             intervals and favours none",
+            "{} drifted: the level of all cells together changed {}; each cell is spread over the \
+             whole run, so that this widens intervals and favours none",
             metric.name(),
             disklab_units::prose::listed(&told)
         )

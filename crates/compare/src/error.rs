@@ -9,15 +9,15 @@ pub enum Error {
     Suite(Mistakes),
 
     #[error(
-        "{record} says of no value that the others are to be held against it; name a second record, or a baseline: \
-         --baseline AXIS=VALUE, with one of the axes {}",
+        "{record} says of no value that the others are to be held against it; name a second \
+         record, or a baseline: --baseline AXIS=VALUE, with one of the axes {}",
         axes.join(", ")
     )]
     NoBaseline { record: String, axes: Vec<String> },
 
     #[error(
-        "nothing in {record} can be held against {compared} {value}: no cell differs from one of these in {compared} \
-         alone (axes: {})",
+        "nothing in {record} can be held against {compared} {value}: no cell differs from one of \
+         these in {compared} alone (axes: {})",
         axes.join(", ")
     )]
     NothingAgainst { record: String, compared: String, value: String, axes: Vec<String> },

@@ -1,4 +1,5 @@
-//! The cell index of a record: its suite, parsed once; its axes; the cell and the seed of every trial.
+//! The cell index of a record: its suite, parsed once; its axes; the cell and the seed of every
+//! trial.
 
 use std::collections::BTreeSet;
 
@@ -20,10 +21,11 @@ pub const RECORD: &str = "record";
 #[derive(Debug)]
 pub struct CellIndex<'a> {
     pub record: &'a Record,
-    /// The suite that the record was begun with, as the command line changed it. An error for imported results, which have
-    /// none, and for a suite that this disklab does not understand.
+    /// The suite that the record was begun with, as the command line changed it. An error for
+    /// imported results, which have none, and for a suite that this disklab does not understand.
     pub suite: Result<Suite, Mistakes>,
-    /// The axes of the cells, in the order of a trial's id. Without a suite, those of the first line of `trials.jsonl`.
+    /// The axes of the cells, in the order of a trial's id. Without a suite, those of the first
+    /// line of `trials.jsonl`.
     pub axes: Vec<String>,
     /// The axes that have one value in all trials, with that value; cells do not name them.
     pub fixed: Cell,
@@ -103,7 +105,8 @@ fn axes_of_suite(suite: &Suite) -> (Vec<String>, Cell) {
     (crossed.into_iter().map(|axis| axis.axis.to_string()).collect(), Cell(fixed.collect()))
 }
 
-/// The plan of interim analyses by which a run chose its seeds; of several records, the one with most analyses.
+/// The plan of interim analyses by which a run chose its seeds; of several records, the one with
+/// most analyses.
 pub fn interim_plan<'a>(records: impl IntoIterator<Item = &'a Record>) -> Option<&'a UntilDecided> {
     records
         .into_iter()
@@ -120,11 +123,11 @@ const MOST_OTHERS: usize = 5;
 /// The use of metrics that nobody named.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MetricUse {
-    /// Verdicts: those of the first record's suite that any of its trials has. If there are none: IOPS for fio's trials,
-    /// for others operations and the time of each phase.
+    /// Verdicts: those of the first record's suite that any of its trials has. If there are none:
+    /// IOPS for fio's trials, for others operations and the time of each phase.
     Verdicts,
-    /// A page: those that a run decided by; else those of the first record's suite; else fio's usual ones and the first few
-    /// of the trials' own, as far as any trial has them.
+    /// A page: those that a run decided by; else those of the first record's suite; else fio's
+    /// usual ones and the first few of the trials' own, as far as any trial has them.
     Page,
 }
 
@@ -173,8 +176,9 @@ fn measure_names<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>) -> BTreeSe
     measures.map(String::as_str).collect()
 }
 
-/// The axis in which cells are compared where nobody names one: the last. Ranges of numbers are what choices are followed
-/// along, so that the last other axis with several values goes before them.
+/// The axis in which cells are compared where nobody names one: the last. Ranges of numbers are
+/// what choices are followed along, so that the last other axis with several values goes before
+/// them.
 pub fn default_axis(records: &[CellIndex]) -> Option<String> {
     let axes = &records.first()?.axes;
     let is_range = |axis: &String| matches!(axis.parse(), Ok(Which::Parameter(_)));

@@ -87,8 +87,9 @@ impl Terms {
             }
         };
         format!(
-            "{how}, and changes are of these, not of the medians; intervals hold each for itself with {} % confidence; \
-             {limit}; the same is what is within {} % with its whole interval",
+            "{how}, and changes are of these, not of the medians; intervals hold each for itself \
+             with {} % confidence; {limit}; the same is what is within {} % with its whole \
+             interval",
             short(100.0 - self.alpha * 100.0 / looks as f64),
             short(self.smallest_effect * 100.0)
         )

@@ -87,7 +87,8 @@ fn sentence(cells: &[(Cell, Vec<Pair>)], metric: &Metric, terms: Terms) -> Optio
     let from = least
         .map_or_else(String::new, |(cell, least)| format!("{:.2} % ({cell}) to ", least.percent));
     Some(format!(
-        "{}: the same, measured twice, may differ by {from}{:.2} % ({cell}): what differs by less is this machine's noise ({})",
+        "{}: the same, measured twice, may differ by {from}{:.2} % ({cell}): what differs by less \
+         is this machine's noise ({})",
         metric.name(),
         most.percent,
         count(all.iter().map(|(_, noise)| noise.pairs).sum(), "pair")

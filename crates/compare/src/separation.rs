@@ -112,7 +112,8 @@ pub fn separation(treatment: Side, baseline: Side, smallest: f64) -> Separation 
     let times = Times { latency: &latency, service: &service, waiting: &waiting, queued: &queued };
     let sentences = if treatment.samples.len().min(baseline.samples.len()) < FEWEST {
         vec![
-            "With fewer than two trials on a side there is no range that a difference could be held against"
+            "With fewer than two trials on a side there is no range that a difference could be \
+             held against"
                 .to_owned(),
         ]
     } else {
@@ -279,8 +280,8 @@ fn busiest(side: Side<'_>) -> Option<&str> {
 
 fn nothing(treatment: Side, baseline: Side) -> String {
     format!(
-        "nothing that was recorded of the disks separates {} from {}: the ranges of their trials have values in common, or \
-         are too near each other",
+        "nothing that was recorded of the disks separates {} from {}: the ranges of their trials \
+         have values in common, or are too near each other",
         treatment.name, baseline.name
     )
 }
@@ -371,10 +372,8 @@ mod tests {
             separation(side("bfq", &bfq, &bfq_queued), side("none", &none, &none_queued), 0.02);
         assert_eq!(
             told.sentences,
-            [
-                "at its disk a request queues for 154 ms and is served 7 ms with bfq, where it queues for 708 ms and is served 22 ms \
-              with none"
-            ]
+            ["at its disk a request queues for 154 ms and is served 7 ms with bfq, where it \
+              queues for 708 ms and is served 22 ms with none"]
         );
         assert!(
             told.facts[..2].iter().all(|fact| fact.treatment.is_none() && fact.baseline.is_none())
@@ -390,10 +389,12 @@ mod tests {
             told.sentences,
             [
                 "queue spreads reads 50/50 % over its disks, where pid has 79.5 % on vdb",
-                "between the most and the least used disk there are 1.00 % of utilisation with queue, 59.0 % with pid",
-                "the disk with the longest queue has 16.2 requests on average with queue, 25.4 with pid",
-                "a request takes 31.5 ms with queue, 52.5 ms with pid: it waits 23.5 ms instead of 44.5 ms; it is served the \
-                 same, 8 ms",
+                "between the most and the least used disk there are 1.00 % of utilisation with \
+                 queue, 59.0 % with pid",
+                "the disk with the longest queue has 16.2 requests on average with queue, 25.4 \
+                 with pid",
+                "a request takes 31.5 ms with queue, 52.5 ms with pid: it waits 23.5 ms instead of \
+                 44.5 ms; it is served the same, 8 ms",
             ]
         );
         let apart: Vec<bool> = told.facts.iter().map(|fact| fact.apart).collect();
@@ -421,14 +422,15 @@ mod tests {
         assert_eq!(
             told(&[20e6, 21e6], &[40e6, 41e6]),
             format!(
-                "{begin}at its disk it queues for 20.5 ms instead of 40.5 ms; it is served the same, 8 ms; {served}, so that \
-                 these do not add up to the first two"
+                "{begin}at its disk it queues for 20.5 ms instead of 40.5 ms; it is served the \
+                 same, 8 ms; {served}, so that these do not add up to the first two"
             )
         );
         assert_eq!(
             told(&[], &[40e6]),
             format!(
-                "{begin}it is served the same, 8 ms; how long it queued is not known: {served}, and no closing record tells it"
+                "{begin}it is served the same, 8 ms; how long it queued is not known: {served}, \
+                 and no closing record tells it"
             )
         );
     }
@@ -438,7 +440,8 @@ mod tests {
         let queue = [sample(&[0.2, 0.8], 5e6, 1), sample(&[0.8, 0.2], 5e6, 1)];
         let pid = [sample(&[0.5, 0.5], 5e6, 1), sample(&[0.5, 0.5], 5e6, 1)];
         let told = separated(&queue, &pid);
-        let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one disk, another one from seed to seed";
+        let expected = "pid spreads reads 50/50 % over its disks, where queue has 80.0 % on one \
+            disk, another one from seed to seed";
         assert_eq!(told.sentences[0], expected);
         // 98 % go to one disk in each trial: their medians by disk would be half each, and as even
         // as can be.
@@ -457,7 +460,8 @@ mod tests {
             Side { name: "devid", samples: &devid.iter().collect::<Vec<_>>(), queued: &[] },
             0.01,
         );
-        let expected = "pid spreads reads 98/2 % over its disks, whichever has most first, where devid has 100 % on vda";
+        let expected = "pid spreads reads 98/2 % over its disks, whichever has most first, where \
+            devid has 100 % on vda";
         assert_eq!(told.sentences[0], expected);
     }
 

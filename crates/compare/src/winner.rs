@@ -172,8 +172,8 @@ mod tests {
         assert_eq!(
             sentence(&found, &points, &["pid", "queue"]).as_deref(),
             Some(
-                "pid is first from 1 to 1.4, queue at 2.8; at 2 no choice is first in all of its seeds; at 4 not every choice \
-                 has a result"
+                "pid is first from 1 to 1.4, queue at 2.8; at 2 no choice is first in all of its \
+                 seeds; at 4 not every choice has a result"
             )
         );
         let lower = stretches(&[spreads([(1.0, 2.0), (3.0, 4.0)])], Better::Lower);
@@ -205,7 +205,8 @@ mod tests {
         assert_eq!(
             told(&samples).as_deref(),
             Some(
-                "pid is first in 2 of 4 samples, from 1 to 2.8; queue in 1, at 1.4; in 1 no choice is first in all of its seeds"
+                "pid is first in 2 of 4 samples, from 1 to 2.8; queue in 1, at 1.4; in 1 no choice \
+                 is first in all of its seeds"
             )
         );
         assert_eq!(

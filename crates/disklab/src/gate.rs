@@ -66,7 +66,8 @@ impl Crossed {
         if passage != self.passage {
             let (was, noise) = (word(self.passage), noise.told());
             self.remarks.push(format!(
-                "{was}, but within this machine's noise: the same, measured twice, may differ by {noise}"
+                "{was}, but within this machine's noise: the same, measured twice, may differ by \
+                 {noise}"
             ));
             self.passage = passage;
         }

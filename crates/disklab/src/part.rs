@@ -167,7 +167,9 @@ fn unknown(wanted: &str, trials: &[Trial], keys: &[Option<String>]) -> Failure {
     let hint = if let Some(near) = nearest(wanted, trials.iter().map(|trial| trial.id.as_str())) {
         format!("did you mean `{near}`?")
     } else if without_key.is_empty() {
-        "`disklab plan SUITE --json` has the keys and names of all; another kernel or another lab gives other keys".to_owned()
+        "`disklab plan SUITE --json` has the keys and names of all; another kernel or another lab \
+         gives other keys"
+            .to_owned()
     } else {
         let kernels: Vec<&str> = without_key.into_iter().collect();
         format!(

@@ -192,7 +192,8 @@ impl Question {
             self.trials.iter().filter(bare).map(|trial| trial.array.name.as_str()).collect();
         let remark = |array| {
             format!(
-                "metadata = \"warm\" does nothing on {array}: a bare device has no filesystem and no metadata"
+                "metadata = \"warm\" does nothing on {array}: a bare device has no filesystem and \
+                 no metadata"
             )
         };
         let left_out = self.trials.iter().filter_map(|trial| Some((trial, obstacle(trial)?)));

@@ -8,11 +8,12 @@ pub enum ExportError {
     Io { doing: &'static str, path: PathBuf, source: io::Error },
     #[error("cannot write {}: {message}", path.display())]
     Write { path: PathBuf, message: String },
-    #[error("{}: {message}; the record's other tables can be had without it: --table", path.display())]
+    #[error("{}: {message}; the record's other tables can be had without it: \
+        --table", path.display())]
     Read { path: PathBuf, message: String },
     #[error(
-        "{}: {} has the tables of another record of this suite and name ({part}), which was begun on {created}; name another folder \
-         with -o, or rename the record's",
+        "{}: {} has the tables of another record of this suite and name ({part}), which was begun \
+         on {created}; name another folder with -o, or rename the record's",
         record.display(), to.display()
     )]
     Another { record: PathBuf, to: PathBuf, part: String, created: String },

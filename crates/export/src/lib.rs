@@ -4,7 +4,8 @@
 //! DIR/trials/suite=<suite>/run=<record>/data.parquet       what became of each trial
 //! DIR/metrics/suite=<suite>/run=<record>/data.parquet      each number of each trial
 //! DIR/histograms/suite=<suite>/run=<record>/data.parquet   fio's latencies, as counted
-//! DIR/traces/suite=<suite>/run=<record>/data.parquet       every request of every disk, where they are wanted
+//! DIR/traces/suite=<suite>/run=<record>/data.parquet       every request of every disk, where they
+//! are wanted
 //! ```
 //!
 //! The columns of a table are always the same, whatever the record ([`table`]); they are documented

@@ -108,9 +108,18 @@ fn against_alone(
         figures.push(
             Figure::new(
                 format!("fio as a trial, {word}, against fio alone, {name}, % more"),
-                format!("{middle:.1} (half of the turns: {least:.1} to {most:.1}; fio alone twice: {low:.1} to {high:.1})"),
+                format!(
+                    "{middle:.1} (half of the turns: {least:.1} to {most:.1}; fio alone twice: \
+                    {low:.1} to {high:.1})"
+                ),
             )
-            .at_most(middle.abs(), spread.ceil().max(2.0), None, " %, as fio alone differs from itself"),
+            .at_most(
+                middle.abs(),
+                spread.ceil().max(2.0),
+                None,
+                " %, as fio alone differs from \
+                itself",
+            ),
         );
     }
     Ok(figures)

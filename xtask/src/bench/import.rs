@@ -84,9 +84,11 @@ fn write(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let requests: u64 = (0..460_u64).map(|bin| 1 + bin * 7 % 97).sum();
     let job = |name: &str| {
         format!(
-            "{{\"jobname\" : \"{name}\",\"job options\" : {{\"iodepth\" : \"1\",\"bs\" : \"4k\"}},\n\"read\" : {{\"iops\" : {requests}.0,\
-             \"bw_bytes\" : {bytes},\"io_bytes\" : {bytes},\"total_ios\" : {requests},\"runtime\" : 1000,\n\"lat_ns\" : \
-             {{\"min\" : 65000,\"max\" : 9000000,\"mean\" : 1000000.0,\"N\" : {requests},\n\"bins\" : {{{bins}}}}}}}}}",
+            "{{\"jobname\" : \"{name}\",\"job options\" : {{\"iodepth\" : \"1\",\"bs\" : \
+             \"4k\"}},\n\"read\" : {{\"iops\" : {requests}.0,\"bw_bytes\" : {bytes},\"io_bytes\" : \
+             {bytes},\"total_ios\" : {requests},\"runtime\" : 1000,\n\"lat_ns\" : {{\"min\" : \
+             65000,\"max\" : 9000000,\"mean\" : 1000000.0,\"N\" : {requests},\n\"bins\" : \
+             {{{bins}}}}}}}}}",
             bytes = requests * 4096
         )
     };
@@ -94,7 +96,8 @@ fn write(place: &Path) -> anyhow::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for file in 0..FILES {
         let mut text = String::from(
-            "{\"fio version\" : \"fio-3.36\",\n\"global options\" : {\"direct\" : \"1\"},\n\"jobs\" : [\n",
+            "{\"fio version\" : \"fio-3.36\",\n\"global options\" : {\"direct\" : \
+             \"1\"},\n\"jobs\" : [\n",
         );
         let mut number = 0;
         while text.len() < each {

@@ -187,7 +187,8 @@ const TICKS: f64 = 100.0;
 
 fn fio(engine: &str, depth: u32, file: &str, reads: u64) -> Vec<String> {
     let words = [
-        "fio --clocksource=clock_gettime --thread --disk_util=0 --eta=never --output-format=terse --name=x --size=1G",
+        "fio --clocksource=clock_gettime --thread --disk_util=0 --eta=never --output-format=terse \
+         --name=x --size=1G",
         "--rw=randread --bs=4k --direct=1 --norandommap --randrepeat=0 --randseed=1",
     ];
     let mut command: Vec<String> = words.join(" ").split(' ').map(str::to_owned).collect();

@@ -23,8 +23,8 @@ pub fn section(merged: &Merged, lab: &Lab) -> anyhow::Result<String> {
     let theirs = Published::read(&READS, &merged.arrays)?;
     let first = Published::of_csv(&READS, FIRST_RUN, &merged.arrays)?;
     let mut text = String::from(
-        "The published disks' number, sizes and models are not told. No device or constant here was tuned to agree with \
-         them.\n\n",
+        "The published disks' number, sizes and models are not told. No device or constant here \
+         was tuned to agree with them.\n\n",
     );
     for array in &merged.arrays {
         let known = match theirs.array_beside(array) {
@@ -88,10 +88,10 @@ fn pair(theirs: &Published) -> Option<String> {
         range("randread-4k-qd32", 4)?,
     );
     Some(format!(
-        "Theirs, called HDD RAID1, cannot be two bare disks: random reads go from {} IOPS at depth 1 to {} at depth 32 \
-         and {} with four jobs of it; no two disks that take {} ms for one read alone do so many at any depth. So ours \
-         saturates much earlier, and a policy has the same two disks to choose from for every read instead of two of \
-         many.",
+        "Theirs, called HDD RAID1, cannot be two bare disks: random reads go from {} IOPS at depth \
+         1 to {} at depth 32 and {} with four jobs of it; no two disks that take {} ms for one \
+         read alone do so many at any depth. So ours saturates much earlier, and a policy has the \
+         same two disks to choose from for every read instead of two of many.",
         told(&one),
         told(&many),
         told(&jobs),
@@ -105,8 +105,9 @@ fn solid_state(theirs: &Published) -> Option<String> {
     })?;
     let gib = |iops: f64| digits(iops * MIB / GIB);
     Some(format!(
-        "Theirs are SSDs of unknown number and model: sequential reads of 1 MiB come at {} IOPS, {} to {} GiB/s; \
-         four SATA links carry {}. Ours are SATA SSDs, and the processor takes no time here.",
+        "Theirs are SSDs of unknown number and model: sequential reads of 1 MiB come at {} IOPS, \
+         {} to {} GiB/s; four SATA links carry {}. Ours are SATA SSDs, and the processor takes no \
+         time here.",
         told(&reads),
         gib(reads.min),
         gib(reads.max),
@@ -127,17 +128,19 @@ fn pool(theirs: &Published, first: &Published, cached: bool) -> Option<String> {
         .filter_map(|row| Some((row, mean(row)?)))
         .min_by(|one, other| one.1.total_cmp(&other.1))?;
     let ours = if cached {
-        "Ours has a real bcache; how large theirs is, how it writes and how warm it was is not told."
+        "Ours has a real bcache; how large theirs is, how it writes and how warm it was is not \
+         told."
     } else {
         "Ours has no cache."
     };
     Some(format!(
-        "Theirs is a pool of unequal hard disks behind bcache, an SSD that answers part of the reads (one at a time, \
-         they take {mean} ms on average with `{}`, which no hard disk does). {ours} {} The gist's script measures each \
-         policy once, in one order, `pid` first and `queue` last, and fio's random reads have the same offsets in each \
-         run unless it is told otherwise (`randrepeat`). So a later policy may have found in the cache what an earlier \
-         one had read: this is inferred from the script, and how much it made is not known. Here every trial starts \
-         from the same prepared disks.",
+        "Theirs is a pool of unequal hard disks behind bcache, an SSD that answers part of the \
+         reads (one at a time, they take {mean} ms on average with `{}`, which no hard disk does). \
+         {ours} {} The gist's script measures each policy once, in one order, `pid` first and \
+         `queue` last, and fio's random reads have the same offsets in each run unless it is told \
+         otherwise (`randrepeat`). So a later policy may have found in the cache what an earlier \
+         one had read: this is inferred from the script, and how much it made is not known. Here \
+         every trial starts from the same prepared disks.",
         fastest.policy,
         two_runs(theirs, first)
     ))
@@ -178,8 +181,8 @@ fn two_runs(theirs: &Published, first: &Published) -> String {
         return String::new();
     }
     format!(
-        "Their author tells of two runs, between which the policies may have changed. Of the same policy the better run \
-         has {}.",
+        "Their author tells of two runs, between which the policies may have changed. Of the same \
+         policy the better run has {}.",
         listed(&ranges)
     )
 }

@@ -63,8 +63,8 @@ pub fn page() -> anyhow::Result<String> {
     let rows = rows()?;
     let mut page = format!(
         "# What the published tables still say\n\nMade by `cargo xtask results {NAME}` from \
-         [published/](published/README.md); every number below is the command's. `disklab audit docs/results/published` \
-         prints the same findings.\n\n"
+         [published/](published/README.md); every number below is the command's. `disklab audit \
+         docs/results/published` prints the same findings.\n\n"
     );
     page.push_str(&by_source(&rows));
     page.push_str(&only_the_mean(&rows));
@@ -108,10 +108,12 @@ fn sources(rows: &[Audited]) -> Vec<&str> {
 
 fn by_source(rows: &[Audited]) -> String {
     let mut text = String::from(
-        "## Rows that cannot be true\n\nRequests in flight are rate times latency (Little's law); fio keeps depth times jobs \
-         in flight. Off by more than a factor of two, the row contradicts itself. Of the slowest hundredth or thousandth, a \
-         percentile bounds the mean from both sides. Bandwidth is IOPS times the size of a request.\n\n\
-         | source | rows | without a number | cannot be true | Little's law | percentile against mean | size of a request |\n\
+        "## Rows that cannot be true\n\nRequests in flight are rate times latency (Little's law); \
+         fio keeps depth times jobs in flight. Off by more than a factor of two, the row \
+         contradicts itself. Of the slowest hundredth or thousandth, a percentile bounds the mean \
+         from both sides. Bandwidth is IOPS times the size of a request.\n\n\
+         | source | rows | without a number | cannot be true | Little's law | percentile against \
+         mean | size of a request |\n\
          | --- | ---: | ---: | ---: | ---: | ---: | ---: |\n",
     );
     for source in sources(rows) {
@@ -135,9 +137,11 @@ fn by_source(rows: &[Audited]) -> String {
 
 fn only_the_mean(rows: &[Audited]) -> String {
     let mut text = String::from(
-        "## What is wrong with them\n\nWhere IOPS, depth and percentiles agree with one another once the mean is left out, \
-         the mean is what is wrong: most likely the submission latency, or a number of another unit, was taken for it.\n\n\
-         | source | cannot be true | the mean alone is wrong | something else too |\n| --- | ---: | ---: | ---: |\n",
+        "## What is wrong with them\n\nWhere IOPS, depth and percentiles agree with one another \
+         once the mean is left out, the mean is what is wrong: most likely the submission latency, \
+         or a number of another unit, was taken for it.\n\n\
+         | source | cannot be true | the mean alone is wrong | something else too |\n| --- | ---: \
+         | ---: | ---: |\n",
     );
     for source in sources(rows) {
         let own =
@@ -156,10 +160,12 @@ fn only_the_mean(rows: &[Audited]) -> String {
 fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     let (idle, busy) = (apart(rows, "none")?, apart(rows, "defrag")?);
     let mut text = format!(
-        "## What can still be concluded\n\nEach number is one run, so that no table says how far two runs of the same are \
-         apart. The first author has two runs of some cells: they differ by up to a factor of {} without a background and of \
-         {} beside the defragmentation. That is the only measure of luck there is, and one of other disks than the second \
-         author's. Sound rows, IOPS against `{BASELINE}` in the same cell; clearly is by more than that factor:\n\n\
+        "## What can still be concluded\n\nEach number is one run, so that no table says how far \
+         two runs of the same are apart. The first author has two runs of some cells: they differ \
+         by up to a factor of {} without a background and of {} beside the defragmentation. That \
+         is the only measure of luck there is, and one of other disks than the second author's. \
+         Sound rows, IOPS against `{BASELINE}` in the same cell; clearly is by more than that \
+         factor:\n\n\
          | source | policy | cells | ahead | behind | clearly ahead | clearly behind |\n\
          | --- | --- | ---: | ---: | ---: | ---: | ---: |\n",
         digits(idle),
@@ -210,9 +216,9 @@ fn conclusions(rows: &[Audited]) -> anyhow::Result<String> {
     let (cells, clear, behind) = favourite;
     let _ = writeln!(
         text,
-        "\n`{FAVOURITE}` is ahead of `{BASELINE}` beyond what two runs of the same differ by in {clear} of {}, and as far \
-         behind in {behind}; of the others one run does not tell. Where its rows contradict themselves, nothing is said of it \
-         here.\n",
+        "\n`{FAVOURITE}` is ahead of `{BASELINE}` beyond what two runs of the same differ by in \
+         {clear} of {}, and as far behind in {behind}; of the others one run does not tell. Where \
+         its rows contradict themselves, nothing is said of it here.\n",
         count(cells, "sound cell")
     );
     Ok(text)

@@ -18,14 +18,16 @@ pub fn check(index: &CellIndex) -> anyhow::Result<()> {
     for axis in NEEDED {
         anyhow::ensure!(
             suite.axes().iter().any(|known| known.axis == axis),
-            "{name}: its suite does not say the {axis}, and a page is about that too; run it with --set {axis}=..."
+            "{name}: its suite does not say the {axis}, and a page is about that too; run it with \
+             --set {axis}=..."
         );
     }
     for other in suite.axes().iter().filter(|known| !NEEDED.iter().any(|axis| known.axis == *axis))
     {
         anyhow::ensure!(
             other.values.len() == 1,
-            "{name}: it has several values of {0}, which a page does not tell apart; run it with one (--set {0}=...)",
+            "{name}: it has several values of {0}, which a page does not tell apart; run it with \
+             one (--set {0}=...)",
             other.axis
         );
     }

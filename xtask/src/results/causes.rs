@@ -27,16 +27,18 @@ const PART: f64 = 0.05;
 /// The rules, in words.
 pub fn rules() -> String {
     format!(
-        "IOPS are the disks at work at a time (the sum of their utilisations) times what a disk at work does in a \
-         second. Of two policies' difference, the factor with two thirds of it (in logarithms) is told as the cause; \
-         both, where each has a quarter. What goes with it is told where it differs by a factor of {FACTOR} (shares of \
-         requests: by {} % of all), in the direction that helps: shares of reads and changes of disk for the first \
-         factor; for the second, the part of the reads that a cache serves, reads sent to disks that serve faster, the \
-         distance between a disk's requests (disks that turn), its sequential arrivals, its depth; beside a background, \
-         the shortest queue of the disks with a tenth of the reads or more; and what is read beside fio. In an array \
-         with a cache, shares of reads and changes of disk are not a policy's alone, and are not told. Each statement \
-         holds in every seed; its numbers are those of the seed with the median ratio. Where no rule fits, none is \
-         told.",
+        "IOPS are the disks at work at a time (the sum of their utilisations) times what a disk at \
+         work does in a second. Of two policies' difference, the factor with two thirds of it (in \
+         logarithms) is told as the cause; both, where each has a quarter. What goes with it is \
+         told where it differs by a factor of {FACTOR} (shares of requests: by {} % of all), in \
+         the direction that helps: shares of reads and changes of disk for the first factor; for \
+         the second, the part of the reads that a cache serves, reads sent to disks that serve \
+         faster, the distance between a disk's requests (disks that turn), its sequential \
+         arrivals, its depth; beside a background, the shortest queue of the disks with a tenth of \
+         the reads or more; and what is read beside fio. In an array with a cache, shares of reads \
+         and changes of disk are not a policy's alone, and are not told. Each statement holds in \
+         every seed; its numbers are those of the seed with the median ratio. Where no rule fits, \
+         none is told.",
         100.0 * PART
     )
 }
@@ -268,7 +270,8 @@ impl Comparison<'_> {
         (self.background && self.greater(of)).then(|| {
             let (less, more) = (digits(less), digits(more));
             format!(
-                "of the disks with a tenth of the reads or more, one has only {more} requests at a time, with {} {less}",
+                "of the disks with a tenth of the reads or more, one has only {more} requests at a \
+                 time, with {} {less}",
                 self.less
             )
         })

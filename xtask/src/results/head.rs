@@ -18,19 +18,19 @@ const GIST: &str = "https://gist.github.com/kakra/ce99896e5915f9b26d13c5637f56ff
 pub fn asked(kind: &Kind) -> String {
     let what = match kind.name {
         "read-policy" => {
-            "with 4 KiB random reads at depth 1 and 32 and 1 MiB sequential reads at depth 16, by one job and by four, \
-             alone and beside a defragmentation"
+            "with 4 KiB random reads at depth 1 and 32 and 1 MiB sequential reads at depth 16, by \
+             one job and by four, alone and beside a defragmentation"
         }
         _ => {
-            "with random and sequential reads and writes; half and half as its comments published them, and 70 % reads \
-             as they ask for"
+            "with random and sequential reads and writes; half and half as its comments published \
+             them, and 70 % reads as they ask for"
         }
     };
     format!(
-        "A [gist of kakra's]({GIST}) and its comments ask which btrfs read policy serves which disks, {what}. They \
-         compare five policies, three of which (`latency`, `latency-rr`, `queue`) are in no mainline kernel. Here the \
-         same is asked of a real kernel on modelled disks ([what that is worth](../VALIDITY.md)); the published numbers \
-         stand beside ours.\n\n"
+        "A [gist of kakra's]({GIST}) and its comments ask which btrfs read policy serves which \
+         disks, {what}. They compare five policies, three of which (`latency`, `latency-rr`, \
+         `queue`) are in no mainline kernel. Here the same is asked of a real kernel on modelled \
+         disks ([what that is worth](../VALIDITY.md)); the published numbers stand beside ours.\n\n"
     )
 }
 
@@ -95,8 +95,8 @@ pub fn conditions(kind: &Kind, records: &[Record], merged: &Merged) -> String {
     let _ =
         writeln!(text, "- This page: `cargo xtask results {} {}`\n", kind.name, names.join(" "));
     text.push_str(
-        "All times are virtual: the disks' and the timers', none of the processor. Each number is the median over the \
-         seeds, with their range in parentheses where it is more than ",
+        "All times are virtual: the disks' and the timers', none of the processor. Each number is \
+         the median over the seeds, with their range in parentheses where it is more than ",
     );
     let _ = write!(text, "{} %; the best of each test is bold.\n\n", 100.0 * RANGE);
     text
@@ -162,8 +162,9 @@ fn minutes(time: Nanos) -> String {
 
 pub fn broken(published: &Published) -> String {
     let mut text = format!(
-        "IOPS times mean latency are the requests in flight, which fio keeps at depth times jobs. Rows where the two \
-         differ by more than {} % are marked {}; their latencies are neither compared nor bold.\n\n",
+        "IOPS times mean latency are the requests in flight, which fio keeps at depth times jobs. \
+         Rows where the two differ by more than {} % are marked {}; their latencies are neither \
+         compared nor bold.\n\n",
         100.0 * LITTLE,
         super::tables::BROKEN
     );
@@ -195,8 +196,9 @@ mod tests {
         let command = run_command(&suite, &[], &place(0));
         assert_eq!(
             command,
-            "target/release/disklab run read-policy --set policy=latency:burst=100,pid --set 'kernel=/boot/my kernel' \
-             --set 'array=it'\\''s' --seeds 2 --set $'a=b\\nc' --out records/results-1"
+            "target/release/disklab run read-policy --set policy=latency:burst=100,pid --set \
+             'kernel=/boot/my kernel' --set 'array=it'\\''s' --seeds 2 --set $'a=b\\nc' --out \
+             records/results-1"
         );
         let said = std::process::Command::new("bash")
             .args(["-c", &format!("printf '%s\\0' {command}")])

@@ -150,9 +150,10 @@ fn results(kind: &Kind, merged: &Merged, published: &Published) -> String {
 
 fn agreed() -> String {
     format!(
-        "Pairs of policies by IOPS (reads and writes together). It is a tie where two differ by less than {} % of the \
-         greater or, here, where the ranges of their seeds overlap. A published number is one run. \
-         In the lists below `>` is more, `=` a tie of neighbours; the ends of such a row may differ.\n\n{}\n\n",
+        "Pairs of policies by IOPS (reads and writes together). It is a tie where two differ by \
+         less than {} % of the greater or, here, where the ranges of their seeds overlap. A \
+         published number is one run. In the lists below `>` is more, `=` a tie of neighbours; the \
+         ends of such a row may differ.\n\n{}\n\n",
         100.0 * orders::TIE,
         causes::rules()
     )
@@ -160,9 +161,10 @@ fn agreed() -> String {
 
 fn disks_saw(lab: &Lab, merged: &Merged) -> String {
     let mut text = String::from(
-        "Of the trial with the median IOPS, background and filesystem included. Disks at work: the sum of utilisations. \
-         Distance: from the end of a request to the beginning of the next at the same disk, on average. Checkpoints: how \
-         many times a disk long passed over was tried again. Reads of each disk: in the order of the disks.",
+        "Of the trial with the median IOPS, background and filesystem included. Disks at work: the \
+         sum of utilisations. Distance: from the end of a request to the beginning of the next at \
+         the same disk, on average. Checkpoints: how many times a disk long passed over was tried \
+         again. Reads of each disk: in the order of the disks.",
     );
     if merged.arrays.iter().any(|array| arrays::cached(lab, array)) {
         text.push_str(" A cache is a disk here, the last of its array.");

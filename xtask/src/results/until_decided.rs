@@ -58,9 +58,10 @@ pub fn page(decided: &Record, fixed: &Record) -> anyhow::Result<String> {
         designs.push(Design { name, trials, judgements: judged(fixed, None, seeds)? });
     }
     let mut page = format!(
-        "# Seeds until it is decided, and a fixed number of them\n\nMade by a command from records; every sentence below is \
-         the command's.\n\n- until decided: {}\n- fixed: {}\n- this page: `cargo xtask results {NAME} \
-         records/decided records/fixed`\n\n| design | trials | better | worse | same | undecided |\n\
+        "# Seeds until it is decided, and a fixed number of them\n\nMade by a command from \
+         records; every sentence below is the command's.\n\n- until decided: {}\n- fixed: {}\n- \
+         this page: `cargo xtask results {NAME} records/decided records/fixed`\n\n| design | \
+         trials | better | worse | same | undecided |\n\
          | --- | ---: | ---: | ---: | ---: | ---: |\n",
         code(&run_command(&decided.manifest().suite, &["--until-decided"], "records/decided")),
         code(&run_command(&fixed.manifest().suite, &[], "records/fixed")),
@@ -100,8 +101,9 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     let as_good = designs.iter().find(|design| design.of(Verdict::Undecided) <= open);
     let mut text = match as_good {
         Some(design) => format!(
-            "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided took {}, {} % of that. Which number is \
-             enough is not known before; who takes the most seeds to be sure runs {}.\n",
+            "A fixed design leaves no more verdicts open ({}) with {}: {}. Until decided took {}, \
+             {} % of that. Which number is enough is not known before; who takes the most seeds to \
+             be sure runs {}.\n",
             design.of(Verdict::Undecided),
             design.name,
             count(design.trials, "trial"),
@@ -127,8 +129,9 @@ fn conclusion(sequential: &Design, designs: &[Design]) -> String {
     let other = pairs().filter(|(one, full)| one != full).count();
     let _ = writeln!(
         text,
-        "\nOf {} verdicts, {other} are not the one that all seeds give, {opposite} of them its opposite. Both kinds of design \
-         limit how many verdicts of better and worse are wrong to the same share; the one that looks pays for its looks.",
+        "\nOf {} verdicts, {other} are not the one that all seeds give, {opposite} of them its \
+         opposite. Both kinds of design limit how many verdicts of better and worse are wrong to \
+         the same share; the one that looks pays for its looks.",
         sequential.judgements.len()
     );
     text

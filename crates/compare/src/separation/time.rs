@@ -33,7 +33,8 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
             (false, true) => format!("it {verb} the same, {one}"),
             (false, false) => {
                 format!(
-                    "how long it {verb} differs by no more than it does between seeds ({one}, {other})"
+                    "how long it {verb} differs by no more than it does between seeds ({one}, \
+                     {other})"
                 )
             }
         })
@@ -62,7 +63,8 @@ pub fn time(times: &Times, treatment: Side, baseline: Side, smallest: f64) -> Op
             }
             None => {
                 format!(
-                    "{text}; how long it queued is not known: {per_request}, and no closing record tells it"
+                    "{text}; how long it queued is not known: {per_request}, and no closing record \
+                     tells it"
                 )
             }
         };

@@ -17,8 +17,8 @@ use crate::screen::{Paint, Screen};
 use crate::words;
 use layout::{Layout, Row};
 
-const MEDIANS: &str = "Each number is the median over its row's seeds; below it is their range, where they differ \
-                       (percents: by more than one).";
+const MEDIANS: &str = "Each number is the median over its row's seeds; below it is their range, \
+                       where they differ (percents: by more than one).";
 
 pub fn print(report: &Report, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     head(report, screen, out)?;

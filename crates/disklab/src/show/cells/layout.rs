@@ -375,7 +375,8 @@ mod tests {
 
     #[test]
     fn every_width_shows_every_number_once() {
-        let reason = "seed 1 failed: for a reason of many words that does not fit into one line of a narrow screen";
+        let reason = "seed 1 failed: for a reason of many words that does not fit into one line of \
+            a narrow screen";
         for disks in [1, 2, 4, 8] {
             for width in 80..200 {
                 let text = printed(&group(disks, 8.4e6), width, reason);
