@@ -40,7 +40,7 @@ use crate::priority::Priority;
 use crate::read::{Table, unknown};
 use crate::snapshots::Snapshots;
 use crate::suite::{Span, TIMES_BEFORE};
-use crate::workload::Workload;
+use crate::workload::{FioLoad, Workload};
 
 /// A suite's word for no background.
 pub const NONE: &str = "none";
@@ -167,14 +167,19 @@ impl Background {
         }
     }
 
-    /// Its workload, where it is fio's.
-    pub fn fio(&self) -> Option<&Workload> {
-        self.workload.as_ref().filter(|workload| workload.is_fio())
+    /// The fio jobs of its workload.
+    pub fn fio(&self) -> Option<&FioLoad> {
+        self.workload.as_ref()?.fio()
+    }
+
+    /// Its workload, if that is fio's.
+    pub fn fio_workload(&self) -> Option<&Workload> {
+        self.workload.as_ref().filter(|workload| workload.fio().is_some())
     }
 
     /// Its workload, where that is threads that work on many files.
     pub fn fsload(&self) -> Option<&Fsload> {
-        self.workload.as_ref()?.fsload.as_ref()
+        self.workload.as_ref()?.file_load()
     }
 
     /// Programs that its commands start, by name.

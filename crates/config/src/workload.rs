@@ -55,32 +55,49 @@ use crate::read::{Table, choices};
 use crate::startup::{Startup, Way};
 use crate::suite::JOBS;
 
-/// What fio does: jobs that run together.
+/// A workload: what is measured, or runs beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Workload {
-    /// Its file's name.
+    /// Name of its file.
     pub name: String,
     /// One line for people.
     pub summary: String,
-    /// Of each file; on a bare device, of the part of it that stands for one.
-    pub file_size: Bytes,
-    /// Each job of each definition has a file of its own.
-    pub own_files: bool,
-    /// All that is dirty is written so often.
-    pub sync_every: Option<Nanos>,
-    /// fio's, unless it is one of the others.
-    pub jobs: Vec<Job>,
-    /// A program that starts, once.
-    pub startup: Option<Startup>,
-    /// One that needs data by deadlines.
-    pub player: Option<Player>,
-    /// What it does one after the other.
-    pub phases: Option<Phases>,
-    /// Threads that work on many files.
-    pub fsload: Option<Fsload>,
-    /// The jobs read the device that the filesystem is on.
-    pub raw: bool,
+    #[serde(flatten)]
+    pub kind: WorkloadKind,
     pub priority: Priority,
+}
+
+/// What a workload does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkloadKind {
+    /// A program that starts, once.
+    Startup(Startup),
+    /// Several things, one after the other.
+    Phases(Phases),
+    /// Threads that work on many files.
+    #[serde(rename = "fsload")]
+    FileLoad(Fsload),
+    /// A program that needs the data of one file by deadlines.
+    #[serde(untagged)]
+    Player { file_size: Bytes, player: Player },
+    #[serde(untagged)]
+    Fio(FioLoad),
+}
+
+/// fio jobs that run together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FioLoad {
+    /// Size of each file; on a bare device, of the range that stands for a file.
+    pub file_size: Bytes,
+    /// Whether each job of each definition has a file of its own.
+    pub own_files: bool,
+    /// Interval between calls of sync(2).
+    pub sync_every: Option<Nanos>,
+    /// At least one.
+    pub jobs: Vec<Job>,
+    /// Whether the jobs read the device that the filesystem is on.
+    pub raw: bool,
 }
 
 /// One fio job definition.
@@ -163,41 +180,128 @@ impl Workload {
     pub fn read(name: &str, table: &Table<'_, '_>) -> Option<Self> {
         let summary = table.required("summary");
         let priority = Priority::read(table);
-        let blank = |summary: String, priority| Self {
-            name: name.to_owned(),
-            summary,
-            file_size: Bytes(0),
-            own_files: false,
-            sync_every: None,
-            jobs: Vec::new(),
-            startup: None,
-            player: None,
-            phases: None,
-            fsload: None,
-            raw: false,
-            priority,
-        };
+        let kind = WorkloadKind::read(table)?;
+        Some(Self { name: name.to_owned(), summary: summary?, kind, priority: priority? })
+    }
+
+    pub fn fio(&self) -> Option<&FioLoad> {
+        if let WorkloadKind::Fio(fio) = &self.kind { Some(fio) } else { None }
+    }
+
+    pub fn fio_mut(&mut self) -> Option<&mut FioLoad> {
+        if let WorkloadKind::Fio(fio) = &mut self.kind { Some(fio) } else { None }
+    }
+
+    pub fn startup(&self) -> Option<&Startup> {
+        if let WorkloadKind::Startup(startup) = &self.kind { Some(startup) } else { None }
+    }
+
+    pub fn phases(&self) -> Option<&Phases> {
+        if let WorkloadKind::Phases(phases) = &self.kind { Some(phases) } else { None }
+    }
+
+    pub fn file_load(&self) -> Option<&Fsload> {
+        if let WorkloadKind::FileLoad(load) = &self.kind { Some(load) } else { None }
+    }
+
+    /// The definitions of fio jobs; empty for other workloads.
+    pub fn jobs(&self) -> &[Job] {
+        self.fio().map_or(&[], |fio| &fio.jobs)
+    }
+
+    /// Whether the workload runs for as long as it is given, so that it can run beside another.
+    pub fn is_endless(&self) -> bool {
+        matches!(self.kind, WorkloadKind::Fio(_) | WorkloadKind::FileLoad(_))
+    }
+
+    /// Whether the workload ends by itself and needs no run time.
+    pub fn ends(&self) -> bool {
+        matches!(self.kind, WorkloadKind::Startup(_) | WorkloadKind::Phases(_))
+    }
+
+    /// The workload with another number of jobs; for one definition only.
+    #[must_use]
+    pub fn with_numjobs(&self, numjobs: u32) -> Self {
+        let mut workload = self.clone();
+        match &mut workload.kind {
+            WorkloadKind::Fio(fio) => fio.jobs.iter_mut().for_each(|job| job.numjobs = numjobs),
+            WorkloadKind::Phases(phases) => phases.numjobs = numjobs,
+            WorkloadKind::FileLoad(load) => {
+                load.threads.iter_mut().for_each(|threads| threads.count = numjobs);
+            }
+            WorkloadKind::Startup(_) | WorkloadKind::Player { .. } => {}
+        }
+        workload
+    }
+
+    /// The number of definitions of jobs or threads, each with a count of its own.
+    pub fn definitions(&self) -> usize {
+        self.jobs().len() + self.file_load().map_or(0, |load| load.threads.len())
+    }
+
+    /// The workload with all of its files, whatever its scale; None unless it is of many files.
+    #[must_use]
+    pub fn full(&self) -> Option<Self> {
+        let load = self.file_load()?;
+        let kind = WorkloadKind::FileLoad(Fsload { scale: load.scale.max(100), ..load.clone() });
+        Some(Self { kind, ..self.clone() })
+    }
+
+    /// The workload with its program started in another way; None unless a program starts.
+    #[must_use]
+    pub fn started(&self, way: Way) -> Option<Self> {
+        let startup = Startup { way, ..self.startup()?.clone() };
+        Some(Self { kind: WorkloadKind::Startup(startup), ..self.clone() })
+    }
+
+    /// The size of all files together.
+    pub fn bytes(&self) -> Bytes {
+        match &self.kind {
+            WorkloadKind::Fio(fio) if fio.raw => Bytes::ZERO,
+            WorkloadKind::Fio(fio) => fio.all_files(),
+            WorkloadKind::Startup(startup) => startup.bytes(),
+            WorkloadKind::Player { file_size, .. } => *file_size,
+            WorkloadKind::Phases(phases) => phases.bytes(),
+            WorkloadKind::FileLoad(load) => load.bytes(),
+        }
+    }
+
+    /// The size of one of fio's files; of other workloads, of all files together.
+    pub fn file_size(&self) -> Bytes {
+        self.fio().map_or_else(|| self.bytes(), |fio| fio.file_size)
+    }
+
+    /// Requests that all jobs or threads keep in flight together.
+    pub fn depth(&self) -> u32 {
+        let threads = self.file_load().map_or(0, Fsload::thread_count);
+        self.fio().map_or(threads, FioLoad::depth)
+    }
+}
+
+impl WorkloadKind {
+    fn read(table: &Table<'_, '_>) -> Option<Self> {
         if let Some(startup) = table.table("startup") {
-            let startup = Startup::read(&startup);
-            return Some(Self { startup: Some(startup?), ..blank(summary?, priority?) });
+            return Startup::read(&startup).map(Self::Startup);
         }
         if table.has("phase") {
-            let phases = Phases::read(table);
-            return Some(Self { phases: Some(phases?), ..blank(summary?, priority?) });
+            return Phases::read(table).map(Self::Phases);
         }
-        if let Some(fsload) = table.table("fsload") {
-            let fsload = Fsload::read(&fsload);
-            return Some(Self { fsload: Some(fsload?), ..blank(summary?, priority?) });
+        if let Some(load) = table.table("fsload") {
+            return Fsload::read(&load).map(Self::FileLoad);
         }
         let file_size = table.within("filesize", FILES);
-        if let Some(player) = table.table("player") {
-            let player = Player::read(&player, file_size);
-            return Some(Self {
-                file_size: file_size?,
-                player: Some(player?),
-                ..blank(summary?, priority?)
-            });
+        match table.table("player") {
+            Some(player) => {
+                let player = Player::read(&player, file_size)?;
+                Some(Self::Player { file_size: file_size?, player })
+            }
+            None => FioLoad::read(table, file_size).map(Self::Fio),
         }
+    }
+}
+
+impl FioLoad {
+    fn read(table: &Table<'_, '_>, file_size: Option<Bytes>) -> Option<Self> {
         let own_files = table.or("own_files", false);
         let raw = table.or("raw", false);
         let sync_every = table.has("sync_every").then(|| table.within("sync_every", SYNC_EVERY));
@@ -219,51 +323,17 @@ impl Workload {
             sync_every: sync_every.map_or(Some(None), |every| every.map(Some))?,
             jobs,
             raw,
-            ..blank(summary?, priority?)
         })
     }
 
-    /// Whether it is fio's.
-    pub fn is_fio(&self) -> bool {
-        !self.jobs.is_empty()
+    /// Whether no job writes.
+    pub fn only_reads(&self) -> bool {
+        self.jobs.iter().all(|job| !job.rw.writes())
     }
 
-    /// Whether it goes on for as long as it is given: it can run beside another.
-    pub fn is_endless(&self) -> bool {
-        self.is_fio() || self.fsload.is_some()
-    }
-
-    /// With another number of jobs; one definition only.
-    #[must_use]
-    pub fn with_numjobs(&self, numjobs: u32) -> Self {
-        let jobs = self.jobs.iter().map(|job| Job { numjobs, ..job.clone() }).collect();
-        let phases = self.phases.clone().map(|phases| Phases { numjobs, ..phases });
-        let fsload = self.fsload.as_ref().map(|fsload| fsload.with_threads(numjobs));
-        Self { jobs, phases, fsload, ..self.clone() }
-    }
-
-    /// Whether it ends by itself, and needs no time to run for.
-    pub fn ends(&self) -> bool {
-        self.startup.is_some() || self.phases.is_some()
-    }
-
-    /// How many definitions of jobs or threads it has, each with a number of its own.
-    pub fn definitions(&self) -> usize {
-        self.jobs.len() + self.fsload.as_ref().map_or(0, |fsload| fsload.threads.len())
-    }
-
-    /// With all of its files, whatever its scale. None: its files are not many.
-    #[must_use]
-    pub fn full(&self) -> Option<Self> {
-        let fsload = self.fsload.as_ref()?.full();
-        Some(Self { fsload: Some(fsload), ..self.clone() })
-    }
-
-    /// With a program started in another way. None: nothing starts here.
-    #[must_use]
-    pub fn started(&self, way: Way) -> Option<Self> {
-        let startup = Startup { way, ..self.startup.clone()? };
-        Some(Self { startup: Some(startup), ..self.clone() })
+    /// Whether all jobs bypass the page cache.
+    pub fn is_direct(&self) -> bool {
+        self.jobs.iter().all(|job| job.direct)
     }
 
     /// Jobs of all definitions.
@@ -271,28 +341,19 @@ impl Workload {
         self.jobs.iter().map(|job| job.numjobs).sum()
     }
 
-    /// How many files they work on.
+    /// The number of files, or of ranges of a bare device, that the jobs work on.
     pub fn files(&self) -> u32 {
         if self.own_files { self.numjobs() } else { 1 }
     }
 
-    /// All files together.
-    pub fn bytes(&self) -> Bytes {
-        match (&self.startup, &self.phases) {
-            _ if self.raw => Bytes(0),
-            (Some(startup), _) => startup.bytes(),
-            (None, Some(phases)) => phases.bytes(),
-            (None, None) if self.fsload.is_some() => {
-                self.fsload.as_ref().map(Fsload::bytes).unwrap_or_default()
-            }
-            (None, None) => self.file_size.saturating_mul(u64::from(self.files())),
-        }
+    /// The size of all files, or ranges of a bare device, together.
+    pub fn all_files(&self) -> Bytes {
+        self.file_size.saturating_mul(u64::from(self.files()))
     }
 
     /// Requests that all jobs keep in flight together.
     pub fn depth(&self) -> u32 {
-        let threads = self.fsload.as_ref().map_or(0, Fsload::thread_count);
-        self.jobs.iter().map(|job| job.depth() * job.numjobs).sum::<u32>() + threads
+        self.jobs.iter().map(|job| job.depth() * job.numjobs).sum()
     }
 }
 
@@ -399,14 +460,12 @@ rate = "68 kB/s"
     #[test]
     fn several_jobs_have_files_of_their_own() {
         let workload = read(PAIR).unwrap();
-        assert_eq!((workload.numjobs(), workload.files(), workload.depth()), (7, 7, 13));
-        assert_eq!(
-            (workload.bytes(), workload.sync_every),
-            (Bytes::gib(7), Some(Nanos::from_secs(2)))
-        );
-        assert_eq!(workload.jobs[1].rate, Some(Rate(68_000)));
+        let fio = workload.fio().unwrap();
+        assert_eq!((fio.numjobs(), fio.files(), workload.depth()), (7, 7, 13));
+        assert_eq!((workload.bytes(), fio.sync_every), (Bytes::gib(7), Some(Nanos::from_secs(2))));
+        assert_eq!(fio.jobs[1].rate, Some(Rate(68_000)));
         let shared = read(&PAIR.replace("own_files = true", "")).unwrap();
-        assert_eq!((shared.files(), shared.bytes()), (1, Bytes::gib(1)));
+        assert_eq!((shared.fio().unwrap().files(), shared.bytes()), (1, Bytes::gib(1)));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use disklab_config::Lab;
+use disklab_config::workload::WorkloadKind;
 use disklab_kernels::Cache;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
@@ -137,27 +138,27 @@ fn things(what: What, home: &Home) -> Vec<Thing> {
             lab.devices.values().map(device).collect()
         }
         What::Workloads => {
-            let workload = |it: &disklab_config::Workload| {
-                let each = |of: fn(&disklab_config::workload::Job) -> String| {
-                    it.jobs.iter().map(of).collect::<Vec<_>>().join(", ")
+            let workload = |workload: &disklab_config::Workload| {
+                let each = |value: fn(&disklab_config::workload::Job) -> String| {
+                    workload.jobs().iter().map(value).collect::<Vec<_>>().join(", ")
                 };
-                let (does, bs, depth) = match (&it.startup, &it.player) {
-                    _ if it.phases.is_some() => ("phases".to_owned(), String::new(), String::new()),
-                    _ if it.fsload.is_some() => {
-                        ("files".to_owned(), String::new(), it.depth().to_string())
+                let (does, bs, depth) = match &workload.kind {
+                    WorkloadKind::Phases(_) => ("phases".to_owned(), String::new(), String::new()),
+                    WorkloadKind::FileLoad(_) => {
+                        ("files".to_owned(), String::new(), workload.depth().to_string())
                     }
-                    (Some(_), _) => ("start".to_owned(), String::new(), String::new()),
-                    (_, Some(player)) => ("play".to_owned(), player.bs.to_string(), String::new()),
-                    _ => (
+                    WorkloadKind::Startup(_) => ("start".to_owned(), String::new(), String::new()),
+                    WorkloadKind::Player { player, .. } => {
+                        ("play".to_owned(), player.bs.to_string(), String::new())
+                    }
+                    WorkloadKind::Fio(_) => (
                         each(|job| job.rw.to_string()),
                         each(|job| job.bs.to_string()),
                         each(|job| job.iodepth.to_string()),
                     ),
                 };
-                let file =
-                    if it.is_fio() || it.player.is_some() { it.file_size } else { it.bytes() };
-                let facts = vec![does, bs, depth, file.to_string()];
-                Thing { name: it.name.clone(), facts, summary: it.summary.clone() }
+                let facts = vec![does, bs, depth, workload.file_size().to_string()];
+                Thing { name: workload.name.clone(), facts, summary: workload.summary.clone() }
             };
             lab.workloads.values().map(workload).collect()
         }

@@ -226,7 +226,7 @@ impl Plan {
             words::count(self.trials.len(), "trial"),
             words::count(self.cells.len(), "cell"),
             // A start-up may be over long before its limit.
-            if question.trials.iter().any(|trial| trial.workload.startup.is_some()) {
+            if question.trials.iter().any(|trial| trial.workload.startup().is_some()) {
                 "at most "
             } else {
                 ""

@@ -9,7 +9,7 @@ use disklab_compare::Metric;
 use disklab_config::read::unknown;
 use disklab_config::suite::metric::{self, FIRST_FRAME, OPS, STARTUP};
 use disklab_config::suite::{Metadata, SEEDS_SETTING, Seeds, Which};
-use disklab_config::{Lab, Suite, Trial};
+use disklab_config::{Background, Lab, Suite, Trial};
 use disklab_record::{Manifest, Part};
 
 use crate::exit::Failure;
@@ -165,7 +165,7 @@ impl Question {
         let beside = self.trials.iter().filter_map(|trial| trial.background.as_ref());
         let snapshots = beside.clone().any(|background| background.snapshots.is_some());
         let workloads = self.trials.iter().map(|trial| &trial.workload);
-        let all = workloads.clone().chain(beside.filter_map(|background| background.fio()));
+        let all = workloads.clone().chain(beside.filter_map(Background::fio_workload));
         let known = metric::of_workloads(all, self.suite.power_cut.is_some(), snapshots);
         if let Some(wanted) = wanted {
             if known.contains(wanted) {
@@ -175,8 +175,7 @@ impl Question {
             return Err(Failure::mistaken(format!("--metric: {what}")));
         }
         let first = self.suite.metrics.iter().find(|name| known.contains(*name)).cloned();
-        let own =
-            || workloads.clone().find_map(|workload| workload.phases.as_ref()?.metrics().next());
+        let own = || workloads.clone().find_map(|workload| workload.phases()?.metrics().next());
         let usual = || [OPS, STARTUP, FIRST_FRAME].into_iter().find(|name| known.contains(*name));
         let name = first.or_else(own).or_else(|| usual().map(str::to_owned));
         Ok(name.map_or(Metric::Iops, |name| Metric::of_name(&name)))

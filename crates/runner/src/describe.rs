@@ -5,7 +5,7 @@ use disklab_config::cache::Mode;
 use disklab_config::device::{Constant, Model};
 use disklab_config::scheduler::QUEUE;
 use disklab_config::suite::Metadata;
-use disklab_config::workload::{Job, Workload};
+use disklab_config::workload::{FioLoad, Job, WorkloadKind};
 use disklab_config::{Filesystem, Join, SchedulerChoice, Trial};
 use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::plan::{
@@ -81,16 +81,17 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
     }
     let mount = stack::mount(trial);
     let files = loads(trial).into_iter().flat_map(|load| {
-        let bytes = load.workload.file_size;
+        let bytes = load.fio.file_size;
         load.files().into_iter().map(move |name| ZeroFile { name, bytes })
     });
-    let film = trial
-        .workload
-        .player
-        .map(|_| ZeroFile { name: TEST_FILE.to_owned(), bytes: trial.workload.file_size });
+    let film = match trial.workload.kind {
+        WorkloadKind::Player { file_size, .. } => {
+            Some(ZeroFile { name: TEST_FILE.to_owned(), bytes: file_size })
+        }
+        _ => None,
+    };
     let files = film.into_iter().chain(files);
-    let of_phases = trial.workload.phases.as_ref();
-    let files = files.chain(of_phases.into_iter().flat_map(phases::files));
+    let files = files.chain(trial.workload.phases().into_iter().flat_map(phases::files));
     Some(Plan {
         cache: stack::cache(trial, true),
         // Clean, whatever it is to be in the trial.
@@ -113,7 +114,7 @@ pub fn preparing_plan(trial: &Trial) -> Option<Plan> {
 
 /// Programs that make what the workload and the background need.
 fn prepare(trial: &Trial) -> Vec<Vec<String>> {
-    let own = trial.workload.phases.iter().flat_map(|phases| &phases.prepare);
+    let own = trial.workload.phases().into_iter().flat_map(|phases| &phases.prepare);
     let beside = trial.background.iter().flat_map(|it| &it.prepare);
     own.map(|words| phases::command(trial, words))
         .chain(beside.map(|words| on_pool(words)))
@@ -127,13 +128,7 @@ fn on_pool(command: &[String]) -> Vec<String> {
 
 /// All fios of a trial, the measured one first.
 fn loads(trial: &Trial) -> Vec<Load<'_>> {
-    let beside = trial
-        .background
-        .iter()
-        .filter_map(disklab_config::background::Background::fio)
-        .map(Load::beside);
-    let measured = trial.workload.is_fio().then(|| Load::measured(trial));
-    measured.into_iter().chain(beside).collect()
+    Load::measured(trial).into_iter().chain(Load::beside(trial)).collect()
 }
 
 /// What measures: the prepared filesystem is mounted afresh, so its caches are cold.
@@ -170,7 +165,7 @@ pub fn plan(trial: &Trial) -> Plan {
             warm_up: None,
             phase: disklab_results::sample::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
-            sync_every_ns: trial.workload.sync_every.map(|every| every.0),
+            sync_every_ns: trial.workload.fio().and_then(|fio| fio.sync_every).map(|every| every.0),
             priority: trial.workload.priority,
         }),
         ..Plan::default()
@@ -220,7 +215,7 @@ pub fn is_accompanied(trial: &Trial) -> bool {
 /// with the first request that the job finishes after it: where a scheduler has jobs wait for
 /// seconds, they measure at different times, and their sum is more than the disks ever moved.
 pub fn has_one_window(trial: &Trial) -> bool {
-    trial.workload.own_files
+    trial.workload.fio().is_some_and(|fio| fio.own_files)
 }
 
 /// Whether fio is waited for, to see when it begins.
@@ -254,24 +249,20 @@ fn luck(trial: &Trial) -> (u32, u32) {
 }
 
 fn measured(trial: &Trial) -> Measured {
-    if let Some(startup) = &trial.workload.startup {
-        return startup::measured(startup);
-    }
-    if let Some(phases) = &trial.workload.phases {
-        return phases::measured(trial, phases);
-    }
-    if let Some(load) = &trial.workload.fsload {
-        return fsload::measured(trial, load);
-    }
-    if let Some(player) = trial.workload.player {
-        return Measured::Player {
-            player,
-            file: format!("{POOL}/{TEST_FILE}"),
-            length: trial.runtime,
-            seed: trial.seed.derive("player"),
-        };
-    }
-    let load = Load::measured(trial);
+    let load = match &trial.workload.kind {
+        WorkloadKind::Startup(startup) => return startup::measured(startup),
+        WorkloadKind::Phases(phases) => return phases::measured(trial, phases),
+        WorkloadKind::FileLoad(load) => return fsload::measured(trial, load),
+        WorkloadKind::Player { player, .. } => {
+            return Measured::Player {
+                player: *player,
+                file: format!("{POOL}/{TEST_FILE}"),
+                length: trial.runtime,
+                seed: trial.seed.derive("player"),
+            };
+        }
+        WorkloadKind::Fio(fio) => Load::of_measured(trial, fio),
+    };
     // fio opens its file when it begins.
     let gate = is_gated(trial).then(|| Gate {
         file: if load.is_bare(trial) {
@@ -296,15 +287,15 @@ fn background(trial: &Trial) -> Option<Background> {
     let processes =
         trial.background.iter().flat_map(|background| &background.processes).map(process);
     let witness = trial.power_cut.map(|_| endless(power_cut::rewrite(trial)));
-    let workload = trial.background.as_ref().and_then(disklab_config::background::Background::fio);
-    let fio = workload.map(|workload| endless(Load::beside(workload).command(trial)));
+    let beside = Load::beside(trial);
+    let fio = beside.as_ref().map(|load| endless(load.command(trial)));
     is_accompanied(trial).then(|| Background {
         lead_ns: trial.lead().0,
         burn_pids: luck(trial).1,
         processes: processes.chain(witness).chain(fio).collect(),
         snapshots: snapshots(trial),
         fsload: fsload::beside(trial),
-        sync_every_ns: workload.and_then(|workload| workload.sync_every).map(|every| every.0),
+        sync_every_ns: beside.and_then(|load| load.fio.sync_every).map(|every| every.0),
         priority: trial
             .background
             .as_ref()
@@ -318,7 +309,8 @@ pub fn touch(trial: &Trial) -> Vec<Touch> {
     let wanted = trial.array.join.filesystem().is_some() && trial.metadata == Metadata::Warm;
     let touch = |name| Touch { name, every: CHECKSUM_LEAF };
     let files = loads(trial).into_iter().flat_map(|load| load.files());
-    let of_phases = trial.workload.phases.iter().flat_map(phases::files).map(|file| file.name);
+    let of_phases =
+        trial.workload.phases().into_iter().flat_map(phases::files).map(|file| file.name);
     if wanted { files.chain(of_phases).map(touch).collect() } else { Vec::new() }
 }
 
@@ -342,7 +334,9 @@ fn scheduler(trial: &Trial, whole: &str) -> Vec<Setting> {
 
 /// What one fio is to do.
 struct Load<'a> {
-    workload: &'a Workload,
+    /// The workload's name.
+    name: &'a str,
+    fio: &'a FioLoad,
     /// Its file; where each job has its own, their numbers follow.
     file: &'static str,
     output: String,
@@ -357,23 +351,28 @@ struct Load<'a> {
 /// The measured fio's command, to run before it for no longer than this; none of what is measured
 /// otherwise, or is to begin with cold caches.
 pub fn warming(trial: &Trial, runtime: Nanos) -> Option<Vec<String>> {
-    let direct = trial.workload.is_fio() && trial.workload.jobs.iter().all(|job| job.direct);
-    let load = || Load {
+    let fio = trial.workload.fio().filter(|fio| fio.is_direct())?;
+    let load = Load {
         output: "/tmp/warm-up.json".to_owned(),
         // Not the requests that are measured.
         seed: "warm-up",
         ramp: Nanos::ZERO,
         runtime,
         gated: false,
-        ..Load::measured(trial)
+        ..Load::of_measured(trial, fio)
     };
-    direct.then(|| load().command(trial))
+    Some(load.command(trial))
 }
 
 impl<'a> Load<'a> {
-    fn measured(trial: &'a Trial) -> Self {
+    fn measured(trial: &'a Trial) -> Option<Self> {
+        trial.workload.fio().map(|fio| Self::of_measured(trial, fio))
+    }
+
+    fn of_measured(trial: &'a Trial, fio: &'a FioLoad) -> Self {
         Self {
-            workload: &trial.workload,
+            name: &trial.workload.name,
+            fio,
             file: TEST_FILE,
             output: format!("{TRIAL}/{}", disklab_protocol::names::FIO),
             seed: "fio",
@@ -384,24 +383,26 @@ impl<'a> Load<'a> {
     }
 
     /// It runs until it is ended.
-    fn beside(workload: &'a Workload) -> Self {
-        Self {
-            workload,
+    fn beside(trial: &'a Trial) -> Option<Self> {
+        let workload = trial.background.as_ref()?.workload.as_ref()?;
+        Some(Self {
+            name: &workload.name,
+            fio: workload.fio()?,
             file: BACKGROUND_FILE,
             output: "/tmp/background.json".to_owned(),
             seed: "background",
             ramp: Nanos::ZERO,
             runtime: Nanos::from_secs(7 * 24 * 3600),
             gated: false,
-        }
+        })
     }
 
     /// The names of its files in [`POOL`]; none where it reads the device itself.
     fn files(&self) -> Vec<String> {
-        if self.workload.raw {
+        if self.fio.raw {
             Vec::new()
-        } else if self.workload.own_files {
-            (0..self.workload.files()).map(|number| format!("{}.{number}", self.file)).collect()
+        } else if self.fio.own_files {
+            (0..self.fio.files()).map(|number| format!("{}.{number}", self.file)).collect()
         } else {
             vec![self.file.to_owned()]
         }
@@ -409,12 +410,12 @@ impl<'a> Load<'a> {
 
     /// Whether it reads a device itself.
     fn is_bare(&self, trial: &Trial) -> bool {
-        self.workload.raw || trial.array.join.filesystem().is_none()
+        self.fio.raw || trial.array.join.filesystem().is_none()
     }
 
     /// fio's command line.
     fn command(&self, trial: &Trial) -> Vec<String> {
-        let w = self.workload;
+        let w = self.fio;
         let mut arguments = fio::program(&self.output, trial.seed.derive(self.seed));
         if w.own_files {
             // A definition for each job: fio has no other way to tell jobs their files.
@@ -430,14 +431,14 @@ impl<'a> Load<'a> {
 
     /// The options of one definition, on the file of this number.
     fn job(&self, trial: &Trial, job: &Job, number: usize) -> Vec<String> {
-        let w = self.workload;
+        let w = self.fio;
         let bare = self.is_bare(trial);
         let file = if bare {
             stack::device(trial)
         } else {
             format!("{POOL}/{}", self.files().swap_remove(number))
         };
-        let mut options = fio::job(&w.name, &file, w.file_size, job);
+        let mut options = fio::job(self.name, &file, w.file_size, job);
         options.extend([
             "--time_based".to_owned(),
             format!("--runtime={}us", self.runtime.0.div_ceil(1000)),

@@ -54,14 +54,13 @@ const BACKGROUND_DEPTH: usize = 32;
 /// What a trial measures, and before it: of what ends by itself, how long that takes. A program
 /// that starts is given its limit.
 pub fn measured(trial: &Trial) -> Nanos {
-    let own =
-        trial.workload.phases.as_ref().map(|it| Nanos::from_secs_f64(phases::seconds(trial, it)));
+    let own = trial.workload.phases().map(|it| Nanos::from_secs_f64(phases::seconds(trial, it)));
     trial.lead().saturating_add(trial.ramp).saturating_add(own.unwrap_or(trial.runtime))
 }
 
 /// One trial on one processor.
 pub fn wall(trial: &Trial) -> Duration {
-    if let Some(own) = &trial.workload.phases {
+    if let Some(own) = trial.workload.phases() {
         let (requests, bytes) = phases::load(trial, own);
         let count = u32::try_from(own.all.len()).unwrap_or(u32::MAX);
         let cached = CACHED_MEBIBYTE.mul_f64(phases::cached(own) / f64::from(1 << 20));
@@ -78,7 +77,7 @@ pub fn wall(trial: &Trial) -> Duration {
     let background = trial.background.as_ref();
     let fio = background.and_then(|background| background.workload.as_ref());
     // The largest: it moves the most.
-    let jobs = trial.workload.jobs.iter().chain(fio.iter().flat_map(|fio| &fio.jobs));
+    let jobs = trial.workload.jobs().iter().chain(fio.iter().flat_map(|fio| fio.jobs()));
     let files = crate::fsload::load(trial);
     let block = files.map(|_| FILES_BLOCK).into_iter().chain(jobs.map(|job| job.bs.0));
     let block = block.max().unwrap_or_default() as f64;
@@ -118,12 +117,12 @@ struct Limited {
 fn limited(trial: &Trial) -> Option<Limited> {
     let beside = trial.background.as_ref();
     if beside.is_some_and(|it| it.workload.is_some() || !it.processes.is_empty())
-        || trial.workload.jobs.is_empty()
+        || trial.workload.jobs().is_empty()
     {
         return None;
     }
     let mut load = Limited { requests: 0.0, mebibytes: 0.0 };
-    for job in &trial.workload.jobs {
+    for job in trial.workload.jobs() {
         let bytes = job.rate?.0 as f64 * f64::from(job.numjobs) * copies(trial, job);
         load.requests += bytes / job.bs.0 as f64;
         load.mebibytes += bytes / f64::from(1 << 20);
@@ -174,8 +173,7 @@ pub fn room(trial: &Trial) -> Bytes {
 
 /// Blocks read beforehand, each with a look at its checksum.
 fn touched(trial: &Trial) -> u64 {
-    let size =
-        if trial.workload.is_fio() { trial.workload.file_size } else { trial.workload.bytes() };
+    let size = trial.workload.file_size();
     let each = |touch: disklab_guest::plan::Touch| 2 * size.0 / touch.every.0;
     crate::describe::touch(trial).into_iter().map(each).sum()
 }

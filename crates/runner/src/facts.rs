@@ -53,8 +53,12 @@ pub fn undoing() -> Result<Vec<Fact>> {
 pub fn programs(trial: &Trial) -> Vec<String> {
     let beside =
         trial.background.iter().flat_map(disklab_config::background::Background::programs).cloned();
-    let of_phases =
-        trial.workload.phases.iter().flat_map(disklab_config::phases::Phases::programs).cloned();
+    let of_phases = trial
+        .workload
+        .phases()
+        .into_iter()
+        .flat_map(disklab_config::phases::Phases::programs)
+        .cloned();
     beside.chain(of_phases).chain(stack::makers(trial)).chain(power_cut::programs(trial)).collect()
 }
 

@@ -24,7 +24,7 @@ pub fn room(trial: &Trial) -> Bytes {
 
 /// The measured one, or the one beside it: no trial has both.
 pub fn load(trial: &Trial) -> Option<&Fsload> {
-    trial.workload.fsload.as_ref().or_else(|| trial.background.as_ref()?.fsload())
+    trial.workload.file_load().or_else(|| trial.background.as_ref()?.fsload())
 }
 
 /// The one that runs beside what is measured.
@@ -78,7 +78,7 @@ pub fn measures(folder: &Path) -> Result<Measures, String> {
 
 /// What it had been promised before the note with this number; nothing where the load is another.
 pub fn promises(trial: &Trial, folder: &Path, number: u64) -> Result<Vec<Promise>, String> {
-    match &trial.workload.fsload {
+    match trial.workload.file_load() {
         Some(load) => Ok(promised(load, seed(trial), &report(folder)?.notes, number)),
         None => Ok(Vec::new()),
     }

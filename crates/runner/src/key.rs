@@ -67,6 +67,9 @@ fn digest(trial: &Trial, kernel: &str) -> String {
     let trial = without_names(trial);
     // Plain data: what cannot be written is never made.
     let mut trial = serde_json::to_value(trial).unwrap_or_default();
+    for pointer in ["/workload", "/background/workload"] {
+        trial.pointer_mut(pointer).map(fill_up_workload);
+    }
     drop_empty(&mut trial);
     let all = json!({ "format": FORMAT, "kernel": kernel, "trial": trial });
     sha256_hex(all.to_string().as_bytes())
@@ -107,6 +110,16 @@ fn without_names(trial: &Trial) -> Trial {
         value.default = false;
     }
     trial
+}
+
+/// Adds what every workload had when keys were first written, whatever it does.
+fn fill_up_workload(workload: &mut Value) {
+    let Some(fields) = workload.as_object_mut() else { return };
+    for (name, absent) in
+        [("file_size", json!(0)), ("own_files", false.into()), ("raw", false.into())]
+    {
+        fields.entry(name).or_insert(absent);
+    }
 }
 
 /// A part that is not there is as one that nobody has thought of yet: a new part of trials leaves
@@ -222,7 +235,7 @@ mod tests {
             changed(&|it| it.devices[0].used.0 -= 4096),
             changed(&|it| it.devices[0].name.push('x')),
             changed(&|it| it.workload.name.push('x')),
-            changed(&|it| it.workload.jobs[0].iodepth += 1),
+            changed(&|it| it.workload.fio_mut().expect("fio").jobs[0].iodepth += 1),
             changed(&|it| it.policy = None),
             changed(&|it| it.mount_options.push("noatime".to_owned())),
             changed(&|it| it.runtime.0 += 1),

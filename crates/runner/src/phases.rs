@@ -28,7 +28,7 @@ pub fn files(phases: &Phases) -> impl Iterator<Item = ZeroFile> {
 
 /// A command of the workload's, in the guest.
 pub fn command(trial: &Trial, words: &[String]) -> Vec<String> {
-    let jobs = trial.workload.phases.as_ref().map_or(1, |phases| phases.numjobs);
+    let jobs = trial.workload.phases().map_or(1, |phases| phases.numjobs);
     let spare = stack::spare(trial);
     filled(
         words,

@@ -209,7 +209,7 @@ pub fn room(trial: &Trial) -> Bytes {
         trial.array.cache.as_ref().and_then(|_| trial.devices.get(trial.array.devices.len()));
     let keys = cache.map_or(0, |device| device.used.0) / CACHE_PER_KEYS;
     let made = trial.background.as_ref().map(|background| background.room).unwrap_or_default();
-    let programs = trial.workload.phases.as_ref().map(|phases| phases.room).unwrap_or_default();
+    let programs = trial.workload.phases().map(|phases| phases.room).unwrap_or_default();
     let contents = (startup::room(trial) + fsload::room(trial) + made + programs).0 * copies;
     Bytes(metadata + keys + contents + EMPTY_FILESYSTEM.0 * trial.devices.len() as u64)
 }

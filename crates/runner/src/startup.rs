@@ -17,7 +17,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 pub fn entries(trial: &Trial) -> Option<Entries> {
-    let startup = trial.workload.startup.as_ref()?;
+    let startup = trial.workload.startup()?;
     let modified = || startup.files.iter().map(modified).collect();
     Some(Entries {
         all: startup.files.clone(),
@@ -59,7 +59,7 @@ pub fn contents(trial: &Trial) -> Result<Option<String>> {
 
 /// What those take on the host.
 pub fn room(trial: &Trial) -> Bytes {
-    let startup = trial.workload.startup.as_ref().filter(|startup| startup.way == Way::Program);
+    let startup = trial.workload.startup().filter(|startup| startup.way == Way::Program);
     startup.map(Startup::bytes).unwrap_or_default()
 }
 

@@ -22,7 +22,7 @@ pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
         Measure::rate(bytes as f64 / seconds, "bytes/s")
     };
     let jobs =
-        || trial.workload.jobs.iter().chain(beside.iter().flat_map(|workload| &workload.jobs));
+        || trial.workload.jobs().iter().chain(beside.iter().flat_map(|workload| workload.jobs()));
     let mut measures = Measures::new();
     if seconds > 0.0 && jobs().any(|job| job.rw.reads()) {
         measures.insert(READ.to_owned(), moved(|device| device.read_bytes));

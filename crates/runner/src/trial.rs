@@ -13,6 +13,7 @@ use crate::{
 };
 use disklab_config::Trial;
 use disklab_config::suite::Metadata;
+use disklab_config::workload::WorkloadKind;
 use disklab_guest::heartbeat::Beat;
 use disklab_kernels::Kernel;
 use disklab_protocol::names;
@@ -194,25 +195,20 @@ fn results(
         fs::read(folder.join(names::STEPS)).map_err(|e| format!("{}: {e}", names::STEPS))?;
     let mut measures = throughput::measures(trial, &closing);
     measures.extend(snapshots::measures(trial, &steps)?);
-    if let Some(phases) = &trial.workload.phases {
-        let (own, late) = phases::measures(phases, folder, &steps, &closing)?;
-        measures.extend(own);
-        return Ok((None, late, measures, closing));
-    }
-    if !trial.workload.is_fio() {
-        let (own, late) = match &trial.workload.player {
-            Some(player) => player::measures(player, &steps)?,
-            None if trial.workload.fsload.is_some() => (fsload::measures(folder)?, None),
-            None => startup::measures(&steps)?,
-        };
-        measures.extend(own);
-        return Ok((None, late.into_iter().collect(), measures, closing));
-    }
+    let with_remark = |(own, late): (Measures, Option<Remark>)| (own, late.into_iter().collect());
+    let (own, late) = match &trial.workload.kind {
+        WorkloadKind::Phases(phases) => phases::measures(phases, folder, &steps, &closing)?,
+        WorkloadKind::Player { player, .. } => with_remark(player::measures(player, &steps)?),
+        WorkloadKind::Startup(_) => with_remark(startup::measures(&steps)?),
+        WorkloadKind::FileLoad(_) => (fsload::measures(folder)?, Vec::new()),
+        WorkloadKind::Fio(_) => (Measures::new(), Vec::new()),
+    };
+    measures.extend(own);
+    let Some(w) = trial.workload.fio() else { return Ok((None, late, measures, closing)) };
     let path = folder.join(names::FIO);
     let report = fs::read(&path).map_err(|e| format!("fio left no report: {e}"))?;
     let report = fio::parse(&report).map_err(|e| format!("fio's report: {e}"))?;
-    let w = &trial.workload;
-    let direct = w.jobs.iter().all(|job| job.direct);
+    let direct = w.is_direct();
     let blocks: BTreeSet<Bytes> = w.jobs.iter().map(|job| job.bs).collect();
     let asked = Asked {
         in_flight: (direct && w.jobs.iter().all(|job| job.rate.is_none())).then(|| w.depth()),

@@ -21,7 +21,7 @@ pub fn run(place: &Place) -> anyhow::Result<Vec<Figure>> {
     let (mut figures, mut peaks) = (Vec::new(), Vec::new());
     for size in [Bytes::gib(1), Bytes::gib(50)] {
         let mut trial = trial.clone();
-        trial.workload.file_size = size;
+        trial.workload.fio_mut().context("not fio's")?.file_size = size;
         let (done, trial) = (AtomicBool::new(false), std::slice::from_ref(&trial));
         let peak = std::thread::scope(|scope| {
             let peak = scope.spawn(|| watch(&done));

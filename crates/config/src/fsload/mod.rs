@@ -155,24 +155,10 @@ impl Fsload {
         })
     }
 
-    /// With all of the files that it was described with.
-    #[must_use]
-    pub fn full(&self) -> Self {
-        Self { scale: self.scale.max(100), ..self.clone() }
-    }
-
     /// Without the threads: what is laid out does not depend on them.
     #[must_use]
     pub fn files_only(&self) -> Self {
         Self { operation: Nanos::ZERO, threads: Vec::new(), ..self.clone() }
-    }
-
-    /// With another number of threads, of the one kind that there is.
-    #[must_use]
-    pub fn with_threads(&self, count: u32) -> Self {
-        let threads =
-            self.threads.iter().map(|threads| Threads { count, ..threads.clone() }).collect();
-        Self { threads, ..self.clone() }
     }
 
     /// How many names a set has.

@@ -26,16 +26,16 @@ fn read(text: &str) -> Result<Workload, String> {
 #[test]
 fn a_proxy_is_read() {
     let workload = read(PROXY).unwrap();
-    let load = workload.fsload.as_ref().unwrap();
+    let load = workload.file_load().unwrap();
     assert_eq!(
         (load.operation, load.thread_count(), load.count(&load.files[0])),
         (Nanos::from_micros(50), 100, 500)
     );
     assert_eq!(workload.bytes(), Bytes::kib(16 * 400));
-    assert_eq!(load.full().bytes(), Bytes::kib(16 * 800));
+    assert_eq!(workload.full().unwrap().bytes(), Bytes::kib(16 * 800));
     let fewer = workload.with_numjobs(3);
-    assert_eq!(fewer.fsload.map(|load| load.threads[0].count), Some(3));
-    assert!(!workload.is_fio());
+    assert_eq!(fewer.file_load().map(|load| load.threads[0].count), Some(3));
+    assert!(workload.fio().is_none());
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn one_of_several_loops_is_drawn() {
         "loop = [",
         "[[fsload.threads.either]]\nweight = 3\nloop = [\"stat\"]\n[[fsload.threads.either]]\nloop = [",
     );
-    let load = read(&text).unwrap().fsload.unwrap();
+    let load = read(&text).unwrap().file_load().unwrap().clone();
     let weights: Vec<u32> = load.threads[0].loops.iter().map(|one| one.weight).collect();
     assert_eq!(weights, [3, 1]);
     let both = text.replace("count = 100\n", "count = 100\nloop = [\"stat\"]\n");

@@ -11,7 +11,7 @@ use crate::workload::Workload;
 
 /// Why a workload cannot run on an array. `devices` are the array's.
 pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Option<String> {
-    if let Some(phases) = &workload.phases {
+    if let Some(phases) = workload.phases() {
         if array.join.filesystem().is_none() {
             return Some(format!(
                 "its phases need a filesystem; array `{}` is a bare device",
@@ -30,7 +30,7 @@ pub fn of_workload(workload: &Workload, array: &Array, devices: &[Device]) -> Op
     }
     let largest = array.largest_file(devices);
     let needed = workload.bytes();
-    let several = workload.own_files || workload.startup.is_some() || workload.phases.is_some();
+    let several = workload.ends() || workload.fio().is_some_and(|fio| fio.own_files);
     let what = if several {
         format!("its files of {needed} together are")
     } else {

@@ -172,8 +172,8 @@ impl Suite {
         needs.sort();
         needs.dedup();
         let visible = self.visible(cell, named.map(|(choice, _)| choice));
-        let limit = workload.startup.as_ref().map(|startup| startup.limit);
-        let limit = limit.or_else(|| Some(workload.phases.as_ref()?.limit()));
+        let limit = workload.startup().map(|startup| startup.limit);
+        let limit = limit.or_else(|| Some(workload.phases()?.limit()));
         let unfit = fit::of_workload(&workload, array, devices).or_else(|| {
             let background = background.as_ref()?;
             let reason = fit::of_background(background, workload.bytes(), array, devices)?;

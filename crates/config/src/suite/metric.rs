@@ -4,7 +4,7 @@ use crate::fsload::{Fsload, Operation};
 use std::collections::BTreeSet;
 
 use crate::read::{Located, Mistake, Place, Table, nearest, unknown};
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadKind};
 
 /// Bytes a second that all disks together read, over the window that all jobs have in common, or a
 /// phase.
@@ -93,16 +93,12 @@ pub fn of_workloads<'a>(
         known.extend(SNAPSHOTS.map(str::to_owned));
     }
     for workload in workloads {
-        if let Some(phases) = &workload.phases {
-            known.extend(phases.metrics());
-        } else if let Some(fsload) = &workload.fsload {
-            known.extend(of_files(fsload));
-        } else if workload.player.is_some() {
-            known.extend(PLAYER.map(str::to_owned));
-        } else if workload.startup.is_some() {
-            known.insert(STARTUP.to_owned());
-        } else {
-            known.extend(of_fio());
+        match &workload.kind {
+            WorkloadKind::Phases(phases) => known.extend(phases.metrics()),
+            WorkloadKind::FileLoad(load) => known.extend(of_files(load)),
+            WorkloadKind::Player { .. } => known.extend(PLAYER.map(str::to_owned)),
+            WorkloadKind::Startup(_) => known.extend([STARTUP.to_owned()]),
+            WorkloadKind::Fio(_) => known.extend(of_fio()),
         }
     }
     known

@@ -52,7 +52,7 @@ fn a_background_is_part_of_a_trial() {
         ["none+1", "none+4", "noise+1", "noise+4"].map(|cell| format!("{cell}+pair+random+pid+s1"));
     assert_eq!(ids, expected);
     let with = all.iter().find(|trial| trial.id.starts_with("noise+4+turning-pair")).unwrap();
-    assert_eq!((with.workload.numjobs(), with.lead()), (4, Nanos::from_secs(5)));
+    assert_eq!((with.workload.fio().unwrap().numjobs(), with.lead()), (4, Nanos::from_secs(5)));
     assert!(with.cell.contains(&("jobs".to_owned(), "4".to_owned())));
     let noise = with.background.as_ref().unwrap();
     let trees = noise.trees.unwrap();
@@ -63,7 +63,7 @@ fn a_background_is_part_of_a_trial() {
     );
     let without = all.iter().find(|trial| trial.id.starts_with("none+1+pair")).unwrap();
     assert_eq!(
-        (without.background.as_ref(), without.lead(), without.workload.numjobs()),
+        (without.background.as_ref(), without.lead(), without.workload.fio().unwrap().numjobs()),
         (None, Nanos::ZERO, 1)
     );
 }
@@ -207,7 +207,7 @@ fn mixes_of_reads_and_writes() {
         let rest = "bs = \"4k\"\nfilesize = \"1G\"\nioengine = \"libaio\"\n";
         lab.write("workloads/random.toml", &format!("summary = \"x\"\n{text}{rest}"));
         Lab::load(lab.path())
-            .map(|lab| lab.workloads["random"].jobs[0].rwmixread)
+            .map(|lab| lab.workloads["random"].jobs()[0].rwmixread)
             .map_err(|it| lab.relative(&it))
     };
     assert_eq!(with("rw = \"randrw\"\nrwmixread = 70\n"), Ok(70));

@@ -89,7 +89,7 @@ fn trials(
 
 #[test]
 fn phases_are_what_their_file_says() {
-    let phases = workload(PHASES).phases.unwrap();
+    let phases = workload(PHASES).phases().unwrap().clone();
     assert_eq!(
         (phases.system_call, phases.numjobs, phases.all.len()),
         (Nanos::from_micros(5), 4, 4)
@@ -119,7 +119,7 @@ fn phases_are_what_their_file_says() {
 
 #[test]
 fn the_names_of_results() {
-    let names: Vec<String> = workload(PHASES).phases.unwrap().metrics().collect();
+    let names: Vec<String> = workload(PHASES).phases().unwrap().clone().metrics().collect();
     for name in [
         "create time",
         "create bandwidth",
@@ -311,8 +311,7 @@ fn jobs_are_what_commands_get() {
     lab.write("suites/jobs.toml", suite);
     let read = || lab.load().suite("jobs").unwrap();
     let all = lab.trials(&read()).unwrap();
-    let jobs: Vec<u32> =
-        all.iter().map(|trial| trial.workload.phases.as_ref().unwrap().numjobs).collect();
+    let jobs: Vec<u32> = all.iter().map(|trial| trial.workload.phases().unwrap().numjobs).collect();
     assert_eq!(jobs, [1, 8]);
     lab.write("workloads/phases.toml", &PHASES.replace("\"{jobs}\"", "\"4\""));
     let found = lab.trials(&read()).unwrap_err();

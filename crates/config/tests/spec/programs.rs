@@ -90,7 +90,7 @@ fn a_start_takes_its_own_time() {
         trials("runtime = { rotational = \"20s\", solid_state = \"300ms\" }\n", "", &sets).unwrap();
     let trial = &all[0];
     assert_eq!((trial.runtime, trial.ramp), (Nanos::from_secs(5), Nanos::ZERO));
-    let start = trial.workload.startup.as_ref().unwrap();
+    let start = trial.workload.startup().unwrap();
     assert_eq!(
         (start.server.len(), start.environment[0].as_str(), start.threads.uses().count()),
         (2, "DISPLAY=:9", 6)
@@ -215,7 +215,7 @@ fn many_files_have_a_size_threads_and_a_filesystem() {
     let found = |name: &str| {
         let is_it = |trial: &&Trial| trial.cell.iter().any(|(_, value)| value == name);
         let trial = all.iter().find(is_it).unwrap();
-        (trial.workload.bytes(), trial.workload.fsload.as_ref().unwrap().thread_count())
+        (trial.workload.bytes(), trial.workload.file_load().unwrap().thread_count())
     };
     assert_eq!(found("files"), (Bytes::kib(16 * 100), 3));
     assert_eq!(found("files:full"), (Bytes::kib(16 * 1000), 3));

@@ -97,7 +97,7 @@ fn any_key_of_a_file_can_be_an_axis() {
         (seeks(last)[0][1], seeks(last)[1][1]),
         (Nanos::from_millis(12), Nanos::from_millis(12))
     );
-    assert_eq!((last.workload.jobs[0].iodepth, last.memory), (8, Bytes::mib(512)));
+    assert_eq!((last.workload.jobs()[0].iodepth, last.memory), (8, Bytes::mib(512)));
     assert_eq!(all[0].devices[1].model.queue_depth(), 1);
     // A zero needs no unit.
     let all = trials(&format!(
@@ -186,7 +186,7 @@ fn a_hypercube_has_samples_over_several() {
 #[test]
 fn jobs_and_times_are_numbers_too() {
     let all = trials(&format!("{PID}jobs = {{ linear = [1, 8], steps = 8 }}"));
-    let jobs: Vec<u32> = all.iter().map(|trial| trial.workload.numjobs()).collect();
+    let jobs: Vec<u32> = all.iter().map(|trial| trial.workload.fio().unwrap().numjobs()).collect();
     assert_eq!(jobs, [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(values(&all, "jobs"), ["1", "2", "3", "4", "5", "6", "7", "8"]);
     let all = trials(&format!("{PID}runtime = [\"10 s\", \"1 min\"]\nramp = [\"0 s\", \"2 s\"]"));
@@ -203,7 +203,8 @@ fn jobs_and_times_are_numbers_too() {
 fn a_workload_in_the_background_has_keys() {
     let axes = "policy = [\"pid\"]\nbackground = [\"none\", \"random\"]\n\"background.iodepth\" = [2, 8]\nramp = [\"3 s\"]";
     let all = trials(axes);
-    let depth = |trial: &Trial| Some(trial.background.as_ref()?.workload.as_ref()?.jobs[0].iodepth);
+    let depth =
+        |trial: &Trial| Some(trial.background.as_ref()?.workload.as_ref()?.jobs()[0].iodepth);
     assert_eq!(all.iter().map(depth).collect::<Vec<_>>(), [None, None, Some(2), Some(8)]);
     assert_eq!(all[2].lead(), Nanos::from_secs(3), "it begins with the ramp");
     assert!(

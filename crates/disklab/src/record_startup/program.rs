@@ -6,14 +6,14 @@ use std::collections::BTreeMap;
 use disklab_config::priority::Priority;
 use disklab_config::startup::{Startup, Step};
 use disklab_config::suite::metric::STARTUP;
-use disklab_config::workload::Workload;
+use disklab_config::workload::{Workload, WorkloadKind};
 use disklab_config::{Lab, Suite};
 use disklab_protocol::names;
 use disklab_record::manifest::{self, Manifest};
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Executor;
 use disklab_runner::run;
-use disklab_units::{Bytes, Nanos};
+use disklab_units::Nanos;
 use tempfile::TempDir;
 
 use crate::exit::Failure;
@@ -149,15 +149,7 @@ impl Trials<'_> {
         let workload = Workload {
             name: self.name.to_owned(),
             summary: String::new(),
-            file_size: Bytes(0),
-            own_files: false,
-            sync_every: None,
-            jobs: Vec::new(),
-            startup: Some(startup),
-            player: None,
-            phases: None,
-            fsload: None,
-            raw: false,
+            kind: WorkloadKind::Startup(startup),
             priority: Priority::default(),
         };
         lab.workloads.insert(self.name.to_owned(), workload);

@@ -88,7 +88,7 @@ fn a_recorded_start_takes_as_long_as_the_program() {
     assert!(again.err.contains("list.toml is there; take another name"), "{}", again.err);
 
     let lab = Lab::load(&here.join("home/lab")).expect("what was made can be read");
-    let startup = lab.workloads["list"].startup.as_ref().expect("a start");
+    let startup = lab.workloads["list"].startup().expect("a start");
     assert_eq!(startup.command, command);
     let number = |path: &str| {
         let found = startup.files.iter().position(|entry| entry.path == path);
@@ -201,7 +201,7 @@ fn what_goes_on_and_what_opens_much_is_recorded() {
     let opens = run(here, &["record-startup", "opens", "--", "sh", "-c", &script]);
     assert_eq!(opens.status, Some(0), "{}", opens.err);
     let lab = Lab::load(&here.join("home/lab")).expect("what was made can be read");
-    let startup = lab.workloads["opens"].startup.as_ref().expect("a start");
+    let startup = lab.workloads["opens"].startup().expect("a start");
     let own = startup.files.iter().filter(|entry| Path::new(&entry.path).starts_with(many.path()));
     // And their folder.
     assert_eq!(own.count(), 10_001);

@@ -13,7 +13,7 @@ pub fn load(files: &str, steps: &str) -> Fsload {
          [[fsload.threads]]\nname = \"threads\"\ncount = 4\nidle = \"1ms\"\nloop = [{steps}]\n"
     );
     let read = |table: &disklab_config::read::Table| Workload::read("w", table);
-    Reader::new("w", &text).read(read).unwrap().fsload.unwrap()
+    Reader::new("w", &text).read(read).unwrap().file_load().unwrap().clone()
 }
 
 const MAIL: &str = "\"delete\", \"create\", \"append 1 B to 16 KiB\", \"fsync\", \"close\", \"open\", \"read whole\", \

@@ -1,5 +1,6 @@
 //! What memory of the machine a trial takes at most.
 
+use disklab_config::workload::FioLoad;
 use disklab_config::{Model, Trial};
 use disklab_units::Bytes;
 
@@ -22,7 +23,6 @@ pub fn memory(trial: &Trial) -> Bytes {
 
 /// Whether anything but the filesystem itself may write.
 fn writes(trial: &Trial) -> bool {
-    let only_reads =
-        trial.workload.is_fio() && trial.workload.jobs.iter().all(|job| !job.rw.writes());
+    let only_reads = trial.workload.fio().is_some_and(FioLoad::only_reads);
     !only_reads || trial.background.is_some() || trial.power_cut.is_some()
 }

@@ -7,6 +7,7 @@ use disklab_block_devices::cgroups;
 use disklab_config::phases::Phases;
 use disklab_config::suite::Axis;
 use disklab_config::suite::sweep::Parameter;
+use disklab_config::workload::FioLoad;
 use disklab_config::{Filesystem, SchedulerChoice, Trial};
 use disklab_guest::init::setting;
 use disklab_guest::plan::{self, Background, Plan, Setting, WarmUp};
@@ -98,7 +99,7 @@ fn names_a_guests_devices(trial: &Trial) -> bool {
     let processes =
         beside.clone().flat_map(|it| it.processes.iter().map(|process| &process.command));
     let commands = processes.chain(beside.flat_map(|it| &it.prepare)).flatten();
-    let phases = trial.workload.phases.as_ref();
+    let phases = trial.workload.phases();
     let names =
         |word: &str| ["/dev/md", "/dev/vd", "/sys/"].iter().any(|place| word.contains(place));
     commands.into_iter().any(|word| names(word))
@@ -113,9 +114,8 @@ fn reads_what_nobody_wrote(trial: &Trial) -> bool {
     let bare = trial.array.join.filesystem().is_none();
     let beside = trial.background.as_ref().and_then(|it| it.workload.as_ref());
     let mut loads = [&trial.workload].into_iter().chain(beside);
-    loads.any(|load| {
-        load.is_fio() && (bare || load.raw) && load.jobs.iter().any(|job| job.rw.reads())
-    })
+    let reads = |fio: &FioLoad| (bare || fio.raw) && fio.jobs.iter().any(|job| job.rw.reads());
+    loads.any(|load| load.fio().is_some_and(reads))
 }
 
 /// What is asked of a filesystem that is there.
@@ -123,7 +123,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if !geteuid().is_root() && !settings(trial).is_empty() {
         return Some("it sets a read policy or a scheduler, which only root may".to_owned());
     }
-    if !geteuid().is_root() && trial.workload.startup.is_some() {
+    if !geteuid().is_root() && trial.workload.startup().is_some() {
         return Some(
             "a start-up is timed from the disk, and only root may drop what is in memory"
                 .to_owned(),
@@ -133,7 +133,7 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
     if background.is_some_and(|it| it.snapshots.is_some()) {
         return Some("snapshots are of a whole filesystem, which is not ours here".to_owned());
     }
-    if trial.workload.phases.as_ref().is_some_and(Phases::mounts) {
+    if trial.workload.phases().is_some_and(Phases::mounts) {
         return Some("it mounts its filesystem anew, which is not ours here".to_owned());
     }
     // What works on a whole filesystem, or on its devices, would work on what is not ours. Others
@@ -144,34 +144,32 @@ fn at_obstacle(trial: &Trial, path: &Path) -> Option<String> {
                 .to_owned(),
         );
     }
-    let phases = trial.workload.phases.as_ref();
+    let phases = trial.workload.phases();
     if phases.is_some_and(|it| {
         it.programs().any(|name| ["btrfs", "mdadm", "sh"].contains(&name.as_str()))
     }) {
         return Some("its phases work on the whole filesystem, which is not ours here".to_owned());
     }
-    let raw = trial.workload.raw
-        || background.and_then(|it| it.workload.as_ref()).is_some_and(|it| it.raw);
-    if raw {
+    let fio = trial.workload.fio();
+    let beside = background.and_then(|background| background.fio());
+    if fio.into_iter().chain(beside).any(|fio| fio.raw) {
         return Some("it reads the disk itself, which is not ours here".to_owned());
     }
     if path.is_dir() {
         return None;
     }
-    let reads_one = trial.workload.is_fio()
-        && !trial.workload.own_files
-        && trial.workload.jobs.iter().all(|job| !job.rw.writes());
+    let reads_one = fio.is_some_and(|fio| !fio.own_files && fio.only_reads());
     let size = path.metadata().map_or(0, |it| it.len());
     if !reads_one || background.is_some() {
         Some(format!(
             "{} is one file and only read: this needs a folder that can be written",
             path.display()
         ))
-    } else if size < trial.workload.file_size.0 {
+    } else if size < trial.workload.file_size().0 {
         Some(format!(
             "{} is shorter than the workload's file of {}",
             path.display(),
-            trial.workload.file_size
+            trial.workload.file_size()
         ))
     } else {
         None

@@ -12,6 +12,7 @@ use disklab_block_devices::change::{Change, News};
 use disklab_block_devices::sysfs::Block;
 use disklab_block_devices::watch::instance_name;
 use disklab_block_devices::{Disk, Journal, guard};
+use disklab_config::workload::FioLoad;
 use disklab_config::{Filesystem, Places, Trial};
 use disklab_guest::plan as guest;
 use disklab_protocol::names;
@@ -195,9 +196,7 @@ fn leave_room(path: &Path, trial: &Trial) -> Result<()> {
 
 /// Whether a trial leaves test files as they were.
 pub fn only_reads(trial: &Trial) -> bool {
-    trial.workload.is_fio()
-        && trial.background.is_none()
-        && trial.workload.jobs.iter().all(|job| !job.rw.writes())
+    trial.workload.fio().is_some_and(FioLoad::only_reads) && trial.background.is_none()
 }
 
 /// Whether what is written to its disks while it is measured is others', but for the few lines that
@@ -213,7 +212,7 @@ pub fn nothing_of_it_writes(trial: &Trial, place: &Place) -> bool {
 /// beside it (a scrub, md's check, a balance) have threads of the kernel for that.
 pub fn its_programs_read(trial: &Trial) -> bool {
     trial.background.is_none()
-        && trial.workload.phases.is_none()
+        && trial.workload.phases().is_none()
         && trial.array.cache.is_none()
         && trial.array.join.filesystem() != Some(Filesystem::Zfs)
 }

@@ -165,7 +165,7 @@ fn a_disk_that_fills_up_in_a_trial() {
     for trial in &mut trials {
         trial.runtime = disklab_units::Nanos::from_secs(60);
     }
-    trials[0].workload.jobs[0].bs = Bytes::mib(1);
+    trials[0].workload.fio_mut().unwrap().jobs[0].bs = Bytes::mib(1);
     let outcomes = run(&trials, &small.cache());
     let reason = reason(&outcomes[0]);
     assert!(reason.contains(".img") && reason.contains("No space left on device"), "{reason}");

@@ -286,7 +286,7 @@ fn mainline_btrfs_gives_the_same_bytes() {
     );
     // With 256 MiB writeback may be cut elsewhere: how much may be dirty hangs on what a kernel of
     // its size leaves free.
-    let is_direct = |trial: &disklab_config::Trial| trial.workload.jobs[0].direct;
+    let is_direct = |trial: &disklab_config::Trial| trial.workload.jobs()[0].direct;
     let mut all: Vec<_> = trials(&suite).into_iter().filter(is_direct).collect();
     let roomy = trials(&suite.replace("256 MiB", "1 GiB"));
     all.extend(roomy.into_iter().filter(|trial| !is_direct(trial)));

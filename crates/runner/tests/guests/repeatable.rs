@@ -243,7 +243,7 @@ fn two_runs_share_a_cache() {
     let mut trials = trials(&suite.replace(", \"write\", \"buffered\"", ""));
     for trial in &mut trials {
         // A size that no other test prepares.
-        trial.workload.file_size.0 += 4096;
+        trial.workload.fio_mut().unwrap().file_size.0 += 4096;
     }
     let records = tempfile::tempdir().unwrap();
     let folders: Vec<PathBuf> = std::thread::scope(|scope| {
@@ -290,7 +290,7 @@ fn a_large_test_file_is_small_on_the_host() {
     let mut trials =
         trials(&SUITE.replace("seeds = 2", "seeds = 1").replace(", \"write\", \"buffered\"", ""));
     trials.truncate(1);
-    trials[0].workload.file_size = disklab_units::Bytes::gib(8);
+    trials[0].workload.fio_mut().unwrap().file_size = disklab_units::Bytes::gib(8);
     let before = disks();
     run(&trials, tempfile::tempdir().unwrap().path(), 1);
     let mut room = 0;

@@ -5,6 +5,7 @@ use crate::place;
 use crate::repeatable::{summary_on, trials_of};
 use disklab_config::device::Model;
 use disklab_config::read::{Reader, Table};
+use disklab_config::workload::WorkloadKind;
 use disklab_config::{Lab, Trial, Workload};
 use disklab_disks::Op;
 use disklab_protocol::names;
@@ -135,8 +136,11 @@ fn a_start_takes_as_long_again() {
 /// computing, the bytes at the slowest rate and, for each request, the longest seek and two turns.
 fn idle_starts_keep_to_physics() {
     let lab = Lab::load(&place::share().lab()).unwrap();
-    let programs =
-        lab.workloads.values().filter(|it| it.startup.is_some()).map(|it| format!("{:?}", it.name));
+    let programs = lab
+        .workloads
+        .values()
+        .filter(|it| it.startup().is_some())
+        .map(|it| format!("{:?}", it.name));
     let programs: Vec<String> = programs.collect();
     assert!(programs.len() >= 5, "{programs:?}");
     let axes = format!("array = [\"bfq-hdd\", \"bfq-ssd\"]\nworkload = [{}]", programs.join(", "));
@@ -183,7 +187,7 @@ fn idle_starts_keep_to_physics() {
                 Entry::Served(_) => {}
             }
         }
-        let computing = trial.workload.startup.as_ref().unwrap().threads.computing().0 as f64;
+        let computing = trial.workload.startup().unwrap().threads.computing().0 as f64;
         let longest = computing + f64::from(requests) * most + time(bytes, slowest);
         assert!(requests > 10, "{id} read nothing");
         assert!(
@@ -225,7 +229,7 @@ fn a_start_that_is_given_up_is_a_result() {
 fn a_program_that_fails() {
     let mut all = trials("60s", "array = [\"bfq-ssd\"]\nworkload = [\"start:program\"]");
     // Files of this machine, so that there is a shell.
-    let startup = all[0].workload.startup.as_mut().unwrap();
+    let WorkloadKind::Startup(startup) = &mut all[0].workload.kind else { panic!("no start-up") };
     startup.files.clear();
     startup.files.push(disklab_config::startup::Entry {
         path: "/etc/passwd".to_owned(),

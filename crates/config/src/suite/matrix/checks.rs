@@ -16,7 +16,7 @@ use crate::read::{Located, Mistake};
 use crate::suite::cell::Cell;
 use crate::suite::sweep::{Applied, Parameter};
 use crate::suite::{Axis, SET, Suite, Values, Which, cell, fit, metric};
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadKind};
 
 /// So many trials take months, and a list of them all the memory there is.
 const MOST_TRIALS: u128 = 100_000;
@@ -70,7 +70,7 @@ impl Resolved<'_> {
         }
         let several = self.workloads.iter().filter(|it| it.thing.definitions() > 1);
         for (workload, jobs) in several.zip(jobs.values.first()) {
-            let what = if workload.thing.is_fio() {
+            let what = if workload.thing.fio().is_some() {
                 "[[job]]s, each with its own numjobs"
             } else {
                 "kinds of threads, each with its own count"
@@ -79,8 +79,8 @@ impl Resolved<'_> {
                 format!("workload `{}` has several {what}: leave `jobs` out", workload.value());
             mistakes.push(jobs.place.mistake(message));
         }
-        let is_used = |it: &&Named<'_, Workload>| {
-            it.thing.phases.as_ref().is_none_or(|it| it.uses(JOBS_WORD))
+        let is_used = |workload: &&Named<'_, Workload>| {
+            workload.thing.phases().is_none_or(|phases| phases.uses(JOBS_WORD))
         };
         let unused = self.workloads.iter().filter(|it| !is_used(it));
         for (workload, jobs) in unused.zip(jobs.values.get(1)) {
@@ -102,8 +102,11 @@ impl Resolved<'_> {
                 .filter(|(cell, _)| cell.value(Axis::Workload) == Some(name.value.as_str()));
             let reasons: Option<BTreeSet<String>> =
                 own.map(|(_, it)| fit::of_workload(&it.workload, &it.array, &it.devices)).collect();
-            let advice =
-                if workload.is_fio() { "; smaller: --set workload.filesize=SIZE" } else { "" };
+            let advice = if workload.fio().is_some() {
+                "; smaller: --set workload.filesize=SIZE"
+            } else {
+                ""
+            };
             let told = |reason| name.place.mistake(format!("{reason}{advice}"));
             mistakes.extend(reasons.into_iter().flatten().map(told));
         }
@@ -113,7 +116,7 @@ impl Resolved<'_> {
     /// What is compared must be what something of the suite measures.
     pub(super) fn check_metrics(&self, suite: &Suite, lab: &Lab, mistakes: &mut Vec<Mistake>) {
         let workloads = self.workloads.iter().map(|it| &it.thing);
-        let beside = self.backgrounds.iter().filter_map(|it| it.thing.fio());
+        let beside = self.backgrounds.iter().filter_map(|named| named.thing.fio_workload());
         let snapshots = self.backgrounds.iter().any(|it| it.thing.snapshots.is_some());
         let known =
             metric::of_workloads(workloads.chain(beside), suite.power_cut.is_some(), snapshots);
@@ -126,7 +129,8 @@ impl Resolved<'_> {
 
     /// Many files are a filesystem's.
     pub(super) fn check_files(&self, mistakes: &mut Vec<Mistake>) {
-        for Named { name, .. } in self.workloads.iter().filter(|it| it.thing.fsload.is_some()) {
+        for Named { name, .. } in self.workloads.iter().filter(|it| it.thing.file_load().is_some())
+        {
             let bare = self.arrays.iter().filter(|it| it.thing.0.join.filesystem().is_none());
             for array in bare {
                 let message =
@@ -145,12 +149,12 @@ impl Resolved<'_> {
                 mistakes.push(name.place.mistake(format!("workload `{}`: {what}", name.value)));
                 continue;
             };
-            let needed = workload.player.map(|player| player.bytes(longest)).unwrap_or_default();
-            if needed > workload.file_size {
+            let WorkloadKind::Player { file_size, player } = &workload.kind else { continue };
+            let needed = player.bytes(longest);
+            if needed > *file_size {
                 let message = format!(
-                    "a film of {longest} has {needed}, more than its filesize, {}; a part that is read twice would be in \
-                     memory",
-                    workload.file_size
+                    "a film of {longest} has {needed}, more than its filesize, {file_size}; a part that is read twice would \
+                     be in memory"
                 );
                 mistakes.push(name.place.mistake(message));
             }
@@ -162,9 +166,10 @@ impl Resolved<'_> {
         let workloads = self.workloads.iter().map(|it| (it.name, &it.thing));
         let beside =
             self.backgrounds.iter().filter_map(|it| Some((it.name, it.thing.workload.as_ref()?)));
-        for (name, workload) in workloads.chain(beside).filter(|(_, workload)| workload.raw) {
+        let loads = workloads.chain(beside).filter_map(|(name, it)| Some((name, it.fio()?)));
+        for (name, fio) in loads.filter(|(_, fio)| fio.raw) {
             for Named { thing: (array, devices), .. } in &self.arrays {
-                let needed = workload.file_size.saturating_mul(u64::from(workload.files()));
+                let needed = fio.all_files();
                 let largest = array.largest_file(devices);
                 let message = if matches!(array.join, Join::Btrfs(_) | Join::ZfsMirrors) {
                     format!(
@@ -214,7 +219,7 @@ impl Resolved<'_> {
         mistakes: &mut Vec<Mistake>,
     ) {
         let Some(_) = background.fsload() else { return };
-        if let Some(other) = self.workloads.iter().find(|it| it.thing.fsload.is_some()) {
+        if let Some(other) = self.workloads.iter().find(|it| it.thing.file_load().is_some()) {
             let message = format!(
                 "works on many files, as workload `{}` does: one of a trial's loads can",
                 other.value()

@@ -16,7 +16,7 @@ use crate::lab::Lab;
 use crate::policy::{Policy, PolicyChoice, Wanted};
 use crate::scheduler::SchedulerChoice;
 use crate::suite::{MEMORY, RUNTIME, Span, TIMES_BEFORE};
-use crate::workload::Workload;
+use crate::workload::{Workload, WorkloadKind};
 
 /// What a cell names.
 pub struct Base<'a> {
@@ -319,7 +319,7 @@ fn changed(
     lab: &Lab,
     known: &Known,
 ) -> Result<Workload, String> {
-    if base.startup.is_some() || base.fsload.is_some() {
+    if matches!(base.kind, WorkloadKind::Startup(_) | WorkloadKind::FileLoad(_)) {
         let what =
             "a start-up's or a load's of many files, which have no keys that go over numbers";
         return Err(format!("workload `{}` is {what}", base.name));
