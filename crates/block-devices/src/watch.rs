@@ -29,10 +29,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use beginning::{Beginning, has_arrived};
+use disklab_protocol::Mark;
 use instance::Instance;
 pub use instance::{file_name, instance_name, remove_instance};
 use layout::Layout;
-use mark::Mark;
+use mark::ObservedMark;
 use place::Watched;
 use stat::{Counters, Stat};
 
@@ -155,40 +156,39 @@ impl Watch {
         Ok(self.counters.read()?.iter().map(|stat| stat.reads.saturating_add(stat.writes)).sum())
     }
 
-    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `note ...`. As in a
-    /// guest, a phase ends with an error if no request came to a disk in it.
-    pub fn mark(&self, text: &str) -> Result<(), String> {
+    /// Takes what the first process says of the trial. As in a guest, a phase ends with an error if
+    /// no request came to a disk in it.
+    pub fn mark(&self, mark: Mark) -> Result<(), String> {
         let mut marks = self.marks.lock().unwrap_or_else(PoisonError::into_inner);
-        let wrong = |error: io::Error| format!("mark `{text}`: {error}");
-        let words: Vec<&str> = text.split_whitespace().collect();
+        let wrong = |error: io::Error| format!("mark `{mark}`: {error}");
         let disks = self.counters.read().map_err(wrong)?;
-        let now =
-            Mark { at_ns: monotonic(), text: text.to_owned(), disks, own_read: own::read_bytes() };
-        let result = match words[..] {
-            ["begin", _, after] => {
-                let ramp = after
-                    .parse::<u64>()
-                    .map_err(|_| format!("mark `{text}`: {after} is no number of ns"))?;
+        let own_read = own::read_bytes();
+        let now = ObservedMark { at_ns: monotonic(), mark: mark.clone(), disks, own_read };
+        let result = match &mark {
+            Mark::Begin { ramp_ns, .. } => {
                 let counters = Arc::clone(&self.counters);
-                let phase = Beginning::await_it(counters, now.clone(), Duration::from_nanos(ramp));
+                let ramp = Duration::from_nanos(*ramp_ns);
+                let phase = Beginning::await_it(counters, now.clone(), ramp);
                 marks.phase = Some(phase.map_err(wrong)?);
                 Ok(())
             }
-            ["end"] => {
+            Mark::End => {
                 let begun =
                     marks.phase.take().map(Beginning::end).transpose().map_err(wrong)?.flatten();
                 if let Some(begun) = &begun {
                     begun.write(&marks.file).map_err(wrong)?;
                 }
-                let arrived = |begun: &Mark| {
+                let arrived = |begun: &ObservedMark| {
                     let mut pairs = now.disks.iter().zip(&begun.disks);
                     // Those that were there when it began count, too, as long as they end in it.
                     pairs.any(|(now, before)| has_arrived(now, before) || now.in_flight > 0)
                 };
                 if begun.as_ref().is_some_and(arrived) { Ok(()) } else { Err(self.nothing_came()) }
             }
-            ["note", ..] => Ok(()),
-            _ => return Err(format!("mark `{text}`: disks of this machine cannot be told that")),
+            Mark::Note(_) => Ok(()),
+            Mark::Begun | Mark::Fsynced(_) | Mark::Promised(_) => {
+                return Err(format!("mark `{mark}`: disks of this machine cannot be told that"));
+            }
         };
         now.write(&marks.file).map_err(wrong)?;
         result

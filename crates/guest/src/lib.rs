@@ -6,14 +6,12 @@
 //! fixed names there (see `disklab_protocol::names`), so that nothing of where the folder lies can
 //! be seen in the guest.
 
-pub mod closing;
 pub mod data;
 pub mod heartbeat;
 pub mod init;
 pub mod interface;
 pub mod library;
 mod lifetime;
-pub mod machine;
 pub mod meter;
 pub mod order;
 pub mod phases;

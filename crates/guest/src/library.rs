@@ -1,15 +1,14 @@
 //! The disks of one guest: models, data, trace, counts, behind the calls of [`crate::interface`].
 
-use crate::closing::{Closing, SCHEMA};
 use crate::data::Data;
 use crate::heartbeat::Heartbeat;
-use crate::machine::{Machine, MachineDisk};
 use crate::meter::Meter;
-use crate::power_cut::{Cut, OnTheWay, PowerCuts};
+use crate::power_cut::{OnTheWay, PowerCuts};
 use crate::trace_file::TraceFile;
 use crate::volatile::BLOCK;
 use disklab_disks::{Bank, Completion, Op, Request};
-use disklab_protocol::names;
+use disklab_protocol::machine::{GuestMachine, MachineDisk};
+use disklab_protocol::{Closing, Mark, names};
 use disklab_trace::{Arrived, MOST_DISKS, Served};
 use disklab_units::{Nanos, Random};
 use serde_json::Value;
@@ -57,7 +56,7 @@ struct Present {
 /// See the module.
 pub struct Library {
     folder: PathBuf,
-    machine: Machine,
+    machine: GuestMachine,
     disks: Vec<Running>,
     bank: Bank,
     done: VecDeque<Done>,
@@ -96,7 +95,7 @@ impl Library {
         let at = |name: &str| folder.join(name);
         let text = std::fs::read(at(names::MACHINE))
             .map_err(|e| OpenError::File(at(names::MACHINE), e))?;
-        let machine: Machine = serde_json::from_slice(&text)
+        let machine: GuestMachine = serde_json::from_slice(&text)
             .map_err(|e| OpenError::Description(at(names::MACHINE), e))?;
         if machine.build != crate::BUILD {
             return Err(OpenError::Build(machine.build));
@@ -120,9 +119,9 @@ impl Library {
         } else {
             None
         };
-        let power_cuts = machine.power_cuts.clone().map(|wanted| {
+        let power_cuts = machine.power_cuts.clone().map(|plan| {
             let caches = machine.disks.iter().map(|disk| disk.model.volatile());
-            PowerCuts::new(wanted, caches, Random::new(machine.seed.derive("power cuts")))
+            PowerCuts::new(plan, caches, Random::new(machine.seed.derive("power cuts")))
         });
         Ok(Self {
             power_cuts,
@@ -317,47 +316,39 @@ impl Library {
         -error.raw_os_error().unwrap_or(rustix::io::Errno::IO.raw_os_error())
     }
 
-    /// What the first process says of the trial: `begin NAME AFTER_NS`, `end`, `fsynced RECORD`,
-    /// `promised NUMBER`. False if it is none of them.
+    /// Takes what the first process says of the trial. False if the library does not know such a
+    /// mark, or if no phase had begun that could end.
     pub fn mark(&mut self, now: Nanos, text: &str) -> bool {
-        let words: Vec<_> = text.split_whitespace().collect();
+        let mark = text.parse();
         // Often, and of no use in a trace.
-        if let [what @ ("fsynced" | "promised"), number] = words[..] {
-            let Some((power_cuts, number)) = self.power_cuts.as_mut().zip(number.parse().ok())
-            else {
-                return false;
-            };
-            match what {
-                "fsynced" => power_cuts.acknowledged(number),
-                _ => power_cuts.promised(number),
-            }
-            return true;
-        }
-        if let Some(trace) = &mut self.trace {
+        let is_count = matches!(mark, Ok(Mark::Fsynced(_) | Mark::Promised(_)));
+        if let Some(trace) = self.trace.as_mut().filter(|_| !is_count) {
             trace.mark(now.0, text);
         }
-        match words[..] {
-            ["begin", name, after] => after.parse().is_ok_and(|after| {
-                self.meter.announce(name, after);
-                if let Some(power_cuts) = &mut self.power_cuts {
-                    power_cuts.announced(now, after);
+        match (mark, &mut self.power_cuts) {
+            (Ok(Mark::Begin { phase, ramp_ns }), power_cuts) => {
+                self.meter.announce(phase, ramp_ns);
+                if let Some(power_cuts) = power_cuts {
+                    power_cuts.announced(now, ramp_ns);
                 }
                 true
-            }),
-            ["end"] => {
-                let at = |(disk, running): (usize, &Running)| {
-                    let submitted = running
-                        .present
-                        .iter()
-                        .flatten()
-                        .map(move |present| (disk, present.submitted));
-                    submitted.collect::<Vec<_>>()
-                };
-                let present = self.disks.iter().enumerate().flat_map(at);
+            }
+            (Ok(Mark::End), _) => {
+                let present = self.disks.iter().enumerate().flat_map(|(disk, running)| {
+                    let present = running.present.iter().flatten();
+                    present.map(move |present| (disk, present.submitted))
+                });
                 self.meter.end(&counters(&self.bank), present)
             }
-            // For those who read the trace.
-            ["note", ..] => true,
+            (Ok(Mark::Fsynced(record)), Some(power_cuts)) => {
+                power_cuts.acknowledged(record);
+                true
+            }
+            (Ok(Mark::Promised(note)), Some(power_cuts)) => {
+                power_cuts.promised(note);
+                true
+            }
+            (Ok(Mark::Note(_)), _) => true,
             _ => false,
         }
     }
@@ -384,26 +375,21 @@ impl Library {
             self.fault(&violation);
         }
         let data: Vec<&Data> = self.disks.iter().map(|running| &running.data).collect();
-        let cuts = self
-            .power_cuts
-            .as_mut()
-            .map_or(Ok(Vec::new()), |it| it.close(&data).map(<[Cut]>::to_vec));
-        let cuts = cuts.unwrap_or_else(|error| {
+        let cuts =
+            self.power_cuts.as_mut().map_or(Ok(Vec::new()), |power_cuts| power_cuts.close(&data));
+        let power_cuts = cuts.unwrap_or_else(|error| {
             self.fault(&format!("what a power cut would leave could not be written: {error}"));
             Vec::new()
         });
         let closing = Closing {
-            schema: SCHEMA,
-            complete: self.fault.is_none(),
-            fault: self.fault.as_deref(),
-            virtual_ns: now.0,
+            virtual_ns: now,
             requests: self.requests,
-            devices: self.disks.iter().map(|d| d.device.as_str()).collect(),
-            phases: self.meter.phases(),
+            devices: self.disks.iter().map(|disk| disk.device.clone()).collect(),
+            phases: self.meter.phases().to_vec(),
             trace_sha256: self.trace.as_ref().map(TraceFile::sha256),
-            power_cuts: &cuts,
+            power_cuts,
         };
-        closing.write(&self.folder)
+        closing.write(&self.folder, self.fault.as_deref())
     }
 
     fn trace_fault(&mut self, error: &io::Error) {

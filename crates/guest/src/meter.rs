@@ -7,53 +7,10 @@
 use crate::library::Arrival;
 use crate::order::{Order, Step};
 use disklab_disks::Op;
+use disklab_protocol::closing::{DeviceCounts, PhaseCounts, combine};
 use disklab_trace::Served;
-use serde::{Deserialize, Serialize};
+use disklab_units::Nanos;
 use serde_json::Value;
-
-/// What one disk did in one phase.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct DeviceCounts {
-    /// The kernel's name for it.
-    pub name: String,
-    pub reads: u64,
-    pub writes: u64,
-    pub flushes: u64,
-    pub discards: u64,
-    pub read_bytes: u64,
-    pub write_bytes: u64,
-    /// At least one request was at the disk, ns.
-    pub busy_ns: u64,
-    /// Sum over requests: end - arrival, ns.
-    pub wait_ns: u64,
-    /// Sum over requests: end - start of service, ns.
-    pub service_ns: u64,
-    /// Sum over requests: how long each was at the disk within the phase, whether it ended in it or
-    /// not, ns. By the phase's length, that is the mean number of requests at the disk.
-    pub depth_ns: u64,
-    /// Reads and writes that arrived in the phase, but for the disk's first.
-    pub followers: u64,
-    /// Of those, the ones that did not begin where the read or write before them, in order of
-    /// arrival, had ended.
-    pub apart: u64,
-    /// Sum over them: how far from there they began, either way, in sectors of 512 bytes.
-    pub apart_sectors: u64,
-    /// What only the model knows (seeks, cache hits, ...): see `disklab_disks::Counters`.
-    pub model: Value,
-}
-
-/// One phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Phase {
-    pub name: String,
-    pub begin_ns: u64,
-    pub end_ns: u64,
-    /// Reads that arrived in the phase, of all disks in one order, but for the guest's first.
-    pub read_followers: u64,
-    /// Of those, the ones that went to another disk than the read before them.
-    pub read_switches: u64,
-    pub devices: Vec<DeviceCounts>,
-}
 
 /// Where the first process and the meter stand.
 #[derive(Debug)]
@@ -70,7 +27,7 @@ enum State {
         begin: u64,
     },
     Counting {
-        phase: Phase,
+        phase: PhaseCounts,
         models: Vec<Value>,
     },
 }
@@ -84,7 +41,7 @@ pub struct Meter {
     /// By disk: requests at the disk, and since when that has not been zero.
     present: Vec<(u32, u64)>,
     order: Order,
-    phases: Vec<Phase>,
+    phases: Vec<PhaseCounts>,
 }
 
 impl Meter {
@@ -100,8 +57,8 @@ impl Meter {
     }
 
     /// A phase may begin: `after` ns behind the next request.
-    pub fn announce(&mut self, name: &str, after: u64) {
-        self.state = State::Announced { name: name.to_owned(), after };
+    pub fn announce(&mut self, name: String, after: u64) {
+        self.state = State::Announced { name, after };
     }
 
     /// A request arrives at a disk. `models` tells the models' own counters, if they are needed
@@ -119,7 +76,7 @@ impl Meter {
         *count += 1;
         let step = self.order.next(arrival);
         if let State::Counting { phase, .. } = &mut self.state {
-            phase.follow(disk, step);
+            follow(phase, disk, step);
         }
     }
 
@@ -128,21 +85,28 @@ impl Meter {
         if now < *begin {
             return;
         }
-        let counts = |name: &String| DeviceCounts { name: name.clone(), ..DeviceCounts::default() };
-        let devices = self.names.iter().map(counts).collect();
-        let phase = Phase {
-            name: std::mem::take(name),
-            begin_ns: *begin,
-            end_ns: *begin,
-            read_followers: 0,
-            read_switches: 0,
-            devices,
-        };
         for (count, since) in &mut self.present {
             if *count > 0 {
-                *since = (*since).max(phase.begin_ns);
+                *since = (*since).max(*begin);
             }
         }
+        let counts = |name: &String| DeviceCounts {
+            name: name.clone(),
+            service: Some(Nanos(0)),
+            depth: Some(Nanos(0)),
+            followers: Some(0),
+            apart: Some(0),
+            apart_sectors: Some(0),
+            ..DeviceCounts::default()
+        };
+        let phase = PhaseCounts {
+            name: std::mem::take(name),
+            begin: Nanos(*begin),
+            end: Nanos(*begin),
+            read_followers: Some(0),
+            read_switches: Some(0),
+            devices: self.names.iter().map(counts).collect(),
+        };
         self.state = State::Counting { phase, models: models() };
     }
 
@@ -153,7 +117,7 @@ impl Meter {
         *count -= 1;
         let busy = if *count == 0 { served.ended.saturating_sub(*since) } else { 0 };
         let State::Counting { phase, .. } = &mut self.state else { return };
-        phase.end_ns = served.ended;
+        phase.end = Nanos(served.ended);
         let device = &mut phase.devices[served.disk];
         let bytes = u64::from(served.sectors) * 512;
         match served.op {
@@ -168,10 +132,13 @@ impl Meter {
             Op::Flush => device.flushes += 1,
             Op::Discard => device.discards += 1,
         }
-        device.busy_ns += busy;
-        device.depth_ns += served.ended - served.submitted.max(phase.begin_ns);
-        device.wait_ns += served.ended - served.submitted;
-        device.service_ns += served.ended - served.started;
+        device.busy.0 += busy;
+        device.wait.0 += served.ended - served.submitted;
+        let add = |sum: &mut Option<Nanos>, from: u64| {
+            sum.get_or_insert_default().0 += served.ended - from;
+        };
+        add(&mut device.depth, served.submitted.max(phase.begin.0));
+        add(&mut device.service, served.started);
     }
 
     /// The phase is over. `models` are the models' counters now, `present` the requests at the
@@ -183,15 +150,16 @@ impl Meter {
             return false;
         };
         for (disk, since) in present {
-            phase.devices[disk].depth_ns += phase.end_ns.saturating_sub(since.max(phase.begin_ns));
+            let depth = phase.devices[disk].depth.get_or_insert_default();
+            depth.0 += phase.end.0.saturating_sub(since.max(phase.begin.0));
         }
         for (i, device) in phase.devices.iter_mut().enumerate() {
             let (count, since) = &mut self.present[i];
             if *count > 0 {
-                device.busy_ns += phase.end_ns.saturating_sub(*since);
-                *since = phase.end_ns.max(*since);
+                device.busy.0 += phase.end.0.saturating_sub(*since);
+                *since = phase.end.0.max(*since);
             }
-            device.model = difference(&before[i], &models[i]);
+            device.model = Some(combine(&before[i], &models[i], |b, e| e.saturating_sub(b)));
         }
         self.phases.push(phase);
         true
@@ -202,40 +170,26 @@ impl Meter {
         matches!(self.state, State::Counting { .. })
     }
 
-    pub fn phases(&self) -> &[Phase] {
+    pub fn phases(&self) -> &[PhaseCounts] {
         &self.phases
     }
 }
 
-impl Phase {
-    fn follow(&mut self, disk: usize, step: Step) {
-        let device = &mut self.devices[disk];
-        if let Some(distance) = step.distance {
-            device.followers += 1;
-            device.apart += u64::from(distance > 0);
-            device.apart_sectors += distance;
-        }
-        if let Some(switched) = step.switched {
-            self.read_followers += 1;
-            self.read_switches += u64::from(switched);
-        }
+fn follow(phase: &mut PhaseCounts, disk: usize, step: Step) {
+    let device = &mut phase.devices[disk];
+    if let Some(distance) = step.distance {
+        count(&mut device.followers, 1);
+        count(&mut device.apart, u64::from(distance > 0));
+        count(&mut device.apart_sectors, distance);
+    }
+    if let Some(switched) = step.switched {
+        count(&mut phase.read_followers, 1);
+        count(&mut phase.read_switches, u64::from(switched));
     }
 }
 
-/// Number by number, `end - begin`.
-fn difference(begin: &Value, end: &Value) -> Value {
-    match (begin, end) {
-        (Value::Object(b), Value::Object(e)) => Value::Object(
-            e.iter()
-                .map(|(k, v)| (k.clone(), difference(b.get(k).unwrap_or(&Value::Null), v)))
-                .collect(),
-        ),
-        (Value::Number(b), Value::Number(e)) => match (b.as_u64(), e.as_u64()) {
-            (Some(b), Some(e)) => e.saturating_sub(b).into(),
-            _ => end.clone(),
-        },
-        _ => end.clone(),
-    }
+fn count(counter: &mut Option<u64>, more: u64) {
+    *counter.get_or_insert_default() += more;
 }
 
 #[cfg(test)]
@@ -267,7 +221,7 @@ mod tests {
         let mut meter = meter();
         arrive(&mut meter, 5, 0);
         meter.ended(&served(0, 5, 5, 10), || model(0));
-        meter.announce("measure", 0);
+        meter.announce("measure".to_owned(), 0);
         arrive(&mut meter, 100, 3);
         arrive(&mut meter, 110, 3);
         meter.ended(&served(0, 100, 100, 120), || model(3));
@@ -277,18 +231,18 @@ mod tests {
         assert!(meter.end(&model(6), std::iter::empty()));
         let [phase] = meter.phases() else { panic!("one phase") };
         let d = &phase.devices[0];
-        assert_eq!((phase.begin_ns, phase.end_ns, d.reads, d.read_bytes), (100, 160, 3, 3 * 4096));
-        assert_eq!((d.busy_ns, d.wait_ns, d.service_ns), (50, 60, 50));
-        assert_eq!(d.model["seeks"], 3);
-        assert_eq!(d.depth_ns, d.wait_ns, "all began and ended in the phase");
-        assert_eq!((d.followers, d.apart, d.apart_sectors), (3, 3, 87 + 2 + 32));
-        assert_eq!((phase.read_followers, phase.read_switches), (3, 0));
+        assert_eq!((phase.begin.0, phase.end.0, d.reads, d.read_bytes), (100, 160, 3, 3 * 4096));
+        assert_eq!((d.busy, d.wait, d.service), (Nanos(50), Nanos(60), Some(Nanos(50))));
+        assert_eq!(d.model.as_ref().unwrap()["seeks"], 3);
+        assert_eq!(d.depth, Some(d.wait), "all began and ended in the phase");
+        assert_eq!((d.followers, d.apart, d.apart_sectors), (Some(3), Some(3), Some(87 + 2 + 32)));
+        assert_eq!((phase.read_followers, phase.read_switches), (Some(3), Some(0)));
     }
 
     #[test]
     fn a_ramp_is_left_out_even_of_a_request_that_spans_its_end() {
         let mut meter = meter();
-        meter.announce("measure", 50);
+        meter.announce("measure".to_owned(), 50);
         arrive(&mut meter, 100, 0);
         meter.ended(&served(0, 100, 100, 120), || model(0));
         arrive(&mut meter, 120, 0);
@@ -296,7 +250,7 @@ mod tests {
         assert!(meter.end(&model(0), std::iter::empty()));
         let phase = &meter.phases()[0];
         assert_eq!(
-            (phase.begin_ns, phase.end_ns, phase.devices[0].reads, phase.devices[0].busy_ns),
+            (phase.begin.0, phase.end.0, phase.devices[0].reads, phase.devices[0].busy.0),
             (150, 180, 1, 30)
         );
     }
@@ -304,7 +258,7 @@ mod tests {
     #[test]
     fn the_depth_is_of_the_time_within_the_phase() {
         let mut meter = meter();
-        meter.announce("measure", 50);
+        meter.announce("measure".to_owned(), 50);
         arrive(&mut meter, 100, 0);
         arrive(&mut meter, 140, 0);
         // The phase begins at 150 with two requests at the disk, and ends at 200 with two others.
@@ -313,13 +267,13 @@ mod tests {
         meter.ended(&served(0, 140, 180, 200), || model(0));
         arrive(&mut meter, 220, 0);
         assert!(meter.end(&model(0), [(0, 160), (0, 220)].into_iter()));
-        assert_eq!(meter.phases()[0].devices[0].depth_ns, 30 + 50 + 40);
+        assert_eq!(meter.phases()[0].devices[0].depth, Some(Nanos(30 + 50 + 40)));
     }
 
     #[test]
     fn a_phase_without_a_request_is_none() {
         let mut meter = meter();
-        meter.announce("measure", 0);
+        meter.announce("measure".to_owned(), 0);
         assert!(!meter.end(&model(0), std::iter::empty()));
         assert!(meter.phases().is_empty());
     }

@@ -8,52 +8,16 @@
 
 use crate::data::Data;
 use crate::volatile::{BLOCK, Content, Volatile};
+use disklab_protocol::closing::PowerCut;
+use disklab_protocol::machine::{PowerCutPlan, cut_images};
 use disklab_units::{Bytes, Nanos, Random};
-use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
-
-/// What cuts a guest is to have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Wanted {
-    pub cuts: u32,
-    /// They are drawn from so long a time, which begins when the first phase is announced, and its
-    /// ramp is over.
-    pub length_ns: u64,
-    /// The disks answer flushes and do nothing.
-    pub ignore_flushes: bool,
-    /// The folder where each cut's disks go, in one of its own: [`images`]. Relative to the trial's
-    /// folder or absolute.
-    pub folder: PathBuf,
-}
-
-/// A cut, as the closing record has it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Cut {
-    pub at_ns: u64,
-    /// The number of the witness's last record that it was promised.
-    pub acknowledged: u64,
-    /// The number of the last note of our own workload engine that it was told.
-    pub promised: u64,
-    /// Blocks that the medium might have held otherwise, over all disks.
-    pub unsure: u64,
-    /// Of those, the ones that lost their newest content.
-    pub lost: u64,
-    /// Writes that were on their way to the disks.
-    pub on_the_way: usize,
-}
-
-/// Where cut `number`, from 0, has its disks.
-pub fn images(folder: &Path, number: usize) -> PathBuf {
-    folder.join(format!("cut-{}", number + 1))
-}
 
 /// See the module.
 pub struct PowerCuts {
-    wanted: Wanted,
+    plan: PowerCutPlan,
     random: Random,
     /// Virtual ns, the next one last. None before the first phase is announced.
     moments: Option<Vec<u64>>,
@@ -61,12 +25,12 @@ pub struct PowerCuts {
     acknowledged: u64,
     promised: u64,
     under_way: Option<UnderWay>,
-    taken: Vec<Cut>,
+    taken: Vec<PowerCut>,
 }
 
 /// A cut that writes on their way keep from being complete.
 struct UnderWay {
-    cut: Cut,
+    cut: PowerCut,
     /// Disk and tag of what has not ended.
     awaited: BTreeSet<(usize, u32)>,
     /// Disk and blocks of those writes.
@@ -85,10 +49,10 @@ pub struct OnTheWay {
 
 impl PowerCuts {
     /// `caches`: by disk, how much of what was written it may lose.
-    pub fn new(wanted: Wanted, caches: impl Iterator<Item = Bytes>, random: Random) -> Self {
-        let disks = caches.map(|cache| Volatile::new(cache, wanted.ignore_flushes)).collect();
+    pub fn new(plan: PowerCutPlan, caches: impl Iterator<Item = Bytes>, random: Random) -> Self {
+        let disks = caches.map(|cache| Volatile::new(cache, plan.ignore_flushes)).collect();
         Self {
-            wanted,
+            plan,
             random,
             moments: None,
             disks,
@@ -105,8 +69,8 @@ impl PowerCuts {
             return;
         }
         let begin = now.0.saturating_add(after);
-        let mut drawn: Vec<u64> = (0..self.wanted.cuts)
-            .map(|_| begin + self.random.below(self.wanted.length_ns.max(1)))
+        let mut drawn: Vec<u64> = (0..self.plan.cuts)
+            .map(|_| begin + self.random.below(self.plan.length_ns.max(1)))
             .collect();
         drawn.sort_unstable_by(|one, other| other.cmp(one));
         self.moments = Some(drawn);
@@ -151,18 +115,18 @@ impl PowerCuts {
             may_hold.push(blocks);
         }
         let present: Vec<_> = present.collect();
-        let range = |it: &OnTheWay| (it.disk, it.blocks.clone());
-        let cut = Cut {
-            at_ns: now.0,
+        let range = |write: &OnTheWay| (write.disk, write.blocks.clone());
+        let cut = PowerCut {
+            at: now,
             acknowledged: self.acknowledged,
             promised: self.promised,
             unsure: 0,
             lost: 0,
-            on_the_way: present.len(),
+            on_the_way: present.len() as u64,
         };
         self.under_way = Some(UnderWay {
             cut,
-            awaited: present.iter().map(|it| (it.disk, it.tag)).collect(),
+            awaited: present.iter().map(|write| (write.disk, write.tag)).collect(),
             ranges: present.iter().map(range).collect(),
             may_hold,
         });
@@ -212,14 +176,14 @@ impl PowerCuts {
 
     /// All cuts that were made; writes what is left of the last one. Those whose moment never came
     /// are not among them.
-    pub fn close(&mut self, data: &[&Data]) -> io::Result<&[Cut]> {
+    pub fn close(&mut self, data: &[&Data]) -> io::Result<Vec<PowerCut>> {
         self.complete(data)?;
-        Ok(&self.taken)
+        Ok(std::mem::take(&mut self.taken))
     }
 
     fn complete(&mut self, data: &[&Data]) -> io::Result<()> {
         let Some(UnderWay { mut cut, may_hold, .. }) = self.under_way.take() else { return Ok(()) };
-        let folder = images(&self.wanted.folder, self.taken.len());
+        let folder = cut_images(&self.plan.folder, self.taken.len());
         std::fs::create_dir(&folder)?;
         for (disk, (data, blocks)) in data.iter().zip(may_hold).enumerate() {
             let mut image = data.copy(&folder.join(format!("{disk}.img")))?;

@@ -1,6 +1,6 @@
 //! The file of a trace while it is written, and the digest of what is in it.
 
-use crate::closing::hex;
+use disklab_protocol::digest::hex;
 use disklab_trace::{Arrived, Served, Writer};
 use sha2::{Digest, Sha256};
 use std::fs::File;

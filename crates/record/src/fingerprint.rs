@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use disklab_results::digest;
+use disklab_protocol::digest;
 use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;

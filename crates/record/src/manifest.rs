@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::path::PathBuf;
 
-use disklab_results::digest::sha256_hex;
+use disklab_protocol::digest::sha256_hex;
 use disklab_units::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use disklab_disks::Op;
+use disklab_protocol::Mark;
 use disklab_trace::timeline::Raster;
 use disklab_trace::{Bins, Entry, Phase, Served};
 use disklab_units::prose::count;
@@ -202,7 +203,7 @@ impl Beyond {
 pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &Entry) {
     match entry {
         Entry::Mark { text, .. } => {
-            *measuring = text.starts_with("begin ");
+            *measuring = matches!(text.parse(), Ok(Mark::Begin { .. }));
         }
         Entry::Served(served) if *measuring && is_drawn(served.op) => {
             if places.len() <= served.disk {

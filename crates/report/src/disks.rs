@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::fs;
 
+use disklab_protocol::closing::{self, Closing};
 use disklab_record::{Outcome, Record};
 use disklab_results::Sample;
-use disklab_results::closing::{self, Closing};
 use disklab_results::sample::of_disks;
 
 use crate::source::Choice;

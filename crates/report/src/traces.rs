@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use disklab_protocol::closing::Closing;
+use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_record::{Outcome, Record};
-use disklab_results::closing::Closing;
-use disklab_results::sample::MEASURED_PHASE;
 use disklab_trace::timeline::Shape;
 use disklab_trace::{PACKED, PLAIN, Phase, Survey, Timeline};
 use disklab_units::prose::digits;

@@ -1,7 +1,6 @@
 //! From the bytes a trial left behind to its numbers.
 //!
 //! - [`fio`]: what fio reported, from its JSON;
-//! - [`closing`]: what the disk models counted, from the closing record of the guest's library;
 //! - [`read_stats`]: what btrfs counted of each device's reads, where it does;
 //! - [`sample`]: the two joined into the numbers of a trial, and remarks on whether they agree;
 //! - [`integrity`]: whether numbers can be true together, ours or anybody's;
@@ -13,10 +12,8 @@
 //! `&[u8]` or of values parsed before, gives the same answer each time, and answers any bytes
 //! whatever with a value or an error.
 
-pub mod closing;
 pub mod dbench;
 pub mod device_errors;
-pub mod digest;
 pub mod fio;
 pub mod fs_mark;
 pub mod histogram;
@@ -28,7 +25,6 @@ pub mod sample;
 pub mod spread;
 pub mod strace;
 
-pub use closing::Closing;
 pub use fio::Fio;
 pub use histogram::Histogram;
 pub use remark::Remark;

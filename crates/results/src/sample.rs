@@ -1,18 +1,17 @@
 //! The numbers of one trial: fio's report and the disks' closing record joined, and judged against
 //! each other.
 
+use disklab_protocol::closing::{Closing, DeviceCounts, PhaseCounts};
+use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_units::Nanos;
 use serde::{Deserialize, Serialize};
 
-use crate::closing::{Closing, Device, Phase};
 use crate::fio::{Direction, Fio, Job, Latency};
 use crate::histogram::Histogram;
 use crate::integrity::{self, Claim, Clock, Part};
 use crate::read_stats::ReadStatsChange;
 use crate::remark::Remark;
 
-/// The phase of the closing record that is measured.
-pub const MEASURED_PHASE: &str = "measure";
 /// Fewer requests than this hold no thousandth.
 pub const ENOUGH_FOR_P99_9: u64 = 1000;
 /// What a filesystem reads now and then of its own accord.
@@ -339,10 +338,10 @@ fn together(latencies: &[&Latency]) -> Option<Latency> {
     })
 }
 
-fn devices(closing: &Closing, phase: &Phase) -> Vec<DeviceSample> {
+fn devices(closing: &Closing, phase: &PhaseCounts) -> Vec<DeviceSample> {
     let reads = sum(phase.devices.iter().map(|device| device.reads));
     let length = phase.length().0 as f64;
-    let sample = |(index, device): (usize, &Device)| DeviceSample {
+    let sample = |(index, device): (usize, &DeviceCounts)| DeviceSample {
         name: device.name.clone(),
         device: closing.devices.get(index).cloned(),
         reads: device.reads,
@@ -387,7 +386,7 @@ fn measured_writes(fio: &Fio) -> bool {
     fio.jobs.iter().any(|job| job.write.total_ios > 0)
 }
 
-fn judge_disks(fio: &Fio, phase: &Phase, asked: &Asked, remarks: &mut Vec<Remark>) {
+fn judge_disks(fio: &Fio, phase: &PhaseCounts, asked: &Asked, remarks: &mut Vec<Remark>) {
     for device in phase.devices.iter().filter(|device| device.busy > phase.length()) {
         let device_name = device.name.clone();
         remarks.push(Remark::BusyBeyondPhase {

@@ -1,8 +1,9 @@
 //! No bytes whatever make a parser panic, and what it accepts can be joined and written.
 
+use disklab_protocol::{closing, digest};
 use disklab_results::integrity::Clock;
 use disklab_results::sample::{Asked, Sample, join};
-use disklab_results::{Remark, closing, digest, fio};
+use disklab_results::{Remark, fio};
 use disklab_units::Nanos;
 use proptest::prelude::*;
 

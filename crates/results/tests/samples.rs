@@ -1,6 +1,6 @@
 //! Samples joined from real reports of fio and closing records made to agree or disagree with them.
 
-use disklab_results::closing::{Closing, Device, Phase};
+use disklab_protocol::closing::{Closing, DeviceCounts, PhaseCounts};
 use disklab_results::fio::{self, Fio};
 use disklab_results::integrity::Clock;
 use disklab_results::sample::{Asked, LatencyKind, Sample, join};
@@ -12,8 +12,8 @@ fn report(name: &str) -> Fio {
     fio::parse(&std::fs::read(&path).expect(&path)).expect(&path)
 }
 
-fn device(name: &str, reads: u64, busy: u64) -> Device {
-    Device {
+fn device(name: &str, reads: u64, busy: u64) -> DeviceCounts {
+    DeviceCounts {
         name: name.into(),
         reads,
         writes: 0,
@@ -25,20 +25,20 @@ fn device(name: &str, reads: u64, busy: u64) -> Device {
         wait: Nanos(busy),
         service: Some(Nanos(busy)),
         depth: Some(Nanos(busy * 3)),
-        followers: reads,
-        apart: reads / 2,
-        apart_sectors: reads * 16,
-        model: serde_json::Value::Null,
+        followers: Some(reads),
+        apart: Some(reads / 2),
+        apart_sectors: Some(reads * 16),
+        model: None,
     }
 }
 
-fn closing(devices: Vec<Device>) -> Closing {
-    let phase = |name: &str, begin, end, devices| Phase {
+fn closing(devices: Vec<DeviceCounts>) -> Closing {
+    let phase = |name: &str, begin, end, devices| PhaseCounts {
         name: name.into(),
         begin,
         end,
-        read_followers: 100,
-        read_switches: 25,
+        read_followers: Some(100),
+        read_switches: Some(25),
         devices,
     };
     let phases = vec![

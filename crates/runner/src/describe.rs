@@ -7,11 +7,11 @@ use disklab_config::scheduler::QUEUE;
 use disklab_config::suite::Metadata;
 use disklab_config::workload::{FioLoad, Job, WorkloadKind};
 use disklab_config::{Filesystem, Join, SchedulerChoice, Trial};
-use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::plan::{
     Background, FirstSnapshot, Gate, Measure, Measured, PIDS, POOL, Plan, Process, Setting,
     Snapshots, TRIAL, Touch, ZeroFile,
 };
+use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_units::{Bytes, Nanos, Seed};
 
 /// The test file of a filesystem; where each job has its own, their numbers follow.
@@ -26,7 +26,7 @@ const CHECKSUM_LEAF: Bytes = Bytes::mib(12);
 const GATE: &str = "/tmp/gate";
 
 /// The disks of a trial, whose data is in [`DISKS`]; with or without a trace of their requests.
-pub fn machine(trial: &Trial, trace: bool) -> Machine {
+pub fn machine(trial: &Trial, trace: bool) -> GuestMachine {
     let disks = trial.devices.iter().enumerate();
     let disks = disks.map(|(i, d)| MachineDisk {
         device: d.name.clone(),
@@ -35,7 +35,7 @@ pub fn machine(trial: &Trial, trace: bool) -> Machine {
         model: d.model.clone(),
         image: image(i),
     });
-    Machine {
+    GuestMachine {
         build: disklab_guest::BUILD.to_owned(),
         seed: trial.seed,
         disks: disks.collect(),
@@ -50,7 +50,7 @@ pub fn machine(trial: &Trial, trace: bool) -> Machine {
 
 /// The same disks, as fast as can be: to prepare them takes the kernel's work and no virtual time
 /// to speak of.
-pub fn preparing_machine(trial: &Trial) -> Machine {
+pub fn preparing_machine(trial: &Trial) -> GuestMachine {
     let mut machine = machine(trial, false);
     machine.seed = Seed(0).derive("prepare");
     machine.controller = None;
@@ -163,7 +163,7 @@ pub fn plan(trial: &Trial) -> Plan {
         measure: Some(Measure {
             what: measured(trial),
             warm_up: None,
-            phase: disklab_results::sample::MEASURED_PHASE.to_owned(),
+            phase: disklab_protocol::mark::MEASURED_PHASE.to_owned(),
             ramp_ns: trial.ramp.0,
             sync_every_ns: trial.workload.fio().and_then(|fio| fio.sync_every).map(|every| every.0),
             priority: trial.workload.priority,

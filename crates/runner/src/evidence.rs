@@ -2,9 +2,9 @@
 
 use crate::guest::End;
 use disklab_guest::phases::BEGUN;
+use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
 use disklab_record::fingerprint::sha256_of;
-use disklab_results::closing::{self, Closing};
 use disklab_units::{Bytes, Nanos};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};

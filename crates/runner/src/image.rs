@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use disklab_guest::data;
-use disklab_results::digest::hex;
+use disklab_protocol::digest::hex;
 use disklab_units::Bytes;
 use rustix::fs::{SeekFrom, seek, statvfs};
 use rustix::io::Errno;

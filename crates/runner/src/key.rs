@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use disklab_config::Trial;
-use disklab_results::digest::sha256_hex;
+use disklab_protocol::digest::sha256_hex;
 use serde_json::{Value, json};
 
 /// Goes up when a key no longer means what it meant.

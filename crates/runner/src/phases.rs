@@ -6,8 +6,8 @@ use disklab_config::phases::{Act, Caches, FileJob, Numbers, Phase, Phases, fille
 use disklab_config::suite::metric::{BANDWIDTH, OF_A_READER, READ, READER, TIME, WRITTEN};
 use disklab_guest::phases::{Account, STEP, Went};
 use disklab_guest::plan::{self, GO, Measured, POOL, SAY, ZeroFile};
+use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
-use disklab_results::closing::{self, Closing};
 use disklab_results::fio::{self as collect, Job};
 use disklab_results::measure::{Measure, Measures};
 use disklab_results::sample::{ENOUGH_FOR_P99_9, of_jobs};
@@ -207,8 +207,8 @@ fn of_phase(
 }
 
 /// Bytes that all disks together read and wrote.
-fn moved(phase: &closing::Phase) -> (u64, u64) {
-    let sum = |of: fn(&closing::Device) -> u64| phase.devices.iter().map(of).sum();
+fn moved(phase: &closing::PhaseCounts) -> (u64, u64) {
+    let sum = |of: fn(&closing::DeviceCounts) -> u64| phase.devices.iter().map(of).sum();
     (sum(|device| device.read_bytes), sum(|device| device.write_bytes))
 }
 

@@ -11,13 +11,12 @@ use disklab_config::power_cut::{Flushes, PowerCut as Asked};
 use disklab_config::suite::metric::SURVIVED;
 use disklab_config::{Filesystem, Trial};
 use disklab_fsload::promises::Promise;
-use disklab_guest::machine::Machine;
 use disklab_guest::plan::{Look, POOL, Plan, ZFS_POOL};
-use disklab_guest::power_cut::{Wanted, images};
 use disklab_kernels::Kernel;
+use disklab_protocol::closing::{Closing, PowerCut};
+use disklab_protocol::machine::{GuestMachine, PowerCutPlan, cut_images};
 use disklab_protocol::names;
 use disklab_results::Remark;
-use disklab_results::closing::{Closing, PowerCut};
 use disklab_results::measure::{Better, Measure, Measures};
 use disklab_units::{Bytes, Nanos};
 use std::fs;
@@ -37,8 +36,8 @@ const HALF: f64 = 0.5;
 const RAW_OUTPUT: Bytes = Bytes::mib(16);
 
 /// What the disk library is to do.
-pub fn wanted(trial: &Trial, asked: Asked) -> Wanted {
-    Wanted {
+pub fn wanted(trial: &Trial, asked: Asked) -> PowerCutPlan {
+    PowerCutPlan {
         cuts: asked.cuts,
         length_ns: trial.runtime.0,
         ignore_flushes: asked.flushes == Flushes::Ignored,
@@ -207,13 +206,13 @@ fn look_at(
     number: usize,
     cut: &PowerCut,
 ) -> Result<std::result::Result<Option<Nanos>, String>> {
-    let place = images(folder, number);
+    let place = cut_images(folder, number);
     fs::create_dir(&place).map_err(Error::io("create", &place))?;
-    let disks =
-        fs::canonicalize(images(&folder.join(DISKS), number)).map_err(Error::io("find", folder))?;
+    let disks = fs::canonicalize(cut_images(&folder.join(DISKS), number))
+        .map_err(Error::io("find", folder))?;
     let link = place.join(DISKS);
     std::os::unix::fs::symlink(&disks, &link).map_err(Error::io("link", &link))?;
-    let machine = Machine { power_cuts: None, ..describe::machine(trial, false) };
+    let machine = GuestMachine { power_cuts: None, ..describe::machine(trial, false) };
     prepared::write_json(&place.join(names::MACHINE), &machine)?;
     let files = match fsload::promises(trial, folder, cut.promised) {
         Ok(files) => files,

@@ -8,9 +8,9 @@ use crate::guest::{A_DAY_BEFORE, Guest};
 use crate::run::Run;
 use crate::{evidence, fsload, image, startup};
 use disklab_config::{Join, Trial};
-use disklab_guest::machine::MachineDisk;
 use disklab_guest::plan::Plan;
 use disklab_kernels::{Claim, Kernel, Step};
+use disklab_protocol::machine::MachineDisk;
 use disklab_protocol::names;
 use disklab_units::{Bytes, Nanos};
 use serde::Serialize;
@@ -91,7 +91,7 @@ pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<Str
     };
     let text = serde_json::to_vec(&all)
         .map_err(|e| Error::io("describe", Path::new("the disks"))(e.into()))?;
-    Ok(Some(disklab_results::digest::sha256_hex(&text)[..16].to_owned()))
+    Ok(Some(disklab_protocol::digest::sha256_hex(&text)[..16].to_owned()))
 }
 
 /// A digest of all of a trial that decides what its disks hold before it begins, whatever the
@@ -99,7 +99,7 @@ pub fn key(trial: &Trial, kernel: &Kernel, makers: &Makers) -> Result<Option<Str
 pub fn content(trial: &Trial) -> Option<String> {
     let plan = describe::preparing_plan(trial)?;
     let text = serde_json::to_vec(&(describe::preparing_machine(trial).disks, plan)).ok()?;
-    Some(disklab_results::digest::sha256_hex(&text))
+    Some(disklab_protocol::digest::sha256_hex(&text))
 }
 
 /// Finds the prepared disks of `key`, or makes them; if another disklab is making them, says so and

@@ -4,9 +4,9 @@
 use crate::describe;
 use disklab_config::Trial;
 use disklab_config::suite::metric::{READ, WRITTEN};
-use disklab_results::closing::{Closing, Device};
+use disklab_protocol::closing::{Closing, DeviceCounts};
+use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_results::measure::{Measure, Measures};
-use disklab_results::sample::MEASURED_PHASE;
 
 /// Bytes a second that all disks together read and wrote in the measured phase. Empty for other
 /// loads, whose fio says it.
@@ -17,7 +17,7 @@ pub fn measures(trial: &Trial, closing: &Closing) -> Measures {
         return Measures::new();
     };
     let seconds = phase.length().as_secs_f64();
-    let moved = |of: fn(&Device) -> u64| {
+    let moved = |of: fn(&DeviceCounts) -> u64| {
         let bytes: u64 = phase.devices.iter().map(of).sum();
         Measure::rate(bytes as f64 / seconds, "bytes/s")
     };

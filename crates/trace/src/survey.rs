@@ -4,6 +4,8 @@
 use std::ops::Range;
 
 use disklab_disks::Op;
+use disklab_protocol::Mark;
+use disklab_protocol::mark::MEASURED_PHASE;
 
 use crate::entry::{Entry, Served};
 use crate::reader::Error;
@@ -11,9 +13,6 @@ use crate::reader::Error;
 /// A guest has one or two; a trace with more was not written by one, and remembering them all would
 /// take memory.
 const MOST_PHASES: usize = 64;
-
-/// The phase that results are of; without one, all phases together.
-const MEASURE: &str = "measure";
 
 /// Whether the trace has come to what is measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,26 +90,20 @@ impl Survey {
                     }
                     survey.request(&served, measuring != Measuring::Over);
                 }
-                Entry::Mark { at, text } => match text.split_whitespace().collect::<Vec<_>>()[..] {
-                    ["begin", name, ramp] if announced.len() < MOST_PHASES => {
-                        let Ok(ramp) = ramp.parse() else { continue };
-                        let known = || announced.iter().any(|it| it.name == MEASURE);
-                        if announced.is_empty() || (name == MEASURE && !known()) {
+                Entry::Mark { at, text } => match text.parse() {
+                    Ok(Mark::Begin { phase: name, ramp_ns: ramp })
+                        if announced.len() < MOST_PHASES =>
+                    {
+                        let known = || announced.iter().any(|phase| phase.name == MEASURED_PHASE);
+                        if announced.is_empty() || (name == MEASURED_PHASE && !known()) {
                             survey.disks.iter_mut().for_each(|disk| disk.touched = None);
                         }
-                        if name == MEASURE || !known() {
+                        if name == MEASURED_PHASE || !known() {
                             measuring = Measuring::Now;
                         }
-                        announced.push(Announced {
-                            name: name.to_owned(),
-                            at,
-                            ramp,
-                            place,
-                            first: None,
-                            end: None,
-                        });
+                        announced.push(Announced { name, at, ramp, place, first: None, end: None });
                     }
-                    ["end"] => {
+                    Ok(Mark::End) => {
                         if let Some(phase) = announced.last_mut() {
                             phase.end.get_or_insert((last, place));
                         }
@@ -122,14 +115,14 @@ impl Survey {
                 },
             }
         }
-        survey.phases = announced.into_iter().filter_map(|it| it.phase(last)).collect();
+        survey.phases = announced.into_iter().filter_map(|phase| phase.phase(last)).collect();
         survey
     }
 
     /// What results are of: the phase of that name, or from the begin of the first phase to the end
     /// of the last.
     pub fn measure(&self) -> Option<Phase> {
-        if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURE) {
+        if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURED_PHASE) {
             return Some(phase.clone());
         }
         let (first, last) = (self.phases.first()?, self.phases.last()?);

@@ -2,5 +2,5 @@
 
 //! What the disk library says when a guest ends.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    let _ = disklab_results::closing::parse(data);
+    let _ = disklab_protocol::closing::parse(data);
 });

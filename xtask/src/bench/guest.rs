@@ -4,9 +4,9 @@ use anyhow::{Context, ensure};
 use disklab_config::device::{Constant, Model};
 use disklab_config::priority::Priority;
 use disklab_guest::heartbeat::Beat;
-use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
+use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::names;
 use disklab_runner::guest::{End, Guest};
 use disklab_runner::{Installation, evidence};
@@ -50,7 +50,7 @@ impl Place {
         let (bytes, image) = (Bytes::gib(1), "0.img".to_owned());
         let disk = MachineDisk { device: "50 us".to_owned(), bytes, size: bytes, model, image };
         let build = disklab_guest::BUILD.to_owned();
-        let machine = Machine {
+        let machine = GuestMachine {
             build,
             seed: Seed(1),
             disks: vec![disk],

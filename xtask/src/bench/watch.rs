@@ -6,6 +6,8 @@ use super::{Figure, median};
 use anyhow::{Context, ensure};
 use disklab_block_devices::disk::Disk;
 use disklab_block_devices::watch::{Trace, Watch, instance_name};
+use disklab_protocol::Mark;
+use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_runner::host::account;
 use disklab_trace::find;
 use disklab_units::Bytes;
@@ -71,9 +73,9 @@ fn at_depth(attached: &Attached, depth: u32) -> anyhow::Result<Vec<Figure>> {
 fn account(attached: &Attached) -> anyhow::Result<Figure> {
     let folder = tempfile::tempdir()?;
     let watch = Watch::start(folder.path(), &[attached.disk()?], Some(&name()))?;
-    watch.mark("begin measure 0").map_err(anyhow::Error::msg)?;
+    watch.mark(Mark::begin(MEASURED_PHASE, 0)).map_err(anyhow::Error::msg)?;
     fio(&attached.0, &["--rw=randread", "--bs=4k", "--iodepth=32", "--runtime=5", "--time_based"])?;
-    watch.mark("end").map_err(anyhow::Error::msg)?;
+    watch.mark(Mark::End).map_err(anyhow::Error::msg)?;
     watch.end()?;
     let begun = Instant::now();
     let remarks =
@@ -94,13 +96,13 @@ fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64
         _ => Some(Watch::start(folder.path(), &[attached.disk()?], instance)?),
     };
     if let Some(watch) = &watch {
-        watch.mark("begin measure 0").map_err(anyhow::Error::msg)?;
+        watch.mark(Mark::begin(MEASURED_PHASE, 0)).map_err(anyhow::Error::msg)?;
     }
     let depth = format!("--iodepth={depth}");
     let report =
         fio(&attached.0, &["--rw=randread", "--bs=4k", &depth, "--runtime=500ms", "--time_based"])?;
     if let Some(watch) = watch {
-        watch.mark("end").map_err(anyhow::Error::msg)?;
+        watch.mark(Mark::End).map_err(anyhow::Error::msg)?;
         let trace = watch.end()?.trace;
         ensure!(!matches!(trace, Trace::Failed(_)), "no trace: {trace:?}");
     }

@@ -6,9 +6,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use crate::watch::mark::{BEGUN, Mark};
+use crate::watch::mark::ObservedMark;
 use crate::watch::stat::{Counters, Stat};
 use crate::watch::{monotonic, own};
+use disklab_protocol::Mark;
 
 /// How often is looked for the first request.
 const EVERY: Duration = Duration::from_millis(2);
@@ -17,14 +18,18 @@ const EVERY: Duration = Duration::from_millis(2);
 #[derive(Debug)]
 pub struct Beginning {
     over: Sender<()>,
-    thread: JoinHandle<io::Result<Option<Mark>>>,
+    thread: JoinHandle<io::Result<Option<ObservedMark>>>,
 }
 
 impl Beginning {
     /// Of a phase that is announced by this mark.
-    pub fn await_it(counters: Arc<Counters>, announced: Mark, ramp: Duration) -> io::Result<Self> {
+    pub fn await_it(
+        counters: Arc<Counters>,
+        announced: ObservedMark,
+        ramp: Duration,
+    ) -> io::Result<Self> {
         let (over, told) = mpsc::channel();
-        let wait = move || -> io::Result<Option<Mark>> {
+        let wait = move || -> io::Result<Option<ObservedMark>> {
             let is_over = |time| told.recv_timeout(time) != Err(RecvTimeoutError::Timeout);
             loop {
                 let ended = is_over(EVERY);
@@ -34,14 +39,14 @@ impl Beginning {
                     let at_ns = monotonic();
                     if ramp.is_zero() {
                         // All that has come since is of the phase.
-                        return Ok(Some(Mark { at_ns, text: BEGUN.to_owned(), ..announced }));
+                        return Ok(Some(ObservedMark { at_ns, mark: Mark::Begun, ..announced }));
                     }
                     if ended || is_over(ramp) {
                         return Ok(None);
                     }
                     let (at_ns, disks) = (monotonic(), counters.read()?);
                     let own_read = own::read_bytes();
-                    return Ok(Some(Mark { at_ns, text: BEGUN.to_owned(), disks, own_read }));
+                    return Ok(Some(ObservedMark { at_ns, mark: Mark::Begun, disks, own_read }));
                 }
                 if ended {
                     return Ok(None);
@@ -53,7 +58,7 @@ impl Beginning {
     }
 
     /// The phase is over: when it began, if it did.
-    pub fn end(self) -> io::Result<Option<Mark>> {
+    pub fn end(self) -> io::Result<Option<ObservedMark>> {
         // It waits no more if it has begun.
         let _ = self.over.send(());
         self.thread

@@ -4,22 +4,22 @@ use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::Path;
 
+use disklab_protocol::Mark;
 use serde::{Deserialize, Serialize};
 
 use crate::watch::stat::Stat;
 
 /// In a trial's folder: an object a line.
 pub const MARKS: &str = "marks.jsonl";
-/// The text of the mark that we make when a phase begins: some time behind the first request after
-/// its announcement. It is written when the phase is over.
-pub const BEGUN: &str = "begun";
-
+/// A mark with the counts of the disks at its time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Mark {
+pub struct ObservedMark {
     /// ns of the kernel's monotonic clock.
     pub at_ns: u64,
-    pub text: String,
+    /// [`Mark::Begun`] is written when the phase is over, with the time of its begin.
+    #[serde(rename = "text")]
+    pub mark: Mark,
     /// In the order of the disks that are watched.
     pub disks: Vec<Stat>,
     /// Bytes that the trial's own processes have read from any disk by then, where the kernel
@@ -28,7 +28,7 @@ pub struct Mark {
     pub own_read: Option<u64>,
 }
 
-impl Mark {
+impl ObservedMark {
     pub fn write(&self, mut file: &File) -> io::Result<()> {
         let mut line = serde_json::to_vec(self)?;
         line.push(b'\n');
@@ -37,7 +37,7 @@ impl Mark {
 }
 
 /// Those of a trial, in the order in which they were written.
-pub fn read(folder: &Path) -> io::Result<Vec<Mark>> {
+pub fn read(folder: &Path) -> io::Result<Vec<ObservedMark>> {
     let path = folder.join(MARKS);
     let wrong =
         |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", path.display()));

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 
 use disklab_foreign::Row;
 use disklab_foreign::{Claimed, File, Format, format_of};
-use disklab_results::digest::sha256_hex;
+use disklab_protocol::digest::sha256_hex;
 use disklab_results::integrity;
 use disklab_units::prose::visible;
 

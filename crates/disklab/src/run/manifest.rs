@@ -6,10 +6,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use disklab_config::Trial;
+use disklab_protocol::digest::sha256_hex;
 use disklab_record::Manifest;
 use disklab_record::manifest::{Fact, Kernel, NOT_THERE, Suite};
 use disklab_report::panels::repeat::COMMIT;
-use disklab_results::digest::sha256_hex;
 use disklab_runner::host::{Host, Place};
 use disklab_runner::run::Run;
 use disklab_runner::{Executor, facts, key};

@@ -3,8 +3,8 @@
 use disklab_compare::answer;
 use disklab_config::suite::metric::BANDWIDTH;
 use disklab_guest::phases::{STEP, Went};
+use disklab_protocol::closing::{Closing, DeviceCounts};
 use disklab_record::Outcome;
-use disklab_results::closing::{Closing, Device};
 use disklab_units::Nanos;
 use serde_json::Value;
 
@@ -38,7 +38,7 @@ pub fn table(
         let bandwidth = outcome.measures.get(&format!("{phase} {BANDWIDTH}"));
         let disks =
             closing.and_then(|closing| closing.phase(&phase)).map_or(&[][..], |it| &it.devices);
-        let seeks: u64 = disks.iter().map(|disk| disk.apart).fold(0, u64::saturating_add);
+        let seeks: u64 = disks.iter().filter_map(|disk| disk.apart).fold(0, u64::saturating_add);
         let more = if given_up { "> " } else { "" };
         table.row([
             phase,
@@ -54,12 +54,12 @@ pub fn table(
 }
 
 /// `50 0 50 0`
-fn shares(disks: &[Device], of: fn(&Device) -> u64) -> String {
+fn shares(disks: &[DeviceCounts], of: fn(&DeviceCounts) -> u64) -> String {
     let all: u64 = disks.iter().map(of).fold(0, u64::saturating_add);
     if all == 0 {
         return dash();
     }
-    let share = |disk: &Device| format!("{:.0}", of(disk) as f64 * 100.0 / all as f64);
+    let share = |disk: &DeviceCounts| format!("{:.0}", of(disk) as f64 * 100.0 / all as f64);
     disks.iter().map(share).collect::<Vec<_>>().join(" ")
 }
 

@@ -7,11 +7,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use disklab_compare::answer;
+use disklab_protocol::closing::{self, Closing, DeviceCounts, PhaseCounts};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status};
 use disklab_report::merge::{together, validity};
 use disklab_results::Sample;
-use disklab_results::closing::{self, Closing, Phase};
 use disklab_results::sample::{DirectionSample, LatencyKind};
 use disklab_units::prose::digits;
 use disklab_units::{Bytes, Nanos, Rate};
@@ -302,9 +302,8 @@ impl Left {
                     switched * 100.0
                 )?;
             }
-            for (disk, counts) in
-                phase.devices.iter().map(|disk| (&disk.name, model_counts(&disk.model)))
-            {
+            for DeviceCounts { name: disk, model, .. } in &phase.devices {
+                let counts = model.as_ref().map(model_counts).unwrap_or_default();
                 if !counts.is_empty() {
                     let text = format!("{disk}: {}", counts.join(", "));
                     let lines = words::wrapped(&text, screen.width, "  ");
@@ -354,7 +353,7 @@ impl Left {
     }
 }
 
-fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
+fn phase_table(closing: &Closing, phase: &PhaseCounts, screen: &Screen) -> Table {
     use Side::{Left, Right};
     let columns = [
         ("disk", Left),
@@ -393,7 +392,7 @@ fn phase_table(closing: &Closing, phase: &Phase, screen: &Screen) -> Table {
 }
 
 /// In which order requests came to each disk: what its policy and scheduler made of them.
-fn arrivals_table(phase: &Phase, screen: &Screen) -> Table {
+fn arrivals_table(phase: &PhaseCounts, screen: &Screen) -> Table {
     use Side::{Left, Right};
     let columns = [
         ("disk", Left),
@@ -471,20 +470,22 @@ fn as_json(
 ) -> Value {
     let phases = left.and_then(|left| left.closing.as_ref().ok()).map(|closing| {
         let device = |index: usize| closing.devices.get(index);
-        let disk = |(index, disk): (usize, &closing::Device)| {
+        let disk = |(index, disk): (usize, &DeviceCounts)| {
             json!({
                 "name": disk.name, "device": device(index), "reads": disk.reads, "writes": disk.writes,
                 "flushes": disk.flushes, "discards": disk.discards, "read_bytes": disk.read_bytes,
                 "write_bytes": disk.write_bytes, "busy_ns": disk.busy, "wait_ns": disk.wait,
-                "service_ns": disk.service, "depth_ns": disk.depth, "followers": disk.followers, "apart": disk.apart,
-                "apart_sectors": disk.apart_sectors, "model": disk.model,
+                "service_ns": disk.service, "depth_ns": disk.depth,
+                "followers": disk.followers.unwrap_or(0), "apart": disk.apart.unwrap_or(0),
+                "apart_sectors": disk.apart_sectors.unwrap_or(0), "model": disk.model,
             })
         };
-        let phase = |phase: &Phase| {
+        let phase = |phase: &PhaseCounts| {
             let disks: Vec<_> = phase.devices.iter().enumerate().map(disk).collect();
             json!({
                 "name": phase.name, "begin_ns": phase.begin, "end_ns": phase.end,
-                "read_followers": phase.read_followers, "read_switches": phase.read_switches, "disks": disks,
+                "read_followers": phase.read_followers.unwrap_or(0),
+                "read_switches": phase.read_switches.unwrap_or(0), "disks": disks,
             })
         };
         closing.phases.iter().map(phase).collect::<Vec<_>>()

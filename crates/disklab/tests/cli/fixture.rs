@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use disklab_protocol::digest::sha256_hex;
 use disklab_record::manifest::{Fact, Kernel, Suite};
 use disklab_record::outcome::Cell;
 use disklab_record::{Manifest, Outcome, Record, Status, Writer};
-use disklab_results::digest::sha256_hex;
 use disklab_results::sample::{DeviceSample, LatencyKind};
 use disklab_results::{Remark, Sample};
 use disklab_trace::Served;

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use disklab_config::priority::Priority;
 use disklab_config::{Lab, Suite, Trial};
-use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Share, find};
+use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Installation;
@@ -237,7 +237,7 @@ pub fn carry_out(folder: &Path, disks: Vec<MachineDisk>, command: &[String]) {
         priority: Priority::default(),
     };
     let plan = Plan { measure: Some(measure), ..Plan::default() };
-    let machine = Machine {
+    let machine = GuestMachine {
         build: disklab_guest::BUILD.to_owned(),
         seed: Seed(1),
         disks,

@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use disklab_config::Lab;
-use disklab_guest::machine::MachineDisk;
+use disklab_protocol::machine::MachineDisk;
 use disklab_units::Bytes;
 
 use crate::guests;

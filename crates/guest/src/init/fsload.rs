@@ -6,6 +6,7 @@ use super::{Failure, Steps, startup};
 use crate::plan::{FSLOAD, FsloadBeside, TRIAL};
 use disklab_config::fsload::Fsload;
 use disklab_fsload::{Done, Run, Surroundings, layout};
+use disklab_protocol::Mark;
 use disklab_protocol::names;
 use disklab_units::{Nanos, Seed};
 use serde_json::json;
@@ -151,6 +152,6 @@ impl Surroundings for Guest {
     }
 
     fn promised(&self, number: u64) -> Result<(), Failure> {
-        mark(&format!("promised {number}")).map_err(|e| format!("{STEP}: {e}"))
+        mark(Mark::Promised(number)).map_err(|e| format!("{STEP}: {e}"))
     }
 }

@@ -9,6 +9,7 @@ use crate::plan::Host;
 use disklab_block_devices::change::Change;
 use disklab_block_devices::watch::Watch;
 use disklab_block_devices::{Disk, Journal, disk, journal};
+use disklab_protocol::Mark;
 use std::fs::{self, File};
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
@@ -77,12 +78,13 @@ pub fn is_a_guest() -> bool {
     HOST.get().is_none()
 }
 
-/// Tells whoever counts requests of a phase: `begin NAME RAMP_NS`, `end`.
-pub fn mark(text: &str) -> Result<(), Failure> {
+/// Passes a mark to whoever counts requests.
+pub fn mark(mark: Mark) -> Result<(), Failure> {
     if let Some(host) = here() {
-        return host.watch.as_ref().map_or(Ok(()), |watch| watch.mark(text));
+        return host.watch.as_ref().map_or(Ok(()), |watch| watch.mark(mark));
     }
-    fs::write(MARK, text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
+    let text = mark.to_string();
+    fs::write(MARK, &text).map_err(|e| format!("writing {text:?} to {MARK}: {e}"))
 }
 
 /// Reads and writes that the trial's disks have finished.

@@ -7,6 +7,7 @@ use super::program::{self, Words};
 use super::{Failure, Steps, ground, startup, work};
 use crate::phases::{Account, BEGUN, STEP, Went};
 use crate::plan::{self, Act, GO, POOL, Phase, SAY, TRIAL, ZeroFile};
+use disklab_protocol::Mark;
 use disklab_protocol::names;
 use disklab_units::Bytes;
 use rustix::fs::{CWD, FileType, Mode, mknodat};
@@ -164,7 +165,7 @@ impl Hub {
         startup::settle();
         system_calls(phase.system_call_ns)?;
         steps.say(&json!({"step": BEGUN, "phase": name}));
-        ground::mark(&format!("begin {name} 0"))?;
+        ground::mark(Mark::begin(name, 0))?;
         let begun = Instant::now();
         // As long as this is open, whoever opens it too goes on.
         let go = both_ends(GO)?;
@@ -183,7 +184,7 @@ impl Hub {
         let over = self.until_over(phase, begun, reader.as_ref())?;
         let took_ns = begun.elapsed().as_nanos() as u64;
         // What found all in memory reached no disk.
-        let _ = ground::mark("end");
+        let _ = ground::mark(Mark::End);
         system_calls(0)?;
         drop(go);
         let went = Went { phase: name.clone(), took_ns, given_up: matches!(over, Over::GivenUp) };

@@ -12,6 +12,7 @@ use super::program::{Words, not_started, prepare};
 use super::{Failure, Steps, ground};
 use crate::plan::{FirstSnapshot, Snapshots};
 use crate::snapshots::{EACH, STEP, Seen, Snapshot, next};
+use disklab_protocol::Mark;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -406,7 +407,7 @@ fn numbers<'a>(names: impl Iterator<Item = &'a str>) -> BTreeSet<u64> {
 
 /// A mark in the trace, to see who asked for what.
 fn note(text: &str) -> Result<(), Failure> {
-    ground::mark(&format!("note {text}"))
+    ground::mark(Mark::Note(text.to_owned()))
 }
 
 #[cfg(test)]

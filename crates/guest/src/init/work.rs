@@ -17,6 +17,7 @@ use crate::plan::{
     FSLOAD, Gate, Host, Look, Measure, Measured, Mount, PIDS, POOL, Plan, REPLICA, Setting, Touch,
     ZeroFile,
 };
+use disklab_protocol::Mark;
 use disklab_units::{Random, Seed};
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use serde_json::json;
@@ -277,9 +278,8 @@ fn look_for(look: &Look, steps: &mut Steps) -> Result<(), Failure> {
 fn beside_witness(plan: &Plan, steps: &mut Steps) -> Result<(), Failure> {
     let Some(command) = &plan.witness else { return beside_background(plan, steps) };
     run(command, "witness", steps)?;
-    let witness = Witness::start(|record| {
-        mark(&format!("fsynced {record}")).map_err(|e| format!("witness: {e}"))
-    })?;
+    let witness =
+        Witness::start(|record| mark(Mark::Fsynced(record)).map_err(|e| format!("witness: {e}")))?;
     let measured = beside_background(plan, steps);
     let records = witness.stop()?;
     steps.say(&json!({"step": "witnessed", "records": records}));
@@ -336,25 +336,25 @@ fn measure(measure: &Measure, steps: &mut Steps) -> Result<(), Failure> {
             program(command, gate.as_ref(), (phase, *ramp_ns), steps)
         }
         Measured::Startup { way, limit_ns } => {
-            mark(&format!("begin {phase} 0"))?;
+            mark(Mark::begin(phase, 0))?;
             let over = startup::measure(way, Duration::from_nanos(*limit_ns), steps)?;
             // What never began, or found all in memory, reached no disk.
-            let _ = mark("end");
+            let _ = mark(Mark::End);
             startup::account(way, &over)
         }
         Measured::Player { player, file, length, seed } => {
-            mark(&format!("begin {phase} 0"))?;
+            mark(Mark::begin(phase, 0))?;
             player::measure(player, file, *length, *seed, steps)?;
             // As above.
-            let _ = mark("end");
+            let _ = mark(Mark::End);
             Ok(())
         }
         Measured::Phases(all) => phases::measure(all, steps),
         Measured::Fsload { load, seed, ramp, length, notes } => {
-            mark(&format!("begin {phase} {ramp_ns}"))?;
+            mark(Mark::begin(phase, *ramp_ns))?;
             let done = fsload::measure(load, *seed, [*ramp, *length], *notes)?;
             // As above.
-            let _ = mark("end");
+            let _ = mark(Mark::End);
             fsload::account(&done, steps)
         }
     }
@@ -367,8 +367,9 @@ fn program(
     (phase, ramp_ns): (&str, u64),
     steps: &mut Steps,
 ) -> Result<(), Failure> {
-    let begin = || mark(&format!("begin {phase} {ramp_ns}"));
-    let end = || mark("end").map_err(|e| format!("{e}; no request of the {phase} reached a disk"));
+    let begin = || mark(Mark::begin(phase, ramp_ns));
+    let end =
+        || mark(Mark::End).map_err(|e| format!("{e}; no request of the {phase} reached a disk"));
     let Some(gate) = gate else {
         begin()?;
         run(command, phase, steps)?;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use disklab_protocol::digest::sha256_hex;
 use disklab_record::{Difference, Record, Status, compare, fingerprint};
-use disklab_results::digest::sha256_hex;
 use tempfile::tempdir;
 
 use crate::{manifest, outcome, run};

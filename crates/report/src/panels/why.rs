@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use disklab_compare::separation::{Fact, Separation, Side, separation};
 use disklab_compare::{Metric, answer};
 use disklab_record::{Outcome, Record};
-use disklab_results::closing::Device;
+use disklab_protocol::closing::DeviceCounts;
 use disklab_results::{Sample, Spread};
 use disklab_stats::{Better, Verdict};
 use disklab_units::prose::listed;
@@ -145,8 +145,8 @@ fn queued(choice: &Choice) -> Vec<f64> {
     let of = |record: &Record, outcome: &Outcome| {
         let closing = disks::closing(record, outcome)?;
         let devices = closing.measured()?.devices;
-        let requests: u64 = devices.iter().map(Device::requests).sum();
-        let waited = |it: &Device| Some(it.wait.0.saturating_sub(it.service?.0));
+        let requests: u64 = devices.iter().map(DeviceCounts::requests).sum();
+        let waited = |it: &DeviceCounts| Some(it.wait.0.saturating_sub(it.service?.0));
         let queued: u64 = devices.iter().map(waited).sum::<Option<_>>()?;
         (requests > 0).then(|| queued as f64 / requests as f64)
     };

@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
+use disklab_protocol::digest::sha256_hex;
 use disklab_record::Outcome;
 use disklab_report::markdown;
-use disklab_results::digest::sha256_hex;
 
 use super::synthetic::write_record;
 use super::{between, html, with_source};

@@ -2,13 +2,13 @@
 //! leave theirs: the closing record and, where requests were traced, the trace.
 
 use super::{counted, disturbance, traced};
-use disklab_block_devices::watch::mark::{self, Mark};
+use disklab_block_devices::watch::mark::{self, ObservedMark};
 use disklab_block_devices::watch::stat::Stat;
 use disklab_block_devices::watch::{Account, Trace, file_name};
-use disklab_guest::closing::{Closing, SCHEMA};
-use disklab_protocol::names;
+use disklab_protocol::closing::PhaseCounts;
+use disklab_protocol::{Closing, names};
 use disklab_results::Remark;
-use serde::Serialize;
+use disklab_units::Nanos;
 use std::fs;
 use std::path::Path;
 
@@ -42,16 +42,16 @@ pub fn write(
     }
     match requests(folder, &watched, &marks) {
         Ok(Some(traced)) => {
-            let record =
-                closing(&watched, devices, &traced.phases, traced.requests, Some(traced.sha256));
-            return written(folder, &record).map(|()| remarks);
+            let traced::Traced { phases, requests, sha256, .. } = traced;
+            close(folder, &watched, devices, phases, requests, Some(sha256))?;
+            return Ok(remarks);
         }
         Ok(None) => {}
         Err(remark) => remarks.push(remark),
     }
     let phases = counted::phases(&watched, &marks);
     let requests = done(&watched).map(|stat| stat.requests()).sum();
-    written(folder, &closing(&watched, devices, &phases, requests, None))?;
+    close(folder, &watched, devices, phases, requests, None)?;
     Ok(remarks)
 }
 
@@ -59,7 +59,7 @@ pub fn write(
 fn requests(
     folder: &Path,
     watched: &Account,
-    marks: &[Mark],
+    marks: &[ObservedMark],
 ) -> Result<Option<traced::Traced>, Remark> {
     let (layout, cpus, lost) = match &watched.trace {
         Trace::None => return Ok(None),
@@ -111,28 +111,23 @@ fn unlike(watched: &Account, ended: &[Stat]) -> Option<Remark> {
     unlike.next()
 }
 
-fn closing<'a, P>(
+fn close(
+    folder: &Path,
     watched: &Account,
-    devices: &[&'a str],
-    phases: &'a [P],
+    devices: &[&str],
+    phases: Vec<PhaseCounts>,
     requests: u64,
     trace_sha256: Option<String>,
-) -> Closing<'a, P> {
-    Closing {
-        schema: SCHEMA,
-        complete: true,
-        fault: None,
-        virtual_ns: watched.ended_ns.saturating_sub(watched.began_ns),
+) -> Result<(), String> {
+    let record = Closing {
+        virtual_ns: Nanos(watched.ended_ns.saturating_sub(watched.began_ns)),
         requests,
-        devices: devices.to_vec(),
+        devices: devices.iter().map(|&device| device.to_owned()).collect(),
         phases,
         trace_sha256,
-        power_cuts: &[],
-    }
-}
-
-fn written<P: Serialize>(folder: &Path, record: &Closing<P>) -> Result<(), String> {
+        power_cuts: Vec::new(),
+    };
     record
-        .write(folder)
+        .write(folder, None)
         .map_err(|error| format!("{}: {error}", folder.join(names::CLOSING).display()))
 }

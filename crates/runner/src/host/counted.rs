@@ -2,82 +2,65 @@
 //! is left out.
 
 use disklab_block_devices::watch::Account;
-use disklab_block_devices::watch::mark::{BEGUN, Mark};
+use disklab_block_devices::watch::mark::ObservedMark;
 use disklab_block_devices::watch::place::Watched;
 use disklab_block_devices::watch::stat::Stat;
-use serde::Serialize;
+use disklab_protocol::Mark;
+use disklab_protocol::closing::{DeviceCounts, PhaseCounts};
+use disklab_units::Nanos;
 
 const MS: u64 = 1_000_000;
 
-#[derive(Debug, Serialize)]
-pub struct Phase<'a> {
-    name: &'a str,
-    /// When the first request was seen, and the ramp after it; the end is when it was said.
-    begin_ns: u64,
-    end_ns: u64,
-    devices: Vec<Device<'a>>,
-}
-
-/// As [`disklab_guest::meter::DeviceCounts`], of which it has what the kernel counts. Requests that
-/// carry nothing but a flush are writes, too.
-#[derive(Debug, Serialize)]
-struct Device<'a> {
-    name: &'a str,
-    reads: u64,
-    writes: u64,
-    flushes: u64,
-    discards: u64,
-    read_bytes: u64,
-    write_bytes: u64,
-    busy_ns: u64,
-    wait_ns: u64,
-    depth_ns: u64,
-}
-
-/// Those that began and ended.
-pub fn phases<'a>(watched: &'a Account, marks: &'a [Mark]) -> Vec<Phase<'a>> {
+/// The phases that began and ended. Requests that carry nothing but a flush count as writes, too.
+pub fn phases(watched: &Account, marks: &[ObservedMark]) -> Vec<PhaseCounts> {
     spans(marks).into_iter().map(|(name, begun, end)| phase(watched, name, begun, end)).collect()
 }
 
 /// Their names, and the marks of their begin and their end.
-pub fn spans(marks: &[Mark]) -> Vec<(&str, &Mark, &Mark)> {
+pub fn spans(marks: &[ObservedMark]) -> Vec<(&str, &ObservedMark, &ObservedMark)> {
     let (mut spans, mut name, mut begun) = (Vec::new(), None, None);
-    for mark in marks {
-        match mark.text.split_whitespace().collect::<Vec<_>>()[..] {
-            ["begin", announced, _] => (name, begun) = (Some(announced), None),
-            [BEGUN] => begun = Some(mark),
-            ["end"] => {
-                spans.extend(name.take().zip(begun.take()).map(|(name, begun)| (name, begun, mark)))
+    for observed in marks {
+        match &observed.mark {
+            Mark::Begin { phase, .. } => (name, begun) = (Some(phase.as_str()), None),
+            Mark::Begun => begun = Some(observed),
+            Mark::End => {
+                let span = name.take().zip(begun.take());
+                spans.extend(span.map(|(name, begun)| (name, begun, observed)));
             }
-            _ => {}
+            Mark::Fsynced(_) | Mark::Promised(_) | Mark::Note(_) => {}
         }
     }
     spans
 }
 
-fn phase<'a>(watched: &'a Account, name: &'a str, begun: &Mark, end: &Mark) -> Phase<'a> {
-    let [begin_ns, end_ns] = [begun, end].map(|mark| mark.at_ns.saturating_sub(watched.began_ns));
+fn phase(watched: &Account, name: &str, begun: &ObservedMark, end: &ObservedMark) -> PhaseCounts {
+    // The first request that was seen, and the ramp after it; the end is when it was said.
+    let [begin, end_at] =
+        [begun, end].map(|mark| Nanos(mark.at_ns.saturating_sub(watched.began_ns)));
     let counts = end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun));
-    let device = |(disk, counts): (&'a Watched, Stat)| {
-        let queue_ns = counts.queue_ms.saturating_mul(MS);
-        Device {
-            name: &disk.name,
+    let device = |(disk, counts): (&Watched, Stat)| {
+        let queue = Nanos(counts.queue_ms.saturating_mul(MS));
+        // It is counted in ticks of the kernel's timer.
+        let busy = counts.busy_ms.saturating_mul(MS).min(end_at.0.saturating_sub(begin.0));
+        DeviceCounts {
+            name: disk.name.clone(),
             reads: counts.reads,
             writes: counts.writes,
             flushes: counts.flushes,
             discards: counts.discards,
             read_bytes: counts.read_sectors.saturating_mul(512),
             write_bytes: counts.write_sectors.saturating_mul(512),
-            // It is counted in ticks of the kernel's timer.
-            busy_ns: counts.busy_ms.saturating_mul(MS).min(end_ns.saturating_sub(begin_ns)),
-            wait_ns: queue_ns,
-            depth_ns: queue_ns,
+            busy: Nanos(busy),
+            wait: queue,
+            depth: Some(queue),
+            ..DeviceCounts::default()
         }
     };
-    Phase {
-        name,
-        begin_ns,
-        end_ns,
+    PhaseCounts {
+        name: name.to_owned(),
+        begin,
+        end: end_at,
         devices: watched.disks.iter().zip(counts).map(device).collect(),
+        ..PhaseCounts::default()
     }
 }

@@ -3,7 +3,7 @@
 use super::counted;
 use disklab_block_devices::environment::Activity;
 use disklab_block_devices::watch::Account;
-use disklab_block_devices::watch::mark::Mark;
+use disklab_block_devices::watch::mark::ObservedMark;
 use disklab_block_devices::watch::stat::Stat;
 use disklab_results::Remark;
 use disklab_results::remark::Others;
@@ -37,8 +37,8 @@ const NOBODYS: u64 = 16 << 20;
 /// What others read while a trial was measured: more than its own processes have. Kernel threads
 /// read a little for them; so that where the kernel itself is at work beside it, this tells
 /// nothing.
-pub fn read(marks: &[Mark]) -> Vec<Remark> {
-    let of_phase = |(begun, end): (&Mark, &Mark)| {
+pub fn read(marks: &[ObservedMark]) -> Vec<Remark> {
+    let of_phase = |(begun, end): (&ObservedMark, &ObservedMark)| {
         let own = end.own_read?.saturating_sub(begun.own_read?);
         let done: Vec<Stat> =
             end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun)).collect();
@@ -57,8 +57,8 @@ const FEW: u64 = 16;
 
 /// What others wrote to disks of a filesystem that they use, too, while a trial was measured that
 /// does not write.
-pub fn wrote(watched: &Account, marks: &[Mark]) -> Vec<Remark> {
-    let of_phase = |(begun, end): (&Mark, &Mark)| {
+pub fn wrote(watched: &Account, marks: &[ObservedMark]) -> Vec<Remark> {
+    let of_phase = |(begun, end): (&ObservedMark, &ObservedMark)| {
         let within = Nanos(end.at_ns.saturating_sub(begun.at_ns));
         let each = watched.disks.iter().zip(end.disks.iter().zip(&begun.disks));
         let wrote = each.filter_map(|(disk, (end, begun))| {

@@ -1,7 +1,7 @@
 //! Phases and a trace of requests from the kernel's events.
 
 use disklab_block_devices::watch::layout::Layout;
-use disklab_block_devices::watch::mark::{BEGUN, Mark};
+use disklab_block_devices::watch::mark::ObservedMark;
 use disklab_block_devices::watch::merge::Merge;
 use disklab_block_devices::watch::pages::{Event, Pages};
 use disklab_block_devices::watch::pairs::{Open, Pairs, Step};
@@ -10,9 +10,10 @@ use disklab_block_devices::watch::stat::Stat;
 use disklab_block_devices::watch::{Account, file_name};
 use disklab_disks::Op;
 use disklab_guest::library::Arrival;
-use disklab_guest::meter::{Meter, Phase};
+use disklab_guest::meter::Meter;
 use disklab_guest::trace_file::TraceFile;
-use disklab_protocol::names;
+use disklab_protocol::closing::PhaseCounts;
+use disklab_protocol::{Mark, names};
 use disklab_trace::{Arrived, Served};
 use serde_json::Value;
 use std::fs::File;
@@ -23,7 +24,7 @@ use std::path::Path;
 const BUFFER: usize = 256 << 10;
 
 pub struct Traced {
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseCounts>,
     /// That ended while the disks were watched.
     pub requests: u64,
     /// Of [`names::REQUESTS`].
@@ -36,7 +37,7 @@ pub struct Traced {
 pub fn read(
     folder: &Path,
     watched: &Account,
-    marks: &[Mark],
+    marks: &[ObservedMark],
     layout: &Layout,
     cpus: &[u32],
 ) -> Result<Traced, String> {
@@ -50,7 +51,7 @@ pub fn read(
     let at = |error: io::Error| format!("{}: {error}", path.display());
     let mut counting =
         Counting::new(watched, TraceFile::create(&path, watched.disks.len()).map_err(at)?);
-    let mut marks = marks.iter().filter(|mark| mark.text != BEGUN).peekable();
+    let mut marks = marks.iter().filter(|mark| mark.mark != Mark::Begun).peekable();
     for event in Merge::new(cpus) {
         let event = event.map_err(|error| error.to_string())?;
         while let Some(mark) = marks.next_if(|mark| mark.at_ns < event.at) {
@@ -98,16 +99,12 @@ impl<'a> Counting<'a> {
         at.saturating_sub(self.watched.began_ns)
     }
 
-    fn mark(&mut self, mark: &Mark) {
-        let at = self.time(mark.at_ns);
-        self.trace.mark(at, &mark.text);
-        match mark.text.split_whitespace().collect::<Vec<_>>()[..] {
-            ["begin", name, after] => {
-                if let Ok(after) = after.parse() {
-                    self.meter.announce(name, after);
-                }
-            }
-            ["end"] => {
+    fn mark(&mut self, observed: &ObservedMark) {
+        let at = self.time(observed.at_ns);
+        self.trace.mark(at, &observed.mark.to_string());
+        match &observed.mark {
+            Mark::Begin { phase, ramp_ns } => self.meter.announce(phase.clone(), *ramp_ns),
+            Mark::End => {
                 let began_ns = self.watched.began_ns;
                 let present =
                     self.pairs.open().map(|(disk, at)| (disk, at.saturating_sub(began_ns)));

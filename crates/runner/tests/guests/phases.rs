@@ -7,9 +7,9 @@ use crate::startup::{measure, outcomes};
 use disklab_config::read::{Reader, Table};
 use disklab_config::{Array, Lab, Trial, Workload};
 use disklab_disks::Op;
+use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status, compare};
-use disklab_results::closing::{self, Closing};
 use disklab_trace::Entry;
 use libtest_mimic::Trial as Test;
 

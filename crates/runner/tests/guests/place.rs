@@ -3,11 +3,11 @@
 use disklab_config::Join;
 use disklab_config::device::{Constant, Model};
 use disklab_config::priority::Priority;
-use disklab_guest::machine::{Machine, MachineDisk};
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Btrfs, Cache, Kernel, Provenance, Share};
+use disklab_protocol::closing::Closing;
+use disklab_protocol::machine::{GuestMachine, MachineDisk};
 use disklab_protocol::names;
-use disklab_results::closing::Closing;
 use disklab_runner::Installation;
 use disklab_runner::evidence;
 use disklab_runner::guest::{End, Guest};
@@ -97,7 +97,7 @@ pub fn missing() -> Option<String> {
 /// A guest's folder and what it is to be.
 pub struct Place {
     pub folder: tempfile::TempDir,
-    pub machine: Machine,
+    pub machine: GuestMachine,
     pub plan: Plan,
     pub kernel: Kernel,
     /// More of the kernel's parameters.
@@ -144,7 +144,7 @@ impl Place {
         };
         Self {
             folder: tempfile::tempdir().unwrap(),
-            machine: Machine {
+            machine: GuestMachine {
                 build: disklab_guest::BUILD.to_owned(),
                 seed: Seed(1),
                 disks: vec![constant(Bytes::mib(64), 50)],

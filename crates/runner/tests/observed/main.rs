@@ -14,8 +14,9 @@ use disklab_block_devices::watch::{
     self, Error, Trace, WATCHED, Watch, file_name, remove_instance,
 };
 use disklab_disks::Op;
+use disklab_protocol::Mark;
+use disklab_protocol::closing::{self, Closing, DeviceCounts};
 use disklab_results::Remark;
-use disklab_results::closing::{self, Closing, Device};
 use disklab_runner::host::{account, disturbance};
 use disklab_trace::{Entry, Served, find, open, pack};
 use place::{Loop, Mounted, fio, has, instance, loops};
@@ -30,9 +31,9 @@ fn watched(
     let name = instance();
     let all: Vec<_> = disks.iter().map(|disk| disk.disk.clone()).collect();
     let watch = Watch::start(folder, &all, traced.then_some(name.as_str())).unwrap();
-    watch.mark("begin measure 0").unwrap();
+    watch.mark(Mark::begin("measure", 0)).unwrap();
     load();
-    watch.mark("end").unwrap();
+    watch.mark(Mark::End).unwrap();
     watch.end().unwrap();
     account_of(disks, folder)
 }
@@ -46,7 +47,7 @@ fn account_of(disks: &[Loop], folder: &Path) -> (Closing, Vec<Remark>) {
     (closing, remarks)
 }
 
-fn measured(closing: &Closing) -> &[Device] {
+fn measured(closing: &Closing) -> &[DeviceCounts] {
     &closing.phase("measure").expect("the phase").devices
 }
 
@@ -89,7 +90,9 @@ fn random_reads_are_as_many_as_fio_and_the_kernel_count() {
     assert_eq!((counted.reads, counted.read_sectors), (2000, 2000 * 8));
     assert_eq!((device.name.as_str(), closing.requests), (disks[0].disk.name.as_str(), 2000));
     assert!(
-        device.service.is_some() && device.followers >= 1999 && device.not_sequential() > Some(0.9)
+        device.service.is_some()
+            && device.followers >= Some(1999)
+            && device.not_sequential() > Some(0.9)
     );
     let phase = closing.phase("measure").unwrap();
     let depth = device.mean_depth(phase).unwrap();
@@ -158,7 +161,7 @@ fn disks_are_told_apart_and_those_that_are_not_watched_are_left_out() {
     assert_eq!(remarks, []);
     assert_eq!(measured(&closing).iter().map(|disk| disk.reads).collect::<Vec<_>>(), [100, 300]);
     let phase = closing.phase("measure").unwrap();
-    assert_eq!((phase.read_followers, phase.read_switches), (399, 1));
+    assert_eq!((phase.read_followers, phase.read_switches), (Some(399), Some(1)));
     assert_eq!(requests(folder.path()).iter().filter(|it| it.disk == 1).count(), 300);
 }
 
@@ -191,18 +194,18 @@ fn a_ramp_is_left_out_and_a_phase_without_requests_is_none() {
         let name = instance();
         let one = [disks[0].disk.clone()];
         let watch = Watch::start(folder.path(), &one, traced.then_some(name.as_str())).unwrap();
-        watch.mark("begin early 0").unwrap();
-        let error = watch.mark("end").unwrap_err();
+        watch.mark(Mark::begin("early", 0)).unwrap();
+        let error = watch.mark(Mark::End).unwrap_err();
         assert!(error.contains(&disks[0].disk.name), "{error}");
-        watch.mark("begin measure 500000000").unwrap();
+        watch.mark(Mark::begin("measure", 500_000_000)).unwrap();
         let rate = ["--rw=randread", "--bs=4k", "--rate_iops=100", "--time_based=1", "--runtime=2"];
         fio(&disks[0].path, &rate);
-        watch.mark("end").unwrap();
-        watch.mark("begin short 60000000000").unwrap();
+        watch.mark(Mark::End).unwrap();
+        watch.mark(Mark::begin("short", 60_000_000_000)).unwrap();
         fio(&disks[0].path, &["--rw=randread", "--bs=4k", "--number_ios=10"]);
-        watch.mark("end").unwrap_err();
-        watch.mark("note well").unwrap();
-        watch.mark("fsynced 1").unwrap_err();
+        watch.mark(Mark::End).unwrap_err();
+        watch.mark(Mark::Note("well".to_owned())).unwrap();
+        watch.mark(Mark::Fsynced(1)).unwrap_err();
         watch.end().unwrap();
         let (closing, _) = account_of(&disks, folder.path());
         let names: Vec<&str> = closing.phases.iter().map(|phase| phase.name.as_str()).collect();
@@ -239,9 +242,9 @@ fn a_trace_with_lost_events_or_other_counts_than_the_kernels_is_none() {
     let load = || drop(fio(&disks[0].path, &["--rw=randread", "--bs=4k", "--number_ios=500"]));
     let name = instance();
     let watch = Watch::start(folder.path(), &[disks[0].disk.clone()], Some(&name)).unwrap();
-    watch.mark("begin measure 0").unwrap();
+    watch.mark(Mark::begin("measure", 0)).unwrap();
     load();
-    watch.mark("end").unwrap();
+    watch.mark(Mark::End).unwrap();
     let whole = watch.end().unwrap();
     let Trace::Files { layout, cpus, lost: 0 } = whole.trace.clone() else {
         panic!("{:?}", whole.trace)

@@ -1,16 +1,17 @@
-//! The description of a guest's disks: what the one who starts the guest tells the library.
+//! The description of a guest's disks, [`names::MACHINE`](crate::names::MACHINE). The program
+//! writes it, and the disk library reads it when the kernel starts.
 
-use crate::power_cut;
 use disklab_config::controller::Controller;
 use disklab_config::device::Model;
 use disklab_units::{Bytes, Seed};
 use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
 
 /// A guest's disks and its seed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Machine {
-    /// [`crate::BUILD`] of the program that wrote this.
+pub struct GuestMachine {
+    /// The build (`disklab_guest::BUILD`) of the program that wrote this.
     pub build: String,
     /// All randomness of the guest comes from here: the kernel's random numbers, the disks'
     /// starting angles.
@@ -19,10 +20,10 @@ pub struct Machine {
     pub disks: Vec<MachineDisk>,
     /// What the first disks are behind, and how many.
     pub controller: Option<(Controller, usize)>,
-    /// Write every request to [`disklab_protocol::names::REQUESTS`].
+    /// Write every request to [`names::REQUESTS`](crate::names::REQUESTS).
     pub trace: bool,
-    /// What would be left if the power went.
-    pub power_cuts: Option<power_cut::Wanted>,
+    /// Save what the disks would hold after power cuts.
+    pub power_cuts: Option<PowerCutPlan>,
 }
 
 /// One disk of a guest.
@@ -38,4 +39,22 @@ pub struct MachineDisk {
     pub model: Model,
     /// The file with its data, relative to the trial's folder or absolute.
     pub image: String,
+}
+
+/// The power cuts of a trial.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PowerCutPlan {
+    pub cuts: u32,
+    /// Their moments are drawn from so many ns, which begin with the first phase, after its ramp.
+    pub length_ns: u64,
+    /// The disks answer flushes and do nothing.
+    pub ignore_flushes: bool,
+    /// The folder of all cuts' disks ([`cut_images`]), relative to the trial's folder or absolute.
+    pub folder: PathBuf,
+}
+
+/// The folder of the disks of cut `number`, counted from 0.
+pub fn cut_images(folder: &Path, number: usize) -> PathBuf {
+    folder.join(format!("cut-{}", number + 1))
 }

@@ -1,48 +1,51 @@
-//! The closing record of the guest's library, `disks.json`: what each disk model did, and proof
-//! that the guest finished.
+//! The closing record of a trial's disks, [`names::CLOSING`]: what each disk did, and proof that
+//! the guest finished.
 //!
 //! Two lines: one of JSON, and `sha256 <hex>`, the checksum of the first without its newline. The
-//! library writes both as its last act. A guest that crashed, was killed or wrote over its own
+//! disk library writes both as its last act. A guest that crashed, was killed or wrote over its own
 //! memory leaves no such pair, and its trial does not count.
 
-use disklab_units::Nanos;
-use serde::Deserialize;
-use serde_json::Value;
-
 use crate::digest::sha256_hex;
-use crate::sample::MEASURED_PHASE;
+use crate::mark::MEASURED_PHASE;
+use crate::names;
+use disklab_units::Nanos;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use std::io;
+use std::path::Path;
 
-/// The version of the record read here.
+/// The version of the record that is written and read here.
 pub const SCHEMA: u32 = 1;
 
-/// What the library counted over the guest's life.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// Counts of all disks over the guest's life, or over the time in which this machine's disks were
+/// watched.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Closing {
     /// The guest's virtual clock when the library closed.
     pub virtual_ns: Nanos,
     /// Requests of all disks, from boot to the end.
     pub requests: u64,
-    /// What each disk is a model of, by the lab's name, in the order of the devices of each phase.
+    /// The lab's name of each disk's device, in the order of the devices of each phase.
     #[serde(default)]
     pub devices: Vec<String>,
     /// In the order they were begun.
-    pub phases: Vec<Phase>,
-    /// Of `requests.trace`, when it was written.
+    pub phases: Vec<PhaseCounts>,
+    /// SHA-256 of the unpacked trace, if one was written.
     #[serde(default)]
     pub trace_sha256: Option<String>,
-    /// In their order; of those that were wanted, the ones whose moment came.
-    #[serde(default)]
+    /// The power cuts whose moment came, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub power_cuts: Vec<PowerCut>,
 }
 
-/// What the disks would have been left with if the power had gone.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
+/// One power cut: the state in which the disks would have been left.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PowerCut {
     #[serde(rename = "at_ns")]
     pub at: Nanos,
     /// The number of the witness's last record that had been fsynced.
     pub acknowledged: u64,
-    /// That of the last note of our own workload engine.
+    /// The number of the file workload's last note that had been fsynced.
     #[serde(default)]
     pub promised: u64,
     /// Blocks of all disks that the media might have held otherwise.
@@ -53,64 +56,29 @@ pub struct PowerCut {
     pub on_the_way: u64,
 }
 
-impl Closing {
-    /// What results are of: the phase of that name, or all phases as if each had begun when the one
-    /// before it ended.
-    pub fn measured(&self) -> Option<Phase> {
-        if let Some(phase) = self.phase(MEASURED_PHASE) {
-            return Some(phase.clone());
-        }
-        let (first, others) = self.phases.split_first()?;
-        Some(others.iter().fold(first.clone(), Phase::followed_by))
-    }
-
-    pub fn phase(&self, name: &str) -> Option<&Phase> {
-        self.phases.iter().find(|phase| phase.name == name)
-    }
-}
-
-/// A stretch of the guest's life, by name: `measure` is the one that a sample is made of.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Phase {
+/// A stretch of the guest's life, by name: [`MEASURED_PHASE`] is the one that a sample is made of.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PhaseCounts {
     pub name: String,
     #[serde(rename = "begin_ns")]
     pub begin: Nanos,
     #[serde(rename = "end_ns")]
     pub end: Nanos,
-    /// Reads in order of arrival that followed another read, and those of them that went to another
-    /// disk.
-    #[serde(default)]
-    pub read_followers: u64,
-    #[serde(default)]
-    pub read_switches: u64,
-    pub devices: Vec<Device>,
+    /// Reads that arrived in the phase after another read, over all disks in one order. `None`: not
+    /// counted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_followers: Option<u64>,
+    /// Of those, the ones that went to another disk than the read before them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_switches: Option<u64>,
+    pub devices: Vec<DeviceCounts>,
 }
 
-impl Phase {
-    /// Zero when it ends before it begins.
-    pub fn length(&self) -> Nanos {
-        Nanos(self.end.0.saturating_sub(self.begin.0))
-    }
-
-    /// Both in one, under the first one's name.
-    fn followed_by(mut self, next: &Self) -> Self {
-        self.end = Nanos(self.end.0.saturating_add(next.length().0));
-        self.read_followers = self.read_followers.saturating_add(next.read_followers);
-        self.read_switches = self.read_switches.saturating_add(next.read_switches);
-        self.devices.iter_mut().zip(&next.devices).for_each(|(device, next)| device.add(next));
-        self
-    }
-
-    /// The part of consecutive reads, 0 to 1, of which the second went to another disk.
-    pub fn switched(&self) -> Option<f64> {
-        part(self.read_switches, self.read_followers)
-    }
-}
-
-/// What one disk did in one phase.
-#[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Device {
-    /// As the guest's kernel calls it: `vda`.
+/// What one disk did in one phase. Fields that are `None` were not counted: the kernel's own counts
+/// of a real disk lack them.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct DeviceCounts {
+    /// The guest kernel's name of the disk: `vda`.
     pub name: String,
     pub reads: u64,
     pub writes: u64,
@@ -123,33 +91,92 @@ pub struct Device {
     /// How long at least one request was outstanding.
     #[serde(rename = "busy_ns")]
     pub busy: Nanos,
-    /// Over all requests, from submission to completion.
+    /// Sum over all requests, from submission to completion.
     #[serde(rename = "wait_ns")]
     pub wait: Nanos,
-    /// Over all requests, from the start of service to completion. `None`: nobody knows when a disk
-    /// began with a request.
-    #[serde(default, rename = "service_ns")]
+    /// Sum over all requests, from the start of service to completion.
+    #[serde(default, rename = "service_ns", skip_serializing_if = "Option::is_none")]
     pub service: Option<Nanos>,
-    /// Over all requests, the time within the phase from submission to completion. `None`: it was
-    /// not counted yet.
-    #[serde(default, rename = "depth_ns")]
+    /// Sum over all requests, ended or not: the time that each was at the disk within the phase.
+    /// Divided by the phase's length, it is the mean number of requests at the disk.
+    #[serde(default, rename = "depth_ns", skip_serializing_if = "Option::is_none")]
     pub depth: Option<Nanos>,
-    /// Reads and writes that followed another in order of arrival.
-    #[serde(default)]
-    pub followers: u64,
-    /// Of those, the ones that did not begin where the one before ended.
-    #[serde(default)]
-    pub apart: u64,
-    /// How far from there all of them began, in sectors of 512 bytes.
-    #[serde(default)]
-    pub apart_sectors: u64,
-    /// What only this kind of model counts: seeks, cache hits.
-    #[serde(default)]
-    pub model: Value,
+    /// Reads and writes that arrived in the phase, except the disk's first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub followers: Option<u64>,
+    /// Of those, the ones that did not begin where the read or write before them, in order of
+    /// arrival, ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart: Option<u64>,
+    /// Sum over the followers: the distance from there, either way, in sectors of 512 bytes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub apart_sectors: Option<u64>,
+    /// Counters of this kind of model alone (seeks, cache hits): see `disklab_disks::Counters`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<Value>,
 }
 
-impl Device {
-    /// What it did later, too.
+impl Closing {
+    /// The phase that results are of: [`MEASURED_PHASE`], or all phases as if each had begun when
+    /// the one before it ended.
+    pub fn measured(&self) -> Option<PhaseCounts> {
+        if let Some(phase) = self.phase(MEASURED_PHASE) {
+            return Some(phase.clone());
+        }
+        let (first, others) = self.phases.split_first()?;
+        Some(others.iter().fold(first.clone(), PhaseCounts::followed_by))
+    }
+
+    pub fn phase(&self, name: &str) -> Option<&PhaseCounts> {
+        self.phases.iter().find(|phase| phase.name == name)
+    }
+
+    /// Writes the record into a trial's folder, whole or not at all. `fault` says what went wrong
+    /// on the host's side; such a trial is not complete.
+    pub fn write(&self, folder: &Path, fault: Option<&str>) -> io::Result<()> {
+        #[derive(Serialize)]
+        struct Record<'a> {
+            schema: u32,
+            complete: bool,
+            fault: Option<&'a str>,
+            #[serde(flatten)]
+            closing: &'a Closing,
+        }
+        let complete = fault.is_none();
+        let mut text =
+            serde_json::to_vec(&Record { schema: SCHEMA, complete, fault, closing: self })?;
+        let sum = sha256_hex(&text);
+        text.extend_from_slice(format!("\nsha256 {sum}\n").as_bytes());
+        let path = folder.join(names::CLOSING);
+        let part = path.with_extension("part");
+        std::fs::write(&part, text)?;
+        std::fs::rename(part, path)
+    }
+}
+
+impl PhaseCounts {
+    /// Zero when it ends before it begins.
+    pub fn length(&self) -> Nanos {
+        Nanos(self.end.0.saturating_sub(self.begin.0))
+    }
+
+    /// Both in one, under the first one's name.
+    fn followed_by(mut self, next: &Self) -> Self {
+        self.end = Nanos(self.end.0.saturating_add(next.length().0));
+        self.read_followers = both(self.read_followers, next.read_followers);
+        self.read_switches = both(self.read_switches, next.read_switches);
+        self.devices.iter_mut().zip(&next.devices).for_each(|(device, next)| device.add(next));
+        self
+    }
+
+    /// The part of consecutive reads, 0 to 1, of which the second went to another disk.
+    pub fn switched(&self) -> Option<f64> {
+        part(self.read_switches?, self.read_followers?)
+    }
+}
+
+impl DeviceCounts {
+    /// Adds what the disk did in a later phase.
     fn add(&mut self, later: &Self) {
         for (own, more) in [
             (&mut self.reads, later.reads),
@@ -160,16 +187,19 @@ impl Device {
             (&mut self.write_bytes, later.write_bytes),
             (&mut self.busy.0, later.busy.0),
             (&mut self.wait.0, later.wait.0),
-            (&mut self.followers, later.followers),
-            (&mut self.apart, later.apart),
-            (&mut self.apart_sectors, later.apart_sectors),
         ] {
             *own = own.saturating_add(more);
         }
-        let both = |(own, later): (Nanos, Nanos)| Nanos(own.0.saturating_add(later.0));
-        self.service = self.service.zip(later.service).map(both);
-        self.depth = self.depth.zip(later.depth).map(both);
-        self.model = sum(&self.model, &later.model);
+        let times = |one: Option<Nanos>, other: Option<Nanos>| {
+            both(one.map(|time| time.0), other.map(|time| time.0)).map(Nanos)
+        };
+        self.service = times(self.service, later.service);
+        self.depth = times(self.depth, later.depth);
+        self.followers = both(self.followers, later.followers);
+        self.apart = both(self.apart, later.apart);
+        self.apart_sectors = both(self.apart_sectors, later.apart_sectors);
+        let models = self.model.as_ref().zip(later.model.as_ref());
+        self.model = models.map(|(own, more)| combine(own, more, u64::saturating_add));
     }
 
     /// All that ended in the phase.
@@ -190,37 +220,41 @@ impl Device {
     }
 
     /// Mean number of requests at the disk.
-    pub fn mean_depth(&self, phase: &Phase) -> Option<f64> {
+    pub fn mean_depth(&self, phase: &PhaseCounts) -> Option<f64> {
         Some(self.depth?.0 as f64 / phase.length().0 as f64).filter(|depth| depth.is_finite())
     }
 
     /// The part of requests, 0 to 1, that did not begin where the one before ended.
     pub fn not_sequential(&self) -> Option<f64> {
-        part(self.apart, self.followers)
+        part(self.apart?, self.followers?)
     }
 
-    /// How far from there requests began on average, the sequential ones included: bytes.
+    /// Mean distance in bytes from there to where requests began, the sequential ones included.
     pub fn mean_distance(&self) -> Option<f64> {
-        part(self.apart_sectors, self.followers).map(|sectors| sectors * 512.0)
+        part(self.apart_sectors?, self.followers?).map(|sectors| sectors * 512.0)
     }
 }
 
-/// Number by number.
-fn sum(one: &Value, other: &Value) -> Value {
+/// Combines the counters of a model, number by number.
+pub fn combine(one: &Value, other: &Value, with: fn(u64, u64) -> u64) -> Value {
     match (one, other) {
         (Value::Object(one), Value::Object(other)) => {
             let each = other.iter().map(|(key, value)| match one.get(key) {
-                Some(known) => (key.clone(), sum(known, value)),
+                Some(known) => (key.clone(), combine(known, value, with)),
                 None => (key.clone(), value.clone()),
             });
             Value::Object(one.clone().into_iter().chain(each).collect())
         }
-        (Value::Number(one), Value::Number(other)) => match (one.as_u64(), other.as_u64()) {
-            (Some(one), Some(other)) => one.saturating_add(other).into(),
-            _ => Value::Number(other.clone()),
+        (Value::Number(one), Value::Number(number)) => match (one.as_u64(), number.as_u64()) {
+            (Some(one), Some(number)) => with(one, number).into(),
+            _ => other.clone(),
         },
         _ => other.clone(),
     }
+}
+
+fn both(one: Option<u64>, other: Option<u64>) -> Option<u64> {
+    Some(one?.saturating_add(other?))
 }
 
 fn part(some: u64, all: u64) -> Option<f64> {
@@ -323,7 +357,8 @@ mod tests {
         let phase = closing.phase("measure").expect("the phase");
         assert_eq!(phase.length(), Nanos(6));
         assert_eq!(phase.devices[0].wait, Nanos(7));
-        assert_eq!(phase.devices[0].model["cache"]["hits"], 1);
+        let model = phase.devices[0].model.as_ref().expect("its counters");
+        assert_eq!(model["cache"]["hits"], 1);
         assert_eq!(closing.devices, ["hdd-8tb"]);
         assert_eq!(closing.phase("prepare"), None);
     }
@@ -333,7 +368,7 @@ mod tests {
         let mut closing = parse(&sealed(JSON)).expect("a whole record");
         assert_eq!(closing.measured().as_ref(), closing.phase("measure"));
         closing.phases[0].name = "create".to_owned();
-        let next = Phase {
+        let next = PhaseCounts {
             name: "read".to_owned(),
             begin: Nanos(100),
             end: Nanos(110),
@@ -344,10 +379,8 @@ mod tests {
         assert_eq!((both.begin, both.length()), (Nanos(2), Nanos(16)));
         let device = &both.devices[0];
         assert_eq!((device.reads, device.read_bytes, device.busy), (6, 24576, Nanos(10)));
-        assert_eq!(
-            (&device.model["seeks"], &device.model["cache"]["hits"]),
-            (&4.into(), &2.into())
-        );
+        let model = device.model.as_ref().expect("its counters");
+        assert_eq!((&model["seeks"], &model["cache"]["hits"]), (&4.into(), &2.into()));
         assert_eq!(Closing { phases: Vec::new(), ..closing }.measured(), None);
     }
 
