@@ -4,7 +4,7 @@ mod draft;
 
 use std::fs;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Subcommand;
@@ -15,7 +15,7 @@ use disklab_config::machine::lsblk;
 use disklab_config::read::Reader;
 
 use self::draft::Draft;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot};
 use crate::home::Home;
 use crate::screen::Screen;
 use crate::whole_file;
@@ -51,13 +51,7 @@ struct NewArgs {
 
 pub fn array(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let Verb::New(args) = &args.verb;
-    let output = args.output.as_ref().filter(|output| *output != Path::new("-"));
-    if let Some(output) = output.filter(|output| output.symlink_metadata().is_ok()) {
-        return Err(Failure::mistaken(format!(
-            "{} is there already; name a new file with -o",
-            output.display()
-        )));
-    }
+    let output = whole_file::new_file(args.output.as_ref())?;
     let lab = Home::open()?.lab;
     let draft = look(&lab)?;
     let file = draft.file();
@@ -66,7 +60,7 @@ pub fn array(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         screen.json(&draft.json())?;
     }
     match output {
-        Some(output) => whole_file::write(output, |out| Ok(out.write_all(file.as_bytes())?))?,
+        Some(output) => whole_file::write_text(output, &file)?,
         None if screen.json => {}
         None => {
             let mut out = screen.out();
@@ -81,12 +75,10 @@ pub fn array(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 fn look(lab: &Lab) -> Result<Draft, Failure> {
     let columns = "PATH,TYPE,SIZE,ROTA,MODEL";
     let listed = ask("lsblk", &["--json", "--bytes", "--output", columns]);
-    let listed = listed.map_err(|why| {
-        Failure::cannot(format!("lsblk, which lists disks, {why}; it is in util-linux"))
-    })?;
-    let mut disks = lsblk::read(&listed).map_err(|error| {
-        Failure::cannot(format!("what lsblk --json said cannot be read: {error}"))
-    })?;
+    let listed =
+        listed.map_err(|why| cannot!("lsblk, which lists disks, {why}; it is in util-linux"))?;
+    let mut disks = lsblk::read(&listed)
+        .map_err(|error| cannot!("what lsblk --json said cannot be read: {error}"))?;
     let mut unasked = Vec::new();
     let mut groups: Vec<Group> = Vec::new();
     let mut add = |tool: &str, arguments: &[&str], parse: fn(&str) -> Vec<Group>| match ask(

@@ -19,7 +19,7 @@ use disklab_kernels::{Answer, Bisection, Next, Revision};
 use serde::Serialize;
 
 use crate::compare::{axis_value, chance, share};
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot};
 use crate::home::{Home, from_here};
 use crate::plan::Jobs;
 use crate::screen::{Paint, Screen};
@@ -201,10 +201,8 @@ fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
     let [good, bad] = [("good", asked.good()?), ("bad", asked.bad()?)].map(|(side, revision)| {
         match bench.build(&revision)? {
             Built::Kernel(kernel) => Ok((side, revision, kernel)),
-            Built::Not(why) => Err(Failure::cannot(format!(
-                "the {side} end, {}, does not build: {why}\nWhat to do: take another revision near it",
-                Revision::short(&revision.commit)
-            ))),
+            Built::Not(why) => Err(cannot!("the {side} end, {}, does not build: {why}\nWhat to do: take another revision near it",
+                Revision::short(&revision.commit))),
         }
     });
     let ((_, good, kernel), (_, bad, other)) = (good?, bad?);

@@ -2,19 +2,20 @@
 
 mod known;
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use disklab_block_devices::Disk;
 use disklab_calibrate::block::Block;
 use disklab_calibrate::sheet::{Line, Mark};
 use disklab_calibrate::{Calibration, Error, Plan, read_back};
 use disklab_units::Nanos;
-use indicatif::{ProgressBar, ProgressStyle};
 use jiff::Zoned;
+use serde_json::{Value, json};
 
 use self::known::Known;
-use crate::exit::{Exit, Failure};
+use crate::bar::Bar;
+use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::screen::Screen;
 use crate::{signals, whole_file};
 
@@ -68,12 +69,7 @@ fn time(text: &str) -> Result<Nanos, String> {
 }
 
 pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
-    if let Some(output) = args.output.as_ref().filter(|output| output.symlink_metadata().is_ok()) {
-        return Err(Failure::mistaken(format!(
-            "{} is there already; name a new file with -o",
-            output.display()
-        )));
-    }
+    let output = whole_file::new_file(args.output.as_ref())?;
     let known = known::of(&args.device);
     if let Some(again) = &args.write {
         disklab_block_devices::guard::named_twice(&args.device, again)?;
@@ -92,45 +88,39 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let mut block = Block::open(&args.device, args.write.is_some(), stop)
         .map_err(|error| failure(&args.device, error))?;
     let plan = Plan { time: args.time, may_write: args.write.is_some(), hints: known.hints };
-    let bar = progress(screen);
+    let bar = Bar::new(screen, Some(100), "{bar:30} {percent:>3} % {elapsed} {msg}");
     let mut watch = |what: &str, part: f64| {
-        bar.set_position((part * 100.0) as u64);
-        bar.set_message(what.to_owned());
+        bar.drawn().iter().for_each(|bar| bar.set_position((part * 100.0) as u64));
+        bar.message(what);
     };
     let found = disklab_calibrate::calibrate(&mut block, &plan, &mut watch, stop);
-    bar.finish_and_clear();
+    bar.end();
     let mut found = found.map_err(|error| failure(&args.device, error))?;
     found.remarks.extend(contradictions(&known, &found));
     if let Some(name) = &args.name {
         found.summary = format!("{name} ({})", found.summary);
     }
-    write(args, screen, &known, &found)
+    let file = found.file(&head(args, &known));
+    // What the lab would refuse helps nobody: measuring went wrong, and its numbers are told.
+    if let Err(mistakes) = read_back("measured", &file) {
+        return Err(cannot!("what was measured makes no device:\n{mistakes}\nof:\n{file}"));
+    }
+    output.map_or(Ok(()), |output| whole_file::write_text(output, &file))?;
+    screen.present(&json(&found), |out| match output {
+        Some(output) => report(out, output, &found),
+        None => Ok(out.write_all(file.as_bytes())?),
+    })?;
+    Ok(Exit::Ok)
 }
 
 fn failure(device: &Path, error: Error) -> Failure {
     match error {
-        Error::Interrupted => Failure::Said {
-            exit: Exit::Interrupted,
-            message: "interrupted; no file was written".to_owned(),
-        },
-        Error::TooSmall { .. } => Failure::mistaken(format!(
-            "{}: {error}; name the whole disk, or a larger file on it",
-            device.display()
-        )),
+        Error::Interrupted => Failure::said(Exit::Interrupted, "interrupted; no file was written"),
+        Error::TooSmall { .. } => {
+            mistaken!("{}: {error}; name the whole disk, or a larger file on it", device.display())
+        }
         Error::Io { .. } | Error::Unclear(_) => Failure::cannot(error),
     }
-}
-
-fn progress(screen: &Screen) -> ProgressBar {
-    if !screen.progress {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::new(100);
-    if let Ok(style) = ProgressStyle::with_template("{bar:30} {percent:>3} % {elapsed} {msg}") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(500));
-    bar
 }
 
 /// What the kernel says and measuring does not confirm.
@@ -139,36 +129,6 @@ fn contradictions(known: &Known, found: &Calibration) -> Option<String> {
     let said = known.rotational.filter(|&said| said != turns)?;
     let word = |turns: bool| if turns { "turns" } else { "does not turn" };
     Some(format!("the kernel says that it {}; by its latencies it {}", word(said), word(turns)))
-}
-
-fn write(
-    args: &Args,
-    screen: &Screen,
-    known: &Known,
-    found: &Calibration,
-) -> Result<Exit, Failure> {
-    let file = found.file(&head(args, known));
-    // What the lab would refuse helps nobody: this is a mistake of measuring, and its numbers are
-    // told.
-    if let Err(mistakes) = read_back("measured", &file) {
-        let message = format!("what was measured makes no device:\n{mistakes}\nof:\n{file}");
-        return Err(Failure::cannot(message));
-    }
-    match args.output.as_ref().filter(|output| *output != Path::new("-")) {
-        Some(output) => {
-            whole_file::write(output, |out| Ok(std::io::Write::write_all(out, file.as_bytes())?))?;
-            if screen.json {
-                return screen.json(&json(found)).map(|()| Exit::Ok);
-            }
-            report(screen, output, found)
-        }
-        None if screen.json => screen.json(&json(found)).map(|()| Exit::Ok),
-        None => {
-            let mut out = screen.out();
-            std::io::Write::write_all(&mut out, file.as_bytes())?;
-            Ok(std::io::Write::flush(&mut out).map(|()| Exit::Ok)?)
-        }
-    }
 }
 
 /// What was measured, when, how and on what.
@@ -184,28 +144,28 @@ fn head(args: &Args, known: &Known) -> Vec<String> {
             words.join(" ")
         ),
         format!("under Linux {}", system.release().to_string_lossy()),
-        "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a default; or derived, if \
-         something is true that was not measured."
+        "[meas] measured; the error is that of measuring. [est] not seen, with the reason: a \
+         default; or derived, if something is true that was not measured."
             .to_owned(),
     ];
-    if known.part {
-        head.push(
-            "a part of a disk or a file on it: the full seek and the zones are those of this part"
-                .to_owned(),
-        );
-    }
-    if args.write.is_none() {
-        head.push(
-            "reads only: what shows by writing is a default, and mixed loads are predicted less well"
-                .to_owned(),
-        );
-    }
+    let limits = [
+        (
+            known.part,
+            "a part of a disk or a file on it: the full seek and the zones are those of this part",
+        ),
+        (
+            args.write.is_none(),
+            "reads only: what shows by writing is a default, and mixed loads are predicted less \
+             well",
+        ),
+    ];
+    head.extend(
+        limits.iter().filter(|(applies, _)| *applies).map(|(_, limit)| (*limit).to_owned()),
+    );
     head
 }
 
-fn report(screen: &Screen, output: &Path, found: &Calibration) -> Result<Exit, Failure> {
-    use std::io::Write;
-    let mut out = screen.out();
+fn report(out: &mut dyn Write, output: &Path, found: &Calibration) -> Result<(), Failure> {
     writeln!(out, "{}: {}", output.display(), found.summary)?;
     for (key, why) in found.unseen() {
         writeln!(out, "  {key} was not seen: {why}")?;
@@ -216,25 +176,25 @@ fn report(screen: &Screen, output: &Path, found: &Calibration) -> Result<Exit, F
     for remark in &found.remarks {
         writeln!(out, "  {remark}")?;
     }
-    Ok(out.flush().map(|()| Exit::Ok)?)
+    Ok(())
 }
 
-fn json(found: &Calibration) -> serde_json::Value {
+fn json(found: &Calibration) -> Value {
     let line = |Line { key, value, mark }: &Line| {
         let value = value.trim_matches('"');
         match mark {
             Mark::Measured { error, how } => {
-                serde_json::json!({ "key": key, "value": value, "seen": true, "error": error, "how": how })
+                json!({ "key": key, "value": value, "seen": true, "error": error, "how": how })
             }
             Mark::Derived { how, if_true } => {
-                serde_json::json!({ "key": key, "value": value, "seen": false, "how": how, "if": if_true })
+                json!({ "key": key, "value": value, "seen": false, "how": how, "if": if_true })
             }
             Mark::NotVisible { why } => {
-                serde_json::json!({ "key": key, "value": value, "seen": false, "why": why })
+                json!({ "key": key, "value": value, "seen": false, "why": why })
             }
         }
     };
-    serde_json::json!({
+    json!({
         "summary": found.summary,
         "bytes": found.bytes.0,
         "family": found.family,

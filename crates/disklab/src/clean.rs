@@ -11,10 +11,10 @@ use disklab_kernels::Cache;
 use disklab_units::Bytes;
 use serde_json::json;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot};
 use crate::records;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Table, left, right};
 use crate::{undo, words};
 use contents::{Contents, Item, Kind};
 
@@ -69,10 +69,10 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let cache = Cache::open()?;
     let contents = Contents::of(&cache)?;
     if contents.in_use && (args.covers(Kind::Kernel) || args.covers(Kind::Disks)) && !args.dry_run {
-        return Err(Failure::cannot(format!(
+        return Err(cannot!(
             "a run is going on that uses kernels and disks of {}; wait for its end, or leave these",
             cache.root().display()
-        )));
+        ));
     }
     let (remove, keep): (Vec<_>, Vec<_>) =
         contents.items.into_iter().partition(|item| args.covers(item.kind));
@@ -138,10 +138,7 @@ fn total(items: &[Item]) -> Bytes {
 }
 
 fn table(items: &[Item], screen: &Screen) -> Table {
-    let mut table = Table::new(
-        &[("what", Side::Left), ("size", Side::Right), ("where", Side::Left)],
-        screen.color,
-    );
+    let mut table = Table::new(&[left("what"), right("size"), left("where")], screen.color);
     for item in items {
         table.row([
             item.kind.name().to_owned(),

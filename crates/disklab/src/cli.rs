@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Screen, When};
@@ -104,8 +104,8 @@ impl Verb {
             Self::Devices(args) => devices::devices(&args, screen),
             Self::RecordStartup(args) => record_startup::record(&args, screen),
             Self::Clean(args) => clean::clean(&args, screen),
-            Self::Completions(args) => completions::completions(&args, screen),
-            Self::Man(args) => man::man(&args, screen),
+            Self::Completions(args) => completions::completions(&args, Cli::command(), screen),
+            Self::Man(args) => man::man(&args, Cli::command(), screen),
         }
     }
 }
@@ -115,6 +115,25 @@ pub fn main() -> ExitCode {
     let screen = Screen::new(json, color);
     match verb.carry_out(&screen) {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(&screen).into(),
+        Err(failure) => report(failure, &screen).into(),
+    }
+}
+
+/// Prints why a verb failed to standard error.
+fn report(failure: Failure, screen: &Screen) -> Exit {
+    match failure {
+        Failure::Said { exit, message } => {
+            screen.complain(&message);
+            exit
+        }
+        Failure::Mistakes(mistakes) => {
+            screen.remark(&mistakes.to_string());
+            Exit::Mistaken
+        }
+        Failure::Output(error) => {
+            screen.complain(&format!("cannot write to standard output: {error}"));
+            Exit::Cannot
+        }
+        Failure::NobodyReads => Exit::Ok,
     }
 }

@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::exit::{Exit, Failure};
 use crate::screen::Screen;
 
@@ -18,10 +17,10 @@ pub struct Args {
     shell: Shell,
 }
 
-pub fn completions(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn completions(args: &Args, mut command: Command, screen: &Screen) -> Result<Exit, Failure> {
     // clap_complete panics where it cannot write, so it writes to memory.
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "disklab", &mut script);
+    clap_complete::generate(args.shell, &mut command, "disklab", &mut script);
     let mut out = screen.out();
     out.write_all(&script)?;
     out.flush()?;

@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Table, left, right};
 
 /// List this machine's disks, and which of them may be written.
 ///
@@ -57,28 +57,29 @@ impl Seen {
 pub fn devices(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let allow = Allow::load(args.allow.as_deref())?;
     let seen: Vec<Seen> = Disk::all()?.into_iter().map(|disk| Seen::of(disk, &allow)).collect();
-    if screen.json {
-        let devices: Vec<_> = seen.iter().map(Seen::json).collect();
-        screen.json(&json!({ "allow_file": allow.file, "devices": devices }))?;
-    } else {
-        print(screen, &allow, &seen)?;
-    }
+    let devices: Vec<_> = seen.iter().map(Seen::json).collect();
+    screen.present(&json!({ "allow_file": allow.file, "devices": devices }), |out| {
+        print(screen, &allow, &seen, out)
+    })?;
     Ok(Exit::Ok)
 }
 
-fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
-    let mut out = screen.out();
+fn print(
+    screen: &Screen,
+    allow: &Allow,
+    seen: &[Seen],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     if seen.is_empty() {
-        writeln!(out, "no disks here")?;
-        return Ok(out.flush()?);
+        return Ok(writeln!(out, "no disks here")?);
     }
     let columns = [
-        ("device", Side::Left),
-        ("size", Side::Right),
-        ("model", Side::Left),
-        ("serial", Side::Left),
-        ("used by", Side::Left),
-        ("written", Side::Left),
+        left("device"),
+        right("size"),
+        left("model"),
+        left("serial"),
+        left("used by"),
+        left("written"),
     ];
     let mut table = Table::new(&columns, screen.color);
     let or_none = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
@@ -98,7 +99,7 @@ fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
             written.to_owned(),
         ]);
     }
-    table.print(screen, "", &mut out)?;
+    table.print(screen, "", out)?;
     // That one is not listed is said by its lines.
     let told =
         |seen: &&Seen| !(seen.lines.is_some() && matches!(seen.why, Some(Why::NotAllowed { .. })));
@@ -113,5 +114,5 @@ fn print(screen: &Screen, allow: &Allow, seen: &[Seen]) -> Result<(), Failure> {
         let head = format!("For {}, if all on the disk may be lost", allow.file.display());
         writeln!(out, "\n{}\n{}", screen.paint(&head, Paint::Strong), lines.join("\n").trim_end())?;
     }
-    Ok(out.flush()?)
+    Ok(())
 }

@@ -10,7 +10,7 @@ use disklab_runner::Installation;
 
 use crate::exit::{Exit, Failure};
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Table, left};
 
 /// Check what this machine can do, and say how to get what is missing.
 ///
@@ -35,11 +35,7 @@ pub fn doctor(_: &Args, screen: &Screen) -> Result<Exit, Failure> {
             }
         });
     }
-    if screen.json {
-        screen.json(&checks)?;
-    } else {
-        print(&checks, screen)?;
-    }
+    screen.present(&checks, |out| print(&checks, screen, out))?;
     let complete = checks.iter().all(|check| check.state.will_do());
     Ok(if complete { Exit::Ok } else { Exit::Cannot })
 }
@@ -52,12 +48,8 @@ fn missing(name: &str, detail: String, remedy: &str) -> Check {
     Check { name: name.to_owned(), state: State::Missing, detail, remedy: Some(remedy.to_owned()) }
 }
 
-fn print(checks: &[Check], screen: &Screen) -> Result<(), Failure> {
-    let mut out = screen.out();
-    let mut table = Table::new(
-        &[("check", Side::Left), ("state", Side::Left), ("found", Side::Left)],
-        screen.color,
-    );
+fn print(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut table = Table::new(&[left("check"), left("state"), left("found")], screen.color);
     for Check { name, state, detail, .. } in checks {
         let state = match state {
             State::Good => "ok",
@@ -67,7 +59,7 @@ fn print(checks: &[Check], screen: &Screen) -> Result<(), Failure> {
         };
         table.row([name.as_str(), state, detail]);
     }
-    table.print(screen, "", &mut out)?;
+    table.print(screen, "", out)?;
     writeln!(out)?;
     let mut remedies: Vec<&str> = Vec::new();
     for remedy in checks.iter().filter_map(|check| check.remedy.as_deref()) {
@@ -82,5 +74,5 @@ fn print(checks: &[Check], screen: &Screen) -> Result<(), Failure> {
         writeln!(out, "{}", screen.paint("To do:", Paint::Bad))?;
         remedies.iter().try_for_each(|remedy| writeln!(out, "  {remedy}"))?;
     }
-    Ok(out.flush()?)
+    Ok(())
 }

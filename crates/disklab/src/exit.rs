@@ -10,8 +10,6 @@ use disklab_kernels::Error as KernelError;
 use disklab_record::StoreError;
 use disklab_record::merge::MergeError;
 
-use crate::screen::Screen;
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
     Ok = 0,
@@ -43,143 +41,106 @@ pub enum Failure {
     },
     /// Each line of it begins with its file.
     Mistakes(Mistakes),
+    /// Standard output, or a file that is written in its place, takes no more.
+    Output(io::Error),
     /// Whoever read our output has seen enough.
     NobodyReads,
 }
 
 impl Failure {
+    pub fn said(exit: Exit, message: impl Display) -> Self {
+        Self::Said { exit, message: message.to_string() }
+    }
+
     pub fn mistaken(message: impl Display) -> Self {
-        Self::Said { exit: Exit::Mistaken, message: message.to_string() }
+        Self::said(Exit::Mistaken, message)
     }
 
     pub fn cannot(message: impl Display) -> Self {
-        Self::Said { exit: Exit::Cannot, message: message.to_string() }
+        Self::said(Exit::Cannot, message)
     }
+}
 
-    /// Says it on standard error.
-    pub fn report(self, screen: &Screen) -> Exit {
-        match self {
-            Self::Said { exit, message } => {
-                screen.complain(&message);
-                exit
+/// A [`Failure`] of what was typed, or of a file that the user wrote, with a formatted message.
+macro_rules! mistaken {
+    ($($message:tt)*) => { $crate::exit::Failure::mistaken(format_args!($($message)*)) };
+}
+
+/// A [`Failure`] of this machine, with a formatted message.
+macro_rules! cannot {
+    ($($message:tt)*) => { $crate::exit::Failure::cannot(format_args!($($message)*)) };
+}
+
+pub(crate) use {cannot, mistaken};
+
+/// Says what becomes of each kind of an error of another crate.
+macro_rules! from_error {
+    ($($error:ty { $($arms:tt)+ })+) => {$(
+        impl From<$error> for Failure {
+            fn from(error: $error) -> Self {
+                match error { $($arms)+ }
             }
-            Self::Mistakes(mistakes) => {
-                screen.remark(&mistakes.to_string());
-                Exit::Mistaken
-            }
-            Self::NobodyReads => Exit::Ok,
         }
-    }
+    )+};
 }
 
-/// Of writing to standard output; other files have errors that name them.
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::BrokenPipe => Self::NobodyReads,
-            _ => Self::cannot(format!("cannot write to standard output: {error}")),
+from_error! {
+    // Errors of writing a verb's output; errors of other files name them.
+    io::Error {
+        error if error.kind() == io::ErrorKind::BrokenPipe => Self::NobodyReads,
+        error => Self::Output(error),
+    }
+    // JSON goes to standard output too.
+    serde_json::Error {
+        error => io::Error::from(error).into(),
+    }
+    Mistakes {
+        mistakes => Self::Mistakes(mistakes),
+    }
+    disklab_compare::Error {
+        disklab_compare::Error::Suite(mistakes) => Self::Mistakes(mistakes),
+        error => Self::mistaken(error),
+    }
+    KernelError {
+        error @ KernelError::Interrupted => Self::said(Exit::Interrupted, error),
+        error @ (KernelError::NotASource { .. }
+        | KernelError::NotAKernel { .. }
+        | KernelError::NotARepository { .. }
+        | KernelError::NoRevision { .. }
+        | KernelError::WrongOrder { .. }
+        | KernelError::NotEmpty { .. }
+        | KernelError::WrongDigest { .. }
+        | KernelError::UnknownSeries { .. }
+        | KernelError::NotGiven { .. }
+        | KernelError::NoShare { .. }) => Self::mistaken(error),
+        error => Self::cannot(error),
+    }
+    StoreError {
+        error @ (StoreError::Io { .. } | StoreError::Busy { .. } | StoreError::NotRecorded { .. }) => {
+            Self::cannot(error)
         }
+        error => Self::mistaken(error),
     }
-}
-
-/// Where JSON goes to standard output, the cause is the pipe's.
-impl From<serde_json::Error> for Failure {
-    fn from(error: serde_json::Error) -> Self {
-        io::Error::from(error).into()
+    ExportError {
+        error @ (ExportError::Read { .. } | ExportError::Another { .. }) => Self::mistaken(error),
+        error => Self::cannot(error),
     }
-}
-
-impl From<Mistakes> for Failure {
-    fn from(mistakes: Mistakes) -> Self {
-        Self::Mistakes(mistakes)
+    MergeError {
+        MergeError::Store(error) => error.into(),
+        error @ MergeError::Conflicts(_) => Self::said(Exit::Failed, error),
+        error => Self::mistaken(error),
     }
-}
-
-impl From<disklab_compare::Error> for Failure {
-    fn from(error: disklab_compare::Error) -> Self {
-        match error {
-            disklab_compare::Error::Suite(mistakes) => Self::Mistakes(mistakes),
-            error => Self::mistaken(error),
-        }
+    disklab_block_devices::Error {
+        disklab_block_devices::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
+        error => Self::mistaken(error),
     }
-}
-
-impl From<KernelError> for Failure {
-    fn from(error: KernelError) -> Self {
-        let exit = match &error {
-            KernelError::Interrupted => Exit::Interrupted,
-            KernelError::NotASource { .. }
-            | KernelError::NotAKernel { .. }
-            | KernelError::NotARepository { .. }
-            | KernelError::NoRevision { .. }
-            | KernelError::WrongOrder { .. }
-            | KernelError::NotEmpty { .. }
-            | KernelError::WrongDigest { .. }
-            | KernelError::UnknownSeries { .. }
-            | KernelError::NotGiven { .. }
-            | KernelError::NoShare { .. } => Exit::Mistaken,
-            _ => Exit::Cannot,
-        };
-        Self::Said { exit, message: error.to_string() }
+    disklab_runner::key::Collision {
+        error => Self::mistaken(error),
     }
-}
-
-impl From<StoreError> for Failure {
-    fn from(error: StoreError) -> Self {
-        let exit = match &error {
-            StoreError::Io { .. } | StoreError::Busy { .. } | StoreError::NotRecorded { .. } => {
-                Exit::Cannot
-            }
-            _ => Exit::Mistaken,
-        };
-        Self::Said { exit, message: error.to_string() }
-    }
-}
-
-impl From<ExportError> for Failure {
-    fn from(error: ExportError) -> Self {
-        match error {
-            ExportError::Read { .. } | ExportError::Another { .. } => Self::mistaken(error),
-            ExportError::Io { .. } | ExportError::Write { .. } => Self::cannot(error),
-        }
-    }
-}
-
-impl From<MergeError> for Failure {
-    fn from(error: MergeError) -> Self {
-        let exit = match error {
-            MergeError::Store(error) => return error.into(),
-            MergeError::Conflicts(_) => Exit::Failed,
-            _ => Exit::Mistaken,
-        };
-        Self::Said { exit, message: error.to_string() }
-    }
-}
-
-impl From<disklab_block_devices::Error> for Failure {
-    fn from(error: disklab_block_devices::Error) -> Self {
-        match error {
-            disklab_block_devices::Error::Mistakes(mistakes) => Self::Mistakes(mistakes),
-            error => Self::mistaken(error),
-        }
-    }
-}
-
-impl From<disklab_runner::key::Collision> for Failure {
-    fn from(error: disklab_runner::key::Collision) -> Self {
-        Self::mistaken(error)
-    }
-}
-
-impl From<disklab_runner::Error> for Failure {
-    fn from(error: disklab_runner::Error) -> Self {
-        match error {
-            disklab_runner::Error::Cache(error) => error.into(),
-            disklab_runner::Error::Store(error) => error.into(),
-            disklab_runner::Error::Interrupted => {
-                Self::Said { exit: Exit::Interrupted, message: error.to_string() }
-            }
-            error => Self::cannot(error),
-        }
+    disklab_runner::Error {
+        disklab_runner::Error::Cache(error) => error.into(),
+        disklab_runner::Error::Store(error) => error.into(),
+        error @ disklab_runner::Error::Interrupted => Self::said(Exit::Interrupted, error),
+        error => Self::cannot(error),
     }
 }

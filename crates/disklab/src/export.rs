@@ -11,7 +11,7 @@ use disklab_record::Record;
 use disklab_report::Tally;
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::home::from_here;
 use crate::screen::Screen;
 use crate::{records, words};
@@ -65,9 +65,10 @@ impl From<Form> for Format {
 
 pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if args.output.exists() && !args.output.is_dir() {
-        let what =
-            format!("-o: {} is there and is no folder; name a new one", args.output.display());
-        return Err(Failure::mistaken(what));
+        return Err(mistaken!(
+            "-o: {} is there and is no folder; name a new one",
+            args.output.display()
+        ));
     }
     let folders: Vec<PathBuf> =
         args.runs.iter().map(|run| records::find(run)).collect::<Result<_, _>>()?;
@@ -77,11 +78,11 @@ pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     for record in &records {
         let other = places.insert(disklab_export::own_folder(record), record.folder());
         if let Some(other) = other.filter(|other| !is_one(other, record.folder())) {
-            return Err(Failure::mistaken(format!(
+            return Err(mistaken!(
                 "{} and {} have one suite and one name, and would be one part of the tables; rename one of the folders",
                 other.display(),
                 record.folder().display()
-            )));
+            ));
         }
     }
     let is_wanted = |name: &&str| args.tables.iter().any(|it| it == name);

@@ -15,7 +15,7 @@ use disklab_runner::run::Run;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::Home;
 use crate::plan::Jobs;
 use crate::question::{Overrides, Question};
@@ -114,11 +114,9 @@ fn prepare(guests: &Run, trials: &[&Trial]) -> Result<(), Failure> {
 
 fn take(writer: &Writer) -> Result<(), Failure> {
     for line in io::stdin().lock().lines() {
-        let line =
-            line.map_err(|error| Failure::cannot(format!("cannot read standard input: {error}")))?;
-        let HandedIn { part, without } = serde_json::from_str(&line).map_err(|error| {
-            Failure::mistaken(format!("standard input: `{}`: {error}", line.escape_debug()))
-        })?;
+        let line = line.map_err(|error| cannot!("cannot read standard input: {error}"))?;
+        let HandedIn { part, without } = serde_json::from_str(&line)
+            .map_err(|error| mistaken!("standard input: `{}`: {error}", line.escape_debug()))?;
         say(&answer(writer, &part, &without)?)?;
     }
     Ok(())

@@ -17,7 +17,7 @@ use disklab_record::{Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
 use disklab_units::prose::{count, listed};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::home::from_here;
 use crate::records;
 use crate::screen::Screen;
@@ -142,16 +142,13 @@ fn nothing(looked: &Looked, paths: &[PathBuf]) -> Failure {
         Some((path, reason)) => format!("; {}: {reason}", path.display()),
         None => format!("; {} of no format known here", count(looked.unknown.len(), "file")),
     };
-    Failure::mistaken(format!("no results in {named}{why}"))
+    mistaken!("no results in {named}{why}")
 }
 
 fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(out) = out {
         if out.exists() {
-            return Err(Failure::mistaken(format!(
-                "--out: {} is there already; name a new folder",
-                out.display()
-            )));
+            return Err(mistaken!("--out: {} is there already; name a new folder", out.display()));
         }
         return Ok(out.to_owned());
     }
@@ -280,10 +277,7 @@ fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
         ));
     };
     let found = pattern.read(&file.short).ok_or_else(|| {
-        Failure::mistaken(format!(
-            "--cell does not fit {}; name the folder or files that it fits",
-            file.short
-        ))
+        mistaken!("--cell does not fit {}; name the folder or files that it fits", file.short)
     })?;
     let mut repeat = None;
     let mut axes = Vec::new();
@@ -291,10 +285,7 @@ fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
         if REPEATS.contains(&name.as_str()) {
             let digits = value.trim_start_matches(|letter: char| !letter.is_ascii_digit());
             repeat = Some(digits.parse().map_err(|_| {
-                Failure::mistaken(format!(
-                    "{}: `{value}` is to be the number of a repeat",
-                    file.short
-                ))
+                mistaken!("{}: `{value}` is to be the number of a repeat", file.short)
             })?);
         } else {
             axes.push((name, value));

@@ -3,7 +3,6 @@
 mod patch;
 pub mod progress;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -13,12 +12,13 @@ use disklab_config::read::unknown;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Share, Source, find, list};
 use serde_json::{Value, json};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
 use crate::limits::AtATime;
 use crate::screen::Screen;
-use crate::table::{Side, Table};
+use crate::table::{Table, left};
 use crate::{signals, words};
+use progress::BuildProgress;
 
 /// Build guest kernels, list them, find them.
 #[derive(Debug, clap::Args)]
@@ -98,33 +98,25 @@ fn build(args: BuildArgs, screen: &Screen) -> Result<Exit, Failure> {
     let cache = &Cache::open()?;
     let (btrfs, jobs) = (btrfs(args.mainline_btrfs), args.jobs.unwrap_or_default().get());
     let maker = Build { cache, share, btrfs, jobs, stop: signals::watch()? };
-    let mut progress = progress::Progress::new(screen);
-    let report = &mut |step| progress.step(step);
-    let built = match source {
+    let built = BuildProgress::of(screen, |report| match source {
         Some(source) => maker.from(&source, report),
         None if args.kernel == NEWEST => maker.newest(&series, report),
         None => {
             Source::of_series(&args.kernel, &series).and_then(|source| maker.from(&source, report))
         }
-    };
-    progress.end();
-    let built = built?;
+    })?;
     let kernel = &built.kernel;
-    if screen.json {
-        screen.json(&as_json(kernel, share)?)?;
-        return Ok(Exit::Ok);
-    }
     let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));
     let how =
         if built.fresh { format!("was built in {took}") } else { "is there already".to_owned() };
-    let mut out = screen.out();
-    writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
-    let newest = find(cache, share, Btrfs::Policies, NEWEST)
-        .is_ok_and(|newest| newest.folder == kernel.folder);
-    if !newest {
-        writeln!(out, "to use it: disklab run SUITE {}", selection(cache, share, kernel))?;
-    }
-    out.flush()?;
+    screen.present(&as_json(kernel, share)?, |out| {
+        writeln!(out, "Linux {} {how}: {}", kernel.version, kernel.path.display())?;
+        let newest = find(cache, share, Btrfs::Policies, NEWEST);
+        if newest.is_ok_and(|newest| newest.folder == kernel.folder) {
+            return Ok(());
+        }
+        Ok(writeln!(out, "to use it: disklab run SUITE {}", selection(cache, share, kernel))?)
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -139,10 +131,7 @@ fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Fail
             let sha256 = digest.map(|digest| digest.to_lowercase());
             Ok(Source::Tarball { path, sha256 })
         }
-        (_, Some(_)) => Err(Failure::mistaken(format!(
-            "--sha256 is for a tarball, and {} is none",
-            path.display()
-        ))),
+        (_, Some(_)) => Err(mistaken!("--sha256 is for a tarball, and {} is none", path.display())),
         (tree, None) => Ok(tree),
     }
 }
@@ -150,26 +139,15 @@ fn source(path: &std::path::Path, digest: Option<String>) -> Result<Source, Fail
 fn list_built(screen: &Screen) -> Result<Exit, Failure> {
     let (cache, share) = (Cache::open()?, Share::find()?);
     let listing = list(&cache)?;
-    if screen.json {
-        let kernels: Vec<_> = listing
-            .kernels
-            .iter()
-            .map(|kernel| as_json(kernel, &share))
-            .collect::<Result<_, _>>()?;
-        let damaged: Vec<_> = listing.damaged.iter().map(ToString::to_string).collect();
-        screen.json(&json!({ "kernels": kernels, "damaged": damaged }))?;
-        return Ok(Exit::Ok);
-    }
-    let mut out = screen.out();
-    if listing.kernels.is_empty() {
-        writeln!(out, "no kernel is built; `disklab kernel build` builds the newest")?;
-    } else {
-        let columns = [
-            ("version", Side::Left),
-            ("state", Side::Left),
-            ("source", Side::Left),
-            ("to select it", Side::Left),
-        ];
+    let kernels: Vec<_> =
+        listing.kernels.iter().map(|kernel| as_json(kernel, &share)).collect::<Result<_, _>>()?;
+    let damaged: Vec<_> = listing.damaged.iter().map(ToString::to_string).collect();
+    screen.present(&json!({ "kernels": kernels, "damaged": damaged }), |out| {
+        if listing.kernels.is_empty() {
+            let what = "no kernel is built; `disklab kernel build` builds the newest";
+            return Ok(writeln!(out, "{what}")?);
+        }
+        let columns = [left("version"), left("state"), left("source"), left("to select it")];
         let mut table = Table::new(&columns, screen.color);
         for kernel in &listing.kernels {
             let state = match kernel.btrfs(&share)? {
@@ -177,18 +155,14 @@ fn list_built(screen: &Screen) -> Result<Exit, Failure> {
                 Some(Btrfs::Mainline) => "ready, mainline btrfs",
                 None => "of another disklab",
             };
-            let set = selection(&cache, &share, kernel);
-            table.row([
-                kernel.version.to_string(),
-                state.to_owned(),
-                kernel.source.to_string(),
-                set,
-            ]);
+            let (version, source) = (kernel.version.to_string(), kernel.source.to_string());
+            table.row([version, state.to_owned(), source, selection(&cache, &share, kernel)]);
         }
-        table.print(screen, "", &mut out)?;
+        table.print(screen, "", out)
+    })?;
+    if !screen.json {
+        damaged.iter().for_each(|damage| screen.complain(damage));
     }
-    out.flush()?;
-    listing.damaged.iter().for_each(|damage| screen.complain(&damage.to_string()));
     Ok(Exit::Ok)
 }
 
@@ -211,13 +185,9 @@ fn path(args: &PathArgs, screen: &Screen) -> Result<Exit, Failure> {
         }
         Err(error) => return Err(error.into()),
     };
-    if screen.json {
-        screen.json(&as_json(&kernel, &home.share)?)?;
-    } else {
-        let mut out = screen.out();
-        writeln!(out, "{}", kernel.path.display())?;
-        out.flush()?;
-    }
+    screen.present(&as_json(&kernel, &home.share)?, |out| {
+        Ok(writeln!(out, "{}", kernel.path.display())?)
+    })?;
     Ok(Exit::Ok)
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use disklab_units::Bytes;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, mistaken};
 
 /// More than this for each processor only take memory: each guest, and each compiler, keeps one
 /// busy.
@@ -55,7 +55,7 @@ pub fn check_memory(file: &str, wanted: Bytes) -> Result<(), Failure> {
     if wanted <= machine {
         return Ok(());
     }
-    Err(Failure::mistaken(format!(
+    Err(mistaken!(
         "{file}: memory: a guest is to have {wanted}, and this machine has {machine}; write less"
-    )))
+    ))
 }

@@ -2,6 +2,7 @@
 
 mod array;
 mod audit;
+mod bar;
 mod bisect;
 mod calibrate;
 mod clean;

@@ -4,11 +4,10 @@ use std::fs;
 use std::io::Write;
 use std::path::PathBuf;
 
-use clap::CommandFactory;
+use clap::Command;
 use clap_mangen::Man;
 
-use crate::cli::Cli;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot};
 use crate::screen::Screen;
 
 /// Print the manual page, or write the pages of all verbs into a folder.
@@ -21,17 +20,15 @@ pub struct Args {
     folder: Option<PathBuf>,
 }
 
-pub fn man(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
+pub fn man(args: &Args, command: Command, screen: &Screen) -> Result<Exit, Failure> {
     let Some(folder) = &args.folder else {
         let mut out = screen.out();
-        Man::new(Cli::command()).render(&mut out)?;
+        Man::new(command).render(&mut out)?;
         out.flush()?;
         return Ok(Exit::Ok);
     };
     fs::create_dir_all(folder)
-        .and_then(|()| clap_mangen::generate_to(Cli::command(), folder))
-        .map_err(|error| {
-            Failure::cannot(format!("cannot write to {}: {error}", folder.display()))
-        })?;
+        .and_then(|()| clap_mangen::generate_to(command, folder))
+        .map_err(|error| cannot!("cannot write to {}: {error}", folder.display()))?;
     Ok(Exit::Ok)
 }

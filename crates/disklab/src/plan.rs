@@ -21,7 +21,7 @@ use crate::part::{self, Wanted};
 use crate::question::{Overrides, Question};
 use crate::run::ready;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Side, Table, right};
 use crate::{records, signals, words};
 
 /// Show what a suite would do and how long that would take; runs nothing.
@@ -255,11 +255,7 @@ impl Plan {
     fn table(&self, color: bool) -> Table {
         let axes = self.cells.iter().take(1).flat_map(|cell| &cell.cell.0);
         let mut columns: Vec<_> = axes.map(|(axis, _)| (axis.as_str(), Side::Left)).collect();
-        columns.extend([
-            ("trials", Side::Right),
-            ("virtual", Side::Right),
-            ("wall, about", Side::Right),
-        ]);
+        columns.extend([right("trials"), right("virtual"), right("wall, about")]);
         let mut table = Table::new(&columns, color);
         let mut above: &[(String, String)] = &[];
         for PlannedCell { cell: Cell(cell), trials, virtual_ns, wall } in &self.cells {

@@ -12,7 +12,7 @@ use disklab_config::{Array, Lab};
 use disklab_record::{Record, Retry, Status, StoreError};
 use disklab_runner::run::Event;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
 use crate::plan::Jobs;
 use crate::question::Question;
@@ -21,7 +21,7 @@ use crate::run::on_host::here::HERE;
 use crate::run::progress::Progress;
 use crate::run::{on_host, ready};
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Table, left, right};
 use crate::{records, signals, words};
 use errors::{Row, held_against, in_doubt};
 
@@ -77,10 +77,10 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let writer = if out.exists() {
         match Record::resume(&out, &manifest, Retry::Nothing) {
             Err(StoreError::Mismatch { .. }) => {
-                return Err(Failure::mistaken(format!(
+                return Err(mistaken!(
                     "predict: {} has another prediction, of other devices, another kernel or another lab; name another folder: --out",
                     out.display()
-                )));
+                ));
             }
             continued => continued?.0,
         }
@@ -121,8 +121,8 @@ fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failu
         .map(|(at, _)| at)
         .collect();
     if at.is_empty() {
-        return Err(Failure::mistaken(
-            "predict: the record has no trial with a result: there is nothing to predict",
+        return Err(mistaken!(
+            "predict: the record has no trial with a result: there is nothing to predict"
         ));
     }
     Ok(question.only(&at))
@@ -143,24 +143,22 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
     let devices = &args.devices;
     let manifest = record.manifest();
     let on = manifest.on_host.as_ref().ok_or_else(|| {
-        Failure::mistaken(
-            "predict: this record is not of disks of a machine (run --on host): there is nothing to predict",
-        )
+        mistaken!("predict: this record is not of disks of a machine (run --on host): there is nothing to predict")
     })?;
     if let Some(unknown) = devices.iter().find(|name| !lab.devices.contains_key(*name)) {
-        return Err(Failure::mistaken(format!(
+        return Err(mistaken!(
             "--devices: the lab has no device `{unknown}`; `disklab calibrate` makes one of a disk, `disklab list devices` lists them"
-        )));
+        ));
     }
     let models: Vec<String> = match (devices.len(), on.disks.len()) {
         (1, disks) => vec![devices[0].clone(); disks],
         (named, disks) if named == disks => devices.clone(),
         (named, disks) => {
-            return Err(Failure::mistaken(format!(
+            return Err(mistaken!(
                 "--devices: {} for {}: name one for each, in their order, or one for all",
                 words::count(named, "device"),
                 words::count(disks, "disk")
-            )));
+            ));
         }
     };
     match (&on.at, &args.array) {
@@ -168,19 +166,19 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
             let arrays = on_host::arrays(&manifest.suite.set).unwrap_or_default();
             Ok(on_host::made_of(lab, &arrays, &models))
         }
-        (None, Some(_)) => Err(Failure::mistaken(
-            "--array is for a record of a filesystem that was there (--at); this one says itself what was made: leave it out",
+        (None, Some(_)) => Err(mistaken!(
+            "--array is for a record of a filesystem that was there (--at); this one says itself what was made: leave it out"
         )),
-        (Some(at), None) => Err(Failure::mistaken(format!(
+        (Some(at), None) => Err(mistaken!(
             "predict: this record is of a filesystem that was there, {}: name the lab's array that is made like it, --array NAME; \
              `disklab array new --from-machine` drafts one",
             at.display()
-        ))),
+        )),
         (Some(_), Some(name)) => {
             let array = lab.arrays.get(name).ok_or_else(|| {
-                Failure::mistaken(format!(
+                mistaken!(
                     "--array: the lab has no array `{name}`; `disklab list arrays` lists them"
-                ))
+                )
             })?;
             let mut lab = lab.clone();
             let array = Array {
@@ -224,12 +222,12 @@ fn tell(
         }));
     }
     let heads = [
-        ("cell", Side::Left),
-        ("", Side::Left),
-        ("measured", Side::Right),
-        ("predicted", Side::Right),
-        ("error", Side::Right),
-        ("noise", Side::Right),
+        left("cell"),
+        left(""),
+        right("measured"),
+        right("predicted"),
+        right("error"),
+        right("noise"),
     ];
     let is_twice = rows.iter().any(|row| row.noise.is_some());
     let heads = &heads[..if is_twice { 6 } else { 5 }];

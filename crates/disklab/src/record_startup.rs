@@ -13,7 +13,7 @@ use disklab_guest::startup::ENVIRONMENT;
 use disklab_results::strace;
 use disklab_units::Nanos;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::Home;
 use crate::screen::Screen;
 use crate::whole_file;
@@ -81,11 +81,9 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let home = Home::open()?;
     let path = home.lab.folder.join("workloads").join(format!("{}.toml", args.name));
     if path.exists() {
-        let what = format!("{} is there; take another name, or remove it", path.display());
-        return Err(Failure::mistaken(what));
+        return Err(mistaken!("{} is there; take another name, or remove it", path.display()));
     }
-    let cwd =
-        std::env::current_dir().map_err(|e| Failure::cannot(format!("the current folder: {e}")))?;
+    let cwd = std::env::current_dir().map_err(|e| cannot!("the current folder: {e}"))?;
     let server = Server::start(args)?;
     let traced = traced(args, screen)?;
     let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
@@ -94,11 +92,10 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let uses = strace::uses(&traced.text, &cwd);
     let needed = Needed::of(&uses);
     if needed.entries.iter().all(|entry| !matches!(entry.kind, EntryKind::File(_))) {
-        let what = format!(
+        return Err(mistaken!(
             "{} uses no file that could be on a disk: what is in /tmp, /run, /dev, /proc and /sys is not; move what it needs elsewhere",
             args.command.join(" ")
-        );
-        return Err(Failure::mistaken(what));
+        ));
     }
     for left_out in &needed.left_out {
         screen.remark(left_out);
@@ -126,8 +123,7 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let threads = order::threads(&needed, &events, scale, warm);
     let startup = Startup { way: Way::Replay, threads, ..coarse };
     let replayed = program::replayed(&home, &args.name, &startup, screen)?;
-    let text = written(args, &startup);
-    whole_file::write(&path, |out| Ok(out.write_all(text.as_bytes())?))?;
+    whole_file::write_text(&path, &written(args, &startup))?;
     let read: u64 = startup.threads.uses().map(|(_, act)| order::bytes(act)).sum();
     let files =
         startup.files.iter().filter(|entry| matches!(entry.kind, EntryKind::File(_))).count();

@@ -9,7 +9,7 @@ pub use disklab_record::record::{FOLDER, name_of};
 use disklab_report::Tally;
 use serde::Serialize;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, mistaken};
 use crate::screen::Screen;
 
 /// How many of the latest runs are named where one is not found.
@@ -25,7 +25,7 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
     let run = run.strip_prefix("./").unwrap_or(run);
     let run = run.strip_prefix(FOLDER).map_or(run, |name| name.trim_matches('/'));
     if run.contains('/') {
-        return Err(Failure::mistaken(format!("there is no folder {}", path.display())));
+        return Err(mistaken!("there is no folder {}", path.display()));
     }
     let path = Path::new(FOLDER).join(run);
     if !run.is_empty() && path.is_dir() {
@@ -40,7 +40,7 @@ pub fn find(run: &str) -> Result<PathBuf, Failure> {
             format!("; the latest: {}", latest.join(", "))
         }
     };
-    Err(Failure::mistaken(format!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug())))
+    Err(mistaken!("there is no run `{}` in ./{FOLDER}{hint}", run.escape_debug()))
 }
 
 /// The record of which one trial is wanted: lines of others that cannot be read are told, and keep

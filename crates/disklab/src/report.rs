@@ -216,7 +216,7 @@ fn write(output: &Path, text: &str) -> Result<(), Failure> {
             output.display()
         )));
     }
-    whole_file::write(output, |out| Ok(out.write_all(text.as_bytes())?))
+    whole_file::write_text(output, text)
 }
 
 fn is_report(path: &Path) -> bool {

@@ -18,7 +18,7 @@ use disklab_runner::run::{Event, Run};
 use disklab_units::Nanos;
 use serde_json::json;
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::home::{Home, from_here};
 use crate::part::{self, Wanted};
 use crate::plan::Jobs;
@@ -98,8 +98,10 @@ pub struct Args {
 
 pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if let Some(out) = args.out.as_ref().filter(|out| out.exists() && !out.is_dir()) {
-        let what = format!("--out: {} is there and is no folder; name a new one", out.display());
-        return Err(Failure::mistaken(what));
+        return Err(mistaken!(
+            "--out: {} is there and is no folder; name a new one",
+            out.display()
+        ));
     }
     let home = Home::open()?;
     let begun = args.resume.as_deref().map(records::find).transpose()?;
@@ -118,9 +120,9 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         None => None,
     };
     if args.budget.is_some() && manifest.until_decided.is_none() {
-        let what =
-            "--budget is for a run that goes on until verdicts are given: add --until-decided";
-        return Err(Failure::mistaken(what));
+        return Err(mistaken!(
+            "--budget is for a run that goes on until verdicts are given: add --until-decided"
+        ));
     }
     let retry = if args.retry_failed { Retry::Failed } else { Retry::Nothing };
     if let By::Host(host) = &by

@@ -97,6 +97,20 @@ impl Screen {
         Ok(out.flush()?)
     }
 
+    /// Prints `document` where JSON is wanted, and otherwise what `print` writes.
+    pub fn present(
+        &self,
+        document: &impl Serialize,
+        print: impl FnOnce(&mut dyn Write) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
+        if self.json {
+            return self.json(document);
+        }
+        let mut out = self.out();
+        print(&mut out)?;
+        Ok(out.flush()?)
+    }
+
     pub fn paint(&self, text: &str, paint: Paint) -> String {
         painted(self.color, text, paint)
     }

@@ -6,7 +6,7 @@ use std::thread;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot};
 
 static STOP: AtomicBool = AtomicBool::new(false);
 
@@ -14,7 +14,7 @@ static STOP: AtomicBool = AtomicBool::new(false);
 /// being written must be finished and takes no time.
 pub fn watch() -> Result<&'static AtomicBool, Failure> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
-        .map_err(|error| Failure::cannot(format!("cannot wait for signals: {error}")))?;
+        .map_err(|error| cannot!("cannot wait for signals: {error}"))?;
     thread::spawn(move || signals.forever().for_each(|_| STOP.store(true, Ordering::Relaxed)));
     Ok(&STOP)
 }

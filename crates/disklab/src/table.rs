@@ -23,6 +23,16 @@ pub enum Side {
     Right,
 }
 
+/// A column of text.
+pub const fn left(head: &str) -> (&str, Side) {
+    (head, Side::Left)
+}
+
+/// A column of numbers.
+pub const fn right(head: &str) -> (&str, Side) {
+    (head, Side::Right)
+}
+
 /// A table in the making.
 #[derive(Debug)]
 pub struct Table {

@@ -10,7 +10,7 @@ use disklab_config::places::disk_name;
 use disklab_record::{Outcome, Record};
 use disklab_trace::{Reader, delay};
 
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
 use crate::screen::Screen;
 use crate::show;
@@ -53,9 +53,7 @@ enum Format {
 
 pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if screen.json {
-        return Err(Failure::mistaken(
-            "a trace is printed as --format csv or blkparse; leave out --json",
-        ));
+        return Err(mistaken!("a trace is printed as --format csv or blkparse; leave out --json"));
     }
     let record = records::with_trial(&records::find(&args.run)?, &args.trial, screen)?;
     let outcome = show::outcome(&record, &args.trial)?;
@@ -65,19 +63,15 @@ pub fn trace(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         screen.remark(&format!("{} was changed since it was recorded", path.display()));
     }
     let name = |index| name_of(&record, index);
-    let Some(output) = args.output.as_ref().filter(|output| *output != Path::new("-")) else {
-        let mut out = screen.out();
-        let printed = print(&path, args.format, &name, &mut out);
-        out.flush()?;
-        return printed.map(|()| Exit::Ok);
-    };
-    if output.symlink_metadata().is_ok() {
-        return Err(Failure::mistaken(format!(
-            "{} is there already; name a new file with -o",
-            output.display()
-        )));
+    match whole_file::new_file(args.output.as_ref())? {
+        Some(output) => whole_file::write(output, |out| print(&path, args.format, &name, out))?,
+        None => {
+            let mut out = screen.out();
+            let printed = print(&path, args.format, &name, &mut out);
+            out.flush()?;
+            printed?;
+        }
     }
-    whole_file::write(output, |out| print(&path, args.format, &name, out))?;
     Ok(Exit::Ok)
 }
 
@@ -93,7 +87,7 @@ fn print(
     path: &Path,
     format: Format,
     name: &dyn Fn(usize) -> String,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let damaged = |error: disklab_trace::Error| unreadable(path, &error);
     // Of a damaged trace, what there is of it is printed before that is said.
@@ -108,9 +102,7 @@ fn print(
 
 /// Where a trial's raw output is.
 pub fn raw(record: &Record, outcome: &Outcome) -> Result<PathBuf, Failure> {
-    record
-        .raw(outcome)
-        .ok_or_else(|| Failure::mistaken(format!("trial {} left no raw output", outcome.trial)))
+    record.raw(outcome).ok_or_else(|| mistaken!("trial {} left no raw output", outcome.trial))
 }
 
 /// The trace in a trial's raw output.
@@ -118,7 +110,7 @@ fn find(raw: &Path) -> Result<PathBuf, Failure> {
     disklab_trace::find(raw).ok_or_else(|| {
         let why =
             "it was switched off (run --no-trace), or the trial failed before its guest began";
-        Failure::mistaken(format!("there is no trace of requests in {}: {why}", raw.display()))
+        mistaken!("there is no trace of requests in {}: {why}", raw.display())
     })
 }
 
@@ -127,5 +119,5 @@ pub fn open(path: &Path) -> Result<Reader<Box<dyn std::io::Read>>, Failure> {
 }
 
 fn unreadable(path: &Path, error: &disklab_trace::Error) -> Failure {
-    Failure::mistaken(format!("{}: {error}", path.display()))
+    mistaken!("{}: {error}", path.display())
 }

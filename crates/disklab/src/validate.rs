@@ -13,10 +13,10 @@ use disklab_units::prose::count;
 use serde::Serialize;
 
 use self::published::Published;
-use crate::exit::{Exit, Failure};
+use crate::exit::{Exit, Failure, cannot, mistaken};
 use crate::home::from_here;
 use crate::screen::{Paint, Screen};
-use crate::table::{Side, Table};
+use crate::table::{Side, Table, left, right};
 
 /// Replay measured requests on modelled hard disks, and say how near the model comes.
 ///
@@ -78,10 +78,10 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let lab = Share::find()?.lab();
         let folder = lab.join("../../shared/data/disksim");
         let Ok(folder) = folder.canonicalize() else {
-            return Err(Failure::cannot(format!(
+            return Err(cannot!(
                 "no measured drives: {} is not there. Name a folder that has them. {SOURCE}",
                 folder.display()
-            )));
+            ));
         };
         paths.push(from_here(&folder));
     }
@@ -91,8 +91,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             files.push(path);
             continue;
         }
-        let unreadable =
-            |error| Failure::mistaken(format!("{}: cannot be read: {error}", path.display()));
+        let unreadable = |error| mistaken!("{}: cannot be read: {error}", path.display());
         let entries = fs::read_dir(&path).map_err(unreadable)?;
         let entries: Result<Vec<_>, _> =
             entries.map(|entry| entry.map(|entry| entry.path())).collect();
@@ -100,10 +99,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         found.retain(|file| file.extension().is_some_and(|extension| extension == "parv"));
         found.sort();
         if found.is_empty() {
-            return Err(Failure::mistaken(format!(
-                "{}: no .parv file in it. {SOURCE}",
-                path.display()
-            )));
+            return Err(mistaken!("{}: no .parv file in it. {SOURCE}", path.display()));
         }
         files.extend(found);
     }
@@ -177,19 +173,19 @@ fn read_short(file: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 const HEAD: [(&str, Side); 13] = [
-    ("drive", Side::Left),
-    ("requests", Side::Right),
-    ("mean\nmeasured", Side::Right),
-    ("\nmodel", Side::Right),
-    ("RMS\nfiles", Side::Right),
-    ("\nestimated", Side::Right),
-    ("\n%", Side::Right),
-    ("\nDiskSim", Side::Right),
-    ("deviation\nclosed", Side::Right),
-    ("\ntracked", Side::Right),
-    ("\nDiskSim", Side::Right),
-    ("angle\nfollowed", Side::Left),
-    ("\nmet", Side::Left),
+    left("drive"),
+    right("requests"),
+    right("mean\nmeasured"),
+    right("\nmodel"),
+    right("RMS\nfiles"),
+    right("\nestimated"),
+    right("\n%"),
+    right("\nDiskSim"),
+    right("deviation\nclosed"),
+    right("\ntracked"),
+    right("\nDiskSim"),
+    left("angle\nfollowed"),
+    left("\nmet"),
 ];
 
 fn print(rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {

@@ -12,7 +12,7 @@ use disklab_stats::InterimAnalyses;
 use serde::{Deserialize, Serialize};
 
 use super::first_seeds;
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot, mistaken};
 use crate::home::Home;
 use crate::question::{Overrides, Question};
 use crate::whole_file;
@@ -55,31 +55,24 @@ impl Asked {
     pub fn read(folder: &Path) -> Result<Self, Failure> {
         let path = folder.join(ASKED);
         let text = fs::read_to_string(&path).map_err(|error| {
-            Failure::mistaken(format!(
-                "{} is no bisection: {}: {error}",
-                folder.display(),
-                path.display()
-            ))
+            mistaken!("{} is no bisection: {}: {error}", folder.display(), path.display())
         })?;
-        toml::from_str(&text)
-            .map_err(|wrong| Failure::mistaken(format!("{}: {}", path.display(), wrong.message())))
+        toml::from_str(&text).map_err(|wrong| mistaken!("{}: {}", path.display(), wrong.message()))
     }
 
     /// Begins a folder; one that has something else in it is refused.
     pub fn write(&self, folder: &Path) -> Result<(), Failure> {
         let used = fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some());
         if used {
-            let what = format!(
+            return Err(mistaken!(
                 "--out: {} holds something that is no bisection; name a new folder",
                 folder.display()
-            );
-            return Err(Failure::mistaken(what));
+            ));
         }
-        fs::create_dir_all(folder).map_err(|error| {
-            Failure::cannot(format!("cannot create {}: {error}", folder.display()))
-        })?;
+        fs::create_dir_all(folder)
+            .map_err(|error| cannot!("cannot create {}: {error}", folder.display()))?;
         let text = toml::to_string(self).map_err(|error| Failure::cannot(error.to_string()))?;
-        whole_file::write(&folder.join(ASKED), |out| Ok(out.write_all(text.as_bytes())?))
+        whole_file::write_text(&folder.join(ASKED), &text)
     }
 
     pub fn good(&self) -> Result<Revision, Failure> {
@@ -93,7 +86,7 @@ impl Asked {
     /// After which seeds it is looked, and with what alpha each time.
     pub fn looks(&self) -> Result<(Vec<u32>, f64), Failure> {
         let looks = InterimAnalyses::plan(self.seeds as usize, self.alpha)
-            .map_err(|error| Failure::mistaken(format!("--seeds {}: {error}", self.seeds)))?;
+            .map_err(|error| mistaken!("--seeds {}: {error}", self.seeds))?;
         let at = looks.trials().iter().filter_map(|&trials| u32::try_from(trials).ok());
         Ok((at.collect(), looks.alpha()))
     }
@@ -102,9 +95,7 @@ impl Asked {
     pub fn question(&self, home: &Home, commit: &str) -> Result<Question, Failure> {
         let kernel = Axis::Kernel.as_str();
         if self.set.iter().any(|setting| setting.starts_with(&format!("{kernel}="))) {
-            return Err(Failure::mistaken(
-                "--cell kernel=...: kernels are what is bisected; leave it out",
-            ));
+            return Err(mistaken!("--cell kernel=...: kernels are what is bisected; leave it out"));
         }
         let kernel = format!("{kernel}={}@{}", self.repository.display(), Revision::short(commit));
         let set = self.set.iter().cloned().chain([kernel]);
@@ -125,7 +116,7 @@ impl Asked {
             return Ok(question);
         }
         let what = "one cell is bisected, and the suite has several; give with it";
-        Err(Failure::mistaken(format!("{what}{}", several.concat())))
+        Err(mistaken!("{what}{}", several.concat()))
     }
 
     pub fn metric(&self, home: &Home) -> Result<Metric, Failure> {
@@ -142,7 +133,7 @@ impl Judged {
                 Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => Err(Failure::cannot(format!("cannot read {}: {error}", path.display()))),
+            Err(error) => Err(cannot!("cannot read {}: {error}", path.display())),
         }
     }
 
@@ -155,8 +146,7 @@ impl Judged {
             writeln!(file, "\n{line}")?;
             file.sync_all()
         };
-        append()
-            .map_err(|error| Failure::cannot(format!("cannot write {}: {error}", path.display())))
+        append().map_err(|error| cannot!("cannot write {}: {error}", path.display()))
     }
 
     pub fn new(commit: &str, answer: Answer, why: String, program: &str) -> Self {

@@ -13,7 +13,7 @@ use disklab_runner::run::Event;
 use super::asked::Asked;
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
-use crate::kernel::progress;
+use crate::kernel::progress::BuildProgress;
 use crate::run::manifest::{self, By};
 use crate::run::progress::Progress;
 use crate::run::ready;
@@ -42,11 +42,8 @@ impl Bench<'_> {
         let cache = &Cache::open()?;
         let (jobs, stop) = (self.jobs, self.stop);
         let maker = Build { cache, share: &self.home.share, btrfs: Btrfs::Policies, jobs, stop };
-        let mut progress = progress::Progress::new(self.screen);
-        let built =
-            maker.from(&Source::Revision(revision.clone()), &mut |step| progress.step(step));
-        progress.end();
-        match built {
+        let source = Source::Revision(revision.clone());
+        match BuildProgress::of(self.screen, |report| maker.from(&source, report)) {
             Ok(built) => Ok(Built::Kernel(Box::new(built.kernel))),
             Err(
                 error @ (Error::Make { .. }

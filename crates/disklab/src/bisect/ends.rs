@@ -12,7 +12,7 @@ use disklab_stats::{Estimate, Finding, Rule, Verdict};
 use disklab_units::prose::count;
 
 use super::asked::Asked;
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot};
 
 /// What a look at both ends has shown.
 pub enum Seen {
@@ -81,7 +81,7 @@ impl Ends {
         let (first, second) = (Ran::of(good), Ran::of(bad));
         if first.ok == 0 {
             let what = "no trial of the good end gave a result, so that there is nothing to hold others against";
-            return Err(Failure::cannot(format!("{what}: {}", first.reason)));
+            return Err(cannot!("{what}: {}", first.reason));
         }
         if second.ok == 0 {
             return Ok(if first.failed == 0 {

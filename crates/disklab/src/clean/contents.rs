@@ -15,7 +15,7 @@ use disklab_units::Bytes;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot};
 
 const TEMPORARY: &str = ".tmp-";
 /// A folder in `trials` without a lock is about to get it, or will not get it any more.
@@ -66,7 +66,7 @@ impl Item {
         };
         match removed {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                Err(Failure::cannot(format!("cannot remove {}: {error}", self.path.display())))
+                Err(cannot!("cannot remove {}: {error}", self.path.display()))
             }
             _ => Ok(()),
         }
@@ -146,9 +146,7 @@ enum Lock {
 }
 
 fn lock(path: &Path) -> Result<Lock, Failure> {
-    let cannot = |error: io::Error| {
-        Failure::cannot(format!("cannot look at the lock {}: {error}", path.display()))
-    };
+    let cannot = |error: io::Error| cannot!("cannot look at the lock {}: {error}", path.display());
     let file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Lock::Absent),
@@ -173,7 +171,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     match read() {
         Ok(entries) => Ok(entries),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(Failure::cannot(format!("cannot list {}: {error}", folder.display()))),
+        Err(error) => Err(cannot!("cannot list {}: {error}", folder.display())),
     }
 }
 

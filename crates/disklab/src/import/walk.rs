@@ -12,7 +12,7 @@ use disklab_protocol::digest::sha256_hex;
 use disklab_results::integrity;
 use disklab_units::prose::visible;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot, mistaken};
 
 /// Larger ones are passed over: their numbers would not fit the memory of small machines.
 const LARGEST_FILE: u64 = 1 << 30;
@@ -59,8 +59,7 @@ pub fn look(paths: &[PathBuf]) -> Result<Looked, Failure> {
     let mut looked = Looked::default();
     let mut files = Vec::new();
     for path in paths {
-        let kind = fs::metadata(path)
-            .map_err(|error| Failure::mistaken(format!("{}: {error}", path.display())))?;
+        let kind = fs::metadata(path).map_err(|error| mistaken!("{}: {error}", path.display()))?;
         if kind.is_dir() {
             below(path, path, 0, &mut files, &mut looked)?;
         } else {
@@ -110,7 +109,7 @@ fn below(
     files: &mut Vec<There>,
     looked: &mut Looked,
 ) -> Result<(), Failure> {
-    let unreadable = |error| Failure::cannot(format!("cannot list {}: {error}", folder.display()));
+    let unreadable = |error| cannot!("cannot list {}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(unreadable)?;
     let mut paths: Vec<PathBuf> =
         entries.map(|entry| Ok(entry?.path())).collect::<Result<_, _>>().map_err(unreadable)?;

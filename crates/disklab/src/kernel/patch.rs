@@ -1,6 +1,5 @@
 //! `disklab kernel patch`: the read policies as a series for `git am`.
 
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -8,8 +7,9 @@ use disklab_config::kernel::NEWEST;
 use disklab_kernels::{Cache, PatchSeries, Source};
 use serde_json::json;
 
-use super::{progress, source, unknown_kernel};
-use crate::exit::{Exit, Failure};
+use super::progress::BuildProgress;
+use super::{source, unknown_kernel};
+use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
 use crate::screen::Screen;
 use crate::signals;
@@ -57,10 +57,8 @@ pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let cache = Cache::open()?;
     let maker =
         PatchSeries { cache: &cache, share: &home.share, author: &author, stop: signals::watch()? };
-    let mut progress = progress::Progress::new(screen);
-    let written = maker.write(&source, &args.out, &mut |step| progress.step(step));
-    progress.end();
-    let (version, files) = written?;
+    let (version, files) =
+        BuildProgress::of(screen, |report| maker.write(&source, &args.out, report))?;
     if args.source.is_none()
         && args.kernel.split('.').count() > 2
         && args.kernel != version.to_string()
@@ -70,16 +68,11 @@ pub fn patch(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
             args.kernel
         ));
     }
-    if screen.json {
-        screen.json(&json!({ "version": version.to_string(), "files": files }))?;
-        return Ok(Exit::Ok);
-    }
-    let mut out = screen.out();
-    for file in &files {
-        writeln!(out, "{}", file.display())?;
-    }
-    writeln!(out, "they fit Linux {version}: git am {}", args.out.join("*.patch").display())?;
-    out.flush()?;
+    screen.present(&json!({ "version": version.to_string(), "files": files }), |out| {
+        files.iter().try_for_each(|file| writeln!(out, "{}", file.display()))?;
+        let all = args.out.join("*.patch");
+        Ok(writeln!(out, "they fit Linux {version}: git am {}", all.display())?)
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -89,9 +82,7 @@ fn check(author: &str) -> Result<String, Failure> {
         !name.trim().is_empty() && mail.contains('@') && mail.find('>') == Some(mail.len() - 1)
     });
     if !sound || author.chars().any(char::is_control) {
-        return Err(Failure::mistaken(format!(
-            "--author {author:?} is not of the form \"Name <mail@host>\""
-        )));
+        return Err(mistaken!("--author {author:?} is not of the form \"Name <mail@host>\""));
     }
     Ok(author.to_owned())
 }
@@ -105,8 +96,9 @@ fn author_of_git() -> Result<String, Failure> {
     let found = ask("user.name").zip(ask("user.email"));
     let author = found.map(|(name, mail)| format!("{name} <{mail}>"));
     author.and_then(|author| check(&author).ok()).ok_or_else(|| {
-        Failure::mistaken(
-            "a patch names who sends it, and git knows no user.name and user.email; say --author \"Name <mail@host>\"",
+        mistaken!(
+            "a patch names who sends it, and git knows no user.name and user.email; \
+             say --author \"Name <mail@host>\""
         )
     })
 }

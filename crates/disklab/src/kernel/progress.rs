@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use disklab_kernels::Step;
-use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::bar::{Bar, style};
 use crate::screen::Screen;
 use crate::words;
 
@@ -14,25 +14,27 @@ const NOW_AND_THEN: Duration = Duration::from_secs(20);
 const PARTS: u64 = 1000;
 
 #[derive(Debug)]
-pub struct Progress<'a> {
-    screen: &'a Screen,
-    bar: Option<ProgressBar>,
+pub struct BuildProgress<'a> {
+    bar: Bar<'a>,
     last: Option<Instant>,
 }
 
-impl<'a> Progress<'a> {
+impl<'a> BuildProgress<'a> {
     pub fn new(screen: &'a Screen) -> Self {
-        let bar = screen.progress.then(|| {
-            let bar = ProgressBar::new(PARTS);
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        Self { screen, bar, last: None }
+        Self { bar: Bar::new(screen, Some(PARTS), "{spinner} {msg}"), last: None }
+    }
+
+    /// Shows the steps of `build` while it lasts.
+    pub fn of<T>(screen: &'a Screen, build: impl FnOnce(&mut dyn FnMut(Step)) -> T) -> T {
+        let mut progress = Self::new(screen);
+        let built = build(&mut |step| progress.step(step));
+        progress.end();
+        built
     }
 
     pub fn step(&mut self, step: Step) {
         match step {
-            Step::Note(text) => self.say(&text),
+            Step::Note(text) => self.bar.say(&text),
             Step::Waiting { lock } => {
                 self.begin(&format!("waiting for another disklab, which holds {}", lock.display()));
             }
@@ -40,17 +42,13 @@ impl<'a> Progress<'a> {
                 self.begin(&format!("looking for {package} in {suite}"))
             }
             Step::Downloading { package, done, total } => {
-                self.go_on(
-                    part(done.0, total.0),
-                    &format!("downloading {package}: {done} of {total}"),
-                );
+                let text = format!("downloading {package}: {done} of {total}");
+                self.go_on(part(done.0, total.0), &text);
             }
             Step::Preparing { what } => self.begin(&what),
-            Step::Inserting { files, patches } => {
-                self.begin(&format!(
-                    "putting in the disks and the clock (files: {files}, patches: {patches})"
-                ));
-            }
+            Step::Inserting { files, patches } => self.begin(&format!(
+                "putting in the disks and the clock (files: {files}, patches: {patches})"
+            )),
             Step::Compiling { done, total, remaining } => {
                 let left = remaining
                     .map_or_else(String::new, |left| format!(", about {} left", words::wall(left)));
@@ -62,45 +60,31 @@ impl<'a> Progress<'a> {
     }
 
     pub fn end(&self) {
-        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+        self.bar.end();
     }
 
-    fn say(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(disklab_units::prose::visible(text)),
-            None => self.screen.remark(text),
-        }
-    }
-
-    /// Something new, of unknown length.
+    /// Shows something new, of unknown length.
     fn begin(&mut self, text: &str) {
         self.last = None;
-        match &self.bar {
-            Some(bar) => {
-                bar.set_style(style("{spinner} {msg}"));
-                bar.set_message(text.to_owned());
-            }
-            None => self.screen.remark(text),
-        }
+        self.show("{spinner} {msg}", None, text);
     }
 
     fn go_on(&mut self, part: u64, text: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_style(style("{bar:30} {msg}"));
-            bar.set_position(part);
-            bar.set_message(text.to_owned());
-        } else if self.last.is_none_or(|last| last.elapsed() >= NOW_AND_THEN) {
+        let is_due = self.last.is_none_or(|last| last.elapsed() >= NOW_AND_THEN);
+        if self.bar.drawn().is_some() || is_due {
             self.last = Some(Instant::now());
-            self.screen.remark(text);
+            self.show("{bar:30} {msg}", Some(part), text);
         }
+    }
+
+    fn show(&self, template: &str, part: Option<u64>, text: &str) {
+        let Some(bar) = self.bar.drawn() else { return self.bar.say(text) };
+        bar.set_style(style(template));
+        part.iter().for_each(|part| bar.set_position(*part));
+        bar.set_message(text.to_owned());
     }
 }
 
 fn part(done: u64, total: u64) -> u64 {
     (done.min(total) * PARTS).checked_div(total).unwrap_or(0)
-}
-
-/// The templates are ours; a wrong one shows as the default style.
-fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
 }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 use super::Args;
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot, mistaken};
 use crate::screen::Screen;
 
 /// A start that takes longer is none.
@@ -32,9 +32,7 @@ impl Server {
         let [program, arguments @ ..] = words.as_slice() else { return Ok(Self(None)) };
         let mut server = Command::new(program);
         server.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        let server = server
-            .spawn()
-            .map_err(|e| Failure::mistaken(format!("{program} cannot be run: {e}")))?;
+        let server = server.spawn().map_err(|e| mistaken!("{program} cannot be run: {e}"))?;
         std::thread::sleep(SERVER);
         Ok(Self(Some(server)))
     }
@@ -56,8 +54,7 @@ pub struct Traced {
 
 /// Runs it under strace.
 pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
-    let file = tempfile::NamedTempFile::new()
-        .map_err(|e| Failure::cannot(format!("a temporary file: {e}")))?;
+    let file = tempfile::NamedTempFile::new().map_err(|e| cannot!("a temporary file: {e}"))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
     strace.args(["-f", "-q", "-I", "2", "-y", "-ttt", "-s", "4096", "-e", TRACED, "-o"]);
@@ -66,9 +63,9 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
     strace.stdin(Stdio::null()).stdout(Stdio::null());
     let home = home()?;
     strace.env_clear().envs(args.environment()).env("HOME", home.path());
-    let mut strace = strace.spawn().map_err(|error| {
-        Failure::cannot(format!("strace cannot be run: {error}; on Debian: apt install strace"))
-    })?;
+    let mut strace = strace
+        .spawn()
+        .map_err(|error| cannot!("strace cannot be run: {error}; on Debian: apt install strace"))?;
     match ended(&mut strace, file.path(), screen)? {
         End::Well => {}
         End::Leaving => screen.remark(
@@ -76,23 +73,18 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
              command ends",
         ),
         End::Badly(how) => {
-            return Err(Failure::mistaken(format!(
-                "{} failed under strace ({how}): only a start that ends well can be recorded",
-                args.command.join(" ")
-            )));
+            return Err(mistaken!("{} failed under strace ({how}): only a start that ends well can be recorded",
+                args.command.join(" ")));
         }
         End::Never => {
-            return Err(Failure::mistaken(format!(
-                "{} did not end within {} s: a start-up is over when the command ends; let it end as soon as it is ready, \
+            return Err(mistaken!("{} did not end within {} s: a start-up is over when the command ends; let it end as soon as it is ready, \
                  as `xterm -e /bin/true` does",
                 args.command.join(" "),
-                LIMIT.as_secs()
-            )));
+                LIMIT.as_secs()));
         }
     }
-    let text = std::fs::read(file.path()).map_err(|e| {
-        Failure::cannot(format!("what strace wrote, {}: {e}", file.path().display()))
-    })?;
+    let text = std::fs::read(file.path())
+        .map_err(|e| cannot!("what strace wrote, {}: {e}", file.path().display()))?;
     Ok(Traced { text })
 }
 
@@ -107,7 +99,7 @@ enum End {
 
 /// strace goes on until all that was started has ended; the command itself may end before.
 fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<End, Failure> {
-    let failed = |e| Failure::cannot(format!("waiting for strace: {e}"));
+    let failed = |e| cannot!("waiting for strace: {e}");
     let of = |status: ExitStatus| {
         if status.success() { End::Well } else { End::Badly(status.to_string()) }
     };
@@ -161,8 +153,7 @@ fn signal(pid: i32, signal: Signal) {
 /// A home without any settings, as the guest has it: what programs write there at their first start
 /// they write each time.
 fn home() -> Result<TempDir, Failure> {
-    tempfile::tempdir_in("/tmp")
-        .map_err(|e| Failure::cannot(format!("a temporary home in /tmp: {e}")))
+    tempfile::tempdir_in("/tmp").map_err(|e| cannot!("a temporary home in /tmp: {e}"))
 }
 
 /// How long it takes with all its files in memory.
@@ -174,13 +165,10 @@ pub fn warm(args: &Args) -> Result<Duration, Failure> {
     started.stdin(Stdio::null()).stdout(Stdio::null());
     let begun = Instant::now();
     let status = started.status();
-    let status = status.map_err(|e| Failure::cannot(format!("{program} cannot be run: {e}")))?;
+    let status = status.map_err(|e| cannot!("{program} cannot be run: {e}"))?;
     if status.success() {
         Ok(begun.elapsed())
     } else {
-        Err(Failure::mistaken(format!(
-            "{} failed when it was run again ({status})",
-            args.command.join(" ")
-        )))
+        Err(mistaken!("{} failed when it was run again ({status})", args.command.join(" ")))
     }
 }

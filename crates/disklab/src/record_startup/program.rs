@@ -16,7 +16,7 @@ use disklab_runner::run;
 use disklab_units::Nanos;
 use tempfile::TempDir;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot};
 use crate::home::Home;
 use crate::run::ready;
 use crate::screen::Screen;
@@ -101,8 +101,7 @@ pub fn run(home: &Home, name: &str, startup: Startup, screen: &Screen) -> Result
     let compared = record.compared()?;
     let raw =
         record.record.folder().join(outcome.raw.as_deref().unwrap_or_default()).join(names::PAGES);
-    let text = std::fs::read_to_string(&raw)
-        .map_err(|e| Failure::cannot(format!("{}: {e}", raw.display())))?;
+    let text = std::fs::read_to_string(&raw).map_err(|e| cannot!("{}: {e}", raw.display()))?;
     Ok(Start { events: events(&text), ready, compared })
 }
 
@@ -157,8 +156,7 @@ impl Trials<'_> {
         let suite = Suite::of_text("record-startup", "record-startup", &text, &[])?;
         let trials = suite.trials(&lab)?;
         let ready = ready::check(self.home, &trials, 1, signals::watch()?, self.screen)?;
-        let place =
-            tempfile::tempdir().map_err(|e| Failure::cannot(format!("a temporary folder: {e}")))?;
+        let place = tempfile::tempdir().map_err(|e| cannot!("a temporary folder: {e}"))?;
         let folder = place.path().join("record");
         let now = jiff::Timestamp::now().to_string();
         let ids = trials.iter().map(|trial| trial.id.clone()).collect();
@@ -188,16 +186,13 @@ impl Carried {
             .find(|outcome| outcome.cell.value("array").is_none_or(|it| it == array));
         let reason = || outcome.and_then(|outcome| outcome.reason.clone()).unwrap_or_default();
         let outcome = outcome.filter(|outcome| outcome.status == Status::Ok).ok_or_else(|| {
-            Failure::cannot(format!(
-                "in the guest, with nothing but the files that it used here, {}",
-                reason()
-            ))
+            cannot!("in the guest, with nothing but the files that it used here, {}", reason())
         })?;
         match outcome.measures.get(STARTUP).filter(|measure| !measure.censored) {
             Some(measure) => Ok((outcome, Nanos(measure.value as u64))),
-            None => Err(Failure::cannot(format!(
+            None => Err(cannot!(
                 "it was not ready within 60 s of virtual time in the guest, on {array}"
-            ))),
+            )),
         }
     }
 }

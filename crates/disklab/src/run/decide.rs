@@ -23,7 +23,7 @@ use disklab_units::Nanos;
 use disklab_units::prose::count;
 
 use crate::compare::{LimitChoice, chance, share};
-use crate::exit::Failure;
+use crate::exit::{Failure, mistaken};
 use crate::question::Question;
 use crate::screen::Screen;
 use crate::words;
@@ -61,9 +61,9 @@ impl Verdicts {
 
     pub fn plan(&self, question: &Question) -> Result<UntilDecided, Failure> {
         if question.suite.baseline().is_none() {
-            let what =
-                "--until-decided: the suite has no `baseline` that its cells could be held against";
-            return Err(Failure::mistaken(what));
+            return Err(mistaken!(
+                "--until-decided: the suite has no `baseline` that its cells could be held against"
+            ));
         }
         let compared = question
             .suite
@@ -77,22 +77,18 @@ impl Verdicts {
                 .is_some_and(|(axis, baseline)| value(axis).is_some_and(|value| value != baseline))
         };
         if !question.trials.iter().any(is_other) {
-            let what =
-                "--until-decided: nothing but the baseline would run; there is nothing to decide";
-            return Err(Failure::mistaken(what));
+            return Err(mistaken!(
+                "--until-decided: nothing but the baseline would run; there is nothing to decide"
+            ));
         }
         if let Some(other) = self.metric.iter().find(|metric| matches!(metric, Metric::Other(_))) {
             let known = Metric::known();
-            return Err(Failure::mistaken(format!(
-                "--metric: there is no `{}`; there are {known}",
-                other.name()
-            )));
+            return Err(mistaken!("--metric: there is no `{}`; there are {known}", other.name()));
         }
         let seeds = question.suite.seeds();
         let budget = seeds.count() as usize;
-        let looks = InterimAnalyses::plan(budget, self.alpha).map_err(|error| {
-            Failure::mistaken(format!("--until-decided with {budget} seeds: {error}"))
-        })?;
+        let looks = InterimAnalyses::plan(budget, self.alpha)
+            .map_err(|error| mistaken!("--until-decided with {budget} seeds: {error}"))?;
         Ok(UntilDecided {
             metrics: self.metrics(&question.suite),
             alpha: self.alpha,

@@ -15,7 +15,7 @@ use disklab_runner::run::Run;
 use disklab_runner::{Executor, facts, key};
 use disklab_units::Nanos;
 
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot};
 use crate::home::Home;
 use crate::question::Question;
 use crate::run::on_host;
@@ -157,11 +157,11 @@ fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> 
         let names: Vec<&str> = backgrounds.into_iter().collect();
         format!("--set background=..., without {}", names.join(", "))
     };
-    Failure::cannot(format!(
+    cannot!(
         "{error}; {} of {} trials need it, {first} first\nWhat to do: install it, or leave out what needs it ({leave_out})",
         trials.len(),
         question.trials.len()
-    ))
+    )
 }
 
 /// The files of the lab that the trials were made of.
@@ -196,7 +196,7 @@ fn inputs(home: &Home, question: &Question, by: &By) -> Result<Vec<Fact>, Failur
 }
 
 fn digest(path: &Path) -> Result<String, Failure> {
-    let bytes = fs::read(path)
-        .map_err(|error| Failure::cannot(format!("cannot read {}: {error}", path.display())))?;
+    let bytes =
+        fs::read(path).map_err(|error| cannot!("cannot read {}: {error}", path.display()))?;
     Ok(sha256_hex(&bytes))
 }

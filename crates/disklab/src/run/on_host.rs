@@ -16,7 +16,7 @@ use disklab_runner::Patience;
 use disklab_runner::host::{Host, Permission, Place};
 use disklab_units::{Bytes, Nanos};
 
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot, mistaken};
 use crate::question::{Overrides, Question};
 use crate::words;
 
@@ -111,12 +111,9 @@ impl Machine {
             ("--no-pairs", self.no_pairs),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) if self.on == Executor::Kernel => {
-                let what = format!(
-                    "{option} is for this machine's own disks: add --on host, or leave it out"
-                );
-                Err(Failure::mistaken(what))
-            }
+            Some((option, _)) if self.on == Executor::Kernel => Err(mistaken!(
+                "{option} is for this machine's own disks: add --on host, or leave it out"
+            )),
             _ => Ok(()),
         }
     }
@@ -129,9 +126,9 @@ impl Machine {
             ("--overwrite", !self.overwrite.is_empty()),
         ];
         match given.iter().find(|(_, is_given)| *is_given) {
-            Some((option, _)) => Err(Failure::mistaken(format!(
+            Some((option, _)) => Err(mistaken!(
                 "{option} is for disks that are given (--devices); --at makes no filesystem and overwrites nothing: leave it out"
-            ))),
+            )),
             None => Ok(()),
         }
     }
@@ -142,10 +139,10 @@ impl Machine {
         if let (None, Some(list)) = (&self.allow, &on.allow)
             && Allow::load(None).map_or(true, |usual| usual.file != *list)
         {
-            return Err(Failure::mistaken(format!(
+            return Err(mistaken!(
                 "--resume: its disks were allowed by {0}; name that list again: --allow {0}",
                 list.display()
-            )));
+            ));
         }
         Ok(Self {
             on: Executor::Host,
@@ -173,9 +170,9 @@ impl Machine {
                 here::ask(path, lab, overrides)
             }
             (None, false) => self.ask_disks(lab, suite, arrays, overrides),
-            (None, true) => Err(Failure::mistaken(
+            (None, true) => Err(mistaken!(
                 "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is on them), or --at a folder of a \
-                 mounted filesystem; `disklab devices` lists this machine's disks",
+                 mounted filesystem; `disklab devices` lists this machine's disks"
             )),
         }
     }
@@ -203,8 +200,7 @@ impl Machine {
         for path in &self.overwrite {
             let disk = Disk::find(path)?;
             if disks.iter().all(|known| known.number != disk.number) {
-                let what = format!("--overwrite {}: it is none of --devices", path.display());
-                return Err(Failure::mistaken(what));
+                return Err(mistaken!("--overwrite {}: it is none of --devices", path.display()));
             }
         }
         let overrides = match &self.array {
@@ -255,17 +251,14 @@ impl Machine {
 fn check_namespaces() -> Result<(), Failure> {
     let program = program()?;
     disklab_guest::init::host::probe(&program).map_err(|why| {
-        Failure::cannot(format!(
-            "{why}. They keep what a trial starts away from your files. Run it as root; or let users have them, as root: sysctl -w \
+        cannot!("{why}. They keep what a trial starts away from your files. Run it as root; or let users have them, as root: sysctl -w \
              kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), kernel.unprivileged_userns_clone=1 (older Debians) or \
-             user.max_user_namespaces=10000"
-        ))
+             user.max_user_namespaces=10000")
     })
 }
 
 fn program() -> Result<PathBuf, Failure> {
-    std::env::current_exe()
-        .map_err(|error| Failure::cannot(format!("cannot find this program itself: {error}")))
+    std::env::current_exe().map_err(|error| cannot!("cannot find this program itself: {error}"))
 }
 
 /// Another one each time.
@@ -305,12 +298,12 @@ fn fitting(
             .map(|(name, count)| format!("{name} ({})", words::count(*count, "disk")))
             .collect();
         let known: Vec<String> = known.into_iter().collect();
-        return Err(Failure::mistaken(format!(
+        return Err(mistaken!(
             "--devices: {} named, and no array {} has so many: {}; --array takes another of the lab",
             words::count(disks, "disk"),
             if is_named { "of --array" } else { "of the suite" },
             known.join(", ")
-        )));
+        ));
     }
     Ok(fit)
 }
@@ -417,11 +410,11 @@ pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
 /// What cannot be asked of the kernel that runs already.
 pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     match trials.iter().find(|trial| trial.kernel != NEWEST) {
-        Some(trial) => Err(Failure::mistaken(format!(
+        Some(trial) => Err(mistaken!(
             "--on host: the kernel is the one that runs, and the suite asks for {}: --set kernel=newest, and boot another for \
              another record",
             trial.kernel
-        ))),
+        )),
         None => Ok(()),
     }
 }

@@ -11,7 +11,7 @@ use disklab_runner::{Installation, Patience};
 
 use crate::exit::Failure;
 use crate::home::Home;
-use crate::kernel::progress::Progress;
+use crate::kernel::progress::BuildProgress;
 use crate::screen::Screen;
 use crate::words;
 
@@ -36,11 +36,11 @@ pub fn check(
 
 fn named(maker: Build, name: &str, screen: &Screen) -> Result<Kernel, Failure> {
     // Only paths are ever built; a bar for what is found at once would only flash.
-    let mut progress = name.contains('/').then(|| Progress::new(screen));
+    let mut progress = name.contains('/').then(|| BuildProgress::new(screen));
     let built = maker.named(name, &mut |step| {
         progress.iter_mut().for_each(|progress| progress.step(step.clone()))
     });
-    progress.iter().for_each(Progress::end);
+    progress.iter().for_each(BuildProgress::end);
     let Built { kernel, fresh } = built?;
     if fresh {
         let took = words::wall(Duration::from_secs_f64(kernel.build_seconds.max(0.0)));

@@ -14,7 +14,7 @@ const MAJOR: u32 = 254;
 pub fn write(
     entries: impl Iterator<Item = Result<Entry, Error>>,
     delay: &Delay,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<Result<(), Error>> {
     let mut lines = [0_u64; MOST_DISKS];
     for event in ByTime::new(entries, delay) {

@@ -13,7 +13,7 @@ pub fn write(
     entries: impl Iterator<Item = Result<Entry, Error>>,
     delay: &Delay,
     name: &dyn Fn(usize) -> String,
-    out: &mut impl Write,
+    out: &mut dyn Write,
 ) -> io::Result<Result<(), Error>> {
     writeln!(out, "{HEAD}")?;
     for entry in WithDepth::new(entries, delay) {

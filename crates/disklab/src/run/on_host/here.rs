@@ -12,7 +12,7 @@ use rustix::fs::{Access, AtFlags, CWD, SeekFrom, accessat, seek};
 use serde::Deserialize;
 
 use super::{Asked, device, name_of};
-use crate::exit::Failure;
+use crate::exit::{Failure, cannot, mistaken};
 use crate::question::Overrides;
 
 /// The array's name in records.
@@ -32,7 +32,7 @@ struct Mounted {
 }
 
 pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failure> {
-    let unusable = |error| Failure::mistaken(format!("--at {}: {error}", path.display()));
+    let unusable = |error| mistaken!("--at {}: {error}", path.display());
     let path = path.canonicalize().map_err(|error| unusable(error.to_string()))?;
     let kind = path.metadata().map_err(|error| unusable(error.to_string()))?.file_type();
     if !kind.is_dir() && !kind.is_file() {
@@ -111,9 +111,7 @@ fn mounted(path: &Path) -> Result<Mounted, Failure> {
         .args(["--json", "--output", "SOURCE,FSTYPE,UUID", "--first-only", "--target"])
         .arg(path)
         .env("PATH", disklab_block_devices::PATH);
-    let cannot = |why: String| {
-        Failure::cannot(format!("findmnt, which tells what {} is on, {why}", path.display()))
-    };
+    let cannot = |why: String| cannot!("findmnt, which tells what {} is on, {why}", path.display());
     let out = findmnt
         .output()
         .map_err(|error| cannot(format!("cannot be run: {error}; install util-linux")))?;
