@@ -1,35 +1,17 @@
 //! Trials that were given up, and measures that may be nothing.
 
-use std::collections::BTreeMap;
-
 use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge};
+use disklab_record::Outcome;
 use disklab_record::outcome::Cell;
-use disklab_record::{Outcome, Status};
 use disklab_results::measure::Measure;
 use disklab_stats::Verdict;
-use disklab_units::Seed;
 
 const LIMIT: f64 = 60.0;
 
 fn outcome(seed_index: u32, measure: Measure) -> Outcome {
     Outcome {
-        trial: format!("t+s{seed_index}"),
-        key: None,
-        cell: Cell(Vec::new()),
-        seed_index,
-        seed: Seed(u64::from(seed_index)),
-        status: Status::Ok,
-        reason: None,
-        fault: None,
-        virtual_ns: None,
-        wall_ms: 0,
-        sample: None,
-        remarks: Vec::new(),
-        raw: None,
-        files: BTreeMap::new(),
-        disks: Vec::new(),
-        measures: BTreeMap::from([("start-up".to_owned(), measure)]),
-        found: None,
+        measures: [("start-up".to_owned(), measure)].into(),
+        ..disklab_testkit::outcome(format!("t+s{seed_index}"), &[], seed_index)
     }
 }
 

@@ -1,12 +1,10 @@
 //! What a record of real disks says of its machine: how noisy it was, and whether it drifted.
 
-use std::collections::BTreeMap;
-
 use disklab_compare::drift::{drift, in_time};
 use disklab_compare::{Contest, Judgement, Limit, Metric, Terms, judge, of_machine};
-use disklab_record::manifest::{OnHost, Suite};
+use disklab_record::manifest::OnHost;
 use disklab_record::outcome::{Cell, again};
-use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_record::{Outcome, Record};
 use disklab_results::measure::Measure;
 use disklab_stats::Verdict;
 use disklab_units::{Random, Seed};
@@ -14,24 +12,10 @@ use disklab_units::{Random, Seed};
 const TERMS: Terms = Terms { alpha: 0.05, smallest_effect: 0.02, limit: Limit::Share };
 
 fn outcome(cell: &str, seed_index: u32, value: f64) -> Outcome {
+    let trial = format!("{cell}+s{seed_index}");
     Outcome {
-        trial: format!("{cell}+s{seed_index}"),
-        key: None,
-        cell: Cell(vec![("policy".to_owned(), cell.to_owned())]),
-        seed_index,
-        seed: Seed(u64::from(seed_index)),
-        status: Status::Ok,
-        reason: None,
-        fault: None,
-        virtual_ns: None,
-        wall_ms: 0,
-        sample: None,
-        remarks: Vec::new(),
-        raw: None,
-        files: BTreeMap::new(),
-        disks: Vec::new(),
-        measures: BTreeMap::from([("ops".to_owned(), Measure::rate(value, "1/s"))]),
-        found: None,
+        measures: [("ops".to_owned(), Measure::rate(value, "1/s"))].into(),
+        ..disklab_testkit::outcome(trial, &[("policy", cell)], seed_index)
     }
 }
 
@@ -100,7 +84,7 @@ fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
         }
         outcomes.push(outcome);
     }
-    let mut manifest = Manifest::new("", "", Suite::new("mine", "", Vec::new()), ids);
+    let mut manifest = disklab_testkit::manifest(disklab_testkit::suite("mine"), ids);
     manifest.again = seconds;
     manifest.on_host = Some(OnHost {
         at: None,
@@ -110,12 +94,7 @@ fn record(folder: &std::path::Path, trials: &[(&str, u32, f64)]) -> Record {
         warm_up: None,
         disks: Vec::new(),
     });
-    let folder = folder.join("record");
-    let writer = Record::create_at(&folder, &manifest).unwrap();
-    for outcome in outcomes {
-        writer.note(outcome).unwrap();
-    }
-    Record::open(&folder).unwrap()
+    disklab_testkit::record(&folder.join("record"), &manifest, outcomes)
 }
 
 #[test]

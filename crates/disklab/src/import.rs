@@ -317,23 +317,14 @@ fn outcome(
 ) -> Outcome {
     let void = row.remarks.iter().find(|remark| remark.voids());
     let kept = format!("found/{}", source_name(index, &file.path));
+    let status = if void.is_some() { Status::Failed } else { Status::Ok };
     Outcome {
-        trial,
-        key: None,
-        cell,
-        seed_index: repeat,
-        seed: Seed(0),
-        status: if void.is_some() { Status::Failed } else { Status::Ok },
         reason: void.map(ToString::to_string),
-        fault: None,
-        virtual_ns: None,
-        wall_ms: 0,
         sample: row.sample.clone(),
         remarks: row.remarks.clone(),
-        raw: None,
         files: BTreeMap::from([(kept.clone(), file.sha256.clone())]),
-        disks: Vec::new(),
         measures: row.measures.clone(),
         found: Some(Found { file: kept, place: row.place.clone() }),
+        ..Outcome::new(trial, cell, repeat, Seed(0), status)
     }
 }

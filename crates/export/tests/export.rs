@@ -6,9 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use disklab_export::{Exported, Format, Wanted, export, table};
-use disklab_record::manifest::Suite;
-use disklab_record::outcome::Cell;
-use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_record::{Outcome, Record, Status};
 use disklab_results::Sample;
 use disklab_results::measure::{Better, Measure};
 use disklab_results::sample::DeviceSample;
@@ -46,28 +44,19 @@ fn outcome(trial: &str, policy: &str, status: Status) -> Outcome {
         least: None,
         of: None,
     };
-    Outcome {
-        trial: trial.to_owned(),
+    let ok = Outcome {
         key: Some("00ff".repeat(4)),
-        cell: Cell(cell.map(|(axis, value)| (axis.to_owned(), value.to_owned())).into()),
-        seed_index: 1,
         seed: Seed(u64::MAX),
         status,
-        reason: (status != Status::Ok).then(|| "a \"reason\", with\na comma".to_owned()),
-        fault: None,
         virtual_ns: Some(Nanos(20_000_000_001)),
         wall_ms: 17,
-        sample: (status == Status::Ok).then_some(sample),
-        remarks: Vec::new(),
-        raw: None,
-        files: BTreeMap::new(),
-        disks: Vec::new(),
-        measures: if status == Status::Ok {
-            [("start-up".to_owned(), measure)].into()
-        } else {
-            BTreeMap::new()
-        },
-        found: None,
+        ..disklab_testkit::outcome(trial, &cell, 1)
+    };
+    if status == Status::Ok {
+        let measures = [("start-up".to_owned(), measure)].into();
+        Outcome { sample: Some(sample), measures, ..ok }
+    } else {
+        Outcome { reason: Some("a \"reason\", with\na comma".to_owned()), ..ok }
     }
 }
 
@@ -76,9 +65,8 @@ const FIO: &str = r#"{"fio version":"fio-3.39","jobs":[{"jobname":"rand","error"
 
 /// Two trials, the second of which failed; so many requests in the trace of the first.
 fn record(here: &Path, requests: u64) -> Record {
-    let trials = vec!["a+s1".to_owned(), "b+s1".to_owned()];
-    let suite = Suite::new("a suite", "question = '''which?'''\n", Vec::new());
-    let mut manifest = Manifest::new("0.1.0", "2026-11-21T21:00:00Z", suite, trials);
+    let suite = disklab_testkit::suite("a suite");
+    let mut manifest = disklab_testkit::manifest(suite, ["a+s1", "b+s1"]);
     manifest.keys = vec!["00ff".repeat(4), "11".repeat(8)];
     let writer = Record::create(here, "run-1", &manifest).expect("a record");
     let raw = writer.begin("a+s1").expect("a folder");

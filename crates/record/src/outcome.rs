@@ -175,6 +175,29 @@ impl<'de> Deserialize<'de> for Cell {
 }
 
 impl Outcome {
+    /// The outcome of a trial of which nothing else is known.
+    pub fn new(trial: String, cell: Cell, seed_index: u32, seed: Seed, status: Status) -> Self {
+        Self {
+            trial,
+            key: None,
+            cell,
+            seed_index,
+            seed,
+            status,
+            reason: None,
+            fault: None,
+            virtual_ns: None,
+            wall_ms: 0,
+            sample: None,
+            remarks: Vec::new(),
+            raw: None,
+            files: BTreeMap::new(),
+            disks: Vec::new(),
+            measures: Measures::new(),
+            found: None,
+        }
+    }
+
     /// Whether its numbers are ones that verdicts may rest on: it is ok, and nothing in it
     /// contradicts the rest.
     pub fn is_sound(&self) -> bool {
@@ -273,24 +296,15 @@ mod tests {
 
     fn outcome(trial: &str) -> Outcome {
         let cell = [("workload", "rand-4k"), ("array", "hdd-raid1")];
+        let cell = Cell(cell.map(|(axis, value)| (axis.into(), value.into())).into());
         Outcome {
-            trial: trial.into(),
-            key: None,
-            cell: Cell(cell.map(|(axis, value)| (axis.into(), value.into())).into()),
-            seed_index: 0,
-            seed: Seed(u64::MAX),
-            status: Status::Ok,
-            reason: None,
-            fault: None,
             virtual_ns: Some(Nanos(5)),
             wall_ms: 7,
-            sample: None,
             remarks: vec![Remark::NoPercentiles],
             raw: Some(format!("raw/{trial}")),
             files: [("fio.json".to_owned(), "1".repeat(64))].into(),
             disks: vec!["2".repeat(64)],
-            measures: Measures::new(),
-            found: None,
+            ..Outcome::new(trial.into(), cell, 0, Seed(u64::MAX), Status::Ok)
         }
     }
 

@@ -25,7 +25,7 @@ use disklab_results::measure::Measures;
 use disklab_results::sample::{self, Asked};
 use disklab_results::{Remark, Sample, fio, read_stats};
 use disklab_units::{Bytes, Nanos};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -156,25 +156,8 @@ pub fn not_run(trial: &Trial, status: Status, reason: String) -> Outcome {
 }
 
 fn blank(trial: &Trial) -> Outcome {
-    Outcome {
-        trial: trial.id.clone(),
-        key: None,
-        cell: Cell(trial.cell.clone()),
-        seed_index: trial.seed_index,
-        seed: trial.seed,
-        status: Status::Failed,
-        reason: None,
-        fault: None,
-        virtual_ns: None,
-        wall_ms: 0,
-        sample: None,
-        remarks: Vec::new(),
-        raw: None,
-        files: BTreeMap::new(),
-        disks: Vec::new(),
-        measures: BTreeMap::new(),
-        found: None,
-    }
+    let cell = Cell(trial.cell.clone());
+    Outcome::new(trial.id.clone(), cell, trial.seed_index, trial.seed, Status::Failed)
 }
 
 /// Of btrfs's trees, for a read whose checksum is not in memory: a leaf and the nodes above it, of

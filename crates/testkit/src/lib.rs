@@ -1,8 +1,13 @@
-//! Tests that leave something out say why, where it is seen, and fail where nothing may be left
-//! out.
+//! What tests share: printed reasons for skips, and builders of records and outcomes.
 
 use std::fmt::Display;
 use std::io::Write as _;
+use std::path::Path;
+
+use disklab_record::manifest::{Kernel, Suite};
+use disklab_record::outcome::Cell;
+use disklab_record::{Manifest, Outcome, Record, Status};
+use disklab_units::Seed;
 
 /// Set where tests that only root can carry out may not be left out.
 pub const NEED_ROOT: &str = "DISKLAB_NEED_ROOT";
@@ -20,4 +25,56 @@ pub fn skipped(why: impl Display) {
 pub fn skipped_without_root(why: impl Display) {
     assert!(std::env::var_os(NEED_ROOT).is_none(), "{NEED_ROOT} is set, and here {why}");
     skipped(why);
+}
+
+/// The cell with these values, by axis.
+pub fn cell(values: &[(&str, &str)]) -> Cell {
+    Cell(values.iter().map(|(axis, value)| ((*axis).to_owned(), (*value).to_owned())).collect())
+}
+
+/// The outcome of a trial that is ok and has no numbers. Its seed is the index of its seed.
+pub fn outcome(trial: impl Into<String>, values: &[(&str, &str)], seed_index: u32) -> Outcome {
+    let seed = Seed(u64::from(seed_index));
+    Outcome::new(trial.into(), cell(values), seed_index, seed, Status::Ok)
+}
+
+/// A suite whose text needs no lab.
+pub fn suite(name: &str) -> Suite {
+    Suite::new(name, "question = '''which?'''\n", Vec::new())
+}
+
+/// The manifest of a run of these trials, without kernels, tools and inputs.
+pub fn manifest<Id: Into<String>>(suite: Suite, trials: impl IntoIterator<Item = Id>) -> Manifest {
+    let trials = trials.into_iter().map(Into::into).collect();
+    Manifest::new("0.1.0", "2026-11-21T21:00:00Z", suite, trials)
+}
+
+/// A kernel of this name and version, with made-up digests.
+pub fn kernel(name: &str, version: &str) -> Kernel {
+    Kernel {
+        name: name.to_owned(),
+        version: version.to_owned(),
+        key: format!("{version}-abc"),
+        sha256: "1".repeat(64),
+        config_sha256: "2".repeat(64),
+        source: "a package".to_owned(),
+        revision: String::new(),
+        compiler: "a compiler".to_owned(),
+    }
+}
+
+/// A record with the lines of these trials and no raw output, in a new folder.
+///
+/// # Panics
+/// Where the folder is there, or cannot be written to.
+pub fn record(
+    folder: &Path,
+    manifest: &Manifest,
+    outcomes: impl IntoIterator<Item = Outcome>,
+) -> Record {
+    let writer = Record::create_at(folder, manifest).expect("a record");
+    for outcome in outcomes {
+        writer.note(outcome).expect("a recorded trial");
+    }
+    Record::open(folder).expect("a record")
 }

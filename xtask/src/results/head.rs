@@ -215,18 +215,9 @@ mod tests {
     fn only_what_both_records_have_can_differ() {
         let manifest = |key: &str, tools: &[(&str, &str)]| {
             let mut manifest =
-                Manifest::new("0.1.0", "", Suite::new("", "", Vec::new()), Vec::new());
-            let of = str::to_owned;
-            manifest.kernels = vec![Kernel {
-                name: of("newest"),
-                version: of("7.3.4"),
-                key: of(key),
-                sha256: of("0"),
-                config_sha256: of("0"),
-                source: String::new(),
-                revision: String::new(),
-                compiler: String::new(),
-            }];
+                disklab_testkit::manifest(disklab_testkit::suite(""), Vec::<String>::new());
+            let kernel = disklab_testkit::kernel("newest", "7.3.4");
+            manifest.kernels = vec![Kernel { key: key.to_owned(), ..kernel }];
             manifest.tools = tools.iter().map(|(name, value)| Fact::new(*name, *value)).collect();
             manifest
         };

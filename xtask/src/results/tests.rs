@@ -4,12 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use disklab_config::Lab;
-use disklab_record::manifest::{Kernel, Manifest, Suite};
+use disklab_record::manifest::{Kernel, Suite};
 use disklab_record::outcome::Cell;
 use disklab_record::{Outcome, Record, Status};
 use disklab_results::sample::{DeviceSample, DirectionSample};
 use disklab_results::{Remark, Sample};
-use disklab_units::{Nanos, Seed};
+use disklab_units::Nanos;
 
 use super::causes::{self, Side};
 use super::kind::{Kind, MIXED, READS};
@@ -94,28 +94,16 @@ fn outcome(workload: &str, policy: &str, seed: u32, sample: Option<Sample>) -> O
         ("policy", policy),
     ];
     let failed = sample.is_none();
+    let trial = format!("hdd-raid1+none+{workload}+1+{}+s{seed}", policy.replacen(':', "=", 1));
+    let few = Remark::FewRequests { requests: 10, what: None };
     Outcome {
-        trial: format!("hdd-raid1+none+{workload}+1+{}+s{seed}", policy.replacen(':', "=", 1)),
-        key: None,
-        cell: Cell(cell.map(|(axis, value)| (axis.into(), value.into())).into()),
-        seed_index: seed,
-        seed: Seed(u64::from(seed)),
         status: if failed { Status::Failed } else { Status::Ok },
         reason: failed.then(|| "the guest | panicked".to_owned()),
-        fault: None,
         virtual_ns: Some(Nanos::from_secs(20)),
         wall_ms: 7,
         sample,
-        remarks: if policy == "queue" {
-            vec![Remark::FewRequests { requests: 10, what: None }]
-        } else {
-            Vec::new()
-        },
-        raw: None,
-        files: [].into(),
-        disks: Vec::new(),
-        measures: std::collections::BTreeMap::new(),
-        found: None,
+        remarks: (policy == "queue").then_some(few).into_iter().collect(),
+        ..disklab_testkit::outcome(trial, &cell, seed)
     }
 }
 
@@ -131,18 +119,14 @@ fn record(name: &str, outcomes: &[Outcome], not_run: &[&str]) -> Record {
 fn record_of(suite: Suite, outcomes: &[Outcome], not_run: &[&str]) -> Record {
     let folder = tempfile::tempdir().expect("a folder");
     let ids = outcomes.iter().map(|outcome| outcome.trial.clone());
-    let ids = ids.chain(not_run.iter().map(|id| (*id).to_owned())).collect();
-    let mut manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", suite, ids);
-    let of = |text: &str| text.to_owned();
+    let ids = ids.chain(not_run.iter().map(|id| (*id).to_owned()));
+    let mut manifest = disklab_testkit::manifest(suite, ids);
+    manifest.created = "2026-11-22T00:00:00Z".to_owned();
     manifest.kernels = vec![Kernel {
-        name: of("newest"),
-        version: of("7.3.4"),
         key: "5b0a6d4039ed".repeat(4),
-        sha256: of("0"),
-        config_sha256: of("0"),
         source: String::new(),
-        revision: String::new(),
         compiler: String::new(),
+        ..disklab_testkit::kernel("newest", "7.3.4")
     }];
     let lines: String =
         outcomes.iter().map(|outcome| outcome.to_line().expect("plain data")).collect();

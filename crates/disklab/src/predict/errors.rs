@@ -167,32 +167,27 @@ pub fn in_doubt(measured: &Record) -> Vec<String> {
 mod tests {
     use std::path::Path;
 
-    use disklab_record::manifest::{Manifest, Suite};
     use disklab_record::outcome::again;
+    use disklab_results::measure::Measure;
     use serde_json::{Value, json};
 
     use super::*;
 
     /// A trial of one of two cells, and what it had of operations.
     fn outcome(trial: &str, cell: &str, ops: f64, remarks: &Value) -> Outcome {
-        let line = json!({
-            "trial": trial, "cell": { "policy": cell }, "seed_index": 1, "seed": 1, "status": "ok", "reason": null,
-            "virtual_ns": null, "wall_ms": 0, "sample": null, "remarks": remarks, "raw": null,
-            "measures": { "ops": { "value": ops, "unit": "1/s", "better": "higher" } }
-        });
-        serde_json::from_value(line).expect("an outcome")
+        Outcome {
+            measures: [("ops".to_owned(), Measure::rate(ops, "1/s"))].into(),
+            remarks: serde_json::from_value(remarks.clone()).expect("remarks"),
+            ..disklab_testkit::outcome(trial, &[("policy", cell)], 1)
+        }
     }
 
     fn record(folder: &Path, outcomes: Vec<Outcome>) -> Record {
         let (seconds, ids): (Vec<String>, Vec<String>) =
             outcomes.iter().map(|it| it.trial.clone()).partition(|id| *id == again("pid+s1"));
-        let mut manifest = Manifest::new("", "", Suite::new("mine", "", Vec::new()), ids);
+        let mut manifest = disklab_testkit::manifest(disklab_testkit::suite("mine"), ids);
         manifest.again = seconds;
-        let writer = Record::create_at(folder, &manifest).expect("a record");
-        for outcome in outcomes {
-            writer.note(outcome).expect("room");
-        }
-        Record::open(folder).expect("a record")
+        disklab_testkit::record(folder, &manifest, outcomes)
     }
 
     /// The error is beside what the same differs by from itself where that is known; what is in

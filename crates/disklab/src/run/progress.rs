@@ -368,25 +368,7 @@ mod tests {
         let mut state = state(20, 0);
         let mut end = |id: &str, status| {
             state.running.insert(id.to_owned(), Running { work, begun: None, moved: Nanos::ZERO });
-            state.end(&Outcome {
-                trial: id.to_owned(),
-                key: None,
-                cell: disklab_record::outcome::Cell::default(),
-                seed_index: 1,
-                seed: disklab_units::Seed(1),
-                status,
-                reason: None,
-                fault: None,
-                virtual_ns: None,
-                wall_ms: 1,
-                sample: None,
-                remarks: Vec::new(),
-                raw: None,
-                files: BTreeMap::new(),
-                disks: Vec::new(),
-                measures: BTreeMap::new(),
-                found: None,
-            });
+            state.end(&Outcome { status, ..disklab_testkit::outcome(id, &[], 1) });
             (state.virtual_time, state.behind, state.running.len(), state.ended.len())
         };
         assert_eq!(end("a", Status::Interrupted), (Nanos::ZERO, Duration::ZERO, 0, 0));

@@ -159,9 +159,8 @@ impl State {
 #[cfg(test)]
 mod tests {
     use disklab_record::manifest::Suite;
-    use disklab_record::outcome::Cell;
-    use disklab_record::{Manifest, Outcome};
-    use disklab_units::Seed;
+
+    use disklab_record::Outcome;
 
     use super::*;
     use crate::screen::When;
@@ -172,37 +171,17 @@ mod tests {
             .iter()
             .flat_map(|policy| (1..=3).map(move |seed| format!("{policy}+s{seed}")))
             .collect();
-        let suite =
-            Suite::new("quick", "question = \"?\"\n[axes]\npolicy = [\"pid\"]\n", Vec::new());
-        let manifest = Manifest::new("0.1.0", "2026-11-22T00:00:00Z", suite, ids.clone());
-        let writer = Record::create_at(&folder.join("run"), &manifest).expect("a record");
-        let note = |id: &str, status| {
+        let text = "question = \"?\"\n[axes]\npolicy = [\"pid\"]\n";
+        let suite = Suite::new("quick", text, Vec::new());
+        let manifest = disklab_testkit::manifest(suite, ids.clone());
+        let outcome = |id: &String, status| {
             let (policy, seed) = id.split_once("+s").expect("an id");
-            let cell = Cell(vec![("policy".to_owned(), policy.to_owned())]);
-            let outcome = Outcome {
-                trial: id.to_owned(),
-                key: None,
-                cell,
-                seed_index: seed.parse().expect("a seed"),
-                seed: Seed(1),
-                status,
-                reason: None,
-                fault: None,
-                virtual_ns: None,
-                wall_ms: 1,
-                sample: None,
-                remarks: Vec::new(),
-                raw: None,
-                files: std::collections::BTreeMap::new(),
-                disks: Vec::new(),
-                measures: std::collections::BTreeMap::new(),
-                found: None,
-            };
-            writer.note(outcome).expect("a recorded trial");
+            let seed = seed.parse().expect("a seed");
+            Outcome { status, ..disklab_testkit::outcome(id, &[("policy", policy)], seed) }
         };
-        ids[..3].iter().for_each(|id| note(id, Status::Ok));
-        note(&ids[3], Status::Failed);
-        Record::open(&folder.join("run")).expect("a record")
+        let done = ids[..3].iter().map(|id| outcome(id, Status::Ok));
+        let outcomes = done.chain([outcome(&ids[3], Status::Failed)]);
+        disklab_testkit::record(&folder.join("run"), &manifest, outcomes)
     }
 
     #[test]

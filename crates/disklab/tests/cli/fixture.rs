@@ -1,17 +1,15 @@
 //! A small record with one of each fate a trial can have, made without any guest.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use disklab_protocol::digest::sha256_hex;
-use disklab_record::manifest::{Fact, Kernel, Suite};
-use disklab_record::outcome::Cell;
+use disklab_record::manifest::{Fact, Suite};
 use disklab_record::{Manifest, Outcome, Record, Status, Writer};
 use disklab_results::sample::{DeviceSample, LatencyKind};
 use disklab_results::{Remark, Sample};
 use disklab_trace::Served;
-use disklab_units::{Nanos, Seed};
+use disklab_units::Nanos;
 
 pub const NAME: &str = "quick-20261121-210000";
 
@@ -114,41 +112,19 @@ fn begin(here: &Path, name: &str, seeds: u32) -> Writer {
     let suite = Suite::new("quick", SUITE, vec!["kernel=7.3".to_owned()]);
     let mut manifest =
         Manifest::new(env!("CARGO_PKG_VERSION"), "2026-11-21T21:00:00Z", suite, trials);
-    manifest.kernels.push(Kernel {
-        name: "7.3".to_owned(),
-        version: "7.3.4".to_owned(),
-        key: "7.3.4-abc".to_owned(),
-        sha256: "1".repeat(64),
-        config_sha256: "2".repeat(64),
-        source: "a package".to_owned(),
-        revision: String::new(),
-        compiler: "a compiler".to_owned(),
-    });
+    manifest.kernels.push(disklab_testkit::kernel("7.3", "7.3.4"));
     manifest.tools.push(Fact::new("fio", "fio-3.39, sha256 0123456789abcdef"));
     Record::create(&here.join("records"), name, &manifest).expect("a record")
 }
 
 fn outcome(cell: [&str; 3], seed: u32) -> Outcome {
-    let axes = ["array", "workload", "policy"];
-    let pairs = axes.iter().zip(cell).map(|(axis, value)| ((*axis).to_owned(), value.to_owned()));
+    let [array, workload, policy] = cell;
+    let values = [("array", array), ("workload", workload), ("policy", policy)];
     Outcome {
-        trial: id(cell, seed),
-        key: None,
-        cell: Cell(pairs.collect()),
-        seed_index: seed,
-        seed: Seed(u64::from(seed)),
-        status: Status::Ok,
-        reason: None,
-        fault: None,
         virtual_ns: Some(Nanos(20_300_000_000)),
         wall_ms: 1400,
         sample: Some(sample(cell, seed)),
-        remarks: Vec::new(),
-        raw: None,
-        files: BTreeMap::new(),
-        disks: Vec::new(),
-        measures: std::collections::BTreeMap::new(),
-        found: None,
+        ..disklab_testkit::outcome(id(cell, seed), &values, seed)
     }
 }
 

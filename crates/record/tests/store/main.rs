@@ -9,29 +9,17 @@ mod merged;
 mod resumed;
 mod written;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use disklab_record::manifest::{Fact, Kernel, Suite};
-use disklab_record::outcome::Cell;
+use disklab_record::manifest::{Fact, Suite};
 use disklab_record::{Manifest, Outcome, Status, Writer};
 use disklab_units::{Nanos, Seed};
 
 fn manifest(trials: &[&str]) -> Manifest {
     let suite = Suite::new("quick", "question = '''which?'''\n", vec!["policy=pid,devid".into()]);
-    let trials = trials.iter().map(|&trial| trial.to_owned()).collect();
-    let mut manifest = Manifest::new("0.1.0", "2026-11-21T21:00:00Z", suite, trials);
-    manifest.kernels.push(Kernel {
-        name: "newest".into(),
-        version: "7.3.2".into(),
-        key: "7.3.2-abc".into(),
-        sha256: "1".repeat(64),
-        config_sha256: "2".repeat(64),
-        source: "a package".to_owned(),
-        revision: String::new(),
-        compiler: "a compiler".to_owned(),
-    });
+    let mut manifest = disklab_testkit::manifest(suite, trials.iter().copied());
+    manifest.kernels.push(disklab_testkit::kernel("newest", "7.3.2"));
     manifest.tools.push(Fact::new("fio", "fio-3.33"));
     manifest.tools.push(Fact::new("disk library", "1".repeat(64)));
     manifest.inputs.push(Fact::new("lab/devices/disk.toml", "3".repeat(64)));
@@ -41,26 +29,12 @@ fn manifest(trials: &[&str]) -> Manifest {
 
 fn outcome(trial: &str, status: Status) -> Outcome {
     Outcome {
-        trial: trial.into(),
-        key: None,
-        cell: Cell(vec![
-            ("workload".into(), "rand-4k".into()),
-            ("array".into(), "hdd-raid1".into()),
-        ]),
-        seed_index: 1,
         seed: Seed(0xdead_beef_dead_beef),
         status,
         reason: (status != Status::Ok).then(|| format!("{status} for a test")),
-        fault: None,
         virtual_ns: Some(Nanos(20_000_000_000)),
         wall_ms: 900,
-        sample: None,
-        remarks: Vec::new(),
-        raw: None,
-        files: BTreeMap::new(),
-        disks: Vec::new(),
-        measures: std::collections::BTreeMap::new(),
-        found: None,
+        ..disklab_testkit::outcome(trial, &[("workload", "rand-4k"), ("array", "hdd-raid1")], 1)
     }
 }
 

@@ -45,24 +45,14 @@ pub fn write_record(
                 .iter()
                 .zip(cell)
                 .map(|((axis, _), value)| ((*axis).to_owned(), (*value).to_owned()));
+            let (cell, drawn) = (Cell(pairs.collect()), Seed(u64::from(seed)));
             let outcome = Outcome {
-                trial: id.clone(),
-                key: None,
-                cell: Cell(pairs.collect()),
-                seed_index: seed,
-                seed: Seed(u64::from(seed)),
-                status: Status::Ok,
-                reason: None,
-                fault: None,
                 virtual_ns: Some(Nanos(1)),
                 wall_ms: 1,
                 sample: Some(sample(shift, disks)),
                 remarks: remarks(number as u64 + u64::from(seed)),
                 raw: Some(raw),
-                files: std::collections::BTreeMap::new(),
-                disks: Vec::new(),
-                measures: std::collections::BTreeMap::new(),
-                found: None,
+                ..Outcome::new(id.clone(), cell, seed, drawn, Status::Ok)
             };
             lines += &outcome.to_line()?;
             ids.push(id);
