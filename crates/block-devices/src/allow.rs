@@ -5,7 +5,7 @@ mod lines;
 mod trust;
 
 use std::ffi::OsString;
-use std::io::{self, ErrorKind};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use disklab_config::read::{Reader, Table};
@@ -13,23 +13,21 @@ use disklab_units::Bytes;
 
 use crate::disk::{Disk, number_of};
 use crate::error::Error;
-use crate::guard::Why;
+use crate::refusal::Why;
 
+use lines::NONE;
 pub use lines::lines;
-
-/// Whose serial is this word has none.
-pub(crate) const NONE: &str = "none";
 
 /// What an allow file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Allow {
     /// Where it is, or would be.
     pub file: PathBuf,
-    entries: Vec<Entry>,
+    entries: Vec<AllowedDevice>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Entry {
+struct AllowedDevice {
     path: PathBuf,
     serial: String,
     /// Where a serial tells the disk it may be left out.
@@ -59,8 +57,8 @@ impl Allow {
 
     fn parse(file: &Path, text: &str) -> Result<Self, Error> {
         let entries = Reader::new(&file.display().to_string(), text).read(|top| {
-            let read: Vec<Option<Entry>> = top.tables("device").iter().map(entry).collect();
-            read.into_iter().collect::<Option<Vec<Entry>>>()
+            let read: Vec<Option<AllowedDevice>> = top.tables("device").iter().map(entry).collect();
+            read.into_iter().collect::<Option<Vec<AllowedDevice>>>()
         })?;
         Ok(Self { file: file.to_owned(), entries })
     }
@@ -102,7 +100,7 @@ impl Allow {
     }
 }
 
-fn entry(table: &Table<'_, '_>) -> Option<Entry> {
+fn entry(table: &Table<'_, '_>) -> Option<AllowedDevice> {
     let path: Option<String> = table.required("path");
     let serial: Option<String> = table.required("serial");
     let bytes: Option<Bytes> = table.optional("size");
@@ -120,7 +118,7 @@ fn entry(table: &Table<'_, '_>) -> Option<Entry> {
         table.wrong("serial", "without a serial the disk is told by its exact `size`; give both");
         return None;
     }
-    Some(Entry { path: path?.into(), serial: serial?, bytes })
+    Some(AllowedDevice { path: path?.into(), serial: serial?, bytes })
 }
 
 /// The user's file. Relative paths are passed over, as the XDG Base Directory Specification has it.
@@ -131,10 +129,6 @@ fn usual(config: Option<OsString>, home: Option<OsString>) -> Result<PathBuf, Er
         .or_else(|| Some(absolute(home)?.join(".config")))
         .ok_or(Error::NoConfig)?;
     Ok(folder.join("disklab/devices.toml"))
-}
-
-fn unread(file: &Path, source: io::Error) -> Error {
-    Error::Allow { path: file.to_owned(), source }
 }
 
 #[cfg(test)]

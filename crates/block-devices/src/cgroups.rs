@@ -13,5 +13,5 @@ pub const NOT_WHOLE: &str = "it has a weight, which wants cgroups of version 2 a
 /// With those of version 1 the disks are theirs.
 pub fn are_whole() -> bool {
     #[expect(clippy::cast_sign_loss, reason = "a magic number is bits")]
-    statfs(ROOT).is_ok_and(|it| it.f_type as u64 == MAGIC)
+    statfs(ROOT).is_ok_and(|filesystem| filesystem.f_type as u64 == MAGIC)
 }

@@ -31,7 +31,7 @@ pub enum Change {
         path: PathBuf,
         was: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        of: Option<Which>,
+        of: Option<DiskIdentity>,
         /// What it gets. If it says something else when it is to be put back, somebody else has
         /// changed it since, and it stays.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +60,7 @@ pub enum Change {
 /// files that not every process sees.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Which {
+pub struct DiskIdentity {
     /// Major and minor number.
     dev: String,
     /// Counts all disks that ever came. Since Linux 5.15.
@@ -68,7 +68,7 @@ pub struct Which {
     diskseq: Option<String>,
 }
 
-impl Which {
+impl DiskIdentity {
     /// Of a file of a disk's in sysfs.
     fn of(path: &Path) -> Option<Self> {
         let name = path.strip_prefix("/sys/block").ok()?.iter().next()?;
@@ -90,7 +90,7 @@ pub struct Undone {
 
 /// What there is to tell while changes are undone.
 #[derive(Debug, Clone, Copy)]
-pub enum News<'a> {
+pub enum UndoNews<'a> {
     /// What it is that is still in use, and so is waited for.
     Waits(&'a str),
     Undone(&'a Undone),
@@ -114,7 +114,12 @@ impl fmt::Display for Change {
 impl Change {
     /// Another value of a file, whatever it will say.
     pub fn value(path: &Path, was: &str) -> Self {
-        Self::Value { path: path.to_owned(), was: was.to_owned(), of: Which::of(path), gets: None }
+        Self::Value {
+            path: path.to_owned(),
+            was: was.to_owned(),
+            of: DiskIdentity::of(path),
+            gets: None,
+        }
     }
 
     /// The value `gets` of a file.
@@ -122,7 +127,7 @@ impl Change {
         Self::Value {
             path: path.to_owned(),
             was: was.to_owned(),
-            of: Which::of(path),
+            of: DiskIdentity::of(path),
             gets: Some(gets.to_owned()),
         }
     }
@@ -140,7 +145,7 @@ impl Change {
                 return None;
             }
             Self::Value { path, was, of, gets } => match others(path, was, gets.as_deref()) {
-                Some(other) if of.is_none() || Which::of(path) == *of => (
+                Some(other) if of.is_none() || DiskIdentity::of(path) == *of => (
                     format!("{} stays {other:?}: somebody else has set it to that", path.display()),
                     Ok(true),
                 ),
@@ -167,7 +172,7 @@ impl Change {
                 (format!("{} is removed", path.display()), remove_folder(path, *on, waits))
             }
             Self::Cgroup { path } => {
-                let removed = patiently(waits, || remove(path, |it| fs::remove_dir(it)));
+                let removed = patiently(waits, || remove(path, |path| fs::remove_dir(path)));
                 (format!("the cgroup {} is removed", path.display()), removed)
             }
             Self::Tracing { instance } => {
@@ -191,8 +196,8 @@ fn others(path: &Path, was: &str, gets: Option<&str>) -> Option<String> {
 
 /// What is no longer there, as a disk that was taken out, has nothing to put back; nor has another
 /// one that got its name.
-fn put_back(path: &Path, was: &str, of: Option<&Which>) -> Result<bool, String> {
-    if of.is_some() && Which::of(path).as_ref() != of {
+fn put_back(path: &Path, was: &str, of: Option<&DiskIdentity>) -> Result<bool, String> {
+    if of.is_some() && DiskIdentity::of(path).as_ref() != of {
         return Ok(false);
     }
     // No file is made where there is none, and of a longer value nothing stays.
@@ -211,7 +216,7 @@ fn unmake(disk: &Disk, uuid: &str, waits: &mut dyn FnMut(&str)) -> Result<bool, 
     if let Some(device) = marks::md_of(uuid) {
         marks::stop_md(&device, waits)?;
     }
-    marks::remove(disk, |it| it.has(uuid), waits)
+    marks::remove(disk, |signature| signature.has(uuid), waits)
 }
 
 /// A filesystem that is not mounted has the folder still.
@@ -233,7 +238,7 @@ fn remove_folder(
                 "something is mounted at {place}, and what is there is not ours; unmount it and try again"
             )));
         }
-        remove(path, |it| fs::remove_dir_all(it))
+        remove(path, |path| fs::remove_dir_all(path))
     })
 }
 
@@ -278,7 +283,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let file = place.path().join("scheduler");
         fs::write(&file, "mq-deadline").unwrap();
-        let gone = Which { dev: "8:16".to_owned(), diskseq: Some("7".to_owned()) };
+        let gone = DiskIdentity { dev: "8:16".to_owned(), diskseq: Some("7".to_owned()) };
         let value =
             |of| Change::Value { path: file.clone(), was: "none".to_owned(), of, gets: None };
         assert_eq!(undone(&value(Some(gone))), None);
@@ -290,7 +295,7 @@ mod tests {
         if let Some(disk) = disk {
             let change = Change::value(&disk.path().join("queue/scheduler"), "x");
             assert!(
-                matches!(change, Change::Value { of: Some(Which { dev, .. }), .. } if dev.contains(':'))
+                matches!(change, Change::Value { of: Some(DiskIdentity { dev, .. }), .. } if dev.contains(':'))
             );
         }
         // And no file is made.

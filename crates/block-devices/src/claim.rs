@@ -11,18 +11,18 @@ use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 
 use crate::disk::Disk;
-use crate::sysfs::Block;
+use crate::sysfs::SysfsBlock;
 
 /// As long as it is there, nobody else gets one of these disks.
 #[derive(Debug)]
-pub struct Claim {
+pub struct DiskClaim {
     _names: Vec<UnixListener>,
 }
 
 /// Of the whole disks that these are, or are on. An error is a sentence.
-pub fn claim(disks: &[Disk]) -> Result<Claim, String> {
+pub fn claim_disks(disks: &[Disk]) -> Result<DiskClaim, String> {
     let number = |disk: &Disk| {
-        let whole = Block::of(disk.number).and_then(|block| block.disk_word("dev"));
+        let whole = SysfsBlock::of(disk.number).and_then(|block| block.disk_word("dev"));
         whole.unwrap_or_else(|| format!("{}:{}", disk.number.0, disk.number.1))
     };
     let mut names: Vec<UnixListener> = Vec::new();
@@ -44,7 +44,7 @@ pub fn claim(disks: &[Disk]) -> Result<Claim, String> {
             }
         })?);
     }
-    Ok(Claim { _names: names })
+    Ok(DiskClaim { _names: names })
 }
 
 #[cfg(test)]
@@ -68,12 +68,12 @@ mod tests {
             serial: None,
         };
         let own = std::process::id() & 0xffff;
-        let first = claim(&[disk(own), disk(own), disk(own + 1)]).unwrap();
-        let refused = claim(&[disk(own + 2), disk(own + 1)]).unwrap_err();
+        let first = claim_disks(&[disk(own), disk(own), disk(own + 1)]).unwrap();
+        let refused = claim_disks(&[disk(own + 2), disk(own + 1)]).unwrap_err();
         assert!(refused.contains("another disklab uses this disk now"), "{refused}");
         // What it had got by then is free again.
-        let second = claim(&[disk(own + 2)]).unwrap();
+        let second = claim_disks(&[disk(own + 2)]).unwrap();
         drop((first, second));
-        claim(&[disk(own), disk(own + 2)]).unwrap();
+        claim_disks(&[disk(own), disk(own + 2)]).unwrap();
     }
 }

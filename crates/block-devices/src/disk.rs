@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
 use crate::machine::{self, Machine};
-use crate::sysfs::{Block, number};
+use crate::sysfs::{SysfsBlock, number};
 
 /// A whole disk or a partition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl Disk {
     }
 
     pub(crate) fn on(machine: &Machine, named: &Path, number: (u32, u32)) -> Option<Self> {
-        let block = Block::on(machine, number)?;
+        let block = SysfsBlock::on(machine, number)?;
         let sectors = block.word("size")?.parse().ok()?;
         Some(Self {
             named: named.to_owned(),

@@ -35,7 +35,7 @@ pub struct Environment {
     pub memory: Option<(u64, u64)>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub temperatures: Vec<Temperature>,
-    pub disks: Vec<State>,
+    pub disks: Vec<DiskState>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,7 +57,7 @@ pub struct Temperature {
 
 /// Of one disk.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct State {
+pub struct DiskState {
     /// The kernel's name.
     pub name: String,
     /// Files of its queue, by name, and what they say.
@@ -166,14 +166,14 @@ fn temperatures(folder: &Path) -> Vec<Temperature> {
     found
 }
 
-fn state(disk: &Disk, mounted: &[mounts::Mount]) -> State {
+fn state(disk: &Disk, mounted: &[mounts::DiskMount]) -> DiskState {
     let own = wholes(&disk.name);
     // The queue is the whole disk's.
     let whole = own.first().map_or(disk.name.as_str(), String::as_str);
     let queue = Path::new("/sys/class/block").join(whole).join("queue");
     let file = |name: &str| Some((name.to_owned(), said(queue.join(name))?));
     let on_it = mounted.iter().filter(|mount| mount.disks.iter().any(|name| own.contains(name)));
-    State {
+    DiskState {
         name: disk.name.clone(),
         queue: QUEUE.into_iter().filter_map(file).collect(),
         smart: smart::ask(whole),

@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use disklab_config::Mistakes;
 
-use crate::guard::Refusal;
+use crate::refusal::Refusal;
 
 /// Why a disk cannot be looked at or may not be written, or an allow file not be believed.
 #[derive(Debug, thiserror::Error)]

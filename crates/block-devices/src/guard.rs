@@ -3,10 +3,9 @@
 //! Nothing here writes.
 
 mod blkid;
-mod loops;
+mod contents;
 mod mounts;
 mod openers;
-mod refusal;
 mod signature;
 mod swaps;
 mod tree;
@@ -19,21 +18,18 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use disklab_units::Bytes;
 use rustix::fs::{Access, AtFlags, CWD, OFlags, accessat, major, minor};
 
-pub use self::refusal::{Refusal, Why};
 pub use self::twice::named_twice;
 
-use self::tree::Tree;
+use self::contents::contents;
+use self::tree::DeviceTree;
 use crate::allow::Allow;
 use crate::disk::{Disk, number_of};
 use crate::error::Error;
 use crate::machine::Machine;
-use crate::sysfs::Block;
-
-/// No filesystem with a test file fits into less.
-pub(crate) const LEAST: Bytes = Bytes::mib(128);
+use crate::refusal::{LEAST, Refusal, Why};
+use crate::sysfs::SysfsBlock;
 
 /// Whether all that is on a disk may be destroyed. `overwrite` are the devices that were named once
 /// more, for what they hold.
@@ -74,12 +70,12 @@ pub(crate) fn holder(disk: &Disk) -> Option<String> {
     let uses = uses::read(&machine).unwrap_or_default();
     // What is unmounted at this moment is in no list, but btrfs tells of it until it is written.
     let mounted = uses.iter().find(|found| found.number == disk.number && !found.is_btrfs);
-    let made = || Some(Tree::read(&machine).ok()?.is_last(&disk.name).err()?.to_string());
+    let made = || Some(DeviceTree::read(&machine).ok()?.is_last(&disk.name).err()?.to_string());
     mounted.map(|found| format!("it is {}", uses::words(&found.how))).or_else(made)
 }
 
 fn used_by_on(machine: &Machine, disk: &Disk) -> Result<Vec<String>, Why> {
-    let tree = Tree::read(machine)?;
+    let tree = DeviceTree::read(machine)?;
     let all = uses::read(machine)?;
     let how = |number: (u32, u32)| {
         let of_it = all.iter().filter(|found| found.number == number);
@@ -148,7 +144,7 @@ fn still(disk: &Disk) -> Result<(), Why> {
 
 /// Of everything but what it holds.
 fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
-    let tree = Tree::read(machine)?;
+    let tree = DeviceTree::read(machine)?;
     let uses = uses::read(machine)?;
     let relatives = tree.relatives(&disk.name)?;
     for found in &uses {
@@ -160,8 +156,8 @@ fn free(machine: &Machine, disk: &Disk) -> Result<(), Why> {
         }
     }
     tree.is_last(&disk.name)?;
-    let block =
-        Block::on(machine, disk.number).ok_or_else(|| Why::Changed("it is gone".to_owned()))?;
+    let block = SysfsBlock::on(machine, disk.number)
+        .ok_or_else(|| Why::Changed("it is gone".to_owned()))?;
     // The same flag that BLKROGET asks for.
     match block.word("ro").as_deref() {
         Some("0") => {}
@@ -189,22 +185,10 @@ fn holds_nothing(disk: &Disk) -> Result<(), Why> {
     }
 }
 
-/// What a disk or a file holds, by our list and by blkid's.
-fn contents(file: &File, path: &Path) -> io::Result<Result<Option<String>, Why>> {
-    if let Some(what) = signature::find(file)? {
-        return Ok(Ok(Some(what.to_owned())));
-    }
-    let found = blkid::find(path)
-        .map(|what| what.map(|what| format!("something that blkid knows ({what})")))
-        .map_err(|why| {
-            Why::Unknown(format!("{why}, so that what it holds is not known; mend that first"))
-        });
-    Ok(found)
-}
-
 fn apart_on(machine: &Machine, disks: &[Disk]) -> Result<(), Refusal> {
     let Some(first) = disks.first() else { return Ok(()) };
-    let tree = Tree::read(machine).map_err(|why| Refusal { device: first.named.clone(), why })?;
+    let tree =
+        DeviceTree::read(machine).map_err(|why| Refusal { device: first.named.clone(), why })?;
     for (at, disk) in disks.iter().enumerate() {
         let refusal = |why| Refusal { device: disk.named.clone(), why };
         let relatives = tree.relatives(&disk.name).map_err(refusal)?;

@@ -21,7 +21,7 @@ use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::{FdFlags, fcntl_setfd};
 use serde::{Deserialize, Serialize};
 
-use crate::change::{Change, News};
+use crate::change::{Change, UndoNews};
 
 /// A first process that is killed, and what it started, end within so long, unless a disk keeps
 /// them for good.
@@ -38,7 +38,7 @@ const ENDING: &str = "journal";
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-enum Line {
+enum JournalLine {
     /// Which boot of the machine, and whose run.
     Begun {
         boot: String,
@@ -90,7 +90,7 @@ pub struct Journal {
 
 /// One whose run is gone.
 #[derive(Debug)]
-pub struct Left {
+pub struct LeftJournal {
     file: File,
     /// Bytes of whole lines. A last one without its end was cut off before the change that it
     /// speaks of was made.
@@ -114,7 +114,7 @@ pub fn of_root() -> usize {
         return 0;
     }
     let entries = fs::read_dir(OF_ROOT).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.path().extension().is_some_and(|it| it == ENDING)).count()
+    entries.filter(|entry| entry.path().extension().is_some_and(|ending| ending == ENDING)).count()
 }
 
 /// Where journals are: of the machine for root, else of the user.
@@ -125,7 +125,8 @@ pub fn folder() -> Result<PathBuf> {
     if rustix::process::geteuid().is_root() {
         return Ok(PathBuf::from(OF_ROOT));
     }
-    let home = |name: &str| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
+    let home =
+        |name: &str| std::env::var_os(name).filter(|folder| !folder.is_empty()).map(PathBuf::from);
     let state = home("XDG_STATE_HOME").or_else(|| Some(home("HOME")?.join(".local/state")));
     state.map(|state| state.join("disklab")).ok_or(Error::NoState)
 }
@@ -156,7 +157,7 @@ impl Journal {
             }
         };
         let mut journal = Self { file, _lock: None, path };
-        journal.write(&Line::Begun { boot: boot(), run: run.to_owned() })?;
+        journal.write(&JournalLine::Begun { boot: boot(), run: run.to_owned() })?;
         File::open(folder)
             .and_then(|folder| folder.sync_all())
             .map_err(Error::io("sync", folder))?;
@@ -180,11 +181,11 @@ impl Journal {
 
     /// Says what is about to be changed. When this returns, it is on the disk.
     pub fn note(&mut self, change: &Change) -> Result<()> {
-        self.write(&Line::Change(change.clone()))
+        self.write(&JournalLine::Change(change.clone()))
     }
 
     /// In one write, so that the lines of two processes do not mix.
-    fn write(&mut self, line: &Line) -> Result<()> {
+    fn write(&mut self, line: &JournalLine) -> Result<()> {
         let mut text =
             serde_json::to_string(line).map_err(|e| Error::io("write", &self.path)(e.into()))?;
         text.push('\n');
@@ -193,13 +194,13 @@ impl Journal {
     }
 
     /// Undoes all that is noted and not undone, the last first. `also` is told of each.
-    pub fn undo(self, also: &mut dyn FnMut(News)) -> Result<bool> {
+    pub fn undo(self, also: &mut dyn FnMut(UndoNews)) -> Result<bool> {
         let path = self.path.clone();
         drop(self);
         // The first process and what it started hold it too, until they have ended.
         let (begun, mut is_told) = (Instant::now(), false);
         loop {
-            match Left::take(&path) {
+            match LeftJournal::take(&path) {
                 // Another disklab was quicker, and undid it.
                 Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
                     return Ok(true);
@@ -212,7 +213,7 @@ impl Journal {
             }
             if !is_told && begun.elapsed() > UNSAID {
                 is_told = true;
-                also(News::Waits(
+                also(UndoNews::Waits(
                     "programs of the trial that was ended are still at their last requests",
                 ));
             }
@@ -220,7 +221,7 @@ impl Journal {
     }
 }
 
-impl Left {
+impl LeftJournal {
     /// Those below `folder` that nobody holds. One that cannot be read is an error of its own: what
     /// it says is not undone.
     pub fn all(folder: &Path) -> Result<Vec<Result<Self>>> {
@@ -230,9 +231,11 @@ impl Left {
         };
         trusted(folder)?;
         let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
-        paths.retain(|path| path.extension().is_some_and(|it| it == ENDING));
+        paths.retain(|path| path.extension().is_some_and(|ending| ending == ENDING));
         // What was changed last is put back first: another run may have changed it again.
-        paths.sort_by_cached_key(|path| Reverse(path.metadata().and_then(|it| it.modified()).ok()));
+        paths.sort_by_cached_key(|path| {
+            Reverse(path.metadata().and_then(|metadata| metadata.modified()).ok())
+        });
         let taken = paths.iter().filter_map(|path| match Self::take_once_free(path) {
             // Its run has ended meanwhile, or another disklab was quicker.
             Err(Error::Io { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => None,
@@ -292,9 +295,9 @@ impl Left {
         let mut unreadable = Vec::new();
         for (number, line) in bytes[..whole].split(|byte| *byte == b'\n').enumerate() {
             match serde_json::from_slice(line) {
-                Ok(Line::Begun { boot, run }) => begun = Some((boot, run)),
-                Ok(Line::Change(change)) => changes.push(change),
-                Ok(Line::Undone(number)) => undone.push(number),
+                Ok(JournalLine::Begun { boot, run }) => begun = Some((boot, run)),
+                Ok(JournalLine::Change(change)) => changes.push(change),
+                Ok(JournalLine::Undone(number)) => undone.push(number),
                 Err(_) if line.is_empty() => {}
                 // The others are undone all the same.
                 Err(error) => unreadable.push(format!("line {}: {error}", number + 1)),
@@ -337,19 +340,19 @@ impl Left {
 
     /// Undoes all, the last change first, and goes on where one cannot be. True: nothing is left,
     /// and the journal is gone.
-    pub fn undo(mut self, also: &mut dyn FnMut(News)) -> Result<bool> {
+    pub fn undo(mut self, also: &mut dyn FnMut(UndoNews)) -> Result<bool> {
         self.file.set_len(self.whole).map_err(Error::io("mend", &self.path))?;
         let mut whole = true;
         for (number, change) in std::mem::take(&mut self.changes).into_iter().rev() {
-            let undone = change.undo(self.same_boot, &mut |what| also(News::Waits(what)));
+            let undone = change.undo(self.same_boot, &mut |what| also(UndoNews::Waits(what)));
             if let Some(undone) = &undone {
-                also(News::Undone(undone));
+                also(UndoNews::Undone(undone));
             }
             if undone.is_some_and(|undone| undone.failed.is_some()) {
                 whole = false;
                 continue;
             }
-            let line = serde_json::to_string(&Line::Undone(number))
+            let line = serde_json::to_string(&JournalLine::Undone(number))
                 .map_err(|e| Error::io("write", &self.path)(e.into()))?;
             // On a full disk it is undone all the same, and once more the next time.
             let _ = writeln!(self.file, "{line}");

@@ -17,6 +17,7 @@ mod machine;
 mod marks;
 mod mountinfo;
 mod program;
+mod refusal;
 pub mod sysfs;
 pub mod watch;
 
@@ -24,6 +25,6 @@ pub use allow::Allow;
 pub use claim::{Claim, claim};
 pub use disk::Disk;
 pub use error::Error;
-pub use guard::{Refusal, Why};
 pub use journal::Journal;
 pub use program::PATH;
+pub use refusal::{Refusal, Why};

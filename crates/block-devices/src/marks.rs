@@ -26,7 +26,7 @@ pub struct Signature {
 impl Signature {
     /// Programs put hyphens and colons into UUIDs in ways of their own.
     pub fn has(&self, uuid: &str) -> bool {
-        self.uuid.as_ref().is_some_and(|it| hex(it) == hex(uuid))
+        self.uuid.as_ref().is_some_and(|own| hex(own) == hex(uuid))
     }
 }
 
@@ -144,7 +144,9 @@ pub fn md_of(uuid: &str) -> Option<PathBuf> {
     devices.find(|device| {
         let said = output(&["mdadm", "--detail", "--export", &device.display().to_string()])
             .unwrap_or_default();
-        said.lines().filter_map(|line| line.strip_prefix("MD_UUID=")).any(|it| hex(it) == hex(uuid))
+        said.lines()
+            .filter_map(|line| line.strip_prefix("MD_UUID="))
+            .any(|own| hex(own) == hex(uuid))
     })
 }
 
@@ -159,7 +161,7 @@ pub fn stop_md(device: &Path, waits: &mut dyn FnMut(&str)) -> Result<(), String>
 }
 
 fn hex(uuid: &str) -> String {
-    uuid.chars().filter(char::is_ascii_hexdigit).map(|it| it.to_ascii_lowercase()).collect()
+    uuid.chars().filter(char::is_ascii_hexdigit).map(|digit| digit.to_ascii_lowercase()).collect()
 }
 
 #[cfg(test)]

@@ -7,14 +7,14 @@ use crate::machine::{self, Machine};
 
 /// A whole disk or a partition.
 #[derive(Debug, Clone)]
-pub struct Block {
+pub struct SysfsBlock {
     /// Its own folder.
     pub folder: PathBuf,
     /// The folder of the whole disk: the same one, where it is no partition.
     pub disk: PathBuf,
 }
 
-impl Block {
+impl SysfsBlock {
     /// By major and minor number. `None` where sysfs does not have it.
     pub fn of(number: (u32, u32)) -> Option<Self> {
         Self::on(&Machine::here(), number)

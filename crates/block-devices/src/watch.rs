@@ -6,6 +6,7 @@
 //! `pairs` make requests of them).
 
 mod beginning;
+mod clock;
 mod copy;
 mod instance;
 pub mod layout;
@@ -24,20 +25,20 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use nix::time::{ClockId, clock_gettime};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
 use beginning::{Beginning, has_arrived};
+pub use clock::monotonic;
 use disklab_protocol::Mark;
 use instance::Instance;
 pub use instance::{file_name, instance_name, remove_instance};
-use layout::Layout;
+use layout::TraceLayout;
 use mark::ObservedMark;
-use place::Watched;
+use place::WatchedDisk;
 use stat::{Counters, Stat};
 
-/// In a trial's folder: what was watched, and how ([`Account`]). Without it, the watch did not end.
+/// In a trial's folder: what was watched, and how ([`WatchAccount`]). Without it, the watch did not end.
 pub const WATCHED: &str = "watched.json";
 
 #[derive(Debug, thiserror::Error)]
@@ -62,29 +63,29 @@ impl Error {
 /// What a watch left in a trial's folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Account {
+pub struct WatchAccount {
     /// ns of the kernel's monotonic clock.
     pub began_ns: u64,
     pub ended_ns: u64,
-    pub disks: Vec<Watched>,
+    pub disks: Vec<WatchedDisk>,
     /// What they had done when it began and when it ended.
     pub before: Vec<Stat>,
     pub after: Vec<Stat>,
     /// Of each that is a partition: what was done meanwhile on its disk beside those that are
     /// watched.
     pub beside: Vec<Stat>,
-    pub trace: Trace,
+    pub trace: WatchTrace,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Trace {
+pub enum WatchTrace {
     /// Nobody asked for it.
     None,
     /// It could not be made, or not to its end.
     Failed(String),
     /// The files of these CPUs hold it, but for so many events that found no room.
-    Files { layout: Layout, cpus: Vec<u32>, lost: u64 },
+    Files { layout: TraceLayout, cpus: Vec<u32>, lost: u64 },
 }
 
 /// Disks that are watched.
@@ -92,7 +93,7 @@ pub enum Trace {
 pub struct Watch {
     folder: PathBuf,
     began_ns: u64,
-    disks: Vec<Watched>,
+    disks: Vec<WatchedDisk>,
     counters: Arc<Counters>,
     before: Vec<Stat>,
     /// Of the whole disks, and what they had done when it began.
@@ -113,12 +114,12 @@ struct Marks {
 impl Watch {
     /// Watches `disks`, in this order; what is seen goes to `folder`. With the name of an instance
     /// ([`instance_name`]) requests are traced by one of that name, which is in nobody's journal
-    /// but the caller's: where that is not possible, [`Account::trace`] says why in the end.
+    /// but the caller's: where that is not possible, [`WatchAccount::trace`] says why in the end.
     pub fn start(folder: &Path, disks: &[Disk], instance: Option<&str>) -> Result<Self, Error> {
         let find = |disk: &Disk| {
-            Watched::find(disk).map_err(|error| Error::Disk { disk: disk.name.clone(), error })
+            WatchedDisk::find(disk).map_err(|error| Error::Disk { disk: disk.name.clone(), error })
         };
-        let watched: Vec<Watched> = disks.iter().map(find).collect::<Result<_, _>>()?;
+        let watched: Vec<WatchedDisk> = disks.iter().map(find).collect::<Result<_, _>>()?;
         let (counters, wholes) = Counters::open(watched.iter().map(|disk| disk.name.as_str()))
             .and_then(|own| {
                 Ok((own, Counters::open(watched.iter().map(|disk| disk.disk.as_str()))?))
@@ -200,7 +201,7 @@ impl Watch {
     }
 
     /// Ends the watch, and says what it left in the folder.
-    pub fn end(self) -> Result<Account, Error> {
+    pub fn end(self) -> Result<WatchAccount, Error> {
         // A request of the trial's may still be under way; its end is waited for by nobody.
         let ended_ns = monotonic();
         // Before the trace ends: others go on, and it takes a moment.
@@ -209,17 +210,17 @@ impl Watch {
         let wholes = wholes.read().map_err(counts)?;
         let trace = match (self.instance.map(Instance::end), self.untraced) {
             (Some(Ok(traced)), _) => {
-                Trace::Files { layout: traced.layout, cpus: traced.cpus, lost: traced.lost }
+                WatchTrace::Files { layout: traced.layout, cpus: traced.cpus, lost: traced.lost }
             }
-            (Some(Err(error)), _) => Trace::Failed(error.to_string()),
-            (None, Some(why)) => Trace::Failed(why),
-            (None, None) => Trace::None,
+            (Some(Err(error)), _) => WatchTrace::Failed(error.to_string()),
+            (None, Some(why)) => WatchTrace::Failed(why),
+            (None, None) => WatchTrace::None,
         };
         let wholes: Vec<Stat> =
             wholes.iter().zip(before).map(|(after, before)| after.since(before)).collect();
         let own: Vec<Stat> =
             after.iter().zip(&self.before).map(|(after, before)| after.since(before)).collect();
-        let account = Account {
+        let account = WatchAccount {
             began_ns: self.began_ns,
             ended_ns,
             beside: beside(&self.disks, &wholes, &own),
@@ -236,8 +237,8 @@ impl Watch {
 }
 
 /// What was done on each partition's disk but not on any that is watched.
-fn beside(disks: &[Watched], wholes: &[Stat], own: &[Stat]) -> Vec<Stat> {
-    let of_one = |(disk, whole): (&Watched, &Stat)| {
+fn beside(disks: &[WatchedDisk], wholes: &[Stat], own: &[Stat]) -> Vec<Stat> {
+    let of_one = |(disk, whole): (&WatchedDisk, &Stat)| {
         if !disk.is_part() {
             return Stat::default();
         }
@@ -251,19 +252,11 @@ fn counts(error: io::Error) -> Error {
     Error::Io { what: "their counts".to_owned(), error }
 }
 
-impl Account {
+impl WatchAccount {
     /// Reads what [`Watch::end`] left.
     pub fn read(folder: &Path) -> Result<Self, Error> {
         let path = folder.join(WATCHED);
         let text = fs::read(&path).map_err(Error::io(&path))?;
         serde_json::from_slice(&text).map_err(|error| Error::io(&path)(error.into()))
     }
-}
-
-/// ns of the clock that never steps, which the kernel's events are told by. By the C library:
-/// rustix wants more of a vDSO than User Mode Linux has, and panics without.
-pub fn monotonic() -> u64 {
-    // Every kernel has this clock.
-    let now = clock_gettime(ClockId::CLOCK_MONOTONIC).map(Duration::from).unwrap_or_default();
-    now.as_nanos().try_into().unwrap_or(u64::MAX)
 }

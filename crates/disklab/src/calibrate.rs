@@ -81,7 +81,7 @@ pub fn calibrate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     // What is no disk, such as a file, is nobody's to claim.
     let _claim = match Disk::find(&args.device) {
-        Ok(disk) => Some(disklab_block_devices::claim(&[disk]).map_err(Failure::cannot)?),
+        Ok(disk) => Some(disklab_block_devices::claim_disks(&[disk]).map_err(Failure::cannot)?),
         Err(_) => None,
     };
     let stop = signals::watch()?;

@@ -141,7 +141,7 @@ pub fn run(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     // To the end of the run.
     let _claim = match &by {
         By::Host(host) => {
-            Some(disklab_block_devices::claim(host.place.disks()).map_err(Failure::cannot)?)
+            Some(disklab_block_devices::claim_disks(host.place.disks()).map_err(Failure::cannot)?)
         }
         By::Guests(_) => None,
     };

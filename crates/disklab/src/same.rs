@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_config::places::disk_name;
 use disklab_record::{Difference, Record, Status, compare, fingerprint};
-use disklab_trace::{Entry, Error};
+use disklab_trace::{Error, TraceEntry};
 use serde_json::json;
 
 use crate::exit::{Exit, Failure};
@@ -143,10 +143,10 @@ fn read(path: &Path) -> Result<Vec<u8>, Failure> {
 }
 
 fn first_request(
-    mut first: impl Iterator<Item = Result<Entry, Error>>,
-    mut second: impl Iterator<Item = Result<Entry, Error>>,
+    mut first: impl Iterator<Item = Result<TraceEntry, Error>>,
+    mut second: impl Iterator<Item = Result<TraceEntry, Error>>,
 ) -> [String; 2] {
-    let told = |number: usize, entry: Option<Result<Entry, Error>>| match entry {
+    let told = |number: usize, entry: Option<Result<TraceEntry, Error>>| match entry {
         Some(Ok(entry)) => format!("entry {number}: {}", trace::csv::row(&entry, &disk_name)),
         Some(Err(damaged)) => format!("entry {number}: {damaged}"),
         None => format!("ends after {} entries", number - 1),

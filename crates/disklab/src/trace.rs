@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use disklab_config::places::disk_name;
 use disklab_record::{Outcome, Record};
-use disklab_trace::{Reader, delay};
+use disklab_trace::{TraceReader, delay};
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::records;
@@ -114,7 +114,7 @@ fn find(raw: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-pub fn open(path: &Path) -> Result<Reader<Box<dyn std::io::Read>>, Failure> {
+pub fn open(path: &Path) -> Result<TraceReader<Box<dyn std::io::Read>>, Failure> {
     disklab_trace::open(path).map_err(|error| unreadable(path, &error))
 }
 

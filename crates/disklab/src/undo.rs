@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use disklab_block_devices::change::{Change, News, Undone};
-use disklab_block_devices::journal::{self, Left};
+use disklab_block_devices::change::{Change, UndoNews, Undone};
+use disklab_block_devices::journal::{self, LeftJournal};
 use serde::Serialize;
 
 use crate::exit::Failure;
@@ -43,7 +43,7 @@ impl Found {
 pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure> {
     let folder = journal::folder().map_err(Failure::cannot)?;
     let mut found = Found::default();
-    for left in Left::all(&folder).map_err(Failure::cannot)? {
+    for left in LeftJournal::all(&folder).map_err(Failure::cannot)? {
         match left {
             Err(error) => found.unread.push(error.to_string()),
             Ok(left) if dry => {
@@ -52,9 +52,9 @@ pub fn left_by_killed_runs(dry: bool, screen: &Screen) -> Result<Found, Failure>
             }
             Ok(left) => {
                 let noted = left.path().display().to_string();
-                let told = &mut |news: News| match news {
-                    News::Waits(what) => screen.remark(&format!("waiting: {what}")),
-                    News::Undone(undone) => {
+                let told = &mut |news: UndoNews| match news {
+                    UndoNews::Waits(what) => screen.remark(&format!("waiting: {what}")),
+                    UndoNews::Undone(undone) => {
                         let forget = |why| {
                             format!("{why}; if it never can be, remove {noted}, where it is noted")
                         };

@@ -78,7 +78,7 @@ fn record(here: &Path, requests: u64) -> Record {
 }
 
 fn trace(requests: u64) -> Vec<u8> {
-    let mut writer = disklab_trace::Writer::new(1);
+    let mut writer = disklab_trace::TraceWriter::new(1);
     writer.mark(5, "begin measure 0");
     for number in 0..requests {
         let arrived = writer.arrived();

@@ -1,9 +1,9 @@
 //! What every file is to hold, who has it open, and what was promised of it.
 
 use crate::choice::Chooser;
-use crate::content::Key;
-use crate::layout::{self, Tree};
-use crate::promises::{Held, Note};
+use crate::content::ContentKey;
+use crate::layout::{self, FolderTree};
+use crate::promises::{FileVersion, Note};
 use disklab_config::fsload::{FileSet, Fsload, Pick, Place};
 use disklab_units::{Random, Seed};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ pub struct Books {
 #[derive(Debug)]
 struct Set {
     description: FileSet,
-    tree: Tree,
+    tree: FolderTree,
     slots: Vec<Slot>,
     /// The last ones that were written, the newest at the end, where somebody picks by that.
     recent: Vec<u32>,
@@ -71,11 +71,11 @@ impl Books {
         let most_recent = load.threads.iter().map(recent).max().unwrap_or_default();
         let set = |set: &FileSet| {
             let (planned, tree) = layout::plan(load, set);
-            let slot = |it: &layout::Planned| Slot {
-                own: it.size,
-                leaf: it.leaf,
-                there: it.there,
-                size: if it.there { it.size } else { 0 },
+            let slot = |file: &layout::Planned| Slot {
+                own: file.size,
+                leaf: file.leaf,
+                there: file.there,
+                size: if file.there { file.size } else { 0 },
                 ..Slot::default()
             };
             let slots = planned.iter().map(slot).collect();
@@ -133,17 +133,17 @@ impl Books {
         set: usize,
         folder: u64,
         number: u32,
-        wanted: Wanted,
+        wanted: TakenFor,
     ) -> Option<Taken> {
         let Place::Folders { most } = self.sets[set].description.place else { return None };
         let slot = usize::try_from(folder * u64::from(most) + u64::from(number) - 1).ok()?;
         let found = self.sets[set].slots.get(slot).filter(|_| number <= most)?;
         let fits = match wanted {
             // Whoever reads a file that is replaced goes on reading the old one.
-            Wanted::ToRead => found.there,
-            Wanted::ToReplace => !found.writer,
+            TakenFor::ToRead => found.there,
+            TakenFor::ToReplace => !found.writer,
         };
-        fits.then(|| self.hold(set, slot, wanted == Wanted::ToReplace))
+        fits.then(|| self.hold(set, slot, wanted == TakenFor::ToReplace))
     }
 
     fn hold(&mut self, set: usize, slot: usize, alone: bool) -> Taken {
@@ -169,7 +169,7 @@ impl Books {
     }
 
     /// The key of what the file holds, or of what it is written anew with.
-    pub fn key(&self, set: usize, slot: usize, anew: bool) -> Key {
+    pub fn key(&self, set: usize, slot: usize, anew: bool) -> ContentKey {
         let generation = self.sets[set].slots[slot].generation + u32::from(anew);
         layout::key(self.seed, set, slot as u64, generation)
     }
@@ -230,7 +230,7 @@ impl Books {
     /// It was fsynced; the number of the note, if notes are taken.
     pub fn promise(&mut self, taken: &Taken) -> Option<u64> {
         let slot = &mut self.sets[taken.set].slots[taken.slot];
-        let held = Held { generation: slot.generation, size: slot.size };
+        let held = FileVersion { generation: slot.generation, size: slot.size };
         slot.promised = true;
         self.note(taken, Some(held))
     }
@@ -242,18 +242,18 @@ impl Books {
         std::mem::take(&mut slot.promised).then(|| self.note(taken, None)).flatten()
     }
 
-    fn note(&mut self, taken: &Taken, kept: Option<Held>) -> Option<u64> {
+    fn note(&mut self, taken: &Taken, kept: Option<FileVersion>) -> Option<u64> {
         let notes = self.notes.as_mut()?;
         notes.push(Note { set: taken.set as u32, slot: taken.slot as u64, kept });
         Some(notes.len() as u64)
     }
 
     /// Every name: its path, and the key and size of what it holds, if it is there.
-    pub fn all(&self) -> impl Iterator<Item = (PathBuf, Option<(Key, u64)>)> {
+    pub fn all(&self) -> impl Iterator<Item = (PathBuf, Option<(ContentKey, u64)>)> {
         self.sets.iter().enumerate().flat_map(move |(number, set)| {
-            set.slots.iter().enumerate().map(move |(slot, it)| {
-                let path = layout::path(&set.description, set.tree, slot as u64, it.leaf);
-                (path, it.there.then(|| (self.key(number, slot, false), it.size)))
+            set.slots.iter().enumerate().map(move |(slot, file)| {
+                let path = layout::path(&set.description, set.tree, slot as u64, file.leaf);
+                (path, file.there.then(|| (self.key(number, slot, false), file.size)))
             })
         })
     }
@@ -272,7 +272,7 @@ impl Books {
 
 /// What a file of a folder is taken for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
+pub enum TakenFor {
     ToRead,
     ToReplace,
 }

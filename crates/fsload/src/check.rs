@@ -3,7 +3,7 @@
 
 use crate::Failure;
 use crate::books::Books;
-use crate::content::Key;
+use crate::content::ContentKey;
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -51,7 +51,7 @@ pub fn check(books: &Books, root: &Path) -> Result<Checked, Failure> {
     }
 }
 
-fn differs(path: &Path, key: Key, size: u64) -> Option<String> {
+fn differs(path: &Path, key: ContentKey, size: u64) -> Option<String> {
     let look = || -> io::Result<Option<String>> {
         let file = File::open(path)?;
         let found = file.metadata()?.len();

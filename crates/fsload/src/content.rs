@@ -7,13 +7,13 @@ use std::io::{self, Read};
 /// Tells the contents of one file from those of all others, and from what it held before it was
 /// written anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Key(pub u64);
+pub struct ContentKey(pub u64);
 
 /// An odd number: the golden ratio's, as in splitmix64.
 const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
 const WORD: u64 = 8;
 
-impl Key {
+impl ContentKey {
     /// Of the file in this slot of a set, after it was written anew so many times.
     pub fn new(seed: Seed, set: usize, slot: u64, generation: u32) -> Self {
         [set as u64, slot, u64::from(generation)].into_iter().fold(Self(seed.0), |key, part| {
@@ -87,7 +87,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn bytes(key: Key, from: u64, length: usize) -> Vec<u8> {
+    fn bytes(key: ContentKey, from: u64, length: usize) -> Vec<u8> {
         let mut bytes = vec![0; length];
         key.fill(from, &mut bytes);
         bytes
@@ -96,13 +96,13 @@ mod tests {
     proptest! {
         #[test]
         fn any_part_is_that_part_of_the_whole(from in 0_usize..5000, length in 0_usize..5000) {
-            let key = Key::new(Seed(1), 0, 7, 0);
+            let key = ContentKey::new(Seed(1), 0, 7, 0);
             prop_assert_eq!(&bytes(key, 0, 10_000)[from..from + length], &bytes(key, from as u64, length)[..]);
         }
 
         #[test]
         fn one_other_byte_is_found(size in 1_u64..200_000, at in 0_u64..200_000, bit in 0_u32..8) {
-            let (key, at) = (Key::new(Seed(3), 1, 2, 3), at % size);
+            let (key, at) = (ContentKey::new(Seed(3), 1, 2, 3), at % size);
             let mut held = bytes(key, 0, size as usize);
             prop_assert_eq!(key.find_in(&held[..], size).unwrap(), None);
             held[at as usize] ^= 1 << bit;
@@ -114,11 +114,11 @@ mod tests {
     #[test]
     fn every_part_of_a_key_matters() {
         let keys = [
-            Key::new(Seed(1), 0, 0, 0),
-            Key::new(Seed(2), 0, 0, 0),
-            Key::new(Seed(1), 1, 0, 0),
-            Key::new(Seed(1), 0, 1, 0),
-            Key::new(Seed(1), 0, 0, 1),
+            ContentKey::new(Seed(1), 0, 0, 0),
+            ContentKey::new(Seed(2), 0, 0, 0),
+            ContentKey::new(Seed(1), 1, 0, 0),
+            ContentKey::new(Seed(1), 0, 1, 0),
+            ContentKey::new(Seed(1), 0, 0, 1),
         ];
         for (number, key) in keys.iter().enumerate() {
             assert!(keys[..number].iter().all(|other| bytes(*other, 0, 64) != bytes(*key, 0, 64)));

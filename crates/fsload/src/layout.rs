@@ -2,7 +2,7 @@
 //! description alone, so that disks can be prepared once for all seeds.
 
 use crate::Failure;
-use crate::content::Key;
+use crate::content::ContentKey;
 use crate::size::{draw, gamma};
 use disklab_config::fsload::{FileSet, Fsload, Place};
 use disklab_units::{Random, Seed};
@@ -21,7 +21,7 @@ pub struct Planned {
 
 /// How the folders of a set branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Tree {
+pub struct FolderTree {
     leaves: u32,
     /// Folders in a folder above the leaves.
     width: u32,
@@ -40,14 +40,14 @@ pub fn seed() -> Seed {
 }
 
 /// Of a file that was written anew so many times since it was laid out; `seed` is the trial's.
-pub fn key(seed: Seed, set: usize, slot: u64, generation: u32) -> Key {
-    Key::new(if generation == 0 { self::seed() } else { seed }, set, slot, generation)
+pub fn key(seed: Seed, set: usize, slot: u64, generation: u32) -> ContentKey {
+    ContentKey::new(if generation == 0 { self::seed() } else { seed }, set, slot, generation)
 }
 
 /// All names of a set.
-pub fn plan(load: &Fsload, set: &FileSet) -> (Vec<Planned>, Tree) {
+pub fn plan(load: &Fsload, set: &FileSet) -> (Vec<Planned>, FolderTree) {
     let Place::Tree { there, width, .. } = set.place else {
-        return (Vec::new(), Tree { leaves: 0, width: 1 });
+        return (Vec::new(), FolderTree { leaves: 0, width: 1 });
     };
     let count = load.count(set);
     let (mut random, mut widths) = (
@@ -65,7 +65,7 @@ pub fn plan(load: &Fsload, set: &FileSet) -> (Vec<Planned>, Tree) {
         let size = draw(set.size, &mut random);
         planned.push(Planned { size, there: random.below(100) < u64::from(there), leaf });
     }
-    (planned, Tree { leaves: leaf + 1, width: width.max(2) })
+    (planned, FolderTree { leaves: leaf + 1, width: width.max(2) })
 }
 
 fn leaf_width(mean: u32, random: &mut Random) -> u32 {
@@ -73,7 +73,7 @@ fn leaf_width(mean: u32, random: &mut Random) -> u32 {
     (drawn.round() as u32).max(1)
 }
 
-impl Tree {
+impl FolderTree {
     /// Below the set's own folder.
     fn folder(self, leaf: u32) -> PathBuf {
         let (mut above, mut left, mut parts) = (self.leaves.saturating_sub(1), leaf, Vec::new());
@@ -90,7 +90,7 @@ impl Tree {
 }
 
 /// The path of a file, from the folder of the load.
-pub fn path(set: &FileSet, tree: Tree, slot: u64, leaf: u32) -> PathBuf {
+pub fn path(set: &FileSet, tree: FolderTree, slot: u64, leaf: u32) -> PathBuf {
     match set.place {
         Place::Tree { .. } => {
             Path::new(&set.name).join(tree.folder(leaf)).join(format!("{slot:08}"))
@@ -120,7 +120,7 @@ pub fn lay_out(load: &Fsload, root: &Path) -> Result<(u64, u64), Failure> {
         }
         for (slot, file) in (0..).zip(&files).filter(|(_, file)| file.there) {
             let path = root.join(path(set, tree, slot, file.leaf));
-            write(&path, Key::new(seed(), number, slot, 0), file.size)
+            write(&path, ContentKey::new(seed(), number, slot, 0), file.size)
                 .map_err(|e| failed(&path, &e))?;
             made = (made.0 + 1, made.1 + file.size);
         }
@@ -129,7 +129,7 @@ pub fn lay_out(load: &Fsload, root: &Path) -> Result<(u64, u64), Failure> {
     Ok(made)
 }
 
-fn write(path: &Path, key: Key, size: u64) -> io::Result<()> {
+fn write(path: &Path, key: ContentKey, size: u64) -> io::Result<()> {
     let mut file = File::options().write(true).create_new(true).open(path)?;
     let mut piece = vec![0; size.min(PIECE as u64) as usize];
     let mut at = 0;
@@ -185,7 +185,10 @@ mod tests {
             let held =
                 fs::read(folder.path().join(path(&load.files[0], tree, slot, file.leaf))).unwrap();
             assert_eq!(held.len() as u64, file.size);
-            assert_eq!(Key::new(seed(), 0, slot, 0).find_in(&held[..], file.size).unwrap(), None);
+            assert_eq!(
+                ContentKey::new(seed(), 0, slot, 0).find_in(&held[..], file.size).unwrap(),
+                None
+            );
         }
     }
 }

@@ -20,11 +20,13 @@ mod place;
 pub mod promises;
 pub mod report;
 mod run;
+mod shared;
 mod size;
 mod worker;
 
 pub use place::Surroundings;
-pub use run::{Done, Run, run};
+pub use run::{LoadDone, run};
+pub use shared::LoadRun;
 
 /// What was tried, on what, and what went wrong.
 pub type Failure = String;

@@ -5,7 +5,7 @@
 //! each note has a number, from 1, so that what was promised by a moment follows from the last
 //! number that was told before it.
 
-use crate::content::Key;
+use crate::content::ContentKey;
 use crate::layout;
 use disklab_config::fsload::Fsload;
 use disklab_units::Seed;
@@ -21,12 +21,12 @@ pub struct Note {
     pub set: u32,
     pub slot: u64,
     /// None: from here on nothing is promised of this file.
-    pub kept: Option<Held>,
+    pub kept: Option<FileVersion>,
 }
 
 /// What a file held.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct FileVersion {
     pub generation: u32,
     pub size: u64,
 }
@@ -42,7 +42,7 @@ pub struct Promise {
 }
 
 /// Of these notes up to a number, what still holds: by set and slot.
-fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), Held> {
+fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), FileVersion> {
     let mut standing = BTreeMap::new();
     for note in notes.iter().take(usize::try_from(number).unwrap_or(usize::MAX)) {
         match note.kept {
@@ -56,7 +56,7 @@ fn standing(notes: &[Note], number: u64) -> BTreeMap<(u32, u64), Held> {
 /// The files that have to be there if these notes up to a number were made; `seed` is the trial's.
 pub fn promised(load: &Fsload, seed: Seed, notes: &[Note], number: u64) -> Vec<Promise> {
     let planned: Vec<_> = load.files.iter().map(|set| layout::plan(load, set)).collect();
-    let promise = |((set, slot), held): ((u32, u64), Held)| {
+    let promise = |((set, slot), held): ((u32, u64), FileVersion)| {
         let number = usize::try_from(set).ok()?;
         let (files, tree) = planned.get(number)?;
         let leaf =
@@ -95,18 +95,19 @@ fn lost(root: &Path, promise: &Promise) -> Option<String> {
 }
 
 fn find(root: &Path, promise: &Promise) -> io::Result<Option<u64>> {
-    Key(promise.key).find_in(File::open(root.join(&promise.path))?, promise.size)
+    ContentKey(promise.key).find_in(File::open(root.join(&promise.path))?, promise.size)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const KEPT: Note = Note { set: 0, slot: 1, kept: Some(Held { generation: 1, size: 10 }) };
+    const KEPT: Note =
+        Note { set: 0, slot: 1, kept: Some(FileVersion { generation: 1, size: 10 }) };
 
     #[test]
     fn a_promise_holds_until_it_is_taken_back() {
-        let longer = Note { kept: Some(Held { generation: 1, size: 20 }), ..KEPT };
+        let longer = Note { kept: Some(FileVersion { generation: 1, size: 20 }), ..KEPT };
         let other = Note { slot: 2, ..KEPT };
         let notes = [KEPT, other, longer, Note { kept: None, ..KEPT }];
         let sizes =
@@ -121,7 +122,7 @@ mod tests {
     #[test]
     fn what_was_lost_is_told() {
         let folder = tempfile::tempdir().unwrap();
-        let key = Key(77);
+        let key = ContentKey(77);
         let promise = |name: &str| Promise { path: name.into(), key: key.0, size: 5000 };
         let mut bytes = vec![0; 6000];
         key.fill(0, &mut bytes);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 pub const FILE: &str = "fsload.json";
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct LoadReport {
     /// For so long everything below was counted.
     pub length_ns: u64,
     /// Each that was done at least once.
@@ -51,7 +51,7 @@ pub struct Files {
     pub bytes: u64,
 }
 
-impl Report {
+impl LoadReport {
     /// All operations a second.
     pub fn rate(&self) -> f64 {
         let count: u64 = self.operations.iter().map(|each| each.count).sum();

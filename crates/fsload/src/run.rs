@@ -4,78 +4,31 @@ use crate::Failure;
 use crate::books::Books;
 use crate::check::{self, Checked};
 use crate::choice::Chooser;
-use crate::place::Surroundings;
-use crate::report::{Files, Loops, Operations, Report};
+use crate::report::{Files, LoadReport, Loops, Operations};
+use crate::shared::{LoadRun, Shared, locked};
 use crate::worker::{Tally, Worker};
-use disklab_config::fsload::{Fsload, Operation};
-use disklab_units::Seed;
+use disklab_config::fsload::Operation;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
-/// What is to be done.
-pub struct Run<'a> {
-    pub load: &'a Fsload,
-    /// Where its files were laid out ([`crate::layout::lay_out`]).
-    pub root: &'a Path,
-    pub seed: Seed,
-    /// Nothing is counted before that.
-    pub ramp: Duration,
-    pub length: Duration,
-    /// It is over when this is set, too.
-    pub stop: &'a AtomicBool,
-    pub surroundings: &'a dyn Surroundings,
-}
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::Instant;
 
 /// What was done.
 #[derive(Debug)]
-pub struct Done {
-    pub report: Report,
+pub struct LoadDone {
+    pub report: LoadReport,
     books: Books,
 }
 
-impl Done {
+impl LoadDone {
     /// Holds what is on the disk against the account.
     pub fn check(&self, root: &Path) -> Result<Checked, Failure> {
         check::check(&self.books, root)
     }
 }
 
-/// What all threads share.
-pub struct Shared<'a> {
-    pub run: &'a Run<'a>,
-    /// Since then operations count, and until then.
-    pub window: (Instant, Instant),
-    books: Mutex<Books>,
-    stop: AtomicBool,
-    failure: Mutex<Option<Failure>>,
-}
-
-impl Shared<'_> {
-    pub fn books(&self) -> MutexGuard<'_, Books> {
-        locked(&self.books)
-    }
-
-    pub fn is_over(&self) -> bool {
-        let told = self.stop.load(Ordering::Relaxed) || self.run.stop.load(Ordering::Relaxed);
-        told || Instant::now() >= self.window.1
-    }
-
-    /// The first failure is the trial's; it ends all threads.
-    fn fail(&self, failure: Failure) {
-        locked(&self.failure).get_or_insert(failure);
-        self.stop.store(true, Ordering::Relaxed);
-    }
-}
-
-/// A thread that panicked has failed the run by itself.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 /// Carries it out.
-pub fn run(run: &Run) -> Result<Done, Failure> {
+pub fn run(run: &LoadRun) -> Result<LoadDone, Failure> {
     let books = Books::new(run.load, run.seed, run.surroundings.notes_promises());
     let names: Vec<usize> = (0..run.load.files.len()).map(|set| books.names(set)).collect();
     let begin = Instant::now() + run.ramp;
@@ -92,7 +45,7 @@ pub fn run(run: &Run) -> Result<Done, Failure> {
     }
     let mut books = shared.books.into_inner().unwrap_or_else(PoisonError::into_inner);
     let notes = books.notes.take().unwrap_or_default();
-    Ok(Done { report: Report { notes, ..report(run, &tallies, &books) }, books })
+    Ok(LoadDone { report: LoadReport { notes, ..report(run, &tallies, &books) }, books })
 }
 
 /// By kind of thread.
@@ -133,7 +86,7 @@ fn threads(shared: &Shared, names: &[usize]) -> Result<Vec<Tally>, Failure> {
     })
 }
 
-fn report(run: &Run, tallies: &[Tally], books: &Books) -> Report {
+fn report(run: &LoadRun, tallies: &[Tally], books: &Books) -> LoadReport {
     let mut all = Tally::default();
     for tally in tallies {
         all.merge(tally);
@@ -155,7 +108,7 @@ fn report(run: &Run, tallies: &[Tally], books: &Books) -> Report {
         loops: tally.loops,
         idle: tally.idle,
     };
-    Report {
+    LoadReport {
         length_ns: run.length.as_nanos() as u64,
         operations: operations.collect(),
         threads: run.load.threads.iter().zip(tallies).map(loops).collect(),

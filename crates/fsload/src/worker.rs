@@ -1,11 +1,11 @@
 //! One thread, and what it counts.
 
 use crate::Failure;
-use crate::books::{Taken, Wanted};
+use crate::books::{Taken, TakenFor};
 use crate::choice::Chooser;
 use crate::latency::Latency;
 use crate::layout::made_folder;
-use crate::run::Shared;
+use crate::shared::Shared;
 use crate::size::draw;
 use disklab_config::fsload::{Act, Loop, Operation, Threads};
 use disklab_units::{Random, Seed};
@@ -122,12 +122,12 @@ impl<'a> Worker<'a> {
         let loops = &self.threads.loops;
         let mut drawn = match loops.len() {
             1 => 0,
-            _ => self.random.below(loops.iter().map(|it| u64::from(it.weight)).sum()),
+            _ => self.random.below(loops.iter().map(|one| u64::from(one.weight)).sum()),
         };
-        let found = loops.iter().position(|it| {
-            let is_it = drawn < u64::from(it.weight);
-            drawn = drawn.saturating_sub(u64::from(it.weight));
-            is_it
+        let found = loops.iter().position(|one| {
+            let is_drawn = drawn < u64::from(one.weight);
+            drawn = drawn.saturating_sub(u64::from(one.weight));
+            is_drawn
         });
         &loops[found.unwrap_or(0)]
     }
@@ -369,7 +369,7 @@ impl<'a> Worker<'a> {
             Act::ReadAll { set } => {
                 for number in 1.. {
                     let taken =
-                        self.shared.books().take_in_folder(set, folder, number, Wanted::ToRead);
+                        self.shared.books().take_in_folder(set, folder, number, TakenFor::ToRead);
                     let Some(taken) = taken.filter(|_| !self.shared.is_over()) else { break };
                     self.timed(Operation::ReadWhole, &taken.path, |buffer, path| {
                         read_whole(&mut File::open(path)?, buffer)
@@ -384,7 +384,7 @@ impl<'a> Worker<'a> {
 
     /// Another thread may be at it; then it is left to that one.
     fn replace_in(&mut self, folder: u64, set: usize, number: u32) -> Result<(), Failure> {
-        let taken = self.shared.books().take_in_folder(set, folder, number, Wanted::ToReplace);
+        let taken = self.shared.books().take_in_folder(set, folder, number, TakenFor::ToReplace);
         let Some(taken) = taken else { return Ok(()) };
         let size = draw(self.shared.run.load.files[set].size, &mut self.random);
         self.replace(&taken, size).map(drop)
@@ -425,7 +425,7 @@ fn read_whole(file: &mut File, buffer: &mut [u8]) -> io::Result<(u64, u64)> {
 fn write(
     file: &mut File,
     buffer: &mut [u8],
-    key: crate::content::Key,
+    key: crate::content::ContentKey,
     from: u64,
     size: u64,
 ) -> io::Result<((), u64)> {

@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 
 /// What the guest had done when it was looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Beat {
+pub struct Heartbeat {
     /// Virtual ns since boot.
     pub now: u64,
     /// Requests that all disks have completed.
@@ -24,7 +24,7 @@ pub struct Beat {
     pub measured: bool,
 }
 
-impl Beat {
+impl Heartbeat {
     /// All zero while the guest has not begun.
     pub fn read(folder: &Path) -> io::Result<Self> {
         let mut words = [0; 24];
@@ -37,13 +37,13 @@ impl Beat {
 
 /// The guest's end.
 #[derive(Debug)]
-pub struct Heartbeat(NonNull<u64>);
+pub struct HeartbeatPage(NonNull<u64>);
 
 // One page of this process, written by the guest's one CPU.
-unsafe impl Send for Heartbeat {}
-unsafe impl Sync for Heartbeat {}
+unsafe impl Send for HeartbeatPage {}
+unsafe impl Sync for HeartbeatPage {}
 
-impl Heartbeat {
+impl HeartbeatPage {
     /// Makes the file in `folder` and maps it; it stays mapped as long as the process lives.
     pub fn create(folder: &Path) -> io::Result<Self> {
         let path = folder.join(disklab_protocol::names::HEARTBEAT);
@@ -88,16 +88,16 @@ mod tests {
     #[test]
     fn what_is_written_can_be_read() {
         let folder = tempfile::tempdir().unwrap();
-        let heart = Heartbeat::create(folder.path()).unwrap();
-        assert_eq!(Beat::read(folder.path()).unwrap(), Beat::default());
+        let heart = HeartbeatPage::create(folder.path()).unwrap();
+        assert_eq!(Heartbeat::read(folder.path()).unwrap(), Heartbeat::default());
         unsafe { heart.clock().write_volatile(1 << 40) };
         heart.count_request();
         heart.count_request();
         assert_eq!(
-            Beat::read(folder.path()).unwrap(),
-            Beat { now: 1 << 40, requests: 2, measured: false }
+            Heartbeat::read(folder.path()).unwrap(),
+            Heartbeat { now: 1 << 40, requests: 2, measured: false }
         );
         heart.measuring();
-        assert!(Beat::read(folder.path()).unwrap().measured);
+        assert!(Heartbeat::read(folder.path()).unwrap().measured);
     }
 }

@@ -4,7 +4,8 @@
 //! library is enough. Stacks are 16 KiB. A panic must not unwind into the kernel: release builds
 //! abort, and so does `extern "C"`.
 
-use crate::library::{Arrival, Library};
+use crate::arrival::Arrival;
+use crate::library::Library;
 use crate::lifetime;
 use disklab_disks::Op;
 use disklab_units::Nanos;

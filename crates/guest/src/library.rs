@@ -1,7 +1,8 @@
 //! The disks of one guest: models, data, trace, counts, behind the calls of [`crate::interface`].
 
+use crate::arrival::Arrival;
 use crate::data::Data;
-use crate::heartbeat::Heartbeat;
+use crate::heartbeat::HeartbeatPage;
 use crate::meter::Meter;
 use crate::power_cut::{OnTheWay, PowerCuts};
 use crate::trace_file::TraceFile;
@@ -18,34 +19,23 @@ use std::path::{Path, PathBuf};
 
 /// A request that has ended and that the kernel has not been told of.
 #[derive(Debug, Clone, Copy)]
-pub struct Done {
+pub struct EndedRequest {
     pub disk: u32,
     pub tag: u32,
     /// 0 or -errno.
     pub error: i32,
 }
 
-/// A request that the kernel hands over.
-#[derive(Debug, Clone, Copy)]
-pub struct Arrival {
-    pub disk: usize,
-    pub tag: u32,
-    pub op: Op,
-    pub fua: bool,
-    pub sector: u64,
-    pub sectors: u32,
-}
-
-struct Running {
+struct OpenDisk {
     device: String,
     data: Data,
     bytes: u64,
     /// By tag: what is at the disk.
-    present: Vec<Option<Present>>,
+    present: Vec<Option<RequestAtDisk>>,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Present {
+struct RequestAtDisk {
     arrival: Arrival,
     /// Virtual ns.
     submitted: u64,
@@ -57,14 +47,14 @@ struct Present {
 pub struct Library {
     folder: PathBuf,
     machine: GuestMachine,
-    disks: Vec<Running>,
+    disks: Vec<OpenDisk>,
     bank: Bank,
-    done: VecDeque<Done>,
+    done: VecDeque<EndedRequest>,
     /// Reused by `advance`.
     completions: Vec<(usize, Completion)>,
     trace: Option<TraceFile>,
     meter: Meter,
-    heartbeat: Heartbeat,
+    heartbeat: HeartbeatPage,
     random: Random,
     power_cuts: Option<PowerCuts>,
     requests: u64,
@@ -104,7 +94,7 @@ impl Library {
             return Err(OpenError::TooMany(machine.disks.len()));
         }
         let disks = machine.disks.iter();
-        let disks: Vec<_> = disks.map(|d| Running::open(folder, d)).collect::<Result<_, _>>()?;
+        let disks: Vec<_> = disks.map(|d| OpenDisk::open(folder, d)).collect::<Result<_, _>>()?;
         let model = |(i, disk): (usize, &MachineDisk)| {
             disklab_disks::build_checked(
                 &disk.model,
@@ -125,7 +115,7 @@ impl Library {
         });
         Ok(Self {
             power_cuts,
-            heartbeat: Heartbeat::create(folder)
+            heartbeat: HeartbeatPage::create(folder)
                 .map_err(|e| OpenError::File(at(names::HEARTBEAT), e))?,
             random: Random::new(machine.seed.derive("kernel randomness")),
             folder: folder.to_owned(),
@@ -141,7 +131,7 @@ impl Library {
         })
     }
 
-    pub fn heartbeat(&self) -> &Heartbeat {
+    pub fn heartbeat(&self) -> &HeartbeatPage {
         &self.heartbeat
     }
 
@@ -158,7 +148,7 @@ impl Library {
         };
         let arrived = self.trace.as_ref().map(TraceFile::arrived).unwrap_or_default();
         match running.present.get_mut(arrival.tag as usize) {
-            Some(slot @ None) => *slot = Some(Present { arrival, submitted: now.0, arrived }),
+            Some(slot @ None) => *slot = Some(RequestAtDisk { arrival, submitted: now.0, arrived }),
             Some(Some(_)) => {
                 return Err(format!(
                     "a second request with tag {} while the first runs",
@@ -211,7 +201,7 @@ impl Library {
     }
 
     /// The next request that has ended; the kernel moves its data then.
-    pub fn ended(&mut self) -> Option<Done> {
+    pub fn ended(&mut self) -> Option<EndedRequest> {
         self.done.pop_front()
     }
 
@@ -224,13 +214,13 @@ impl Library {
     fn cut_power_if_due(&mut self, now: Nanos) {
         let Some(power_cuts) = &mut self.power_cuts else { return };
         let data: Vec<&Data> = self.disks.iter().map(|running| &running.data).collect();
-        let present = |(disk, running): (usize, &Running)| {
+        let present = |(disk, running): (usize, &OpenDisk)| {
             let arrivals = running.present.iter().flatten().map(|present| present.arrival);
             let changes = arrivals.filter(|arrival| !matches!(arrival.op, Op::Read | Op::Flush));
-            let on_the_way = |it: Arrival| OnTheWay {
+            let on_the_way = |arrival: Arrival| OnTheWay {
                 disk,
-                tag: it.tag,
-                blocks: blocks(it.sector, it.sectors.into()),
+                tag: arrival.tag,
+                blocks: blocks(arrival.sector, arrival.sectors.into()),
             };
             changes.map(on_the_way).collect::<Vec<_>>()
         };
@@ -248,7 +238,7 @@ impl Library {
             ));
             return;
         };
-        let Present { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } =
+        let RequestAtDisk { arrival: Arrival { op, fua, sector, sectors, .. }, submitted, arrived } =
             present;
         let (started, ended) = (completion.started.0, completion.at.0);
         let served = Served { disk, op, fua, sector, sectors, submitted, started, ended };
@@ -264,7 +254,7 @@ impl Library {
         }
         self.requests += 1;
         self.heartbeat.count_request();
-        self.done.push_back(Done { disk: disk as u32, tag: completion.id, error: 0 });
+        self.done.push_back(EndedRequest { disk: disk as u32, tag: completion.id, error: 0 });
     }
 
     /// Whether a transfer stays on its disk; a kernel in its right mind asks for no other.
@@ -409,7 +399,7 @@ impl Library {
     }
 }
 
-impl Running {
+impl OpenDisk {
     fn open(folder: &Path, disk: &MachineDisk) -> Result<Self, OpenError> {
         let bytes = disk.bytes.0;
         if bytes == 0 || !bytes.is_multiple_of(4096) || disk.size < disk.bytes {

@@ -4,7 +4,7 @@
 //! the first request that follows (fio's start is not part of the measurement, nor is its ramp),
 //! and ends with the last request that ended before its end was said.
 
-use crate::library::Arrival;
+use crate::arrival::Arrival;
 use crate::order::{Order, Step};
 use disklab_disks::Op;
 use disklab_protocol::closing::{DeviceCounts, PhaseCounts, combine};
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 /// Where the first process and the meter stand.
 #[derive(Debug)]
-enum State {
+enum MeterState {
     Idle,
     /// A phase was announced; no request yet.
     Announced {
@@ -35,7 +35,7 @@ enum State {
 /// Counts.
 #[derive(Debug)]
 pub struct Meter {
-    state: State,
+    state: MeterState,
     /// The disks', by the kernel.
     names: Vec<String>,
     /// By disk: requests at the disk, and since when that has not been zero.
@@ -48,7 +48,7 @@ impl Meter {
     /// Of the disks with these names.
     pub fn new(names: Vec<String>) -> Self {
         Self {
-            state: State::Idle,
+            state: MeterState::Idle,
             present: vec![(0, 0); names.len()],
             order: Order::new(names.len()),
             names,
@@ -58,15 +58,15 @@ impl Meter {
 
     /// A phase may begin: `after` ns behind the next request.
     pub fn announce(&mut self, name: String, after: u64) {
-        self.state = State::Announced { name, after };
+        self.state = MeterState::Announced { name, after };
     }
 
     /// A request arrives at a disk. `models` tells the models' own counters, if they are needed
     /// now.
     pub fn arrived(&mut self, arrival: &Arrival, now: u64, models: impl FnOnce() -> Vec<Value>) {
         let disk = arrival.disk;
-        if let State::Announced { name, after } = &mut self.state {
-            self.state = State::Waiting { name: std::mem::take(name), begin: now + *after };
+        if let MeterState::Announced { name, after } = &mut self.state {
+            self.state = MeterState::Waiting { name: std::mem::take(name), begin: now + *after };
         }
         self.begin_if_due(now, models);
         let (count, since) = &mut self.present[disk];
@@ -75,13 +75,13 @@ impl Meter {
         }
         *count += 1;
         let step = self.order.next(arrival);
-        if let State::Counting { phase, .. } = &mut self.state {
+        if let MeterState::Counting { phase, .. } = &mut self.state {
             follow(phase, disk, step);
         }
     }
 
     fn begin_if_due(&mut self, now: u64, models: impl FnOnce() -> Vec<Value>) {
-        let State::Waiting { name, begin } = &mut self.state else { return };
+        let MeterState::Waiting { name, begin } = &mut self.state else { return };
         if now < *begin {
             return;
         }
@@ -107,7 +107,7 @@ impl Meter {
             read_switches: Some(0),
             devices: self.names.iter().map(counts).collect(),
         };
-        self.state = State::Counting { phase, models: models() };
+        self.state = MeterState::Counting { phase, models: models() };
     }
 
     /// A request has ended.
@@ -116,7 +116,7 @@ impl Meter {
         let (count, since) = &mut self.present[served.disk];
         *count -= 1;
         let busy = if *count == 0 { served.ended.saturating_sub(*since) } else { 0 };
-        let State::Counting { phase, .. } = &mut self.state else { return };
+        let MeterState::Counting { phase, .. } = &mut self.state else { return };
         phase.end = Nanos(served.ended);
         let device = &mut phase.devices[served.disk];
         let bytes = u64::from(served.sectors) * 512;
@@ -144,8 +144,8 @@ impl Meter {
     /// The phase is over. `models` are the models' counters now, `present` the requests at the
     /// disks: disk, and since when. True if there was a phase that had begun.
     pub fn end(&mut self, models: &[Value], present: impl Iterator<Item = (usize, u64)>) -> bool {
-        let State::Counting { mut phase, models: before } =
-            std::mem::replace(&mut self.state, State::Idle)
+        let MeterState::Counting { mut phase, models: before } =
+            std::mem::replace(&mut self.state, MeterState::Idle)
         else {
             return false;
         };
@@ -167,7 +167,7 @@ impl Meter {
 
     /// Whether requests are being counted.
     pub fn counts(&self) -> bool {
-        matches!(self.state, State::Counting { .. })
+        matches!(self.state, MeterState::Counting { .. })
     }
 
     pub fn phases(&self) -> &[PhaseCounts] {

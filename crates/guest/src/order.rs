@@ -1,7 +1,7 @@
 //! In which order requests arrive at the disks: how far apart, and whether on the same disk as
 //! before.
 
-use crate::library::Arrival;
+use crate::arrival::Arrival;
 use disklab_disks::Op;
 
 /// What came before.

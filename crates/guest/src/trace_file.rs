@@ -1,7 +1,7 @@
 //! The file of a trace while it is written, and the digest of what is in it.
 
 use disklab_protocol::digest::hex;
-use disklab_trace::{Arrived, Served, Writer};
+use disklab_trace::{Arrived, Served, TraceWriter};
 use sha2::{Digest, Sha256};
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,14 +13,18 @@ const BUFFER: usize = 64 << 10;
 #[derive(Debug)]
 pub struct TraceFile {
     file: File,
-    writer: Writer,
+    writer: TraceWriter,
     digest: Sha256,
 }
 
 impl TraceFile {
     /// Of so many disks.
     pub fn create(path: &Path, disks: usize) -> io::Result<Self> {
-        Ok(Self { file: File::create(path)?, writer: Writer::new(disks), digest: Sha256::new() })
+        Ok(Self {
+            file: File::create(path)?,
+            writer: TraceWriter::new(disks),
+            digest: Sha256::new(),
+        })
     }
 
     /// To be kept with a request that arrives now, for [`TraceFile::served`].

@@ -24,7 +24,7 @@ pub struct Volatile {
     deaf: bool,
     /// Of each block that is not as it was at the last flush: the contents that the medium may
     /// hold, but for the newest.
-    blocks: BTreeMap<u64, Block>,
+    blocks: BTreeMap<u64, UnkeptBlock>,
     /// The writes of those contents, oldest first: number and block.
     order: VecDeque<(u64, u64)>,
     /// Writes that have ended; the number of the last one.
@@ -34,7 +34,7 @@ pub struct Volatile {
 }
 
 #[derive(Debug, Default)]
-struct Block {
+struct UnkeptBlock {
     /// The write that made the content which the disk answers with.
     newest: u64,
     /// Those before it, each with the number of its write. The first is on the medium, whatever

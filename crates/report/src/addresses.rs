@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use disklab_disks::Op;
 use disklab_protocol::Mark;
 use disklab_trace::timeline::Raster;
-use disklab_trace::{Bins, Entry, Phase, Served};
+use disklab_trace::{Bins, Served, TraceEntry, TracePhase};
 use disklab_units::prose::count;
 
 /// At least this part of the requests is within the frame.
@@ -200,24 +200,30 @@ impl Beyond {
 }
 
 /// Counts, as a trace is passed over, where the requests of its measured phase are; by disk.
-pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &Entry) {
+pub fn watch(places: &mut Vec<Places>, measuring: &mut bool, entry: &TraceEntry) {
     match entry {
-        Entry::Mark { text, .. } => {
+        TraceEntry::Mark { text, .. } => {
             *measuring = matches!(text.parse(), Ok(Mark::Begin { .. }));
         }
-        Entry::Served(served) if *measuring && is_drawn(served.op) => {
+        TraceEntry::Served(served) if *measuring && is_drawn(served.op) => {
             if places.len() <= served.disk {
                 places.resize(served.disk + 1, Places::default());
             }
             places[served.disk].add(served.sector);
         }
-        Entry::Served(_) => {}
+        TraceEntry::Served(_) => {}
     }
 }
 
 /// Finds, as a trace is passed over, what of its phase is beyond the frames.
-pub fn find(outside: &mut [Outside], frames: &[Reach], phase: &Phase, place: u64, entry: &Entry) {
-    if let Entry::Served(served) = entry
+pub fn find(
+    outside: &mut [Outside],
+    frames: &[Reach],
+    phase: &TracePhase,
+    place: u64,
+    entry: &TraceEntry,
+) {
+    if let TraceEntry::Served(served) = entry
         && is_drawn(served.op)
         && phase.entries.contains(&place)
         && let (Some(outside), Some(frame)) =

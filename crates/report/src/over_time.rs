@@ -7,7 +7,7 @@ mod table;
 pub use scale::Scale;
 
 use disklab_trace::Timeline;
-use disklab_trace::timeline::{Bin, Disk};
+use disklab_trace::timeline::{DiskTimeline, TimelineBin};
 use disklab_units::prose::digits;
 use kuva::prelude::{LegendPosition, LinePlot, Plot};
 use kuva::render::annotations::{ShadedRegion, TextAnnotation};
@@ -76,7 +76,7 @@ pub struct Measure {
     pub kind: &'static str,
     pub title: &'static str,
     pub unit: &'static str,
-    pub of: fn(&Bin) -> f64,
+    pub of: fn(&TimelineBin) -> f64,
 }
 
 pub const THROUGHPUT: Measure = Measure {
@@ -92,7 +92,7 @@ pub const SEEKS: Measure =
 const MEASURES: [Measure; 4] = [
     THROUGHPUT,
     SEEKS,
-    Measure { kind: "depth", title: "Queue depth", unit: "requests", of: Bin::mean_depth },
+    Measure { kind: "depth", title: "Queue depth", unit: "requests", of: TimelineBin::mean_depth },
     Measure {
         kind: "utilisation",
         title: "Utilisation",
@@ -118,7 +118,7 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
         let edges = line.bins.edge(bin).midpoint(line.bins.edge(bin + 1));
         (edges - line.bins.begin) as f64 / 1e9
     };
-    let plot = |(index, disk): (usize, &Disk)| {
+    let plot = |(index, disk): (usize, &DiskTimeline)| {
         let series = ink::Series::of(index);
         let points: Vec<(f64, f64)> =
             disk.bins.iter().enumerate().map(|(at, bin)| (middle(at), (measure.of)(bin))).collect();
@@ -157,10 +157,9 @@ fn lines(measure: &Measure, top: f64, it: &Watched, side: &str, scale: &Scale) -
             layout = layout.with_annotation(TextAnnotation::new(words, middle, top / 2.0));
         }
     }
-    let whole =
-        line.disks.iter().zip(names).map(|(disk, name)| {
-            format!("{name} {}", digits((measure.of)(&Bin::joined(&disk.bins))))
-        });
+    let whole = line.disks.iter().zip(names).map(|(disk, name)| {
+        format!("{name} {}", digits((measure.of)(&TimelineBin::joined(&disk.bins))))
+    });
     let over = if it.cut { "as far as the trace goes" } else { "over the whole phase" };
     let says = format!(
         "{} of each disk in {}, {over}: {}",
@@ -219,7 +218,7 @@ fn short(value: f64, step: f64) -> String {
 mod tests {
     use disklab_disks::Op;
     use disklab_trace::timeline::Shape;
-    use disklab_trace::{Entry, Phase, Served, Survey};
+    use disklab_trace::{Served, Survey, TraceEntry, TracePhase};
 
     use super::*;
 
@@ -236,12 +235,12 @@ mod tests {
                 started: submitted,
                 ended,
             };
-            Ok(Entry::Served(served))
+            Ok(TraceEntry::Served(served))
         };
         let entries = || (0..100).map(read);
         let survey = Survey::of(entries());
         let entries_of = 0..u64::MAX;
-        let phase = Phase {
+        let phase = TracePhase {
             name: "measure".to_owned(),
             begin: 0,
             end: 1_000_000_000,

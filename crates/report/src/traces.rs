@@ -7,7 +7,7 @@ use disklab_protocol::closing::Closing;
 use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_record::{Outcome, Record};
 use disklab_trace::timeline::Shape;
-use disklab_trace::{PACKED, PLAIN, Phase, Survey, Timeline};
+use disklab_trace::{PACKED, PLAIN, Survey, Timeline, TracePhase};
 use disklab_units::prose::digits;
 
 use crate::addresses::{self, Outside, Places, Reach};
@@ -38,7 +38,7 @@ pub struct Surveyed {
     places: Vec<Places>,
     /// The addresses that each disk's picture goes over.
     frames: Vec<Reach>,
-    phase: Phase,
+    phase: TracePhase,
     /// Of the whole phase, as far as it is known.
     length: u64,
 }

@@ -5,7 +5,7 @@ use disklab_config::Trial;
 use disklab_config::fsload::Fsload;
 use disklab_config::suite::metric::{LOOPS, OPS};
 use disklab_fsload::promises::{Promise, promised};
-use disklab_fsload::report::{FILE, Report};
+use disklab_fsload::report::{FILE, LoadReport};
 use disklab_guest::plan::{FsloadBeside, Measured};
 use disklab_results::measure::{Measure, Measures};
 use disklab_units::{Bytes, Seed};
@@ -47,7 +47,7 @@ fn seed(trial: &Trial) -> Seed {
     trial.seed.derive("fsload")
 }
 
-fn report(folder: &Path) -> Result<Report, String> {
+fn report(folder: &Path) -> Result<LoadReport, String> {
     let text = fs::read(folder.join(FILE)).map_err(|e| format!("fsload left no report: {e}"))?;
     serde_json::from_slice(&text).map_err(|e| format!("{FILE}: {e}"))
 }

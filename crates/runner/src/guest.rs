@@ -1,7 +1,7 @@
 //! One guest: started in a trial's folder, watched until it ends, and ended if it has gone wrong.
 
 use crate::error::{Error, Result};
-use disklab_guest::heartbeat::Beat;
+use disklab_guest::heartbeat::Heartbeat;
 use disklab_protocol::names;
 use disklab_units::{Bytes, Nanos};
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process_group, setrlimit};
@@ -111,7 +111,7 @@ impl Guest<'_> {
         silence: Duration,
         limit: Nanos,
         stop: &AtomicBool,
-        seen: &mut dyn FnMut(Beat),
+        seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
         let mut child = self.start()?;
         let end = self.watch(&mut child, silence, limit, stop, seen);
@@ -177,9 +177,9 @@ impl Guest<'_> {
         silence: Duration,
         limit: Nanos,
         stop: &AtomicBool,
-        seen: &mut dyn FnMut(Beat),
+        seen: &mut dyn FnMut(Heartbeat),
     ) -> Result<End> {
-        let mut last = Beat::default();
+        let mut last = Heartbeat::default();
         let mut moved = Instant::now();
         loop {
             let status =
@@ -191,7 +191,7 @@ impl Guest<'_> {
                 return Ok(End::Stopped);
             }
             // Absent until the library has made it.
-            let beat = Beat::read(self.folder).unwrap_or_default();
+            let beat = Heartbeat::read(self.folder).unwrap_or_default();
             if beat != last {
                 (last, moved) = (beat, Instant::now());
                 seen(beat);

@@ -6,9 +6,9 @@ use crate::facts::{self, Makers};
 use crate::guest::{Installation, Patience};
 use crate::prepared::{self, Prepared};
 use crate::{cpus, estimate, fault, scratch, trial};
-use disklab_block_devices::change::News;
+use disklab_block_devices::change::UndoNews;
 use disklab_config::{Join, Trial};
-use disklab_guest::heartbeat::Beat;
+use disklab_guest::heartbeat::Heartbeat;
 use disklab_kernels::{Cache, Kernel};
 use disklab_record::outcome::{Cell, Fault};
 use disklab_record::{Outcome, RawFolder, Status, Writer};
@@ -72,7 +72,7 @@ pub enum Event<'a> {
     /// Something of this machine is again what it was before a trial, or could not be made so, or
     /// is waited for.
     Undoing {
-        news: News<'a>,
+        news: UndoNews<'a>,
     },
 }
 
@@ -271,7 +271,7 @@ impl Run {
         };
         events(Event::Began { trial });
         let raw = writer.begin(&trial.id)?;
-        let moved = &mut |beat: Beat| {
+        let moved = &mut |beat: Heartbeat| {
             events(Event::Moved { trial, now: Nanos(beat.now), measured: beat.measured });
         };
         match trial::carry_out(self, trial, self.kernel(trial), disks, raw.path(), moved) {

@@ -14,7 +14,7 @@ use crate::{
 use disklab_config::Trial;
 use disklab_config::suite::Metadata;
 use disklab_config::workload::WorkloadKind;
-use disklab_guest::heartbeat::Beat;
+use disklab_guest::heartbeat::Heartbeat;
 use disklab_kernels::Kernel;
 use disklab_protocol::closing::Closing;
 use disklab_protocol::names;
@@ -42,7 +42,7 @@ pub fn carry_out(
     kernel: &Kernel,
     disks: Option<&Prepared>,
     folder: &Path,
-    seen: &mut dyn FnMut(Beat),
+    seen: &mut dyn FnMut(Heartbeat),
 ) -> Result<Outcome> {
     let started = Instant::now();
     image::check_room("the raw output of a trial", folder, RAW_OUTPUT)?;

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use crate::entry::{Entry, Served};
+use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
 
 /// A request that waits through more entries than this is remembered by itself: a thousand others
@@ -24,12 +24,12 @@ pub struct Delay {
 }
 
 /// Passes over a trace.
-pub fn delay(entries: impl Iterator<Item = Result<Entry, Error>>) -> Result<Delay, Error> {
+pub fn delay(entries: impl Iterator<Item = Result<TraceEntry, Error>>) -> Result<Delay, Error> {
     delay_with(entries, LONG)
 }
 
 fn delay_with(
-    entries: impl Iterator<Item = Result<Entry, Error>>,
+    entries: impl Iterator<Item = Result<TraceEntry, Error>>,
     long: usize,
 ) -> Result<Delay, Error> {
     let (mut last, mut delay) = (0, Delay::default());
@@ -38,13 +38,13 @@ fn delay_with(
     for (place, entry) in (0..).zip(entries) {
         let entry = entry?;
         let (begin, end) = match &entry {
-            Entry::Served(served) => (served.submitted, served.ended),
-            Entry::Mark { at, .. } => (*at, *at),
+            TraceEntry::Served(served) => (served.submitted, served.ended),
+            TraceEntry::Mark { at, .. } => (*at, *at),
         };
         last = end.max(last);
         let is_long = ends.len() == long && ends.front().is_some_and(|before| begin < *before);
         match entry {
-            Entry::Served(served) if is_long && delay.long.len() < MOST_LONG => {
+            TraceEntry::Served(served) if is_long && delay.long.len() < MOST_LONG => {
                 delay.long.push((place, served));
             }
             _ => delay.ns = delay.ns.max(last - begin),
@@ -59,18 +59,18 @@ fn delay_with(
 
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Event {
+pub struct TraceEvent {
     /// Virtual ns.
     pub at: u64,
     /// Which entry of the trace it is from: 0 is the first.
     pub entry: u64,
-    pub what: What,
+    pub what: TraceEventKind,
 }
 
 /// At one moment: requests end, marks are made, requests arrive, are started, and those end whose
 /// service took no time.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum TraceEventKind {
     Submitted(Served),
     Started(Served),
     Ended(Served),
@@ -78,7 +78,7 @@ pub enum What {
 }
 
 /// Moment, place within the moment, entry: no two are equal, and what follows is never compared.
-type Key = (u64, u8, u64);
+type EventOrder = (u64, u8, u64);
 const ENDED: u8 = 0;
 const MARK: u8 = 1;
 const SUBMITTED: u8 = 2;
@@ -99,7 +99,7 @@ pub struct ByTime<I> {
     /// The latest end so far.
     last: u64,
     /// The next event of each request that is known.
-    next: BinaryHeap<Reverse<(Key, Waiting)>>,
+    next: BinaryHeap<Reverse<(EventOrder, Waiting)>>,
     marks: VecDeque<(u64, String)>,
     ended: bool,
     error: Option<Error>,
@@ -126,7 +126,7 @@ impl Ord for Waiting {
     }
 }
 
-impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
+impl<I: Iterator<Item = Result<TraceEntry, Error>>> ByTime<I> {
     /// `delay` is what [`delay`] says of the same entries.
     pub fn new(entries: I, delay: &Delay) -> Self {
         let event = |(place, served): &(u64, Served)| {
@@ -158,7 +158,7 @@ impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
             match self.entries.next() {
                 None => self.ended = true,
                 Some(Err(error)) => (self.ended, self.error) = (true, Some(error)),
-                Some(Ok(Entry::Served(served))) => {
+                Some(Ok(TraceEntry::Served(served))) => {
                     self.last = self.last.max(served.ended);
                     if self.long.front() == Some(&number) {
                         self.long.pop_front();
@@ -169,7 +169,7 @@ impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
                         Waiting(Some(served)),
                     )));
                 }
-                Some(Ok(Entry::Mark { at, text })) => {
+                Some(Ok(TraceEntry::Mark { at, text })) => {
                     self.last = self.last.max(at);
                     self.marks.push_back((number, text));
                     self.next.push(Reverse(((at, MARK, number), Waiting(None))));
@@ -184,8 +184,8 @@ impl<I: Iterator<Item = Result<Entry, Error>>> ByTime<I> {
     }
 }
 
-impl<I: Iterator<Item = Result<Entry, Error>>> Iterator for ByTime<I> {
-    type Item = Result<Event, Error>;
+impl<I: Iterator<Item = Result<TraceEntry, Error>>> Iterator for ByTime<I> {
+    type Item = Result<TraceEvent, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.read();
@@ -193,19 +193,19 @@ impl<I: Iterator<Item = Result<Entry, Error>>> Iterator for ByTime<I> {
             return self.error.take().map(Err);
         };
         let what = match (served, rank) {
-            (None, _) => What::Mark(self.mark(entry)),
+            (None, _) => TraceEventKind::Mark(self.mark(entry)),
             (Some(served), SUBMITTED) => {
                 self.next.push(Reverse(((served.started, STARTED, entry), Waiting(Some(served)))));
-                What::Submitted(served)
+                TraceEventKind::Submitted(served)
             }
             (Some(served), STARTED) => {
                 let rank = if served.started == served.ended { ENDED_AT_ONCE } else { ENDED };
                 self.next.push(Reverse(((served.ended, rank, entry), Waiting(Some(served)))));
-                What::Started(served)
+                TraceEventKind::Started(served)
             }
-            (Some(served), _) => What::Ended(served),
+            (Some(served), _) => TraceEventKind::Ended(served),
         };
-        Some(Ok(Event { at, entry, what }))
+        Some(Ok(TraceEvent { at, entry, what }))
     }
 }
 
@@ -216,11 +216,11 @@ mod tests {
     use super::*;
 
     /// One request waits through all others, another through half of them.
-    fn entries(count: u64) -> Vec<Entry> {
+    fn entries(count: u64) -> Vec<TraceEntry> {
         let served = |submitted, ended| {
             let (op, sector, sectors) = (Op::Read, 0, 8);
             let started = submitted;
-            Entry::Served(Served {
+            TraceEntry::Served(Served {
                 disk: 0,
                 op,
                 fua: false,
@@ -231,14 +231,14 @@ mod tests {
                 ended,
             })
         };
-        let mut all: Vec<Entry> = (0..count).map(|at| served(at * 10, at * 10 + 15)).collect();
+        let mut all: Vec<TraceEntry> = (0..count).map(|at| served(at * 10, at * 10 + 15)).collect();
         all.insert(all.len() / 2, served(3, count * 5 + 15));
         all.push(served(count * 5 + 2, count * 10 + 20));
         all.push(served(1, count * 10 + 20));
         all
     }
 
-    fn read(all: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
+    fn read(all: &[TraceEntry]) -> impl Iterator<Item = Result<TraceEntry, Error>> {
         all.iter().cloned().map(Ok)
     }
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::by_time::{ByTime, Delay, What};
-use crate::entry::{Entry, MOST_DISKS, Served};
+use crate::by_time::{ByTime, Delay, TraceEventKind};
+use crate::entry::{MOST_DISKS, Served, TraceEntry};
 use crate::reader::Error;
 
 /// The entries of a trace, in its order, each request with its depth: requests that its disk had
@@ -19,11 +19,11 @@ pub struct WithDepth<I> {
     /// Those that have arrived at this moment, by their place in the trace.
     arrived: Vec<(u64, Served)>,
     /// By their place in the trace: entries whose turn has not come.
-    known: BTreeMap<u64, (Entry, Option<u32>)>,
+    known: BTreeMap<u64, (TraceEntry, Option<u32>)>,
     given: u64,
 }
 
-impl<I: Iterator<Item = Result<Entry, Error>>> WithDepth<I> {
+impl<I: Iterator<Item = Result<TraceEntry, Error>>> WithDepth<I> {
     /// `delay` is what [`delay`](crate::delay) says of the same entries.
     pub fn new(entries: I, delay: &Delay) -> Self {
         Self {
@@ -36,30 +36,31 @@ impl<I: Iterator<Item = Result<Entry, Error>>> WithDepth<I> {
         }
     }
 
-    fn happened(&mut self, what: What, entry: u64, at: u64) {
+    fn happened(&mut self, what: TraceEventKind, entry: u64, at: u64) {
         // Arrivals of one moment come one after the other; at anything else they are over.
-        if self.moment != at || !matches!(what, What::Submitted(_)) {
+        if self.moment != at || !matches!(what, TraceEventKind::Submitted(_)) {
             for (entry, served) in self.arrived.drain(..) {
-                self.known.insert(entry, (Entry::Served(served), Some(self.present[served.disk])));
+                self.known
+                    .insert(entry, (TraceEntry::Served(served), Some(self.present[served.disk])));
             }
             self.moment = at;
         }
         match what {
-            What::Submitted(served) => {
+            TraceEventKind::Submitted(served) => {
                 self.present[served.disk] += 1;
                 self.arrived.push((entry, served));
             }
-            What::Ended(served) => self.present[served.disk] -= 1,
-            What::Mark(text) => {
-                self.known.insert(entry, (Entry::Mark { at, text }, None));
+            TraceEventKind::Ended(served) => self.present[served.disk] -= 1,
+            TraceEventKind::Mark(text) => {
+                self.known.insert(entry, (TraceEntry::Mark { at, text }, None));
             }
-            What::Started(_) => {}
+            TraceEventKind::Started(_) => {}
         }
     }
 }
 
-impl<I: Iterator<Item = Result<Entry, Error>>> Iterator for WithDepth<I> {
-    type Item = Result<(Entry, Option<u32>), Error>;
+impl<I: Iterator<Item = Result<TraceEntry, Error>>> Iterator for WithDepth<I> {
+    type Item = Result<(TraceEntry, Option<u32>), Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         loop {

@@ -30,7 +30,7 @@ pub struct Served {
 
 /// An entry of a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
+pub enum TraceEntry {
     Served(Served),
     /// What the guest's first process said of the trial's phases, and when.
     Mark {

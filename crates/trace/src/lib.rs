@@ -1,8 +1,8 @@
 //! The trace of a trial: every request of every disk, and the phases, in the order in which they
 //! ended.
 //!
-//! The guest's library writes it with [`Writer`]; [`pack`] makes it small when the trial is over;
-//! [`Reader`] gives its entries one by one, from either form, in memory that does not grow with the
+//! The guest's library writes it with [`TraceWriter`]; [`pack`] makes it small when the trial is over;
+//! [`TraceReader`] gives its entries one by one, from either form, in memory that does not grow with the
 //! trace.
 //!
 //! Layout: 4 bytes, then entries of LEB128 numbers (`z`: zigzag, for differences that may be
@@ -43,14 +43,14 @@ pub mod timeline;
 mod writer;
 
 pub use bins::Bins;
-pub use by_time::{ByTime, Delay, Event, What, delay};
+pub use by_time::{ByTime, Delay, TraceEvent, TraceEventKind, delay};
 pub use depth::WithDepth;
-pub use entry::{Entry, MOST_DISKS, Served, word};
+pub use entry::{MOST_DISKS, Served, TraceEntry, word};
 pub use packed::{PACKED, PLAIN, find, open, pack};
-pub use reader::{Error, Reader};
-pub use survey::{Phase, Reach, Survey};
+pub use reader::{Error, TraceReader};
+pub use survey::{Reach, Survey, TracePhase};
 pub use timeline::Timeline;
-pub use writer::{Arrived, Writer};
+pub use writer::{Arrived, TraceWriter};
 
 /// A reader remembers the ends of so many entries, 32 KiB; a guest has fewer requests under way.
 pub const WINDOW: usize = 4096;

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 
-use crate::reader::{Error, Reader};
+use crate::reader::{Error, TraceReader};
 
 /// In a trial's folder, while its guest runs and of trials of earlier versions.
 pub const PLAIN: &str = "requests.trace";
@@ -43,10 +43,10 @@ pub fn find(folder: &Path) -> Option<PathBuf> {
 }
 
 /// Opens a trace that [`find`] has found.
-pub fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, Error> {
+pub fn open(path: &Path) -> Result<TraceReader<Box<dyn Read>>, Error> {
     let file = File::open(path).map_err(|source| Error::Read { at: 0, source })?;
     let packed = path.extension().is_some_and(|extension| extension == "gz");
-    Reader::new(if packed {
+    TraceReader::new(if packed {
         Box::new(GzDecoder::new(BufReader::new(file)))
     } else {
         Box::new(file)
@@ -56,10 +56,10 @@ pub fn open(path: &Path) -> Result<Reader<Box<dyn Read>>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Entry, Writer};
+    use crate::{TraceEntry, TraceWriter};
 
     fn trace() -> Vec<u8> {
-        let mut writer = Writer::new(1);
+        let mut writer = TraceWriter::new(1);
         (0..20_000).for_each(|at| writer.mark(at * at, "a mark"));
         writer.pending().to_vec()
     }
@@ -69,8 +69,9 @@ mod tests {
         let folders = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
         let files = folders.each_ref().map(|folder| {
             fs::write(folder.path().join(PLAIN), trace()).unwrap();
-            let read =
-                |path: &Path| -> Vec<Entry> { open(path).unwrap().map(Result::unwrap).collect() };
+            let read = |path: &Path| -> Vec<TraceEntry> {
+                open(path).unwrap().map(Result::unwrap).collect()
+            };
             let plain = find(folder.path()).unwrap();
             let before = read(&plain);
             pack(folder.path()).unwrap();

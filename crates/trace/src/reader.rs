@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 
 use crate::WINDOW;
-use crate::entry::{Entry, LONGEST_MARK, MARK, MOST_DISKS, Served, op};
+use crate::entry::{LONGEST_MARK, MARK, MOST_DISKS, Served, TraceEntry, op};
 use crate::writer;
 
 const OLD: &[u8; 4] = b"DLT1";
@@ -22,14 +22,14 @@ pub enum Error {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum TraceVersion {
     Dlt1,
     Dlt2,
 }
 
 /// The entries of a trace, in the order in which they ended. After an error there are no more.
 #[derive(Debug)]
-pub struct Reader<R> {
+pub struct TraceReader<R> {
     input: R,
     buffer: Box<[u8]>,
     /// What of the buffer has been read and not been used.
@@ -43,17 +43,17 @@ pub struct Reader<R> {
     decoder: Decoder,
 }
 
-impl<R: Read> Reader<R> {
+impl<R: Read> TraceReader<R> {
     /// Reads the beginning. `input` need not be buffered.
     pub fn new(input: R) -> Result<Self, Error> {
-        let decoder = Decoder::new(Form::Dlt2);
+        let decoder = Decoder::new(TraceVersion::Dlt2);
         let buffer = vec![0; BUFFER].into_boxed_slice();
         let mut reader =
             Self { input, buffer, from: 0, to: 0, ended: false, failed: None, at: 0, decoder };
         reader.fill();
         reader.decoder.form = match reader.buffer[..reader.to].first_chunk() {
-            Some(OLD) => Form::Dlt1,
-            Some(writer::MAGIC) => Form::Dlt2,
+            Some(OLD) => TraceVersion::Dlt1,
+            Some(writer::MAGIC) => TraceVersion::Dlt2,
             _ => return Err(reader.error("neither `DLT1` nor `DLT2`")),
         };
         reader.from = OLD.len();
@@ -81,14 +81,14 @@ impl<R: Read> Reader<R> {
         self.failed.take().map_or(Error::Damaged { at, what }, |source| Error::Read { at, source })
     }
 
-    fn entry(&mut self) -> Result<Option<Entry>, Error> {
+    fn entry(&mut self) -> Result<Option<TraceEntry>, Error> {
         if self.to - self.from < LONGEST_ENTRY && !self.ended {
             self.fill();
         }
         if self.from == self.to {
             return if self.failed.is_some() { Err(self.error("cut off")) } else { Ok(None) };
         }
-        let mut bytes = Bytes { bytes: &self.buffer[self.from..self.to], at: 0 };
+        let mut bytes = EntryBytes { bytes: &self.buffer[self.from..self.to], at: 0 };
         let entry = self.decoder.entry(&mut bytes);
         let used = bytes.at;
         let entry = entry.map_err(|what| self.error(what))?;
@@ -98,8 +98,8 @@ impl<R: Read> Reader<R> {
     }
 }
 
-impl<R: Read> Iterator for Reader<R> {
-    type Item = Result<Entry, Error>;
+impl<R: Read> Iterator for TraceReader<R> {
+    type Item = Result<TraceEntry, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         let entry = self.entry();
@@ -113,7 +113,7 @@ impl<R: Read> Iterator for Reader<R> {
 /// What entries refer to.
 #[derive(Debug)]
 struct Decoder {
-    form: Form,
+    form: TraceVersion,
     /// `Dlt1`: when the request of the entry before was submitted.
     submitted: u64,
     /// `Dlt2`: the ends of the last [`WINDOW`] entries, entry `n`'s in place `n % WINDOW`, counted
@@ -125,7 +125,7 @@ struct Decoder {
 }
 
 impl Decoder {
-    fn new(form: Form) -> Self {
+    fn new(form: TraceVersion) -> Self {
         Self {
             form,
             submitted: 0,
@@ -135,7 +135,7 @@ impl Decoder {
         }
     }
 
-    fn entry(&mut self, bytes: &mut Bytes) -> Result<Entry, &'static str> {
+    fn entry(&mut self, bytes: &mut EntryBytes) -> Result<TraceEntry, &'static str> {
         let head = bytes.number()?;
         if head == MARK {
             return self.mark(bytes);
@@ -151,8 +151,10 @@ impl Decoder {
         let (last_sector, last_end) = self.last[disk];
         let submitted = self.submitted(bytes)?;
         let started = match self.form {
-            Form::Dlt1 => submitted.checked_add(bytes.number()?).ok_or("an impossible time")?,
-            Form::Dlt2 => bytes.difference(submitted.max(last_end))?,
+            TraceVersion::Dlt1 => {
+                submitted.checked_add(bytes.number()?).ok_or("an impossible time")?
+            }
+            TraceVersion::Dlt2 => bytes.difference(submitted.max(last_end))?,
         };
         if started < submitted {
             return Err("an impossible time");
@@ -163,7 +165,7 @@ impl Decoder {
         let sectors = u32::try_from(size / 2).map_err(|_| "an impossible size")?;
         self.last[disk] = (sector.wrapping_add(u64::from(sectors)), ended);
         self.ends(ended);
-        Ok(Entry::Served(Served {
+        Ok(TraceEntry::Served(Served {
             disk,
             op,
             fua: size % 2 == 1,
@@ -175,8 +177,8 @@ impl Decoder {
         }))
     }
 
-    fn submitted(&mut self, bytes: &mut Bytes) -> Result<u64, &'static str> {
-        if self.form == Form::Dlt1 {
+    fn submitted(&mut self, bytes: &mut EntryBytes) -> Result<u64, &'static str> {
+        if self.form == TraceVersion::Dlt1 {
             self.submitted = bytes.difference(self.submitted)?;
             return Ok(self.submitted);
         }
@@ -187,8 +189,8 @@ impl Decoder {
         bytes.difference(self.end(between))
     }
 
-    fn mark(&mut self, bytes: &mut Bytes) -> Result<Entry, &'static str> {
-        let before = if self.form == Form::Dlt1 { self.submitted } else { self.end(0) };
+    fn mark(&mut self, bytes: &mut EntryBytes) -> Result<TraceEntry, &'static str> {
+        let before = if self.form == TraceVersion::Dlt1 { self.submitted } else { self.end(0) };
         let at = bytes.difference(before)?;
         let length = bytes.number()?;
         if length > LONGEST_MARK {
@@ -198,7 +200,7 @@ impl Decoder {
         let text = str::from_utf8(text).map_err(|_| "a mark that is not text")?.to_owned();
         self.submitted = at;
         self.ends(at);
-        Ok(Entry::Mark { at, text })
+        Ok(TraceEntry::Mark { at, text })
     }
 
     /// Of the entry that came before so many others.
@@ -212,12 +214,12 @@ impl Decoder {
     }
 }
 
-struct Bytes<'a> {
+struct EntryBytes<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Bytes<'a> {
+impl<'a> EntryBytes<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8], &'static str> {
         let taken = self.bytes.get(self.at..self.at + length).ok_or("cut off")?;
         self.at += length;

@@ -7,7 +7,7 @@ use disklab_disks::Op;
 use disklab_protocol::Mark;
 use disklab_protocol::mark::MEASURED_PHASE;
 
-use crate::entry::{Entry, Served};
+use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
 
 /// A guest has one or two; a trace with more was not written by one, and remembering them all would
@@ -27,7 +27,7 @@ enum Measuring {
 /// announcement as the announcement says, and ends with the last request that ended before its end
 /// was announced.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Phase {
+pub struct TracePhase {
     pub name: String,
     /// Virtual ns.
     pub begin: u64,
@@ -59,7 +59,7 @@ pub struct Reach {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// In the order in which they were announced; of the last one the trace may lack the end.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<TracePhase>,
     /// By disk, up to the last one that has a request.
     pub disks: Vec<Reach>,
     /// Why it could not be read to its end: it is of what comes before that.
@@ -68,7 +68,7 @@ pub struct Survey {
 
 impl Survey {
     /// Passes over a trace, as far as it can be read.
-    pub fn of(entries: impl Iterator<Item = Result<Entry, Error>>) -> Self {
+    pub fn of(entries: impl Iterator<Item = Result<TraceEntry, Error>>) -> Self {
         let mut survey = Self::default();
         let mut announced: Vec<Announced> = Vec::new();
         let mut measuring = Measuring::NotYet;
@@ -83,14 +83,14 @@ impl Survey {
                 }
             };
             match entry {
-                Entry::Served(served) => {
+                TraceEntry::Served(served) => {
                     last = served.ended;
                     for phase in &mut announced {
                         phase.request(&served);
                     }
                     survey.request(&served, measuring != Measuring::Over);
                 }
-                Entry::Mark { at, text } => match text.parse() {
+                TraceEntry::Mark { at, text } => match text.parse() {
                     Ok(Mark::Begin { phase: name, ramp_ns: ramp })
                         if announced.len() < MOST_PHASES =>
                     {
@@ -121,13 +121,13 @@ impl Survey {
 
     /// What results are of: the phase of that name, or from the begin of the first phase to the end
     /// of the last.
-    pub fn measure(&self) -> Option<Phase> {
+    pub fn measure(&self) -> Option<TracePhase> {
         if let Some(phase) = self.phases.iter().find(|phase| phase.name == MEASURED_PHASE) {
             return Some(phase.clone());
         }
         let (first, last) = (self.phases.first()?, self.phases.last()?);
         let entries = first.entries.start..last.entries.end;
-        Some(Phase { end: last.end, entries, cut: last.cut, ..first.clone() })
+        Some(TracePhase { end: last.end, entries, cut: last.cut, ..first.clone() })
     }
 
     fn request(&mut self, served: &Served, counts: bool) {
@@ -171,11 +171,11 @@ impl Announced {
     }
 
     /// `last` is the end of the last request of the trace.
-    fn phase(self, last: u64) -> Option<Phase> {
+    fn phase(self, last: u64) -> Option<TracePhase> {
         let begin = self.first?.checked_add(self.ramp)?;
         let (end, place) = self.end.unwrap_or((last, u64::MAX));
         let entries = self.place..place;
         let (ramp, cut) = (self.ramp, self.end.is_none());
-        (end > begin).then_some(Phase { name: self.name, begin, end, ramp, entries, cut })
+        (end > begin).then_some(TracePhase { name: self.name, begin, end, ramp, entries, cut })
     }
 }

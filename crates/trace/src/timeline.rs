@@ -5,9 +5,9 @@ use std::collections::VecDeque;
 use disklab_disks::Op;
 
 use crate::bins::{Bins, Sum};
-use crate::entry::{Entry, Served};
+use crate::entry::{Served, TraceEntry};
 use crate::reader::Error;
-use crate::survey::{Phase, Reach, Survey, moves_data};
+use crate::survey::{Reach, Survey, TracePhase, moves_data};
 
 /// How fine a picture is, at most: no part of time is shorter than a ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,13 +24,13 @@ pub struct Shape {
 pub struct Timeline {
     pub bins: Bins,
     /// As many as the trace has requests of.
-    pub disks: Vec<Disk>,
+    pub disks: Vec<DiskTimeline>,
 }
 
 /// One disk.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Disk {
-    pub bins: Vec<Bin>,
+pub struct DiskTimeline {
+    pub bins: Vec<TimelineBin>,
     pub reads: Raster,
     pub writes: Raster,
 }
@@ -38,7 +38,7 @@ pub struct Disk {
 /// One disk in one stretch of time. A request is counted where it ended, at the very end of the
 /// phase too, its bytes where it was served; writing zeroes is a write.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Bin {
+pub struct TimelineBin {
     /// Virtual ns.
     pub length: u64,
     pub requests: u64,
@@ -54,7 +54,7 @@ pub struct Bin {
     pub busy: u64,
 }
 
-impl Bin {
+impl TimelineBin {
     /// Bins that follow each other, as one.
     pub fn joined(bins: &[Self]) -> Self {
         bins.iter().fold(Self::default(), |sum, bin| Self {
@@ -111,14 +111,14 @@ impl Timeline {
     /// its phases, or any stretch of time. The rows of a disk's rasters are from the first sector
     /// that its [`Reach`] has touched to the last; what is beyond is at their edges.
     pub fn of(
-        entries: impl Iterator<Item = Result<Entry, Error>>,
+        entries: impl Iterator<Item = Result<TraceEntry, Error>>,
         survey: &Survey,
-        phase: &Phase,
+        phase: &TracePhase,
         shape: Shape,
     ) -> Result<Self, Error> {
         let bins = Bins::new(phase.begin, phase.end, shape.bins);
         let columns = Bins::new(phase.begin, phase.end, shape.columns);
-        let watched = |reach: &Reach| Watched::new(*reach, bins, columns, shape.rows.max(1));
+        let watched = |reach: &Reach| DiskTally::new(*reach, bins, columns, shape.rows.max(1));
         let mut disks: Vec<_> = survey.disks.iter().map(watched).collect();
         for (place, entry) in (0..).zip(entries) {
             let entry = match entry {
@@ -127,23 +127,23 @@ impl Timeline {
                 Err(error) => return Err(error),
             };
             // The survey has seen every disk, unless it was of another trace.
-            if let Entry::Served(served) = entry
+            if let TraceEntry::Served(served) = entry
                 && let Some(disk) = disks.get_mut(served.disk)
             {
                 let has_begun = served.ended > phase.begin || phase.ramp > 0;
                 disk.request(&served, has_begun && phase.entries.contains(&place));
             }
         }
-        Ok(Self { bins, disks: disks.into_iter().map(Watched::finish).collect() })
+        Ok(Self { bins, disks: disks.into_iter().map(DiskTally::finish).collect() })
     }
 }
 
 /// A disk while its requests are added up.
-struct Watched {
+struct DiskTally {
     reach: Reach,
     bins: Bins,
     columns: Bins,
-    counts: Vec<Bin>,
+    counts: Vec<TimelineBin>,
     depth: Sum,
     busy: Sum,
     /// When it had requests, where what is still to be read may yet join two of them: in order,
@@ -157,13 +157,13 @@ struct Watched {
     writes: Raster,
 }
 
-impl Watched {
+impl DiskTally {
     fn new(reach: Reach, bins: Bins, columns: Bins, rows: usize) -> Self {
         Self {
             reach,
             bins,
             columns,
-            counts: vec![Bin::default(); bins.count],
+            counts: vec![TimelineBin::default(); bins.count],
             depth: Sum::new(bins),
             busy: Sum::new(bins),
             stretches: VecDeque::new(),
@@ -247,7 +247,7 @@ impl Watched {
         }
     }
 
-    fn finish(mut self) -> Disk {
+    fn finish(mut self) -> DiskTimeline {
         self.stretches.drain(..).for_each(|(begin, end)| self.busy.add(begin, end));
         let sums = self.depth.by_bin().zip(self.busy.by_bin()).enumerate();
         for ((i, (depth, busy)), bin) in sums.zip(&mut self.counts) {
@@ -256,6 +256,6 @@ impl Watched {
             // Stretches do not overlap, so it is at most the length.
             bin.busy = busy as u64;
         }
-        Disk { bins: self.counts, reads: self.reads, writes: self.writes }
+        DiskTimeline { bins: self.counts, reads: self.reads, writes: self.writes }
     }
 }

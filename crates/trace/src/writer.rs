@@ -23,7 +23,7 @@ struct Last {
 
 /// Turns entries into bytes.
 #[derive(Debug)]
-pub struct Writer {
+pub struct TraceWriter {
     bytes: Vec<u8>,
     /// Where the trace stands.
     now: Arrived,
@@ -31,13 +31,13 @@ pub struct Writer {
     last: Vec<Last>,
 }
 
-impl Writer {
+impl TraceWriter {
     /// Of a guest with so many disks.
     pub fn new(disks: usize) -> Self {
         Self { bytes: MAGIC.to_vec(), now: Arrived::default(), last: vec![Last::default(); disks] }
     }
 
-    /// To be kept with a request that arrives now, for [`Writer::served`].
+    /// To be kept with a request that arrives now, for [`TraceWriter::served`].
     pub fn arrived(&self) -> Arrived {
         self.now
     }

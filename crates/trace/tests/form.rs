@@ -3,10 +3,10 @@
 use std::io::Read;
 
 use disklab_disks::Op;
-use disklab_trace::{Arrived, Entry, Error, Reader, Served, WINDOW, Writer};
+use disklab_trace::{Arrived, Error, Served, TraceEntry, TraceReader, TraceWriter, WINDOW};
 use proptest::prelude::*;
 
-fn any_entry() -> impl Strategy<Value = Entry> {
+fn any_entry() -> impl Strategy<Value = TraceEntry> {
     let served = (
         0..8usize,
         0..5u8,
@@ -20,20 +20,20 @@ fn any_entry() -> impl Strategy<Value = Entry> {
         .prop_map(|(disk, op, fua, sector, sectors, submitted, wait, service)| {
             let op = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::WriteZeroes][op as usize];
             let (started, ended) = (submitted + wait, submitted + wait + service);
-            Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended })
+            TraceEntry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended })
         });
-    let mark = (0..1u64 << 50, "[a-z ]{0,20}").prop_map(|(at, text)| Entry::Mark { at, text });
+    let mark = (0..1u64 << 50, "[a-z ]{0,20}").prop_map(|(at, text)| TraceEntry::Mark { at, text });
     prop_oneof![9 => served, 1 => mark]
 }
 
 /// Each request arrived when the trace had the entry that `arrivals` picks, of those before it.
-fn dlt2(entries: &[Entry], arrivals: &[prop::sample::Index]) -> Vec<u8> {
-    let mut writer = Writer::new(8);
+fn dlt2(entries: &[TraceEntry], arrivals: &[prop::sample::Index]) -> Vec<u8> {
+    let mut writer = TraceWriter::new(8);
     let mut stood: Vec<Arrived> = vec![writer.arrived()];
     for (entry, arrival) in entries.iter().zip(arrivals.iter().cycle()) {
         match entry {
-            Entry::Served(served) => writer.served(served, *arrival.get(&stood)),
-            Entry::Mark { at, text } => writer.mark(*at, text),
+            TraceEntry::Served(served) => writer.served(served, *arrival.get(&stood)),
+            TraceEntry::Mark { at, text } => writer.mark(*at, text),
         }
         stood.push(writer.arrived());
     }
@@ -41,7 +41,7 @@ fn dlt2(entries: &[Entry], arrivals: &[prop::sample::Index]) -> Vec<u8> {
 }
 
 /// As disklab wrote traces until it wrote `DLT2`.
-fn dlt1(entries: &[Entry]) -> Vec<u8> {
+fn dlt1(entries: &[TraceEntry]) -> Vec<u8> {
     fn number(bytes: &mut Vec<u8>, mut value: u64) {
         while value >= 0x80 {
             bytes.push(value as u8 | 0x80);
@@ -56,7 +56,7 @@ fn dlt1(entries: &[Entry]) -> Vec<u8> {
     let (mut bytes, mut last, mut ends) = (b"DLT1".to_vec(), 0, [0; 8]);
     for entry in entries {
         match entry {
-            Entry::Served(s) => {
+            TraceEntry::Served(s) => {
                 let op = [Op::Read, Op::Write, Op::Flush, Op::Discard, Op::WriteZeroes]
                     .iter()
                     .position(|op| *op == s.op);
@@ -68,7 +68,7 @@ fn dlt1(entries: &[Entry]) -> Vec<u8> {
                 number(&mut bytes, u64::from(s.sectors) * 2 + u64::from(s.fua));
                 (last, ends[s.disk]) = (s.submitted, s.sector + u64::from(s.sectors));
             }
-            Entry::Mark { at, text } => {
+            TraceEntry::Mark { at, text } => {
                 number(&mut bytes, 7);
                 number(&mut bytes, z(*at, last));
                 number(&mut bytes, text.len() as u64);
@@ -80,8 +80,8 @@ fn dlt1(entries: &[Entry]) -> Vec<u8> {
     bytes
 }
 
-fn read(bytes: &[u8]) -> Result<Vec<Entry>, Error> {
-    Reader::new(bytes)?.collect()
+fn read(bytes: &[u8]) -> Result<Vec<TraceEntry>, Error> {
+    TraceReader::new(bytes)?.collect()
 }
 
 /// Gives one byte at a time.
@@ -102,12 +102,12 @@ proptest! {
     ) {
         for bytes in [dlt1(&all), dlt2(&all, &arrivals)] {
             prop_assert_eq!(read(&bytes).unwrap(), all.clone());
-            let dribbled: Result<Vec<_>, _> = Reader::new(Dribble(&bytes)).unwrap().collect();
+            let dribbled: Result<Vec<_>, _> = TraceReader::new(Dribble(&bytes)).unwrap().collect();
             prop_assert_eq!(dribbled.unwrap(), all.clone());
             // Cut anywhere, it gives the whole entries before the cut, and at most one error, the
             // last.
             for cut in 4..bytes.len() {
-                let part: Vec<_> = Reader::new(&bytes[..cut]).unwrap().collect();
+                let part: Vec<_> = TraceReader::new(&bytes[..cut]).unwrap().collect();
                 let good = part.iter().take_while(|e| e.is_ok()).count();
                 prop_assert!(part.len() <= good + 1 && good < all.len());
             }
@@ -118,7 +118,7 @@ proptest! {
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300), two in any::<bool>()) {
         let mut all = if two { b"DLT2".to_vec() } else { b"DLT1".to_vec() };
         all.extend(bytes);
-        prop_assert!(Reader::new(all.as_slice()).unwrap().count() <= all.len());
+        prop_assert!(TraceReader::new(all.as_slice()).unwrap().count() <= all.len());
     }
 }
 
@@ -140,7 +140,7 @@ fn served(submitted: u64, ended: u64) -> Served {
 #[test]
 fn a_request_may_wait_for_any_number_of_others() {
     for others in [WINDOW as u64 - 1, WINDOW as u64, 50_000] {
-        let mut writer = Writer::new(1);
+        let mut writer = TraceWriter::new(1);
         let waits = writer.arrived();
         let mut all: Vec<_> = (0..others).map(|at| served(at * 1000, at * 1000 + 900)).collect();
         for one in &all {
@@ -148,7 +148,7 @@ fn a_request_may_wait_for_any_number_of_others() {
         }
         all.push(served(5, others * 1000));
         writer.served(&all[others as usize], waits);
-        let all: Vec<_> = all.into_iter().map(Entry::Served).collect();
+        let all: Vec<_> = all.into_iter().map(TraceEntry::Served).collect();
         assert!(read(writer.pending()).unwrap() == all, "{others}");
     }
 }
@@ -156,7 +156,7 @@ fn a_request_may_wait_for_any_number_of_others() {
 /// One at a time, one after the other, each at its place: nothing but the length of service is new.
 #[test]
 fn a_sequential_run_takes_nine_bytes_a_request() {
-    let mut writer = Writer::new(1);
+    let mut writer = TraceWriter::new(1);
     for n in 1..=1000 {
         let one = Served { sector: n * 8, ..served(n * 50_000, (n + 1) * 50_000) };
         writer.served(&one, writer.arrived());
@@ -169,12 +169,12 @@ fn a_sequential_run_takes_nine_bytes_a_request() {
 
 #[test]
 fn damage_is_told_with_its_place() {
-    let mut writer = Writer::new(2);
+    let mut writer = TraceWriter::new(2);
     writer.served(&served(0, 9), writer.arrived());
     let whole = writer.pending().len() as u64;
     let said = |more: &[u8]| {
         let bytes = [writer.pending(), more].concat();
-        let all: Vec<_> = Reader::new(bytes.as_slice()).unwrap().collect();
+        let all: Vec<_> = TraceReader::new(bytes.as_slice()).unwrap().collect();
         assert!(all.len() == 2 && all[0].is_ok());
         match &all[1] {
             Err(Error::Damaged { at, what }) if *at == whole => (*what).to_owned(),
@@ -189,7 +189,7 @@ fn damage_is_told_with_its_place() {
     assert_eq!(said(&[7, 0, 0x81, 0x20]), "a mark that is too long");
     assert_eq!(said(&[7, 0, 1, 0xff]), "a mark that is not text");
     assert_eq!(said(&[0xff; 12]), "a number that does not end");
-    let none = Reader::new(&b"DLT3"[..]).map(drop).unwrap_err().to_string();
+    let none = TraceReader::new(&b"DLT3"[..]).map(drop).unwrap_err().to_string();
     assert_eq!(
         none,
         "not a trace of requests, or a damaged one: neither `DLT1` nor `DLT2` at byte 0"

@@ -1,25 +1,27 @@
 //! Events in the order of time, and depths, against what is counted from the whole trace at once.
 
 use disklab_disks::Op;
-use disklab_trace::{ByTime, Entry, Error, Event, Served, What, WithDepth, delay};
+use disklab_trace::{
+    ByTime, Error, Served, TraceEntry, TraceEvent, TraceEventKind, WithDepth, delay,
+};
 use proptest::prelude::*;
 
-fn served(disk: usize, submitted: u64, started: u64, ended: u64) -> Entry {
+fn served(disk: usize, submitted: u64, started: u64, ended: u64) -> TraceEntry {
     let at_work =
         Served { disk, op: Op::Read, fua: false, sector: 0, sectors: 8, submitted, started, ended };
-    Entry::Served(at_work)
+    TraceEntry::Served(at_work)
 }
 
-fn ok(entries: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
+fn ok(entries: &[TraceEntry]) -> impl Iterator<Item = Result<TraceEntry, Error>> {
     entries.iter().cloned().map(Ok)
 }
 
-fn events(entries: &[Entry]) -> Vec<Event> {
+fn events(entries: &[TraceEntry]) -> Vec<TraceEvent> {
     let delay = delay(ok(entries)).unwrap();
     ByTime::new(ok(entries), &delay).map(Result::unwrap).collect()
 }
 
-fn depths(entries: &[Entry]) -> Vec<Option<u32>> {
+fn depths(entries: &[TraceEntry]) -> Vec<Option<u32>> {
     let delay = delay(ok(entries)).unwrap();
     let all: Vec<_> = WithDepth::new(ok(entries), &delay).map(Result::unwrap).collect();
     assert!(all.iter().map(|(entry, _)| entry).eq(entries));
@@ -28,17 +30,17 @@ fn depths(entries: &[Entry]) -> Vec<Option<u32>> {
 
 #[test]
 fn what_happens_at_one_moment_has_its_order() {
-    let mark = Entry::Mark { at: 10, text: "begin".to_owned() };
+    let mark = TraceEntry::Mark { at: 10, text: "begin".to_owned() };
     // The second arrives when the first ends; the third takes no time at all.
     let all = [served(0, 0, 5, 10), served(0, 10, 10, 10), mark, served(0, 10, 10, 20)];
     let told: Vec<_> = events(&all)
         .into_iter()
         .map(|event| {
             let what = match event.what {
-                What::Submitted(_) => 'Q',
-                What::Started(_) => 'D',
-                What::Ended(_) => 'C',
-                What::Mark(_) => 'm',
+                TraceEventKind::Submitted(_) => 'Q',
+                TraceEventKind::Started(_) => 'D',
+                TraceEventKind::Ended(_) => 'C',
+                TraceEventKind::Mark(_) => 'm',
             };
             (event.at, what, event.entry)
         })
@@ -81,7 +83,7 @@ fn what_can_be_read_comes_before_the_error() {
     assert!(delay(damaged()).is_err());
 }
 
-fn any_trace() -> impl Strategy<Value = Vec<Entry>> {
+fn any_trace() -> impl Strategy<Value = Vec<TraceEntry>> {
     let one =
         (0..3usize, 0..200u64, 0..20u64, 0..20u64).prop_map(|(disk, submitted, wait, service)| {
             served(disk, submitted, submitted + wait, submitted + wait + service)
@@ -90,8 +92,8 @@ fn any_trace() -> impl Strategy<Value = Vec<Entry>> {
     (prop::collection::vec(one, 0..60), any::<bool>()).prop_map(|(mut all, sorted)| {
         if sorted {
             all.sort_by_key(|entry| match entry {
-                Entry::Served(served) => served.ended,
-                Entry::Mark { at, .. } => *at,
+                TraceEntry::Served(served) => served.ended,
+                TraceEntry::Mark { at, .. } => *at,
             });
         }
         all
@@ -109,8 +111,8 @@ proptest! {
     #[test]
     fn depths_are_those_of_the_whole_trace(all in any_trace()) {
         let requests: Vec<_> = all.iter().map(|entry| match entry {
-            Entry::Served(served) => *served,
-            Entry::Mark { .. } => unreachable!("no marks here"),
+            TraceEntry::Served(served) => *served,
+            TraceEntry::Mark { .. } => unreachable!("no marks here"),
         }).collect();
         let expected: Vec<_> = requests.iter().map(|one| {
             let there = requests.iter().filter(|other| {

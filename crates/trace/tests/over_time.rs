@@ -2,8 +2,8 @@
 //! is counted of it at once.
 
 use disklab_disks::Op;
-use disklab_trace::timeline::{Bin, Shape};
-use disklab_trace::{Entry, Error, Phase, Served, Survey, Timeline};
+use disklab_trace::timeline::{Shape, TimelineBin};
+use disklab_trace::{Error, Served, Survey, Timeline, TraceEntry, TracePhase};
 use proptest::prelude::*;
 
 const SHAPE: Shape = Shape { bins: 4, columns: 2, rows: 2 };
@@ -21,19 +21,25 @@ fn read(submitted: u64, ended: u64, sector: u64) -> Served {
     }
 }
 
-fn ok(entries: &[Entry]) -> impl Iterator<Item = Result<Entry, Error>> {
+fn ok(entries: &[TraceEntry]) -> impl Iterator<Item = Result<TraceEntry, Error>> {
     entries.iter().cloned().map(Ok)
 }
 
-fn mark(at: u64, text: &str) -> Entry {
-    Entry::Mark { at, text: text.to_owned() }
+fn mark(at: u64, text: &str) -> TraceEntry {
+    TraceEntry::Mark { at, text: text.to_owned() }
 }
 
 fn timeline(requests: &[Served], begin: u64, end: u64, shape: Shape) -> Timeline {
-    let entries: Vec<_> = requests.iter().copied().map(Entry::Served).collect();
+    let entries: Vec<_> = requests.iter().copied().map(TraceEntry::Served).collect();
     let survey = Survey::of(ok(&entries));
-    let phase =
-        Phase { name: "measure".to_owned(), begin, end, ramp: 1, entries: 0..u64::MAX, cut: false };
+    let phase = TracePhase {
+        name: "measure".to_owned(),
+        begin,
+        end,
+        ramp: 1,
+        entries: 0..u64::MAX,
+        cut: false,
+    };
     Timeline::of(ok(&entries), &survey, &phase, shape).unwrap()
 }
 
@@ -42,13 +48,13 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let first = Served { disk: 1, ..read(130, 180, 8) };
     let entries = [
         // At the disk since before the announcement: not the first that follows.
-        Entry::Served(read(0, 50, 0)),
+        TraceEntry::Served(read(0, 50, 0)),
         mark(100, "begin measure 1000"),
-        Entry::Served(read(90, 160, 0)),
-        Entry::Served(first),
-        Entry::Served(read(1200, 1250, 992)),
+        TraceEntry::Served(read(90, 160, 0)),
+        TraceEntry::Served(first),
+        TraceEntry::Served(read(1200, 1250, 992)),
         mark(1300, "end"),
-        Entry::Served(read(1280, 1400, 8)),
+        TraceEntry::Served(read(1280, 1400, 8)),
         // Announced, and nothing came of it; and nothing that a phase could be made of.
         mark(1500, "begin another 7"),
         mark(1501, "begin"),
@@ -57,7 +63,7 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
     let survey = Survey::of(ok(&entries));
     assert_eq!(
         survey.phases,
-        [Phase {
+        [TracePhase {
             name: "measure".to_owned(),
             begin: 1130,
             end: 1250,
@@ -75,13 +81,13 @@ fn a_phase_is_from_its_ramp_behind_the_first_request_to_the_last_end() {
 fn phases_are_measured_from_the_first_to_the_last() {
     let entries = [
         // Before, and between two of them.
-        Entry::Served(read(0, 50, 5000)),
+        TraceEntry::Served(read(0, 50, 5000)),
         mark(100, "begin create 0"),
-        Entry::Served(read(110, 160, 0)),
+        TraceEntry::Served(read(110, 160, 0)),
         mark(200, "end"),
-        Entry::Served(read(210, 240, 9000)),
+        TraceEntry::Served(read(210, 240, 9000)),
         mark(300, "begin read 0"),
-        Entry::Served(read(310, 400, 64)),
+        TraceEntry::Served(read(310, 400, 64)),
         mark(500, "end"),
     ];
     let survey = Survey::of(ok(&entries));
@@ -104,7 +110,7 @@ fn a_request_is_split_over_time_and_counted_where_it_ended() {
         read(1390, 1500, 200),
     ];
     let line = timeline(&requests, 1000, 1400, SHAPE);
-    let bin = |requests, read_bytes, write_bytes, seeks, depth, busy| Bin {
+    let bin = |requests, read_bytes, write_bytes, seeks, depth, busy| TimelineBin {
         length: 100,
         requests,
         read_bytes,
@@ -170,14 +176,14 @@ fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
     for (ramp, expected) in [(0, 2), (10, 1)] {
         let entries = [
             mark(3, &format!("begin measure {ramp}")),
-            Entry::Served(read(0, 10, 0)),
-            Entry::Served(read(10, 20, 8)),
-            Entry::Served(read(20, 30, 0)),
+            TraceEntry::Served(read(0, 10, 0)),
+            TraceEntry::Served(read(10, 20, 8)),
+            TraceEntry::Served(read(20, 30, 0)),
             mark(40, "end"),
         ];
         let survey = Survey::of(ok(&entries));
         let line = Timeline::of(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
-        let counted = Bin::joined(&line.disks[0].bins).requests;
+        let counted = TimelineBin::joined(&line.disks[0].bins).requests;
         assert_eq!((survey.phases[0].begin, counted), (10 + ramp, expected + ramp / 10));
     }
 }
@@ -188,13 +194,13 @@ fn what_ends_as_the_first_request_arrives_is_not_of_the_phase() {
 fn what_ends_in_the_last_moment_is_of_the_phase_only_before_its_end_is_announced() {
     let entries = [
         mark(0, "begin measure 0"),
-        Entry::Served(read(5, 20, 0)),
+        TraceEntry::Served(read(5, 20, 0)),
         mark(20, "end"),
-        Entry::Served(Served { disk: 1, ..read(10, 20, 0) }),
+        TraceEntry::Served(Served { disk: 1, ..read(10, 20, 0) }),
     ];
     let survey = Survey::of(ok(&entries));
     let line = Timeline::of(ok(&entries), &survey, &survey.phases[0], SHAPE).unwrap();
-    let sums: Vec<_> = line.disks.iter().map(|disk| Bin::joined(&disk.bins)).collect();
+    let sums: Vec<_> = line.disks.iter().map(|disk| TimelineBin::joined(&disk.bins)).collect();
     assert_eq!([sums[0].requests, sums[1].requests], [1, 0]);
     assert_eq!([sums[0].busy, sums[1].busy], [15, 10], "but it was there");
 }
@@ -214,9 +220,9 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
     let error = || Err(Error::Damaged { at: 9, what: "cut off" });
     let whole = [
         mark(0, "begin measure 100"),
-        Entry::Served(read(0, 200, 0)),
-        Entry::Served(read(200, 300, 8)),
-        Entry::Served(read(300, 400, 16)),
+        TraceEntry::Served(read(0, 200, 0)),
+        TraceEntry::Served(read(200, 300, 8)),
+        TraceEntry::Served(read(300, 400, 16)),
         mark(400, "end"),
     ];
     for (last, cut) in
@@ -224,14 +230,15 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
     {
         let damaged = last.iter().any(Result::is_err);
         let entries = || {
-            let last =
-                last.iter().map(|it| it.as_ref().map_or_else(|_| error(), |it| Ok(it.clone())));
+            let last = last
+                .iter()
+                .map(|entry| entry.as_ref().map_or_else(|_| error(), |entry| Ok(entry.clone())));
             ok(&whole[..3]).chain(last).collect::<Vec<_>>().into_iter()
         };
         let survey = Survey::of(entries());
         assert_eq!(survey.error.is_some(), damaged);
         let entries_of = 0..if cut { u64::MAX } else { 3 };
-        let phase = Phase {
+        let phase = TracePhase {
             name: "measure".to_owned(),
             begin: 100,
             end: 300,
@@ -251,12 +258,18 @@ fn a_trace_that_is_cut_off_is_told_of_as_far_as_it_goes() {
 
 #[test]
 fn a_trace_that_was_whole_and_is_not_any_more_is_an_error() {
-    let survey = Survey::of(ok(&[Entry::Served(read(0, 1, 0))]));
+    let survey = Survey::of(ok(&[TraceEntry::Served(read(0, 1, 0))]));
     let damaged =
-        [Ok(Entry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })]
+        [Ok(TraceEntry::Served(read(0, 1, 0))), Err(Error::Damaged { at: 9, what: "cut off" })]
             .into_iter();
-    let phase =
-        Phase { name: String::new(), begin: 0, end: 9, ramp: 1, entries: 0..u64::MAX, cut: false };
+    let phase = TracePhase {
+        name: String::new(),
+        begin: 0,
+        end: 9,
+        ramp: 1,
+        entries: 0..u64::MAX,
+        cut: false,
+    };
     assert!(Timeline::of(damaged, &survey, &phase, SHAPE).is_err());
 }
 
@@ -293,7 +306,7 @@ proptest! {
             let own: Vec<_> = requests.iter().filter(|one| one.disk == index).collect();
             let within: Vec<_> = own.iter().filter(|one| (begin..=end).contains(&one.ended)).collect();
             let bytes = |op: Op| within.iter().filter(|one| one.op == op).count() as u64 * 4096;
-            let sum = |what: &dyn Fn(&Bin) -> u128| disk.bins.iter().map(what).sum::<u128>();
+            let sum = |what: &dyn Fn(&TimelineBin) -> u128| disk.bins.iter().map(what).sum::<u128>();
             prop_assert_eq!(sum(&|bin| bin.length.into()), u128::from(length));
             prop_assert_eq!(sum(&|bin| bin.requests.into()), within.len() as u128);
             prop_assert_eq!(sum(&|bin| bin.read_bytes.into()), bytes(Op::Read).into());

@@ -1,12 +1,12 @@
 #![no_main]
 
-use disklab_block_devices::watch::layout::{EVENTS, EventLayout, Field, Layout};
+use disklab_block_devices::watch::layout::{EVENTS, EventLayout, Field, TraceLayout};
 use disklab_block_devices::watch::merge::Merge;
 use disklab_block_devices::watch::pages::Pages;
-use disklab_block_devices::watch::pairs::{Pairs, Place, Step};
+use disklab_block_devices::watch::pairs::{Pairs, WatchedRange, RequestStep};
 
 /// Pages of a kernel whose are small, and begin with the head that Linux 6.18 has.
-fn layout() -> Layout {
+fn layout() -> TraceLayout {
     let field = |offset, size| Field { offset, size };
     let event = |(id, (_, kind)): (u16, &(&str, _))| EventLayout {
         kind: *kind,
@@ -17,23 +17,23 @@ fn layout() -> Layout {
         rwbs: field(20, 4),
     };
     let events = (1..).zip(&EVENTS).map(event).collect();
-    Layout { page: 256, timestamp: field(0, 8), commit: field(8, 8), data: 16, events }
+    TraceLayout { page: 256, timestamp: field(0, 8), commit: field(8, 8), data: 16, events }
 }
 
 // What the kernel's buffers hold of two processors.
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     let layout = layout();
     let (one, other) = data.split_at(data.len() / 2);
-    let mut pairs = Pairs::new(vec![Place { dev: 0, begin: 0, sectors: u64::MAX }]);
+    let mut pairs = Pairs::new(vec![WatchedRange { dev: 0, begin: 0, sectors: u64::MAX }]);
     let (mut last, mut issued) = (0, 0);
     for event in Merge::new([one, other].map(|cpu| Pages::new(&layout, cpu)).into()) {
         let Ok(event) = event else { break };
         assert!(event.at >= last, "time goes backwards");
         last = event.at;
         match pairs.take(&event, ()) {
-            Step::Arrived(_) => issued += 1,
-            Step::Ended(open) => assert!(open.at <= event.at),
-            Step::Nothing => {}
+            RequestStep::Arrived(_) => issued += 1,
+            RequestStep::Ended(open) => assert!(open.at <= event.at),
+            RequestStep::Nothing => {}
         }
     }
     assert!(pairs.open().count() <= issued);

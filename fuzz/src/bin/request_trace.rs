@@ -1,13 +1,13 @@
 #![no_main]
 
 use disklab_trace::timeline::Shape;
-use disklab_trace::{Entry, Error, Phase, Reader, Survey, Timeline, WithDepth, delay};
+use disklab_trace::{TraceEntry, Error, TracePhase, TraceReader, Survey, Timeline, WithDepth, delay};
 
 /// Inputs that mean more entries than this only take longer.
 const ENTRIES: usize = 10_000;
 
-fn entries(data: &[u8]) -> impl Iterator<Item = Result<Entry, Error>> {
-    Reader::new(data).into_iter().flatten().take(ENTRIES)
+fn entries(data: &[u8]) -> impl Iterator<Item = Result<TraceEntry, Error>> {
+    TraceReader::new(data).into_iter().flatten().take(ENTRIES)
 }
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
@@ -16,7 +16,7 @@ libfuzzer_sys::fuzz_target!(|data: &[u8]| {
         assert!(read.map(|(entry, _)| entry).eq(entries(data).map(Result::unwrap)));
     }
     let survey = Survey::of(entries(data));
-    let whole = Phase { name: String::new(), begin: 0, end: u64::MAX, ramp: 1, entries: 0..u64::MAX, cut: false };
+    let whole = TracePhase { name: String::new(), begin: 0, end: u64::MAX, ramp: 1, entries: 0..u64::MAX, cut: false };
     for phase in survey.phases.iter().chain([&whole]) {
         let shape = Shape { bins: 7, columns: 3, rows: 5 };
         Timeline::of(entries(data), &survey, phase, shape).expect("as far as the survey goes");

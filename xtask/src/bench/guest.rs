@@ -3,7 +3,7 @@
 use anyhow::{Context, ensure};
 use disklab_config::device::{Constant, Model};
 use disklab_config::priority::Priority;
-use disklab_guest::heartbeat::Beat;
+use disklab_guest::heartbeat::Heartbeat;
 use disklab_guest::plan::{Measure, Measured, Plan};
 use disklab_kernels::{Cache, Kernel, Share};
 use disklab_protocol::machine::{GuestMachine, MachineDisk};
@@ -41,7 +41,7 @@ impl Place {
         command: &[String],
         parameters: &[&str],
         trace: bool,
-        seen: &mut dyn FnMut(Beat),
+        seen: &mut dyn FnMut(Heartbeat),
     ) -> anyhow::Result<Duration> {
         let folder = tempfile::tempdir()?;
         let latency = Nanos::from_micros(50);

@@ -16,7 +16,7 @@ use std::fs::File;
 use std::io::Write;
 
 use disklab_disks::Op;
-use disklab_trace::{PLAIN, Served, Writer, pack};
+use disklab_trace::{PLAIN, Served, TraceWriter, pack};
 use disklab_units::{Random, Seed};
 use rustix::time::{ClockId, clock_gettime};
 use sha2::{Digest, Sha256};
@@ -140,7 +140,7 @@ fn trace_seconds(depth: u32) -> anyhow::Result<f64> {
     };
     let all: Vec<Served> = (0..MANY).map(|at| served(at, random.below(1 << 18) * 8)).collect();
     let start = clock_gettime(ClockId::ThreadCPUTime);
-    let (mut writer, mut digest) = (Writer::new(1), Sha256::new());
+    let (mut writer, mut digest) = (TraceWriter::new(1), Sha256::new());
     let mut file = File::create(place.path().join(PLAIN))?;
     let mut arrived = writer.arrived();
     for (at, served) in all.iter().enumerate() {

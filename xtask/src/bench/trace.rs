@@ -6,7 +6,9 @@
 use super::Figure;
 use anyhow::Context;
 use disklab_trace::timeline::Shape;
-use disklab_trace::{Arrived, PLAIN, Phase, Served, Survey, Timeline, Writer, find, open, pack};
+use disklab_trace::{
+    Arrived, PLAIN, Served, Survey, Timeline, TracePhase, TraceWriter, find, open, pack,
+};
 use disklab_units::{Random, Seed};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -38,7 +40,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
     let start = Instant::now();
     let survey = Survey::of(open(&path)?);
     let reading = start.elapsed().as_secs_f64();
-    let phase: &Phase = &survey.measure().context("no phase")?;
+    let phase: &TracePhase = &survey.measure().context("no phase")?;
     let line = Timeline::of(open(&path)?, &survey, phase, SHAPE)?;
     let both = start.elapsed().as_secs_f64();
     let mib = memory("VmHWM:")?.saturating_sub(before) as f64 / 1024.0;
@@ -58,7 +60,7 @@ pub fn run() -> anyhow::Result<Vec<Figure>> {
 
 fn write(path: &Path) -> anyhow::Result<()> {
     let mut random = Random::new(Seed(1));
-    let mut writer = Writer::new(DISKS);
+    let mut writer = TraceWriter::new(DISKS);
     let mut file = File::create(path)?;
     writer.mark(0, "begin measure 0");
     // A disk serves one request at a time, each in 4 to 20 ms.

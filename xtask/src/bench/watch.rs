@@ -5,7 +5,7 @@
 use super::{Figure, median};
 use anyhow::{Context, ensure};
 use disklab_block_devices::disk::Disk;
-use disklab_block_devices::watch::{Trace, Watch, instance_name};
+use disklab_block_devices::watch::{Watch, WatchTrace, instance_name};
 use disklab_protocol::Mark;
 use disklab_protocol::mark::MEASURED_PHASE;
 use disklab_runner::host::account;
@@ -104,7 +104,7 @@ fn iops(attached: &Attached, depth: u32, watched: Watched) -> anyhow::Result<f64
     if let Some(watch) = watch {
         watch.mark(Mark::End).map_err(anyhow::Error::msg)?;
         let trace = watch.end()?.trace;
-        ensure!(!matches!(trace, Trace::Failed(_)), "no trace: {trace:?}");
+        ensure!(!matches!(trace, WatchTrace::Failed(_)), "no trace: {trace:?}");
     }
     report["jobs"][0]["read"]["iops"].as_f64().context("fio reported no IOPS")
 }

@@ -5,8 +5,10 @@ use std::path::{Path, PathBuf};
 
 use toml::Value;
 
-use super::NONE;
 use crate::disk::{Disk, number_of};
+
+/// Stands for the serial of a disk that has none.
+pub(super) const NONE: &str = "none";
 
 /// The lines that permit a disk to be written. Its path is one that stays with it, where there is
 /// one.

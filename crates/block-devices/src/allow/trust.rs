@@ -8,7 +8,6 @@ use std::path::Path;
 use rustix::fs::OFlags;
 use rustix::process::geteuid;
 
-use super::unread;
 use crate::error::Error;
 
 /// Room for thousands of disks.
@@ -62,6 +61,10 @@ fn check(path: &Path, file: &File) -> Result<(), Error> {
         return Err(untrusted(why, format!("chown it or chmod go-w {}", folder.display())));
     }
     Ok(())
+}
+
+fn unread(file: &Path, source: io::Error) -> Error {
+    Error::Allow { path: file.to_owned(), source }
 }
 
 fn is_ours(metadata: &Metadata) -> bool {

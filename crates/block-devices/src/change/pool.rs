@@ -22,8 +22,8 @@ pub fn undo(name: &str, disks: &[Disk], waits: &mut dyn FnMut(&str)) -> Result<b
         patiently(waits, || run(&["zpool", "destroy", "-f", name]).map_err(Obstacle::Passing))?;
         undone = true;
     }
-    let ours = |it: &marks::Signature| {
-        it.kind.as_deref() == Some("zfs_member") && it.label.as_deref() == Some(name)
+    let ours = |signature: &marks::Signature| {
+        signature.kind.as_deref() == Some("zfs_member") && signature.label.as_deref() == Some(name)
     };
     let mut result = Ok(());
     for disk in disks {
@@ -45,7 +45,7 @@ fn is_made_of(
     let leaves: Vec<PathBuf> = said
         .lines()
         .filter_map(|line| line.split_whitespace().next())
-        .filter(|it| it.starts_with('/'))
+        .filter(|word| word.starts_with('/'))
         .map(PathBuf::from)
         .collect();
     let somebodys = |what: String| {
@@ -92,7 +92,7 @@ mod tests {
     fn made_of(said: &str, given: &[Disk], now: &[Disk]) -> Result<(), String> {
         is_made_of("disklab-1", said, given, |leaf| {
             now.iter()
-                .find(|disk| leaf.file_name().is_some_and(|it| it == disk.name.as_str()))
+                .find(|disk| leaf.file_name().is_some_and(|name| name == disk.name.as_str()))
                 .cloned()
         })
     }

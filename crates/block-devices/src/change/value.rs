@@ -16,7 +16,7 @@ pub fn agrees(active: &str, asked: &str) -> bool {
     let ((name, active), (wanted, asked)) = (values(active), values(asked));
     name == wanted
         && (asked.is_empty()
-            || asked.split(',').all(|value| active.split(',').any(|it| it == value)))
+            || asked.split(',').all(|value| active.split(',').any(|own| own == value)))
 }
 
 /// What a file says, if it is not what it was given.

@@ -8,14 +8,14 @@ use disklab_units::prose::{is_hidden, visible};
 use rustix::fs::{major, minor};
 
 use crate::machine::{self, Machine};
-use crate::sysfs::Block;
+use crate::sysfs::SysfsBlock;
 
 /// No maker writes longer ones; names of NVMe namespaces have up to 223.
 const LONGEST: usize = 256;
 
 /// Of a whole disk its own; of a partition its disk's with the partition's number and, where it is
 /// known, its UUID.
-pub(super) fn of(machine: &Machine, block: &Block, number: (u32, u32)) -> Option<String> {
+pub(super) fn of(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<String> {
     if !block.is_part() {
         return of_disk(machine, block, number);
     }
@@ -26,7 +26,7 @@ pub(super) fn of(machine: &Machine, block: &Block, number: (u32, u32)) -> Option
     Some(format!("{disk}-part{part}{}", uuid.map(|uuid| format!(":{uuid}")).unwrap_or_default()))
 }
 
-fn of_disk(machine: &Machine, block: &Block, number: (u32, u32)) -> Option<String> {
+fn of_disk(machine: &Machine, block: &SysfsBlock, number: (u32, u32)) -> Option<String> {
     if block.disk.join("loop").is_dir() {
         return of_file(machine, &block.disk);
     }
@@ -59,7 +59,7 @@ fn page_80(page: &[u8]) -> Option<String> {
     clean(std::str::from_utf8(page.get(4..)?.get(..length)?).ok()?)
 }
 
-fn uevent(block: &Block, key: &str) -> Option<String> {
+fn uevent(block: &SysfsBlock, key: &str) -> Option<String> {
     let text = block.word("uevent")?;
     let value = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='))?;
     clean(value)

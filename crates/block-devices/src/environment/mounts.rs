@@ -9,7 +9,7 @@ use crate::mountinfo::{mounts, unescaped};
 const DEEPEST: usize = 8;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mount {
+pub struct DiskMount {
     pub place: String,
     /// The kernel's names of the whole disks that it is on.
     pub disks: Vec<String>,
@@ -17,7 +17,7 @@ pub struct Mount {
 
 /// All that are mounted from a disk. Of a filesystem of several disks, the one that it was mounted
 /// by.
-pub fn read() -> Vec<Mount> {
+pub fn read() -> Vec<DiskMount> {
     let text = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
     let found = mounts(&text).filter_map(|mount| {
         let number = mount.number;
@@ -29,7 +29,7 @@ pub fn read() -> Vec<Mount> {
         };
         let path = Path::new(&path).canonicalize().ok().filter(|_| path.starts_with('/'))?;
         let disks = wholes(&path.file_name()?.to_string_lossy());
-        (!disks.is_empty()).then(|| Mount { place: unescaped(mount.place), disks })
+        (!disks.is_empty()).then(|| DiskMount { place: unescaped(mount.place), disks })
     });
     found.collect()
 }

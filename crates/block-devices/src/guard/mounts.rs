@@ -4,9 +4,9 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use super::Why;
 use crate::machine::Machine;
 use crate::mountinfo::{mounts, unescaped};
+use crate::refusal::Why;
 use crate::sysfs;
 
 /// Where no list is, nothing is known to be free.

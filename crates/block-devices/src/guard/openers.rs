@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use rustix::fs::{OFlags, major, minor};
 
-use super::Why;
 use crate::disk::Disk;
 use crate::machine::{self, Machine};
+use crate::refusal::Why;
 
 /// Programs that look in passing, as losetup does, are gone when they are looked for again.
 const AGAIN: [Duration; 3] =

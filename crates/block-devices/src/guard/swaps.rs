@@ -2,9 +2,9 @@
 
 use std::io::{self, ErrorKind};
 
-use super::Why;
 use crate::machine::Machine;
 use crate::mountinfo::unescaped;
+use crate::refusal::Why;
 
 pub(super) fn read(machine: &Machine) -> Result<String, Why> {
     known(machine.text("/proc/swaps"))

@@ -7,18 +7,18 @@ use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::Why;
 use super::uses::number_of;
 use crate::machine::{self, Machine};
+use crate::refusal::Why;
 use crate::sysfs;
 
 #[derive(Debug, Default)]
-pub(super) struct Tree {
-    nodes: BTreeMap<String, Node>,
+pub(super) struct DeviceTree {
+    nodes: BTreeMap<String, DeviceNode>,
 }
 
 #[derive(Debug, Default)]
-struct Node {
+struct DeviceNode {
     number: (u32, u32),
     parts: Vec<String>,
     /// What is made of it.
@@ -39,7 +39,7 @@ enum Backing {
     Gone(String),
 }
 
-impl Tree {
+impl DeviceTree {
     pub(super) fn read(machine: &Machine) -> Result<Self, Why> {
         let mut tree = Self::default();
         let mut loops = Vec::new();
@@ -110,7 +110,7 @@ impl Tree {
         if let Some(first) = node.loops.first() {
             return Err(Why::Loop(first.clone()));
         }
-        let same = |(other, it): &(&String, &Node)| {
+        let same = |(other, it): &(&String, &DeviceNode)| {
             *other != name && it.file.is_some() && it.file == node.file
         };
         match self.nodes.iter().find(same) {
@@ -119,7 +119,7 @@ impl Tree {
         }
     }
 
-    fn node(&mut self, name: &str) -> &mut Node {
+    fn node(&mut self, name: &str) -> &mut DeviceNode {
         self.nodes.entry(name.to_owned()).or_default()
     }
 

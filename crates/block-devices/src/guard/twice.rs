@@ -10,11 +10,13 @@ use std::path::Path;
 
 use rustix::fs::{major, minor};
 
+use super::contents::contents;
 use super::tree::names;
-use super::{Refusal, Why, contents, loops, mounts, swaps};
+use super::{mounts, swaps};
 use crate::error::Error;
-use crate::machine::Machine;
-use crate::sysfs::Block;
+use crate::machine::{self, Machine};
+use crate::refusal::{Refusal, Why};
+use crate::sysfs::SysfsBlock;
 
 pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     let unreadable = |source: io::Error| Error::Unreadable { path: device.to_owned(), source };
@@ -32,7 +34,7 @@ pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     } else {
         file_is_free(&metadata, &mountinfo).map_err(refused)?;
     }
-    loops::none_of(&metadata).map_err(refused)?;
+    no_loop_device(&metadata).map_err(refused)?;
     let swaps = swaps::read(&machine).map_err(refused)?;
     no_swap(device, &metadata, &swaps).map_err(refused)?;
     let file = File::open(device).map_err(unreadable)?;
@@ -42,12 +44,12 @@ pub fn named_twice(device: &Path, again: &Path) -> Result<(), Error> {
     }
 }
 
-pub(super) fn is_block(metadata: &Metadata) -> bool {
+fn is_block(metadata: &Metadata) -> bool {
     metadata.file_type().is_block_device()
 }
 
 /// Whether two names are for one disk or file.
-pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
     if is_block(one) {
         is_block(other) && one.rdev() == other.rdev()
     } else {
@@ -58,13 +60,13 @@ pub(super) fn is_same(one: &Metadata, other: &Metadata) -> bool {
 /// Not mounted, without partitions, and no part of another device.
 fn device_is_free(metadata: &Metadata, mountinfo: &str) -> Result<(), Why> {
     let number = (major(metadata.rdev()), minor(metadata.rdev()));
-    let (name, sysfs) = (format!("{}:{}", number.0, number.1), Block::of(number));
+    let (name, sysfs) = (format!("{}:{}", number.0, number.1), SysfsBlock::of(number));
     if let Some(place) = mounts::of_device(mountinfo, &name, |source| {
         Path::new(source).metadata().is_ok_and(|source| is_same(metadata, &source))
     }) {
         return Err(Why::Mounted(place));
     }
-    let Some(Block { folder, .. }) = sysfs else {
+    let Some(SysfsBlock { folder, .. }) = sysfs else {
         return Err(Why::Unknown(format!(
             "/sys/dev/block/{name} is not there, which tells who uses it; is /sys mounted?"
         )));
@@ -102,8 +104,56 @@ fn no_swap(device: &Path, metadata: &Metadata, swaps: &str) -> Result<(), Why> {
     Ok(())
 }
 
+/// That none is made of this file or device.
+fn no_loop_device(metadata: &Metadata) -> Result<(), Why> {
+    for name in names(Path::new("/sys/block"), |entry| entry.join("loop/backing_file").exists())? {
+        let folder = Path::new("/sys/block").join(&name);
+        let read = |file: &str| {
+            machine::text(&folder.join(file)).map_err(|error| {
+                let file = folder.join(file);
+                let file = file.display();
+                Why::Unknown(format!(
+                    "{file}: cannot be read: {error}; what {name} is made of is not known"
+                ))
+            })
+        };
+        let sectors: u64 = read("size")?.trim().parse().unwrap_or(0);
+        let backing =
+            LoopDevice { name: &name, path: read("loop/backing_file")?, bytes: sectors * 512 };
+        backing.is_another(metadata)?;
+    }
+    Ok(())
+}
+
+/// What a loop device is made of, as the kernel tells it.
+struct LoopDevice<'a> {
+    name: &'a str,
+    /// When it was attached; whether it is still there is another matter.
+    path: String,
+    bytes: u64,
+}
+
+impl LoopDevice<'_> {
+    /// By the file itself, which may have several names.
+    fn is_another(&self, metadata: &Metadata) -> Result<(), Why> {
+        let Self { name, path, bytes } = self;
+        let path = path.trim_end_matches('\n');
+        match Path::new(path).metadata() {
+            Ok(other) if is_same(metadata, &other) => Err(Why::Loop((*name).to_owned())),
+            Ok(_) => Ok(()),
+            // Removed under that name, or of another namespace: it may be the same file, unless
+            // that is too short. Devices are not removed.
+            Err(_) if is_block(metadata) || *bytes > metadata.len() => Ok(()),
+            Err(error) => Err(Why::Unknown(format!(
+                "/dev/{name} may be made of it: its file, {path}, cannot be looked at ({error}); losetup -d /dev/{name} \
+                 takes it apart"
+            ))),
+        }
+    }
+}
+
 #[cfg(test)]
-pub(super) mod tests {
+mod tests {
     use std::fs;
     use std::io::ErrorKind;
     use std::path::PathBuf;
@@ -111,7 +161,7 @@ pub(super) mod tests {
     use super::*;
 
     /// A file of 64 KiB with two names, and one of another.
-    pub(in super::super) fn files() -> (tempfile::TempDir, PathBuf, PathBuf, PathBuf) {
+    fn files() -> (tempfile::TempDir, PathBuf, PathBuf, PathBuf) {
         let place = tempfile::tempdir().unwrap();
         let [one, link, other] = ["one file", "link", "other"].map(|name| place.path().join(name));
         fs::write(&one, vec![0; 65_536]).unwrap();
@@ -133,6 +183,21 @@ pub(super) mod tests {
         assert_eq!(listed(&other), Ok(()));
         assert!(swaps::known(Err(ErrorKind::PermissionDenied.into())).is_err());
         assert_eq!(swaps::known(Err(ErrorKind::NotFound.into())), Ok(String::new()));
+    }
+
+    #[test]
+    fn a_loop_devices_file_is_known_by_any_name() {
+        let (_place, one, link, other) = files();
+        let behind = |path: &str, bytes| {
+            LoopDevice { name: "loop0", path: format!("{path}\n"), bytes }
+                .is_another(&one.metadata().unwrap())
+        };
+        let said = |path: &str, bytes| behind(path, bytes).unwrap_err().to_string();
+        assert!(said(one.to_str().unwrap(), 65_536).contains("/dev/loop0 is made of it"));
+        assert!(said(link.to_str().unwrap(), 65_536).contains("/dev/loop0 is made of it"));
+        assert_eq!(behind(other.to_str().unwrap(), 65_536), Ok(()));
+        assert!(said("/gone (deleted)", 65_536).contains("may be made of it"));
+        assert_eq!(behind("/gone (deleted)", 70_000), Ok(()), "it is shorter");
     }
 
     #[test]

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{major, minor};
 
-use super::{Why, mounts, swaps};
+use super::{mounts, swaps};
 use crate::machine::Machine;
+use crate::refusal::Why;
 use crate::sysfs;
 
 pub(super) struct Use {

@@ -5,10 +5,10 @@ fn value(path: &Path, was: &str) -> Change {
     Change::value(path, was)
 }
 
-fn what(it: News) -> Option<String> {
+fn what(it: UndoNews) -> Option<String> {
     match it {
-        News::Undone(undone) => Some(undone.what.clone()),
-        News::Waits(_) => None,
+        UndoNews::Undone(undone) => Some(undone.what.clone()),
+        UndoNews::Waits(_) => None,
     }
 }
 
@@ -22,15 +22,15 @@ fn what_a_killed_run_left_is_undone_the_last_change_first() {
         journal.note(&value(&file, was)).unwrap();
         fs::write(&file, is).unwrap();
     }
-    assert!(Left::all(&journals).unwrap().is_empty(), "its run holds it");
+    assert!(LeftJournal::all(&journals).unwrap().is_empty(), "its run holds it");
     drop(journal);
-    let left = Left::all(&journals).unwrap().pop().unwrap().unwrap();
+    let left = LeftJournal::all(&journals).unwrap().pop().unwrap().unwrap();
     assert_eq!(left.run, Path::new("records/a"));
     let mut said = Vec::new();
-    assert!(left.undo(&mut |it| said.extend(what(it))).unwrap());
+    assert!(left.undo(&mut |news| said.extend(what(news))).unwrap());
     assert_eq!(fs::read_to_string(&file).unwrap(), "none");
     assert_eq!(said.len(), 2);
-    assert!(Left::all(&journals).unwrap().is_empty(), "it is gone");
+    assert!(LeftJournal::all(&journals).unwrap().is_empty(), "it is gone");
 }
 
 #[test]
@@ -43,8 +43,8 @@ fn what_cannot_be_undone_stays_and_is_tried_again() {
     journal.note(&value(&one, "a")).unwrap();
     fs::write(&other, "x").unwrap();
     let mut failed = 0;
-    let count = &mut |it: News| {
-        failed += usize::from(matches!(it, News::Undone(undone) if undone.failed.is_some()));
+    let count = &mut |news: UndoNews| {
+        failed += usize::from(matches!(news, UndoNews::Undone(undone) if undone.failed.is_some()));
     };
     assert!(!journal.undo(count).unwrap());
     assert_eq!(
@@ -54,7 +54,7 @@ fn what_cannot_be_undone_stays_and_is_tried_again() {
     );
     fs::remove_dir(&one).unwrap();
     fs::write(&other, "not again").unwrap();
-    let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
+    let left = LeftJournal::all(place.path()).unwrap().pop().unwrap().unwrap();
     assert!(left.undo(&mut |_| ()).unwrap());
     assert_eq!(fs::read_to_string(&other).unwrap(), "not again");
 }
@@ -65,12 +65,18 @@ fn a_line_that_was_cut_off_was_not_yet_done_and_one_that_is_wrong_is_told() {
     let path = place.path().join("1-0.journal");
     let begun = "{\"begun\":{\"boot\":\"x\",\"run\":\"r\"}}\n";
     fs::write(&path, format!("{begun}{{\"change\":{{\"val")).unwrap();
-    let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
+    let left = LeftJournal::all(place.path()).unwrap().pop().unwrap().unwrap();
     assert_eq!(left.changes().count(), 0);
     drop(left);
     fs::write(&path, "{\"change\":{\"val\n").unwrap();
     assert!(
-        Left::all(place.path()).unwrap().pop().unwrap().unwrap_err().to_string().contains("1-0")
+        LeftJournal::all(place.path())
+            .unwrap()
+            .pop()
+            .unwrap()
+            .unwrap_err()
+            .to_string()
+            .contains("1-0")
     );
 }
 
@@ -87,7 +93,7 @@ fn beside_a_line_that_is_wrong_the_others_are_undone_once() {
     let mut wrong = OpenOptions::new().append(true).open(&path).unwrap();
     wrong.write_all(b"\xff\xfe\n").unwrap();
     drop(wrong);
-    let left = Left::all(place.path()).unwrap().pop().unwrap().unwrap();
+    let left = LeftJournal::all(place.path()).unwrap().pop().unwrap().unwrap();
     assert!(
         left.unreadable().unwrap().to_string().contains("line 3") && left.changes().count() == 1
     );
@@ -95,7 +101,8 @@ fn beside_a_line_that_is_wrong_the_others_are_undone_once() {
     assert!(why.contains("line 3") && why.contains("1-0.unreadable"), "{why}");
     assert_eq!(fs::read_to_string(&file).unwrap(), "none");
     assert!(
-        Left::all(place.path()).unwrap().is_empty() && path.with_extension("unreadable").exists()
+        LeftJournal::all(place.path()).unwrap().is_empty()
+            && path.with_extension("unreadable").exists()
     );
 }
 
@@ -103,7 +110,7 @@ fn beside_a_line_that_is_wrong_the_others_are_undone_once() {
 fn what_others_may_have_noted_is_not_done() {
     let place = tempfile::tempdir().unwrap();
     fs::set_permissions(place.path(), fs::Permissions::from_mode(0o777)).unwrap();
-    let why = Left::all(place.path()).unwrap_err().to_string();
+    let why = LeftJournal::all(place.path()).unwrap_err().to_string();
     assert!(why.contains("others may write it (mode 777)"), "{why}");
     assert!(Journal::create(place.path(), Path::new("r")).is_err());
 }
@@ -113,7 +120,7 @@ fn one_that_is_far_too_long_is_told_and_kept() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join("1-0.journal");
     File::create(&path).unwrap().set_len(LONGEST + 1).unwrap();
-    let why = Left::all(place.path()).unwrap().pop().unwrap().unwrap_err().to_string();
+    let why = LeftJournal::all(place.path()).unwrap().pop().unwrap().unwrap_err().to_string();
     assert!(why.contains("far too long") && path.exists(), "{why}");
 }
 
@@ -123,16 +130,16 @@ fn what_is_no_file_is_told_and_waited_for_by_nobody() {
     let fifo = place.path().join("1-0.journal");
     rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0)
         .unwrap();
-    let told = |left: Vec<Result<Left>>| {
-        left.into_iter().map(|it| it.unwrap_err().to_string()).collect::<Vec<_>>()
+    let told = |left: Vec<Result<LeftJournal>>| {
+        left.into_iter().map(|journal| journal.unwrap_err().to_string()).collect::<Vec<_>>()
     };
-    let why = told(Left::all(place.path()).unwrap());
+    let why = told(LeftJournal::all(place.path()).unwrap());
     assert!(why.len() == 1 && why[0].contains("it is no file"), "{why:?}");
     fs::remove_file(&fifo).unwrap();
     let theirs = place.path().join("theirs");
     fs::write(&theirs, "not ours").unwrap();
     std::os::unix::fs::symlink(&theirs, &fifo).unwrap();
-    let why = told(Left::all(place.path()).unwrap());
+    let why = told(LeftJournal::all(place.path()).unwrap());
     assert!(why.len() == 1 && why[0].contains("symbolic"), "{why:?}");
     assert_eq!(fs::read_to_string(&theirs).unwrap(), "not ours");
 }
@@ -146,7 +153,7 @@ fn a_line_that_is_cut_off_is_mended_by_who_undoes() {
     drop(journal);
     let whole = fs::read_to_string(&path).unwrap();
     fs::write(&path, format!("{whole}{{\"change\":{{\"md\"")).unwrap();
-    let left = Left::take(&path).unwrap().unwrap();
+    let left = LeftJournal::take(&path).unwrap().unwrap();
     assert_eq!(fs::metadata(&path).unwrap().len(), whole.len() as u64 + 15);
     assert!(left.undo(&mut |_| ()).unwrap() && !path.exists());
 }
@@ -160,10 +167,10 @@ fn what_the_first_process_starts_holds_it_too() {
     let joined = Journal::join(&path).unwrap();
     let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
     drop((journal, joined));
-    assert!(Left::take(&path).unwrap().is_none(), "a child has it");
+    assert!(LeftJournal::take(&path).unwrap().is_none(), "a child has it");
     child.kill().unwrap();
     child.wait().unwrap();
-    assert!(Left::take(&path).unwrap().is_some());
+    assert!(LeftJournal::take(&path).unwrap().is_some());
 }
 
 #[test]
@@ -183,7 +190,7 @@ fn none_is_lost_while_others_look() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !over.load(std::sync::atomic::Ordering::Relaxed) {
-                for left in Left::all(folder).unwrap() {
+                for left in LeftJournal::all(folder).unwrap() {
                     left.unwrap().undo(&mut |_| ()).unwrap();
                 }
             }

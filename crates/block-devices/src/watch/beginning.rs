@@ -6,9 +6,10 @@ use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use crate::watch::clock::monotonic;
 use crate::watch::mark::ObservedMark;
+use crate::watch::own;
 use crate::watch::stat::{Counters, Stat};
-use crate::watch::{monotonic, own};
 use disklab_protocol::Mark;
 
 /// How often is looked for the first request.

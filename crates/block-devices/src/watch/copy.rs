@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::fstatvfs;
 
-use crate::watch::layout::Layout;
+use crate::watch::layout::TraceLayout;
 use crate::watch::pages;
 
 /// How often pages are fetched. A CPU's buffer of 1 MiB holds what 150,000 requests a second leave
@@ -37,7 +37,7 @@ impl Cpu {
     }
 
     /// Until there is nothing more, or so little that the CPU is still writing it.
-    fn fetch(&mut self, layout: &Layout, all: bool) -> io::Result<()> {
+    fn fetch(&mut self, layout: &TraceLayout, all: bool) -> io::Result<()> {
         loop {
             let from = self.buffer.len();
             self.buffer.resize(from + layout.page, 0);
@@ -81,7 +81,7 @@ pub struct Copier {
 }
 
 impl Copier {
-    pub fn start(mut cpus: Vec<Cpu>, layout: Layout) -> io::Result<Self> {
+    pub fn start(mut cpus: Vec<Cpu>, layout: TraceLayout) -> io::Result<Self> {
         let (over, told) = mpsc::channel();
         let copy = move || -> io::Result<()> {
             for look in 0u32.. {

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use crate::watch::copy::{Copier, Cpu};
-use crate::watch::layout::{EVENTS, EventLayout, Layout};
+use crate::watch::layout::{EVENTS, EventLayout, TraceLayout};
 use crate::watch::tracefs::{self, Folder};
 
 /// What a CPU's buffer has at most; it is copied long before it is full.
@@ -40,14 +40,14 @@ pub struct Instance {
     folder: Folder,
     name: String,
     copier: Option<Copier>,
-    layout: Layout,
+    layout: TraceLayout,
     cpus: Vec<u32>,
 }
 
 /// What was traced.
 #[derive(Debug)]
 pub struct Traced {
-    pub layout: Layout,
+    pub layout: TraceLayout,
     /// Those that have a file.
     pub cpus: Vec<u32>,
     /// Events that found no room.
@@ -60,7 +60,7 @@ pub fn file_name(cpu: u32) -> String {
 }
 
 impl Instance {
-    /// Traces the disks with these numbers ([`crate::watch::pages::Event::dev`]) to files in
+    /// Traces the disks with these numbers ([`crate::watch::pages::BlockEvent::dev`]) to files in
     /// `folder`. An instance of that name must not be there (`AlreadyExists`).
     pub fn start(name: &str, folder: &Path, numbers: &[u32]) -> io::Result<Self> {
         let instances = tracefs::open()?.folder(INSTANCES)?;
@@ -135,13 +135,13 @@ impl Drop for Instance {
     }
 }
 
-fn read_layout(folder: &Folder) -> io::Result<Layout> {
+fn read_layout(folder: &Folder) -> io::Result<TraceLayout> {
     let refused = |file: &str, why: String| io::Error::other(format!("events/{file}: {why}"));
     let header = folder.read("events/header_page")?;
     let mut layout =
-        Layout::of_page(&header, page(folder)?).map_err(|why| refused("header_page", why))?;
+        TraceLayout::of_page(&header, page(folder)?).map_err(|why| refused("header_page", why))?;
     let header = folder.read("events/header_event")?;
-    Layout::check_event_header(&header).map_err(|why| refused("header_event", why))?;
+    TraceLayout::check_event_header(&header).map_err(|why| refused("header_event", why))?;
     for (event, kind) in EVENTS {
         let file = format!("block/{event}/format");
         let text = folder.read(&format!("events/{file}"))?;

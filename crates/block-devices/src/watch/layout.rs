@@ -4,15 +4,15 @@
 use serde::{Deserialize, Serialize};
 
 /// What is watched, by the kernel's names.
-pub const EVENTS: [(&str, Kind); 3] = [
-    ("block_rq_issue", Kind::Issue),
-    ("block_rq_complete", Kind::Complete),
-    ("block_rq_requeue", Kind::Requeue),
+pub const EVENTS: [(&str, EventKind); 3] = [
+    ("block_rq_issue", EventKind::Issue),
+    ("block_rq_complete", EventKind::Complete),
+    ("block_rq_requeue", EventKind::Requeue),
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Kind {
+pub enum EventKind {
     /// A request is handed to the disk's driver.
     Issue,
     /// All of it, or a part, has ended.
@@ -29,7 +29,7 @@ pub struct Field {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Layout {
+pub struct TraceLayout {
     /// Bytes of a page of the buffer.
     pub page: usize,
     /// In a page: when its first event is reckoned from, how much of it is used, and where events
@@ -42,7 +42,7 @@ pub struct Layout {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EventLayout {
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The number that its events begin with.
     pub id: u16,
     pub dev: Field,
@@ -52,14 +52,15 @@ pub struct EventLayout {
     pub rwbs: Field,
 }
 
-impl Layout {
+impl TraceLayout {
     /// From the text of `header_page`, of pages of so many bytes; the events are added later.
     pub fn of_page(text: &str, page: usize) -> Result<Self, String> {
         let field =
             |name| field(text, name).ok_or_else(|| format!("header_page names no field {name}"));
         let (timestamp, commit, data) =
             (field("timestamp")?, field("commit")?, field("data")?.offset);
-        let fits = |it: Field| it.offset.checked_add(it.size).is_some_and(|end| end <= data);
+        let fits =
+            |field: Field| field.offset.checked_add(field.size).is_some_and(|end| end <= data);
         if timestamp.size != 8
             || ![4, 8].contains(&commit.size)
             || !fits(timestamp)
@@ -98,7 +99,7 @@ impl Layout {
 
 impl EventLayout {
     /// From the text of an event's `format`.
-    pub fn parse(kind: Kind, text: &str) -> Result<Self, String> {
+    pub fn parse(kind: EventKind, text: &str) -> Result<Self, String> {
         let id = text.lines().find_map(|line| line.strip_prefix("ID:")?.trim().parse().ok());
         let id = id.ok_or("it has no `ID:` below 65536")?;
         let sized = |name: &str, size: usize| match field(text, name) {
@@ -107,7 +108,7 @@ impl EventLayout {
             None => Err(format!("it has no field {name}")),
         };
         let rwbs = field(text, "rwbs")
-            .filter(|it| (1..=64).contains(&it.size))
+            .filter(|field| (1..=64).contains(&field.size))
             .ok_or("it has no field rwbs")?;
         let event = Self {
             kind,
@@ -168,9 +169,9 @@ pub(crate) mod tests {
         print fmt: \"%d,%d\", REC->dev\n";
 
     /// Events numbered 1, 2 and 3, all of one form.
-    pub(crate) fn layout() -> Layout {
-        let mut layout = Layout::of_page(HEADER_PAGE, 4096).unwrap();
-        let event = |(id, (_, kind)): (u16, &(&str, Kind))| {
+    pub(crate) fn layout() -> TraceLayout {
+        let mut layout = TraceLayout::of_page(HEADER_PAGE, 4096).unwrap();
+        let event = |(id, (_, kind)): (u16, &(&str, EventKind))| {
             let event = EventLayout::parse(*kind, COMPLETE).unwrap();
             EventLayout { id, ..event }
         };
@@ -180,14 +181,14 @@ pub(crate) mod tests {
 
     #[test]
     fn what_a_kernel_says_is_understood() {
-        let layout = Layout::of_page(HEADER_PAGE, 4096).unwrap();
+        let layout = TraceLayout::of_page(HEADER_PAGE, 4096).unwrap();
         assert_eq!(
             (layout.timestamp, layout.commit),
             (Field { offset: 0, size: 8 }, Field { offset: 8, size: 8 })
         );
         assert_eq!(layout.data, 16);
-        Layout::check_event_header(HEADER_EVENT).unwrap();
-        let event = EventLayout::parse(Kind::Complete, COMPLETE).unwrap();
+        TraceLayout::check_event_header(HEADER_EVENT).unwrap();
+        let event = EventLayout::parse(EventKind::Complete, COMPLETE).unwrap();
         assert_eq!(
             (event.id, event.dev.offset, event.sector.offset, event.sectors.offset),
             (2107, 8, 16, 24)
@@ -197,13 +198,13 @@ pub(crate) mod tests {
 
     #[test]
     fn what_is_not_as_it_is_known_is_refused() {
-        let page = |from, to| Layout::of_page(&HEADER_PAGE.replace(from, to), 4096);
+        let page = |from, to| TraceLayout::of_page(&HEADER_PAGE.replace(from, to), 4096);
         assert!(page("commit;\toffset:8;\tsize:8", "commit;\toffset:8;\tsize:3").is_err());
         assert!(page("data;\toffset:16", "data;\toffset:12").is_err(), "over the commit");
         assert!(page("data;\toffset:16", "data;\toffset:4096").is_err());
         assert!(page("timestamp", "time").is_err());
-        assert!(Layout::check_event_header(&HEADER_EVENT.replace("== 29", "== 28")).is_err());
-        let event = |from, to| EventLayout::parse(Kind::Complete, &COMPLETE.replace(from, to));
+        assert!(TraceLayout::check_event_header(&HEADER_EVENT.replace("== 29", "== 28")).is_err());
+        let event = |from, to| EventLayout::parse(EventKind::Complete, &COMPLETE.replace(from, to));
         assert_eq!(event("nr_sector;", "sectors;").unwrap_err(), "it has no field nr_sector");
         assert_eq!(
             event("dev;\toffset:8;\tsize:4", "dev;\toffset:8;\tsize:8").unwrap_err(),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Read;
 
-use crate::watch::pages::{Error, Event, Pages};
+use crate::watch::pages::{BlockEvent, Error, Pages};
 
 /// Events in the order of time; at one moment, in the order of CPUs. An error is the last item.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Merge<'a, R> {
     cpus: Vec<Pages<'a, R>>,
     /// Of each CPU that has more: when its next event is.
     next: BinaryHeap<Reverse<(u64, usize)>>,
-    events: Vec<Option<Event>>,
+    events: Vec<Option<BlockEvent>>,
     error: Option<Error>,
 }
 
@@ -37,7 +37,7 @@ impl<'a, R: Read> Merge<'a, R> {
 }
 
 impl<R: Read> Iterator for Merge<'_, R> {
-    type Item = Result<Event, Error>;
+    type Item = Result<BlockEvent, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if let Some(error) = self.error.take() {

@@ -8,7 +8,7 @@ use std::io::{self, Read};
 
 use disklab_disks::Op;
 
-use crate::watch::layout::{EventLayout, Field, Kind, Layout};
+use crate::watch::layout::{EventKind, EventLayout, Field, TraceLayout};
 
 const PADDING: u32 = 29;
 const TIME_EXTEND: u32 = 30;
@@ -21,10 +21,10 @@ const MISSED: u64 = 1 << 31;
 
 /// Something that happened to a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event {
+pub struct BlockEvent {
     /// ns of the kernel's monotonic clock.
     pub at: u64,
-    pub kind: Kind,
+    pub kind: EventKind,
     /// The disk's number as the kernel has it: the major one, and the minor one in the lower 20
     /// bits.
     pub dev: u32,
@@ -49,7 +49,7 @@ pub enum Error {
 /// The events of one CPU in the order of time. After an error there are no more.
 #[derive(Debug)]
 pub struct Pages<'a, R> {
-    layout: &'a Layout,
+    layout: &'a TraceLayout,
     input: R,
     page: Box<[u8]>,
     number: u64,
@@ -63,7 +63,7 @@ pub struct Pages<'a, R> {
 }
 
 impl<'a, R: Read> Pages<'a, R> {
-    pub fn new(layout: &'a Layout, input: R) -> Self {
+    pub fn new(layout: &'a TraceLayout, input: R) -> Self {
         let page = vec![0; layout.page].into_boxed_slice();
         Self { layout, input, page, number: 0, from: 0, to: 0, now: 0, latest: 0, ended: false }
     }
@@ -101,7 +101,7 @@ impl<'a, R: Read> Pages<'a, R> {
         Error::Damaged { page: self.number, what }
     }
 
-    fn event(&mut self) -> Result<Option<Event>, Error> {
+    fn event(&mut self) -> Result<Option<BlockEvent>, Error> {
         loop {
             if self.from >= self.to {
                 if !self.turn()? {
@@ -164,7 +164,7 @@ impl<'a, R: Read> Pages<'a, R> {
     }
 
     /// None, if it is of nothing that is asked about.
-    fn data(&mut self, length: usize) -> Result<Option<Event>, Error> {
+    fn data(&mut self, length: usize) -> Result<Option<BlockEvent>, Error> {
         let data = self.take(length)?;
         let data = &self.page[data];
         let Some(id) = data.first_chunk().copied().map(u16::from_ne_bytes) else { return Ok(None) };
@@ -174,12 +174,12 @@ impl<'a, R: Read> Pages<'a, R> {
         let read = known.read(data).map_err(|what| self.damaged(what))?;
         // The clock may be set right by some ns between two events.
         self.latest = self.latest.max(self.now);
-        Ok(read.map(|event| Event { at: self.latest, ..event }))
+        Ok(read.map(|event| BlockEvent { at: self.latest, ..event }))
     }
 }
 
 impl<R: Read> Iterator for Pages<'_, R> {
-    type Item = Result<Event, Error>;
+    type Item = Result<BlockEvent, Error>;
 
     fn next(&mut self) -> Option<Self::Item> {
         if self.ended {
@@ -201,7 +201,7 @@ fn split(word: u32) -> (u32, u32) {
 }
 
 /// How many bytes of a page hold events.
-pub fn used(layout: &Layout, page: &[u8]) -> usize {
+pub fn used(layout: &TraceLayout, page: &[u8]) -> usize {
     (number(page, layout.commit).unwrap_or(0) & USED) as usize
 }
 
@@ -215,7 +215,7 @@ fn number(bytes: &[u8], field: Field) -> Option<u64> {
 
 impl EventLayout {
     /// Without its time. `None`: not of a request that moves or keeps data.
-    fn read(&self, data: &[u8]) -> Result<Option<Event>, &'static str> {
+    fn read(&self, data: &[u8]) -> Result<Option<BlockEvent>, &'static str> {
         const SHORT: &str = "an event is shorter than its kind";
         let number = |field| number(data, field).ok_or(SHORT);
         let (dev, sector, sectors) =
@@ -223,7 +223,15 @@ impl EventLayout {
         let end = self.rwbs.offset.saturating_add(self.rwbs.size);
         let rwbs = data.get(self.rwbs.offset..end).ok_or(SHORT)?;
         let known = operation(rwbs, sectors);
-        Ok(known.map(|(op, fua)| Event { at: 0, kind: self.kind, dev, sector, sectors, op, fua }))
+        Ok(known.map(|(op, fua)| BlockEvent {
+            at: 0,
+            kind: self.kind,
+            dev,
+            sector,
+            sectors,
+            op,
+            fua,
+        }))
     }
 }
 
@@ -282,7 +290,7 @@ mod tests {
         [&head(data.len() as u32 / 4, delta)[..], data].concat()
     }
 
-    fn read(bytes: &[u8]) -> Result<Vec<Event>, Error> {
+    fn read(bytes: &[u8]) -> Result<Vec<BlockEvent>, Error> {
         Pages::new(&layout(), bytes).collect()
     }
 
@@ -309,11 +317,11 @@ mod tests {
         assert_eq!(
             told,
             [
-                (1005, Kind::Issue, 800, 8, Op::Read, false),
-                (1015, Kind::Complete, 800, 8, Op::Read, false),
-                (third, Kind::Requeue, 16, 8, Op::Write, true),
+                (1005, EventKind::Issue, 800, 8, Op::Read, false),
+                (1015, EventKind::Complete, 800, 8, Op::Read, false),
+                (third, EventKind::Requeue, 16, 8, Op::Write, true),
                 // Its stamp is before; time does not go backwards.
-                (third, Kind::Issue, u64::MAX, 0, Op::Flush, false),
+                (third, EventKind::Issue, u64::MAX, 0, Op::Flush, false),
             ]
         );
         assert!(events.iter().all(|event| event.dev == 7 << 20 | 3));

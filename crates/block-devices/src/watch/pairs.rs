@@ -9,8 +9,8 @@ use std::collections::{HashMap, VecDeque};
 
 use disklab_disks::Op;
 
-use crate::watch::layout::Kind;
-use crate::watch::pages::Event;
+use crate::watch::layout::EventKind;
+use crate::watch::pages::BlockEvent;
 
 /// A request at a disk, and what its watcher keeps with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,7 +31,7 @@ pub struct Open<T> {
 
 /// What an event means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step<T> {
+pub enum RequestStep<T> {
     /// A request has come to its disk.
     Arrived(Open<T>),
     /// It has ended, at the time of the event.
@@ -42,8 +42,8 @@ pub enum Step<T> {
 
 /// Where a disk that is watched is: itself or, of a partition, the disk it is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    /// The number of the whole disk, as in [`Event::dev`].
+pub struct WatchedRange {
+    /// The number of the whole disk, as in [`BlockEvent::dev`].
     pub dev: u32,
     /// In units of 512 bytes.
     pub begin: u64,
@@ -55,7 +55,7 @@ type Key = (usize, u8, u64);
 /// Requests under way.
 #[derive(Debug)]
 pub struct Pairs<T> {
-    places: Vec<Place>,
+    places: Vec<WatchedRange>,
     open: HashMap<Key, VecDeque<Open<T>>>,
     /// Completions of requests that had been issued before the watch began, or whose issue was
     /// lost.
@@ -63,23 +63,23 @@ pub struct Pairs<T> {
 }
 
 impl<T: Copy> Pairs<T> {
-    pub fn new(places: Vec<Place>) -> Self {
+    pub fn new(places: Vec<WatchedRange>) -> Self {
         Self { places, open: HashMap::new(), unknown: 0 }
     }
 
     /// `kept` goes with the request, if it is one that arrives.
-    pub fn take(&mut self, event: &Event, kept: T) -> Step<T> {
-        let Some((disk, sector)) = self.find(event) else { return Step::Nothing };
+    pub fn take(&mut self, event: &BlockEvent, kept: T) -> RequestStep<T> {
+        let Some((disk, sector)) = self.find(event) else { return RequestStep::Nothing };
         let key = (disk, event.op as u8, sector);
         match event.kind {
-            Kind::Issue => self.issued(key, event, kept),
-            Kind::Complete => self.completed(key, event),
-            Kind::Requeue => {
+            EventKind::Issue => self.issued(key, event, kept),
+            EventKind::Complete => self.completed(key, event),
+            EventKind::Requeue => {
                 let all = self.open.get_mut(&key).into_iter().flatten();
                 if let Some(open) = all.into_iter().find(|open| !open.given_back) {
                     open.given_back = true;
                 }
-                Step::Nothing
+                RequestStep::Nothing
             }
         }
     }
@@ -95,84 +95,88 @@ impl<T: Copy> Pairs<T> {
 
     /// Which of the disks, and where on it. A flush is of the whole disk: it is told of the first
     /// part that is watched.
-    fn find(&self, event: &Event) -> Option<(usize, u64)> {
+    fn find(&self, event: &BlockEvent) -> Option<(usize, u64)> {
         let mut own = self.places.iter().enumerate().filter(|(_, place)| place.dev == event.dev);
         if event.op == Op::Flush {
             return own.next().map(|(disk, _)| (disk, 0));
         }
-        let within =
-            |place: &Place| event.sector.checked_sub(place.begin).filter(|at| *at < place.sectors);
+        let within = |place: &WatchedRange| {
+            event.sector.checked_sub(place.begin).filter(|at| *at < place.sectors)
+        };
         own.find_map(|(disk, place)| Some((disk, within(place)?)))
     }
 
-    fn issued(&mut self, key: Key, event: &Event, kept: T) -> Step<T> {
+    fn issued(&mut self, key: Key, event: &BlockEvent, kept: T) -> RequestStep<T> {
         let same = self.open.entry(key).or_default();
         if let Some(open) = same.iter_mut().find(|open| open.given_back) {
             // It may have grown while it waited.
             let grown = event.sectors.saturating_sub(open.left);
             (open.given_back, open.left) = (false, event.sectors);
             open.sectors = open.sectors.saturating_add(grown);
-            return Step::Nothing;
+            return RequestStep::Nothing;
         }
         let (disk, _, sector) = key;
-        let Event { op, fua, sectors, at, .. } = *event;
+        let BlockEvent { op, fua, sectors, at, .. } = *event;
         let open =
             Open { disk, op, fua, sector, sectors, at, kept, left: sectors, given_back: false };
         same.push_back(open);
-        Step::Arrived(open)
+        RequestStep::Arrived(open)
     }
 
-    fn completed(&mut self, key: Key, event: &Event) -> Step<T> {
+    fn completed(&mut self, key: Key, event: &BlockEvent) -> RequestStep<T> {
         // The end of a flush that was asked for together with something else, or alone, but is no
         // request of its own.
         if event.sectors == 0 && event.op != Op::Flush {
-            return Step::Nothing;
+            return RequestStep::Nothing;
         }
         let Some(same) = self.open.get_mut(&key) else {
             self.unknown += 1;
-            return Step::Nothing;
+            return RequestStep::Nothing;
         };
         let first = same.iter().position(|open| !open.given_back).unwrap_or(0);
         let open = same.remove(first);
         if same.is_empty() {
             self.open.remove(&key);
         }
-        let Some(mut open) = open else { return Step::Nothing };
+        let Some(mut open) = open else { return RequestStep::Nothing };
         if event.sectors >= open.left {
-            return Step::Ended(open);
+            return RequestStep::Ended(open);
         }
         open.left -= event.sectors;
         let (disk, op, sector) = key;
         let rest = (disk, op, sector.saturating_add(event.sectors.into()));
         self.open.entry(rest).or_default().push_front(open);
-        Step::Nothing
+        RequestStep::Nothing
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Kind::{Complete, Issue, Requeue};
+    use EventKind::{Complete, Issue, Requeue};
 
     const DISK: u32 = 8 << 20 | 16;
     const OTHER: u32 = 8 << 20;
 
     /// A whole disk, and two partitions of another.
     fn pairs() -> Pairs<u64> {
-        let place = |dev, begin, sectors| Place { dev, begin, sectors };
+        let place = |dev, begin, sectors| WatchedRange { dev, begin, sectors };
         Pairs::new(vec![place(DISK, 0, 1000), place(OTHER, 100, 50), place(OTHER, 200, 50)])
     }
 
-    fn event(at: u64, kind: Kind, op: Op, sector: u64, sectors: u32) -> Event {
-        Event { at, kind, dev: DISK, sector, sectors, op, fua: false }
+    fn event(at: u64, kind: EventKind, op: Op, sector: u64, sectors: u32) -> BlockEvent {
+        BlockEvent { at, kind, dev: DISK, sector, sectors, op, fua: false }
     }
 
     /// Arrivals and ends: disk, sector, sectors, since when, until when.
-    fn steps(pairs: &mut Pairs<u64>, events: &[Event]) -> Vec<(bool, usize, u64, u32, u64, u64)> {
-        let of = |event: &Event| match pairs.take(event, event.at) {
-            Step::Arrived(o) => Some((false, o.disk, o.sector, o.sectors, o.at, o.kept)),
-            Step::Ended(o) => Some((true, o.disk, o.sector, o.sectors, o.at, event.at)),
-            Step::Nothing => None,
+    fn steps(
+        pairs: &mut Pairs<u64>,
+        events: &[BlockEvent],
+    ) -> Vec<(bool, usize, u64, u32, u64, u64)> {
+        let of = |event: &BlockEvent| match pairs.take(event, event.at) {
+            RequestStep::Arrived(o) => Some((false, o.disk, o.sector, o.sectors, o.at, o.kept)),
+            RequestStep::Ended(o) => Some((true, o.disk, o.sector, o.sectors, o.at, event.at)),
+            RequestStep::Nothing => None,
         };
         events.iter().filter_map(of).collect()
     }
@@ -238,13 +242,13 @@ mod tests {
 
     #[test]
     fn partitions_have_places_of_their_own_and_what_is_outside_is_nobodys() {
-        let of = |at, kind, op, sector| Event { dev: OTHER, ..event(at, kind, op, sector, 8) };
+        let of = |at, kind, op, sector| BlockEvent { dev: OTHER, ..event(at, kind, op, sector, 8) };
         let events = [
             of(1, Issue, Op::Read, 110),
             of(2, Issue, Op::Read, 200),
             of(3, Issue, Op::Read, 90),
             of(4, Issue, Op::Read, 150),
-            Event { sectors: 0, ..of(5, Issue, Op::Flush, 0) },
+            BlockEvent { sectors: 0, ..of(5, Issue, Op::Flush, 0) },
             of(6, Complete, Op::Read, 90),
             of(7, Complete, Op::Read, 200),
         ];

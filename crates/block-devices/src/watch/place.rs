@@ -8,12 +8,12 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::disk::Disk;
-use crate::watch::pairs::Place;
+use crate::watch::pairs::WatchedRange;
 
 /// A disk that is watched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Watched {
+pub struct WatchedDisk {
     /// The kernel's name.
     pub name: String,
     pub rotational: bool,
@@ -25,7 +25,7 @@ pub struct Watched {
     pub sectors: u64,
 }
 
-impl Watched {
+impl WatchedDisk {
     /// Asks the kernel about a disk. `Err` if it counts no requests: nothing could be told of it.
     pub fn find(disk: &Disk) -> io::Result<Self> {
         let folder = Path::new("/sys/class/block").join(&disk.name);
@@ -61,9 +61,9 @@ impl Watched {
     }
 
     /// As events have it.
-    pub fn place(&self) -> Place {
+    pub fn place(&self) -> WatchedRange {
         let (major, minor) = self.number;
-        Place { dev: major << 20 | minor, begin: self.begin, sectors: self.sectors }
+        WatchedRange { dev: major << 20 | minor, begin: self.begin, sectors: self.sectors }
     }
 }
 

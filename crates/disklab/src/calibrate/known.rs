@@ -4,7 +4,7 @@
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use disklab_block_devices::sysfs::Block;
+use disklab_block_devices::sysfs::SysfsBlock;
 use disklab_calibrate::Hints;
 use disklab_units::prose::visible;
 use rustix::fs::{major, minor};
@@ -31,7 +31,7 @@ pub fn of(path: &Path) -> Known {
         return plain;
     }
     let number = metadata.rdev();
-    let Some(block) = Block::of((major(number), minor(number))) else {
+    let Some(block) = SysfsBlock::of((major(number), minor(number))) else {
         return Known { part: false, ..plain };
     };
     let word = |file: &str| block.disk_word(file);

@@ -193,7 +193,7 @@ impl Machine {
         guard::apart(&disks).map_err(Failure::mistaken)?;
         let allow = Allow::load(self.allow.as_deref())?;
         // What another disklab has in use is not to be taken for somebody's.
-        drop(disklab_block_devices::claim(&disks).map_err(Failure::cannot)?);
+        drop(disklab_block_devices::claim_disks(&disks).map_err(Failure::cannot)?);
         for disk in &disks {
             guard::may_write(disk, &allow, &self.overwrite).map_err(Failure::mistaken)?;
         }

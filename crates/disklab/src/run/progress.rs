@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use disklab_block_devices::change::{News, Undone};
+use disklab_block_devices::change::{UndoNews, Undone};
 use disklab_config::Trial;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Executor;
@@ -194,10 +194,12 @@ impl<'a> Progress<'a> {
                     running.at(*now);
                 }
             }
-            Event::Undoing { news: News::Undone(Undone { failed: Some(why), what }) } => {
+            Event::Undoing { news: UndoNews::Undone(Undone { failed: Some(why), what }) } => {
                 self.message(&format!("not true yet: {what}: {why}"));
             }
-            Event::Undoing { news: News::Waits(what) } => self.message(&format!("waiting: {what}")),
+            Event::Undoing { news: UndoNews::Waits(what) } => {
+                self.message(&format!("waiting: {what}"))
+            }
             Event::Undoing { .. } => {}
             Event::Ended { outcome } => {
                 state.end(outcome);

@@ -5,14 +5,14 @@
 use std::io::{self, Write};
 
 use disklab_disks::Op;
-use disklab_trace::{ByTime, Delay, Entry, Error, MOST_DISKS, Served, What};
+use disklab_trace::{ByTime, Delay, Error, MOST_DISKS, Served, TraceEntry, TraceEventKind};
 
 /// Linux keeps 240 to 254 for local use.
 const MAJOR: u32 = 254;
 
 /// What could be written; then what of the trace could not be read.
 pub fn write(
-    entries: impl Iterator<Item = Result<Entry, Error>>,
+    entries: impl Iterator<Item = Result<TraceEntry, Error>>,
     delay: &Delay,
     out: &mut dyn Write,
 ) -> io::Result<Result<(), Error>> {
@@ -24,10 +24,10 @@ pub fn write(
         };
         let time = format!("{:5}.{:09}", event.at / 1_000_000_000, event.at % 1_000_000_000);
         let (action, served) = match event.what {
-            What::Submitted(served) => ("Q", served),
-            What::Started(served) => ("D", served),
-            What::Ended(served) => ("C", served),
-            What::Mark(text) => {
+            TraceEventKind::Submitted(served) => ("Q", served),
+            TraceEventKind::Started(served) => ("D", served),
+            TraceEventKind::Ended(served) => ("C", served),
+            TraceEventKind::Mark(text) => {
                 let text = text.escape_debug();
                 writeln!(out, "{MAJOR:3},{:<3} {:2} {:>8} {time} {:>5}  m   N {text}", 0, 0, 0, 0)?;
                 continue;
@@ -83,8 +83,13 @@ mod tests {
         let flush = Served { disk: 0, op: Op::Flush, sector: 0, sectors: 0, ..read };
         let write_fua =
             Served { disk: 0, op: Op::Write, fua: true, started: 1_000_000_003, ..read };
-        let mark = Entry::Mark { at: 5, text: "begin \u{1b}[31m 0".to_owned() };
-        let entries = [Entry::Served(read), Entry::Served(flush), Entry::Served(write_fua), mark];
+        let mark = TraceEntry::Mark { at: 5, text: "begin \u{1b}[31m 0".to_owned() };
+        let entries = [
+            TraceEntry::Served(read),
+            TraceEntry::Served(flush),
+            TraceEntry::Served(write_fua),
+            mark,
+        ];
         let mut text = Vec::new();
         let delay = disklab_trace::delay(entries.iter().cloned().map(Ok)).unwrap();
         super::write(entries.into_iter().map(Ok), &delay, &mut text).unwrap().unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use disklab_trace::{Delay, Entry, Error, Served, WithDepth, word};
+use disklab_trace::{Delay, Error, Served, TraceEntry, WithDepth, word};
 use disklab_units::prose::visible;
 
 /// The names of the fields. A mark is a row without a disk.
@@ -10,7 +10,7 @@ const HEAD: &str = "disk,op,fua,sector,sectors,submitted_ns,started_ns,ended_ns,
 
 /// What could be written; then what of the trace could not be read.
 pub fn write(
-    entries: impl Iterator<Item = Result<Entry, Error>>,
+    entries: impl Iterator<Item = Result<TraceEntry, Error>>,
     delay: &Delay,
     name: &dyn Fn(usize) -> String,
     out: &mut dyn Write,
@@ -33,14 +33,23 @@ pub fn write(
 }
 
 /// An entry as a row, but for its depth; `name` is that of a disk.
-pub fn row(entry: &Entry, name: &dyn Fn(usize) -> String) -> String {
+pub fn row(entry: &TraceEntry, name: &dyn Fn(usize) -> String) -> String {
     match entry {
-        Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => {
+        TraceEntry::Served(Served {
+            disk,
+            op,
+            fua,
+            sector,
+            sectors,
+            submitted,
+            started,
+            ended,
+        }) => {
             let op = word(*op);
             let (disk, fua) = (name(*disk), u8::from(*fua));
             format!("{disk},{op},{fua},{sector},{sectors},{submitted},{started},{ended},")
         }
-        Entry::Mark { at, text } => format!(",mark,,,,{at},,,{}", quoted(text)),
+        TraceEntry::Mark { at, text } => format!(",mark,,,,{at},,,{}", quoted(text)),
     }
 }
 
@@ -58,7 +67,7 @@ mod tests {
 
     #[test]
     fn marks_that_csv_could_misread_are_quoted() {
-        let mark = |text: &str| row(&Entry::Mark { at: 7, text: text.to_owned() }, &disk_name);
+        let mark = |text: &str| row(&TraceEntry::Mark { at: 7, text: text.to_owned() }, &disk_name);
         assert_eq!(mark("begin measure 0"), ",mark,,,,7,,,begin measure 0");
         assert_eq!(mark("a \"b\", c"), ",mark,,,,7,,,\"a \"\"b\"\", c\"");
         assert_eq!(mark("\u{1b}[1m\n"), r",mark,,,,7,,,\u{1b}[1m\u{a}");
@@ -66,7 +75,7 @@ mod tests {
 
     #[test]
     fn every_row_has_all_fields() {
-        let mark = Entry::Mark { at: 1, text: "end".to_owned() };
+        let mark = TraceEntry::Mark { at: 1, text: "end".to_owned() };
         let mut text = Vec::new();
         write([Ok(mark)].into_iter(), &Delay::default(), &disk_name, &mut text).unwrap().unwrap();
         for row in String::from_utf8(text).unwrap().lines() {

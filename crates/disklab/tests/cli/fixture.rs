@@ -185,7 +185,7 @@ fn finish(writer: &Writer, trial: &str, outcome: Outcome, sector: u64) {
 }
 
 fn requests(sector: u64) -> Vec<u8> {
-    let mut writer = disklab_trace::Writer::new(2);
+    let mut writer = disklab_trace::TraceWriter::new(2);
     writer.mark(5, "begin measure 0");
     for (number, sector) in [64, sector].into_iter().enumerate() {
         let submitted = 10 + number as u64 * 100;

@@ -1,5 +1,5 @@
 use disklab_record::{Outcome, Record, Status};
-use disklab_trace::{Entry, Served};
+use disklab_trace::{Served, TraceEntry};
 
 use crate::error::ExportError;
 use crate::sink::Sink;
@@ -24,23 +24,31 @@ pub fn write(record: &Record, sink: &mut Sink) -> Result<(), ExportError> {
     Ok(())
 }
 
-fn row(trial: &str, entry: &Entry, sink: &mut Sink) -> Result<(), ExportError> {
+fn row(trial: &str, entry: &TraceEntry, sink: &mut Sink) -> Result<(), ExportError> {
     const NOTHING: Field<'static> = Field::Nothing;
     match entry {
-        Entry::Served(Served { disk, op, fua, sector, sectors, submitted, started, ended }) => sink
-            .row(&[
-                Field::Text(trial),
-                Field::Unsigned(*disk as u64),
-                Field::Text(disklab_trace::word(*op)),
-                Field::Truth(*fua),
-                Field::Unsigned(*sector),
-                Field::Unsigned((*sectors).into()),
-                Field::Unsigned(*submitted),
-                Field::Unsigned(*started),
-                Field::Unsigned(*ended),
-                NOTHING,
-            ]),
-        Entry::Mark { at, text } => {
+        TraceEntry::Served(Served {
+            disk,
+            op,
+            fua,
+            sector,
+            sectors,
+            submitted,
+            started,
+            ended,
+        }) => sink.row(&[
+            Field::Text(trial),
+            Field::Unsigned(*disk as u64),
+            Field::Text(disklab_trace::word(*op)),
+            Field::Truth(*fua),
+            Field::Unsigned(*sector),
+            Field::Unsigned((*sectors).into()),
+            Field::Unsigned(*submitted),
+            Field::Unsigned(*started),
+            Field::Unsigned(*ended),
+            NOTHING,
+        ]),
+        TraceEntry::Mark { at, text } => {
             let [time, text] = [Field::Unsigned(*at), Field::Text(text)];
             let op = Field::Text("mark");
             sink.row(&[

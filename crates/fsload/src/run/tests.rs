@@ -1,10 +1,14 @@
 use super::*;
 use crate::layout;
+use crate::place::Surroundings;
 use disklab_config::Workload;
+use disklab_config::fsload::Fsload;
 use disklab_config::read::Reader;
+use disklab_units::Seed;
 use std::fs;
 use std::path::PathBuf;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 /// A load with one set of this kind, and threads of this loop.
 pub fn load(files: &str, steps: &str) -> Fsload {
@@ -36,7 +40,7 @@ impl Surroundings for Witness {
     }
 }
 
-fn done(load: &Fsload, surroundings: &dyn Surroundings) -> (tempfile::TempDir, Done) {
+fn done(load: &Fsload, surroundings: &dyn Surroundings) -> (tempfile::TempDir, LoadDone) {
     done_within(Duration::from_millis(200), load, surroundings)
 }
 
@@ -44,13 +48,20 @@ fn done_within(
     length: Duration,
     load: &Fsload,
     surroundings: &dyn Surroundings,
-) -> (tempfile::TempDir, Done) {
+) -> (tempfile::TempDir, LoadDone) {
     let folder = tempfile::tempdir().unwrap();
     layout::lay_out(load, folder.path()).unwrap();
     let ramp = Duration::from_millis(20);
     let stop = AtomicBool::new(false);
-    let it =
-        Run { load, root: folder.path(), seed: Seed(9), ramp, length, stop: &stop, surroundings };
+    let it = LoadRun {
+        load,
+        root: folder.path(),
+        seed: Seed(9),
+        ramp,
+        length,
+        stop: &stop,
+        surroundings,
+    };
     let done = run(&it).unwrap();
     (folder, done)
 }
@@ -77,8 +88,11 @@ fn some_file(folder: &Path) -> PathBuf {
 
 #[test]
 fn every_operation_is_done_and_accounted_for() {
-    let expected: Vec<&str> =
-        Operation::ALL.iter().map(|it| it.as_str()).filter(|name| *name != "make folder").collect();
+    let expected: Vec<&str> = Operation::ALL
+        .iter()
+        .map(|operation| operation.as_str())
+        .filter(|name| *name != "make folder")
+        .collect();
     // An fsync on this machine's disk takes as long as others let it: a loop needs several.
     let tries = [200, 2000, 20_000].map(Duration::from_millis);
     let mut names: Vec<String> = Vec::new();
@@ -155,7 +169,7 @@ fn folders_are_made_filled_and_read() {
 fn what_cannot_be_done_ends_the_run_with_its_reason() {
     let load = load("count = 10\nsize = \"1 KiB\"", "\"open\", \"read whole\", \"close\"");
     let folder = tempfile::tempdir().unwrap();
-    let it = Run {
+    let it = LoadRun {
         load: &load,
         root: folder.path(),
         seed: Seed(1),
@@ -177,7 +191,7 @@ fn it_ends_when_it_is_told_to() {
     let folder = tempfile::tempdir().unwrap();
     layout::lay_out(&load, folder.path()).unwrap();
     let stop = AtomicBool::new(false);
-    let it = Run {
+    let it = LoadRun {
         load: &load,
         root: folder.path(),
         seed: Seed(1),

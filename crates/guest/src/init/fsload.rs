@@ -5,7 +5,7 @@ use super::priority::Place;
 use super::{Failure, Steps, startup};
 use crate::plan::{FSLOAD, FsloadBeside, TRIAL};
 use disklab_config::fsload::Fsload;
-use disklab_fsload::{Done, Run, Surroundings, layout};
+use disklab_fsload::{LoadDone, LoadRun, Surroundings, layout};
 use disklab_protocol::Mark;
 use disklab_protocol::names;
 use disklab_units::{Nanos, Seed};
@@ -39,9 +39,9 @@ pub fn measure(
     seed: Seed,
     [ramp, length]: [Nanos; 2],
     notes: bool,
-) -> Result<Done, Failure> {
+) -> Result<LoadDone, Failure> {
     startup::settle();
-    disklab_fsload::run(&Run {
+    disklab_fsload::run(&LoadRun {
         load,
         root: Path::new(FSLOAD),
         seed,
@@ -56,7 +56,7 @@ pub fn measure(
 pub struct Running {
     begun: Instant,
     stop: Arc<AtomicBool>,
-    thread: JoinHandle<Result<Done, Failure>>,
+    thread: JoinHandle<Result<LoadDone, Failure>>,
 }
 
 pub fn start(beside: &FsloadBeside, place: &Place) -> Result<Running, Failure> {
@@ -65,7 +65,7 @@ pub fn start(beside: &FsloadBeside, place: &Place) -> Result<Running, Failure> {
     let told = Arc::clone(&stop);
     let work = move || {
         place.enter().map_err(|e| format!("{BESIDE}: its I/O priority: {e}"))?;
-        disklab_fsload::run(&Run {
+        disklab_fsload::run(&LoadRun {
             load: &load,
             root: Path::new(FSLOAD),
             seed,
@@ -103,7 +103,7 @@ impl Running {
 }
 
 /// Writes what was measured, and holds what the disks have against what was written.
-pub fn account(done: &Done, steps: &mut Steps) -> Result<(), Failure> {
+pub fn account(done: &LoadDone, steps: &mut Steps) -> Result<(), Failure> {
     let path = Path::new(TRIAL).join(names::FSLOAD);
     let text = serde_json::to_vec(&done.report).map_err(|e| format!("{STEP}: {e}"))?;
     fs::write(&path, text).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -13,7 +13,7 @@ use crate::chart::{Chart, WIDTH, ink, number};
 use crate::embedded::base64;
 use crate::raster;
 use crate::traces::Detail;
-use disklab_trace::timeline::{Disk, Raster};
+use disklab_trace::timeline::{DiskTimeline, Raster};
 
 /// Pixels between the strips of disks, above and below them all.
 const GAP: f64 = 12.0;
@@ -87,7 +87,7 @@ pub fn addresses(it: &Watched, side: &str, scale: &Scale) -> Chart {
 
 /// Where requests were. What is twice as fine is seen where the picture is larger: in its usual
 /// size it would be blurred.
-fn points(disk: &Disk, detail: Detail, place: (f64, f64, f64)) -> Markup {
+fn points(disk: &DiskTimeline, detail: Detail, place: (f64, f64, f64)) -> Markup {
     let (reads, writes) = (&disk.reads, &disk.writes);
     match detail {
         Detail::Usual => image(None, place, reads, writes),

@@ -1,7 +1,7 @@
 //! Two trials in one picture: what all disks of each move, and how often they seek, over time.
 
 use disklab_trace::Timeline;
-use disklab_trace::timeline::{Bin, Disk};
+use disklab_trace::timeline::{TimelineBin, DiskTimeline};
 use disklab_units::prose::digits;
 use kuva::prelude::{LegendPosition, LinePlot, Plot};
 use maud::html;
@@ -62,7 +62,7 @@ fn told_apart(one: &str, other: &str) -> [String; 2] {
 struct Side {
     name: String,
     /// When each stretch of time was, s of what was measured; and what all disks did in it.
-    bins: Vec<(f64, Bin)>,
+    bins: Vec<(f64, TimelineBin)>,
     seconds: f64,
     /// Of what it measured, from when to when, s; none where that is one.
     phases: Vec<(String, f64, f64)>,
@@ -91,17 +91,17 @@ impl Side {
     }
 
     /// Of the stretches between two moments; `None` where there are none.
-    fn between(&self, from: f64, to: f64) -> Option<Bin> {
+    fn between(&self, from: f64, to: f64) -> Option<TimelineBin> {
         let own = self.bins.iter().filter(|(at, _)| (from..to).contains(at));
-        let own: Vec<Bin> = own.map(|(_, bin)| *bin).collect();
-        (!own.is_empty()).then(|| Bin::joined(&own))
+        let own: Vec<TimelineBin> = own.map(|(_, bin)| *bin).collect();
+        (!own.is_empty()).then(|| TimelineBin::joined(&own))
     }
 }
 
 /// What all disks did in one stretch of time, which is as long as for one of them.
-fn added_up(disks: &[Disk], at: usize) -> Bin {
-    let own: Vec<Bin> = disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();
-    Bin { length: own.first().map_or(0, |bin| bin.length), ..Bin::joined(&own) }
+fn added_up(disks: &[DiskTimeline], at: usize) -> TimelineBin {
+    let own: Vec<TimelineBin> = disks.iter().filter_map(|disk| disk.bins.get(at)).copied().collect();
+    TimelineBin { length: own.first().map_or(0, |bin| bin.length), ..TimelineBin::joined(&own) }
 }
 
 fn lines(measure: &Measure, sides: &[Side]) -> Chart {
@@ -128,8 +128,8 @@ fn lines(measure: &Measure, sides: &[Side]) -> Chart {
         .with_legend_entries(entries)
         .with_legend_position(LegendPosition::OutsideBottomColumns);
     let whole = |side: &Side| {
-        let all: Vec<Bin> = side.bins.iter().map(|(_, bin)| *bin).collect();
-        let (mean, length) = ((measure.of)(&Bin::joined(&all)), digits(side.seconds));
+        let all: Vec<TimelineBin> = side.bins.iter().map(|(_, bin)| *bin).collect();
+        let (mean, length) = ((measure.of)(&TimelineBin::joined(&all)), digits(side.seconds));
         format!("{} {} over {length} s", side.name, digits(mean))
     };
     let says = format!(
@@ -187,15 +187,15 @@ mod tests {
     use super::*;
 
     fn side(name: &str, seconds: u32, seeks: u64) -> Side {
-        let bin = |_| Bin { length: 1_000_000_000, seeks, read_bytes: 10 << 20, ..Bin::default() };
+        let bin = |_| TimelineBin { length: 1_000_000_000, seeks, read_bytes: 10 << 20, ..TimelineBin::default() };
         let bins = (0..seconds).map(|at| (f64::from(at) + 0.5, bin(at))).collect();
         Side { name: name.to_owned(), bins, seconds: f64::from(seconds), phases: Vec::new() }
     }
 
     #[test]
     fn disks_are_added_up_in_the_same_time() {
-        let disk = |seeks| Disk {
-            bins: vec![Bin { length: 500, seeks, ..Bin::default() }],
+        let disk = |seeks| DiskTimeline {
+            bins: vec![TimelineBin { length: 500, seeks, ..TimelineBin::default() }],
             reads: disklab_trace::timeline::Raster { columns: 1, cells: vec![0] },
             writes: disklab_trace::timeline::Raster { columns: 1, cells: vec![0] },
         };

@@ -11,7 +11,7 @@ use disklab_record::outcome::Cell;
 use disklab_record::{Manifest, Outcome, Status};
 use disklab_results::sample::{DeviceSample, LatencyKind};
 use disklab_results::{Remark, Sample};
-use disklab_trace::{Served, Writer};
+use disklab_trace::{Served, TraceWriter};
 use disklab_units::{Nanos, Seed};
 
 /// Writes into `place` a record of all cells of these axes (name, values), with so many seeds and
@@ -127,7 +127,7 @@ const COPY: u64 = 256 << 21;
 
 /// Reads all over the first 64 GiB of each disk, one after the other.
 fn trace(seed: u64, disks: u64) -> Vec<u8> {
-    let mut writer = Writer::new(disks as usize);
+    let mut writer = TraceWriter::new(disks as usize);
     writer.mark(0, "begin measure 0");
     let (mut now, mut place) = (0, seed);
     for at in 0..REQUESTS {

@@ -4,7 +4,7 @@
 use super::{counted, disturbance, traced};
 use disklab_block_devices::watch::mark::{self, ObservedMark};
 use disklab_block_devices::watch::stat::Stat;
-use disklab_block_devices::watch::{Account, Trace, file_name};
+use disklab_block_devices::watch::{WatchAccount, WatchTrace, file_name};
 use disklab_protocol::closing::PhaseCounts;
 use disklab_protocol::{Closing, names};
 use disklab_results::Remark;
@@ -31,7 +31,7 @@ pub fn write(
     only_reads: bool,
     reads_itself: bool,
 ) -> Result<Vec<Remark>, String> {
-    let watched = Account::read(folder).map_err(|error| error.to_string())?;
+    let watched = WatchAccount::read(folder).map_err(|error| error.to_string())?;
     let marks = mark::read(folder).map_err(|error| error.to_string())?;
     let mut remarks = disturbance::beside(&watched);
     if only_reads {
@@ -58,13 +58,13 @@ pub fn write(
 /// The trace, if requests were traced and all of them are in it.
 fn requests(
     folder: &Path,
-    watched: &Account,
+    watched: &WatchAccount,
     marks: &[ObservedMark],
 ) -> Result<Option<traced::Traced>, Remark> {
     let (layout, cpus, lost) = match &watched.trace {
-        Trace::None => return Ok(None),
-        Trace::Failed(why) => return Err(Remark::NoTrace { why: why.clone() }),
-        Trace::Files { layout, cpus, lost } => (layout, cpus, *lost),
+        WatchTrace::None => return Ok(None),
+        WatchTrace::Failed(why) => return Err(Remark::NoTrace { why: why.clone() }),
+        WatchTrace::Files { layout, cpus, lost } => (layout, cpus, *lost),
     };
     let read = traced::read(folder, watched, marks, layout, cpus);
     let wrong = match &read {
@@ -87,13 +87,13 @@ fn requests(
 }
 
 /// What each disk did while it was watched, as the kernel counts it.
-fn done(watched: &Account) -> impl Iterator<Item = Stat> {
+fn done(watched: &WatchAccount) -> impl Iterator<Item = Stat> {
     watched.after.iter().zip(&watched.before).map(|(after, before)| after.since(before))
 }
 
 /// A disk of which the kernel counted other requests than were traced: some disks have no requests
 /// that can be traced, such as those of device-mapper.
-fn unlike(watched: &Account, ended: &[Stat]) -> Option<Remark> {
+fn unlike(watched: &WatchAccount, ended: &[Stat]) -> Option<Remark> {
     let stats = watched.disks.iter().zip(done(watched)).zip(ended);
     let mut unlike = stats.filter_map(|((disk, counted), traced)| {
         let under_way = BETWEEN + counted.in_flight;
@@ -113,7 +113,7 @@ fn unlike(watched: &Account, ended: &[Stat]) -> Option<Remark> {
 
 fn close(
     folder: &Path,
-    watched: &Account,
+    watched: &WatchAccount,
     devices: &[&str],
     phases: Vec<PhaseCounts>,
     requests: u64,

@@ -1,9 +1,9 @@
 //! Phases from the kernel's own counts of each disk, where there is no trace: what they do not tell
 //! is left out.
 
-use disklab_block_devices::watch::Account;
+use disklab_block_devices::watch::WatchAccount;
 use disklab_block_devices::watch::mark::ObservedMark;
-use disklab_block_devices::watch::place::Watched;
+use disklab_block_devices::watch::place::WatchedDisk;
 use disklab_block_devices::watch::stat::Stat;
 use disklab_protocol::Mark;
 use disklab_protocol::closing::{DeviceCounts, PhaseCounts};
@@ -12,7 +12,7 @@ use disklab_units::Nanos;
 const MS: u64 = 1_000_000;
 
 /// The phases that began and ended. Requests that carry nothing but a flush count as writes, too.
-pub fn phases(watched: &Account, marks: &[ObservedMark]) -> Vec<PhaseCounts> {
+pub fn phases(watched: &WatchAccount, marks: &[ObservedMark]) -> Vec<PhaseCounts> {
     spans(marks).into_iter().map(|(name, begun, end)| phase(watched, name, begun, end)).collect()
 }
 
@@ -33,12 +33,17 @@ pub fn spans(marks: &[ObservedMark]) -> Vec<(&str, &ObservedMark, &ObservedMark)
     spans
 }
 
-fn phase(watched: &Account, name: &str, begun: &ObservedMark, end: &ObservedMark) -> PhaseCounts {
+fn phase(
+    watched: &WatchAccount,
+    name: &str,
+    begun: &ObservedMark,
+    end: &ObservedMark,
+) -> PhaseCounts {
     // The first request that was seen, and the ramp after it; the end is when it was said.
     let [begin, end_at] =
         [begun, end].map(|mark| Nanos(mark.at_ns.saturating_sub(watched.began_ns)));
     let counts = end.disks.iter().zip(&begun.disks).map(|(end, begun)| end.since(begun));
-    let device = |(disk, counts): (&Watched, Stat)| {
+    let device = |(disk, counts): (&WatchedDisk, Stat)| {
         let queue = Nanos(counts.queue_ms.saturating_mul(MS));
         // It is counted in ticks of the kernel's timer.
         let busy = counts.busy_ms.saturating_mul(MS).min(end_at.0.saturating_sub(begin.0));

@@ -2,7 +2,7 @@
 
 use super::counted;
 use disklab_block_devices::environment::Activity;
-use disklab_block_devices::watch::Account;
+use disklab_block_devices::watch::WatchAccount;
 use disklab_block_devices::watch::mark::ObservedMark;
 use disklab_block_devices::watch::stat::Stat;
 use disklab_results::Remark;
@@ -24,7 +24,7 @@ pub fn at_rest(activity: &[Activity]) -> Vec<Remark> {
 }
 
 /// What happened during it beside a partition, on the same disk.
-pub fn beside(watched: &Account) -> Vec<Remark> {
+pub fn beside(watched: &WatchAccount) -> Vec<Remark> {
     let within = Nanos(watched.ended_ns.saturating_sub(watched.began_ns));
     let each = watched.disks.iter().zip(&watched.beside).filter(|(disk, _)| disk.is_part());
     at_rest(&each.map(|(disk, done)| Activity::new(&disk.disk, within, done)).collect::<Vec<_>>())
@@ -57,7 +57,7 @@ const FEW: u64 = 16;
 
 /// What others wrote to disks of a filesystem that they use, too, while a trial was measured that
 /// does not write.
-pub fn wrote(watched: &Account, marks: &[ObservedMark]) -> Vec<Remark> {
+pub fn wrote(watched: &WatchAccount, marks: &[ObservedMark]) -> Vec<Remark> {
     let of_phase = |(begun, end): (&ObservedMark, &ObservedMark)| {
         let within = Nanos(end.at_ns.saturating_sub(begun.at_ns));
         let each = watched.disks.iter().zip(end.disks.iter().zip(&begun.disks));

@@ -8,8 +8,8 @@ use crate::guest::End;
 use crate::prepared::write_json;
 use crate::run::Event;
 use crate::{estimate, evidence, stack};
-use disklab_block_devices::change::{Change, News};
-use disklab_block_devices::sysfs::Block;
+use disklab_block_devices::change::{Change, UndoNews};
+use disklab_block_devices::sysfs::SysfsBlock;
 use disklab_block_devices::watch::instance_name;
 use disklab_block_devices::{Disk, Journal, guard};
 use disklab_config::workload::FioLoad;
@@ -164,7 +164,7 @@ impl<'a> Prepared<'a> {
     }
 
     /// Takes it away.
-    pub fn undo(&mut self, also: &mut dyn FnMut(News)) -> Result<()> {
+    pub fn undo(&mut self, also: &mut dyn FnMut(UndoNews)) -> Result<()> {
         let Some(now) = self.now.take() else { return Ok(()) };
         let path = now.journal.path().to_owned();
         if now.journal.undo(also)? { Ok(()) } else { Err(Error::NotUndone { journal: path }) }
@@ -221,7 +221,7 @@ pub fn its_programs_read(trial: &Trial) -> bool {
 pub fn places(trial: &Trial, place: &Place, uuid: Option<String>) -> Trial {
     let disks = place.disks();
     let whole = |disk: &Disk| {
-        let block = Block::of(disk.number)?;
+        let block = SysfsBlock::of(disk.number)?;
         Some(block.disk.file_name()?.to_string_lossy().into_owned())
     };
     let wholes =

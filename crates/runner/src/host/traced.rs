@@ -1,15 +1,15 @@
 //! Phases and a trace of requests from the kernel's events.
 
-use disklab_block_devices::watch::layout::Layout;
+use disklab_block_devices::watch::layout::TraceLayout;
 use disklab_block_devices::watch::mark::ObservedMark;
 use disklab_block_devices::watch::merge::Merge;
-use disklab_block_devices::watch::pages::{Event, Pages};
-use disklab_block_devices::watch::pairs::{Open, Pairs, Step};
-use disklab_block_devices::watch::place::Watched;
+use disklab_block_devices::watch::pages::{BlockEvent, Pages};
+use disklab_block_devices::watch::pairs::{Open, Pairs, RequestStep};
+use disklab_block_devices::watch::place::WatchedDisk;
 use disklab_block_devices::watch::stat::Stat;
-use disklab_block_devices::watch::{Account, file_name};
+use disklab_block_devices::watch::{WatchAccount, file_name};
 use disklab_disks::Op;
-use disklab_guest::library::Arrival;
+use disklab_guest::arrival::Arrival;
 use disklab_guest::meter::Meter;
 use disklab_guest::trace_file::TraceFile;
 use disklab_protocol::closing::PhaseCounts;
@@ -36,9 +36,9 @@ pub struct Traced {
 /// Reads the pages of all CPUs, and writes [`names::REQUESTS`].
 pub fn read(
     folder: &Path,
-    watched: &Account,
+    watched: &WatchAccount,
     marks: &[ObservedMark],
-    layout: &Layout,
+    layout: &TraceLayout,
     cpus: &[u32],
 ) -> Result<Traced, String> {
     let open = |cpu: &u32| {
@@ -70,7 +70,7 @@ pub fn read(
 }
 
 struct Counting<'a> {
-    watched: &'a Account,
+    watched: &'a WatchAccount,
     pairs: Pairs<Arrived>,
     meter: Meter,
     trace: TraceFile,
@@ -81,11 +81,11 @@ struct Counting<'a> {
 }
 
 impl<'a> Counting<'a> {
-    fn new(watched: &'a Account, trace: TraceFile) -> Self {
+    fn new(watched: &'a WatchAccount, trace: TraceFile) -> Self {
         let count = watched.disks.len();
         Self {
             watched,
-            pairs: Pairs::new(watched.disks.iter().map(Watched::place).collect()),
+            pairs: Pairs::new(watched.disks.iter().map(WatchedDisk::place).collect()),
             meter: Meter::new(watched.disks.iter().map(|disk| disk.name.clone()).collect()),
             trace,
             requests: 0,
@@ -114,17 +114,17 @@ impl<'a> Counting<'a> {
         }
     }
 
-    fn take(&mut self, event: &Event) -> io::Result<()> {
+    fn take(&mut self, event: &BlockEvent) -> io::Result<()> {
         let now = self.time(event.at);
         match self.pairs.take(event, self.trace.arrived()) {
-            Step::Arrived(Open { disk, op, fua, sector, sectors, .. }) => {
+            RequestStep::Arrived(Open { disk, op, fua, sector, sectors, .. }) => {
                 let arrival = Arrival { disk, tag: 0, op, fua, sector, sectors };
                 let disks = self.last.len();
                 self.meter.arrived(&arrival, now, || models(disks));
                 Ok(())
             }
-            Step::Ended(open) => self.ended(&open, now),
-            Step::Nothing => Ok(()),
+            RequestStep::Ended(open) => self.ended(&open, now),
+            RequestStep::Nothing => Ok(()),
         }
     }
 

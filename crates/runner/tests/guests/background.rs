@@ -234,7 +234,7 @@ fn jobs_have_pids_and_offsets_of_their_own() {
     let reads: Vec<(usize, u64)> = place::entries(&record.raw(line).unwrap())
         .into_iter()
         .filter_map(|entry| match entry {
-            disklab_trace::Entry::Served(served) if served.sectors == 8 => {
+            disklab_trace::TraceEntry::Served(served) if served.sectors == 8 => {
                 Some((served.disk, served.sector))
             }
             _ => None,

@@ -2,7 +2,7 @@
 //! behind.
 
 use crate::place::{self, Place, constant};
-use disklab_guest::heartbeat::Beat;
+use disklab_guest::heartbeat::Heartbeat;
 use disklab_guest::interface::INTERFACE;
 use disklab_guest::plan::{Mount, Setting};
 use disklab_runner::Installation;
@@ -101,7 +101,7 @@ fn harmed(harm: impl Fn(&str) + Send) -> String {
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let asked = Instant::now();
-            let running = || Beat::read(&path).is_ok_and(|beat| beat.requests > 100);
+            let running = || Heartbeat::read(&path).is_ok_and(|beat| beat.requests > 100);
             while !running() && asked.elapsed() < Duration::from_secs(10) {
                 std::thread::sleep(Duration::from_millis(10));
             }
@@ -235,7 +235,7 @@ fn a_killed_starter() {
         BufReader::new(starter.stdout.take().unwrap()).read_line(&mut folder).unwrap();
         let folder = Path::new(folder.trim());
         let asked = Instant::now();
-        while !Beat::read(folder).is_ok_and(|beat| beat.measured) {
+        while !Heartbeat::read(folder).is_ok_and(|beat| beat.measured) {
             assert!(asked.elapsed() < Duration::from_secs(30), "the guest did not begin");
             std::thread::sleep(Duration::from_millis(1));
         }

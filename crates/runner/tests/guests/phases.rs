@@ -10,7 +10,7 @@ use disklab_disks::Op;
 use disklab_protocol::closing::{self, Closing};
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status, compare};
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use libtest_mimic::Trial as Test;
 
 pub fn tests() -> Vec<Test> {
@@ -158,14 +158,14 @@ fn phases_take_their_time() {
         assert!(measure(outcome, "both read from disks") * time("both") >= both, "{id}");
         let entries = place::entries(&record.raw(outcome).unwrap());
         let mark = |from: usize, what: &str| {
-            let is = |it: &Entry| matches!(it, Entry::Mark { text, .. } if text.starts_with(what));
+            let is = |it: &TraceEntry| matches!(it, TraceEntry::Mark { text, .. } if text.starts_with(what));
             from + entries[from..].iter().position(is).expect("a mark")
         };
         let (made, found) = (mark(mark(0, "begin in-turn "), "end"), mark(0, "begin find "));
         let written: u32 = entries[made..found]
             .iter()
             .map(|it| match it {
-                Entry::Served(it) if it.op == Op::Write => it.sectors,
+                TraceEntry::Served(it) if it.op == Op::Write => it.sectors,
                 _ => 0,
             })
             .sum();

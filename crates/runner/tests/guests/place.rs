@@ -11,7 +11,7 @@ use disklab_protocol::names;
 use disklab_runner::Installation;
 use disklab_runner::evidence;
 use disklab_runner::guest::{End, Guest};
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use disklab_units::{Bytes, Nanos, Seed};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -22,7 +22,7 @@ pub fn share() -> Share {
 }
 
 /// Of the trace in a trial's raw folder.
-pub fn entries(raw: &Path) -> Vec<Entry> {
+pub fn entries(raw: &Path) -> Vec<TraceEntry> {
     let path = disklab_trace::find(raw).expect("a trace");
     disklab_trace::open(&path).unwrap().map(Result::unwrap).collect()
 }

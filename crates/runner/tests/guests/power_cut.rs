@@ -5,7 +5,7 @@ use crate::{place, repeatable};
 use disklab_disks::Op;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Installation;
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use libtest_mimic::Trial as Test;
 
 pub fn tests() -> Vec<Test> {
@@ -90,8 +90,8 @@ fn md_does_not_wait() {
         let served: Vec<_> = entries
             .iter()
             .filter_map(|entry| match entry {
-                Entry::Served(served) => Some(served),
-                Entry::Mark { .. } => None,
+                TraceEntry::Served(served) => Some(served),
+                TraceEntry::Mark { .. } => None,
             })
             .collect();
         let flushes: Vec<_> = served.iter().filter(|it| it.op == Op::Flush).collect();

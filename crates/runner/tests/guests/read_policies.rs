@@ -8,7 +8,7 @@ use crate::repeatable::{SUITE, run_on, trials};
 use disklab_kernels::{Btrfs, Cache, Kernel};
 use disklab_read_policies::{Choice, policies};
 use disklab_runner::Installation;
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use disklab_units::Bytes;
 use libtest_mimic::Trial;
 
@@ -313,9 +313,10 @@ fn mainline_btrfs_gives_the_same_bytes() {
 }
 
 /// The requests of a trace that ended before the measurement did.
-fn until_measured(raw: &Path) -> Vec<Entry> {
+fn until_measured(raw: &Path) -> Vec<TraceEntry> {
     let entries = place::entries(raw);
-    let is_end = |entry: &Entry| matches!(entry, Entry::Mark { text, .. } if text == "end");
+    let is_end =
+        |entry: &TraceEntry| matches!(entry, TraceEntry::Mark { text, .. } if text == "end");
     let end = entries.iter().position(is_end).expect("a measurement that ended");
     entries[..end].to_vec()
 }

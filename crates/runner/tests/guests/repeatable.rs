@@ -9,7 +9,7 @@ use disklab_record::manifest::{self, Manifest};
 use disklab_record::{Record, compare};
 use disklab_runner::run::{Run, Summary};
 use disklab_runner::{Executor, Installation, Patience};
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use libtest_mimic::Trial as Test;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -221,13 +221,13 @@ fn seeds_are_repeats_not_copies() {
 fn blocks_of(raw: &Path) -> BTreeSet<u64> {
     let entries = place::entries(raw);
     let begin = entries.iter().find_map(|entry| match entry {
-        Entry::Mark { at, text } if text.starts_with("begin") => Some(*at),
+        TraceEntry::Mark { at, text } if text.starts_with("begin") => Some(*at),
         _ => None,
     });
     let mut reads: Vec<_> = entries
         .iter()
         .filter_map(|entry| match entry {
-            Entry::Served(served) if Some(served.submitted) > begin => {
+            TraceEntry::Served(served) if Some(served.submitted) > begin => {
                 Some((served.submitted, served.sector))
             }
             _ => None,

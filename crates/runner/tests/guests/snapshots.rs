@@ -15,7 +15,7 @@ use disklab_protocol::names;
 use disklab_record::{Record, compare};
 use disklab_runner::{Installation, evidence};
 use disklab_testkit::skipped;
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use disklab_units::Bytes;
 use libtest_mimic::Trial as Test;
 use serde_json::Value;
@@ -107,8 +107,8 @@ fn what_is_told_is_on_the_disks() {
     );
     // The trace says when which of them was taken.
     let marks = place::entries(place.folder.path()).into_iter().filter_map(|entry| match entry {
-        Entry::Mark { text, .. } => Some(text),
-        Entry::Served(_) => None,
+        TraceEntry::Mark { text, .. } => Some(text),
+        TraceEntry::Served(_) => None,
     });
     let taken = marks.filter(|text| text.starts_with("note snapshot ")).count();
     assert_eq!(taken as u64, seen.taken);

@@ -11,7 +11,7 @@ use disklab_disks::Op;
 use disklab_protocol::names;
 use disklab_record::{Outcome, Record, Status};
 use disklab_runner::Installation;
-use disklab_trace::Entry;
+use disklab_trace::TraceEntry;
 use disklab_units::Rate;
 use libtest_mimic::Trial as Test;
 use serde_json::Value;
@@ -171,8 +171,10 @@ fn idle_starts_keep_to_physics() {
         let (mut begun, mut requests, mut bytes) = (None, 0_u32, 0.0);
         for entry in disklab_trace::open(&trace).unwrap() {
             match entry.unwrap() {
-                Entry::Mark { at, text } => begun = text.starts_with("begin measure").then_some(at),
-                Entry::Served(served) if begun.is_some() && served.op == Op::Read => {
+                TraceEntry::Mark { at, text } => {
+                    begun = text.starts_with("begin measure").then_some(at)
+                }
+                TraceEntry::Served(served) if begun.is_some() && served.op == Op::Read => {
                     let length = f64::from(served.sectors) * 512.0;
                     let took = (served.ended - served.submitted) as f64;
                     assert!(
@@ -184,7 +186,7 @@ fn idle_starts_keep_to_physics() {
                     let least = time(bytes - held, fastest);
                     assert!(until as f64 >= least * 0.999, "{id}: {bytes} bytes in {until} ns");
                 }
-                Entry::Served(_) => {}
+                TraceEntry::Served(_) => {}
             }
         }
         let computing = trial.workload.startup().unwrap().threads.computing().0 as f64;
@@ -231,7 +233,7 @@ fn a_program_that_fails() {
     // Files of this machine, so that there is a shell.
     let WorkloadKind::Startup(startup) = &mut all[0].workload.kind else { panic!("no start-up") };
     startup.files.clear();
-    startup.files.push(disklab_config::startup::Entry {
+    startup.files.push(disklab_config::startup::TraceEntry {
         path: "/etc/passwd".to_owned(),
         kind: disklab_config::startup::EntryKind::File(disklab_units::Bytes(1)),
     });

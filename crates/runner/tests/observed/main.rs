@@ -11,14 +11,14 @@ use std::time::Duration;
 
 use disklab_block_devices::environment::{Environment, rest};
 use disklab_block_devices::watch::{
-    self, Error, Trace, WATCHED, Watch, file_name, remove_instance,
+    self, Error, WATCHED, Watch, WatchTrace, file_name, remove_instance,
 };
 use disklab_disks::Op;
 use disklab_protocol::Mark;
 use disklab_protocol::closing::{self, Closing, DeviceCounts};
 use disklab_results::Remark;
 use disklab_runner::host::{account, disturbance};
-use disklab_trace::{Entry, Served, find, open, pack};
+use disklab_trace::{Served, TraceEntry, find, open, pack};
 use place::{Loop, Mounted, fio, has, instance, loops};
 
 /// Watches `disks` while `load` runs in a phase `measure`; the account that comes of it.
@@ -57,12 +57,12 @@ fn requests(folder: &Path) -> Vec<Served> {
     let mut last = 0;
     let entries = open(&find(folder).expect("a trace")).unwrap().map(Result::unwrap);
     let served = entries.filter_map(|entry| match entry {
-        Entry::Mark { at, .. } => {
+        TraceEntry::Mark { at, .. } => {
             assert!(at >= last);
             last = at;
             None
         }
-        Entry::Served(served) => {
+        TraceEntry::Served(served) => {
             assert!(served.submitted <= served.started && served.started <= served.ended);
             assert!(served.ended >= last, "{} after {last}", served.ended);
             last = served.ended;
@@ -246,12 +246,12 @@ fn a_trace_with_lost_events_or_other_counts_than_the_kernels_is_none() {
     load();
     watch.mark(Mark::End).unwrap();
     let whole = watch.end().unwrap();
-    let Trace::Files { layout, cpus, lost: 0 } = whole.trace.clone() else {
+    let WatchTrace::Files { layout, cpus, lost: 0 } = whole.trace.clone() else {
         panic!("{:?}", whole.trace)
     };
     let pages: Vec<Vec<u8>> =
         cpus.iter().map(|cpu| fs::read(folder.path().join(file_name(*cpu))).unwrap()).collect();
-    let again = |account: &watch::Account, pages: &[Vec<u8>]| {
+    let again = |account: &watch::WatchAccount, pages: &[Vec<u8>]| {
         fs::write(folder.path().join(WATCHED), serde_json::to_vec(account).unwrap()).unwrap();
         for (cpu, pages) in cpus.iter().zip(pages) {
             fs::write(folder.path().join(file_name(*cpu)), pages).unwrap();
@@ -262,7 +262,7 @@ fn a_trace_with_lost_events_or_other_counts_than_the_kernels_is_none() {
     };
     assert_eq!(again(&whole, &pages), (true, vec![]));
     let mut lossy = whole.clone();
-    lossy.trace = Trace::Files { layout: layout.clone(), cpus: cpus.clone(), lost: 3 };
+    lossy.trace = WatchTrace::Files { layout: layout.clone(), cpus: cpus.clone(), lost: 3 };
     assert_eq!(again(&lossy, &pages), (false, vec![Remark::TraceLost { events: 3 }]));
     let none = vec![Vec::new(); pages.len()];
     let (found, remarks) = again(&whole, &none);
@@ -354,7 +354,7 @@ fn an_instance_is_nobody_elses_and_can_be_removed() {
     let start = || Watch::start(folder.path(), &[disks[0].disk.clone()], Some(&name));
     let watch = start().unwrap();
     assert!(matches!(start(), Err(Error::Exists { .. })), "another one's is not touched");
-    assert!(matches!(watch.end().unwrap().trace, Trace::Files { .. }));
+    assert!(matches!(watch.end().unwrap().trace, WatchTrace::Files { .. }));
     drop(start().unwrap());
     assert!(!remove_instance(&name).unwrap(), "neither its end nor its loss leaves one");
     let status = place::leave_instance(&name, &disks[0]);

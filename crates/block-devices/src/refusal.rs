@@ -1,7 +1,12 @@
+//! Why a disk is not written.
+
 use std::path::PathBuf;
 
 use disklab_units::Bytes;
 use disklab_units::prose::listed;
+
+/// No filesystem with a test file fits into less.
+pub(crate) const LEAST: Bytes = Bytes::mib(128);
 
 /// A disk that is not written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -33,7 +38,7 @@ pub enum Why {
         "it is no longer the disk that it was ({0}); look at what is there now, and begin again"
     )]
     Changed(String),
-    #[error("it has {bytes}, and {least} at least are needed", least = super::LEAST)]
+    #[error("it has {bytes}, and {least} at least are needed", least = LEAST)]
     TooSmall { bytes: Bytes },
     #[error(
         "it is read-only; `blockdev --setrw` ends that, if it is not the disk's own switch or a loop device's file"

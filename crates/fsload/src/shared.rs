@@ -1,0 +1,57 @@
+//! What is to be done, and what all threads share while they do it.
+
+use crate::Failure;
+use crate::books::Books;
+use crate::place::Surroundings;
+use disklab_config::fsload::Fsload;
+use disklab_units::Seed;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// What is to be done.
+pub struct LoadRun<'a> {
+    pub load: &'a Fsload,
+    /// Where its files were laid out ([`crate::layout::lay_out`]).
+    pub root: &'a Path,
+    pub seed: Seed,
+    /// Nothing is counted before that.
+    pub ramp: Duration,
+    pub length: Duration,
+    /// It is over when this is set, too.
+    pub stop: &'a AtomicBool,
+    pub surroundings: &'a dyn Surroundings,
+}
+
+/// What all threads share.
+pub struct Shared<'a> {
+    pub run: &'a LoadRun<'a>,
+    /// Since then operations count, and until then.
+    pub window: (Instant, Instant),
+    pub books: Mutex<Books>,
+    pub stop: AtomicBool,
+    pub failure: Mutex<Option<Failure>>,
+}
+
+impl Shared<'_> {
+    pub fn books(&self) -> MutexGuard<'_, Books> {
+        locked(&self.books)
+    }
+
+    pub fn is_over(&self) -> bool {
+        let told = self.stop.load(Ordering::Relaxed) || self.run.stop.load(Ordering::Relaxed);
+        told || Instant::now() >= self.window.1
+    }
+
+    /// The first failure is the trial's; it ends all threads.
+    pub fn fail(&self, failure: Failure) {
+        locked(&self.failure).get_or_insert(failure);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A thread that panicked has failed the run by itself.
+pub fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
