@@ -22,7 +22,7 @@ pub mod sysfs;
 pub mod watch;
 
 pub use allow::Allow;
-pub use claim::{Claim, claim};
+pub use claim::{DiskClaim, claim_disks};
 pub use disk::Disk;
 pub use error::Error;
 pub use journal::Journal;

@@ -38,7 +38,8 @@ use mark::ObservedMark;
 use place::WatchedDisk;
 use stat::{Counters, Stat};
 
-/// In a trial's folder: what was watched, and how ([`WatchAccount`]). Without it, the watch did not end.
+/// In a trial's folder: what was watched, and how ([`WatchAccount`]). Without it, the watch did not
+/// end.
 pub const WATCHED: &str = "watched.json";
 
 #[derive(Debug, thiserror::Error)]

@@ -1,9 +1,9 @@
 //! The trace of a trial: every request of every disk, and the phases, in the order in which they
 //! ended.
 //!
-//! The guest's library writes it with [`TraceWriter`]; [`pack`] makes it small when the trial is over;
-//! [`TraceReader`] gives its entries one by one, from either form, in memory that does not grow with the
-//! trace.
+//! The guest's library writes it with [`TraceWriter`]; [`pack`] makes it small when the trial is
+//! over; [`TraceReader`] gives its entries one by one, from either form, in memory that does not
+//! grow with the trace.
 //!
 //! Layout: 4 bytes, then entries of LEB128 numbers (`z`: zigzag, for differences that may be
 //! negative). The entry before, of times: what ended last, or 0 before the first entry. A mark's

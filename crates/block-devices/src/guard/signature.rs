@@ -68,7 +68,8 @@ const AT_END: [(&str, u64, &[u8]); 13] = [
     ("a part of a RAID (DDF)", 512, DDF),
     ("a part of a RAID (DDF)", 257 * 512, DDF),
     ("a part of a RAID (DDF)", 4096, DDF),
-    // In its superblock, 4 KiB before the end, behind 60 bytes: of versions 8.3, 8.4 (unclean) and 9.
+    // In its superblock, 4 KiB before the end, behind 60 bytes: of versions 8.3, 8.4 (unclean) and
+    // 9.
     ("a DRBD volume", 4096 - 60, b"\x83\x74\x02\x6b"),
     ("a DRBD volume", 4096 - 60, b"\x83\x74\x02\x6c"),
     ("a DRBD volume", 4096 - 60, b"\x83\x74\x02\x6d"),

@@ -1,5 +1,6 @@
 use super::*;
 use crate::machine::fake::Fake;
+use std::path::Path;
 
 fn disk(fake: &Fake, name: &str, number: (u32, u32)) -> Disk {
     let found = Disk::on(&fake.machine(), &Path::new("/dev").join(name), number).unwrap();

@@ -233,7 +233,7 @@ fn a_program_that_fails() {
     // Files of this machine, so that there is a shell.
     let WorkloadKind::Startup(startup) = &mut all[0].workload.kind else { panic!("no start-up") };
     startup.files.clear();
-    startup.files.push(disklab_config::startup::TraceEntry {
+    startup.files.push(disklab_config::startup::Entry {
         path: "/etc/passwd".to_owned(),
         kind: disklab_config::startup::EntryKind::File(disklab_units::Bytes(1)),
     });
