@@ -135,8 +135,7 @@ fn begin(args: &Args, home: &Home) -> Result<(PathBuf, Asked), Failure> {
     asked.looks()?;
     let question = asked.question(home, &good.commit)?;
     question.metric(asked.metric.as_deref())?;
-    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-    let name = format!("bisect-{}-{now}", question.suite.name);
+    let name = records::name_now(&format!("bisect-{}", question.suite.name));
     let folder = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
     asked.write(&folder)?;
     Ok((folder, asked))

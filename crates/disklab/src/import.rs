@@ -152,11 +152,11 @@ fn folder(out: Option<&Path>) -> Result<PathBuf, Failure> {
         }
         return Ok(out.to_owned());
     }
-    let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-    let first = Path::new(records::FOLDER).join(format!("{NAME}-{now}"));
-    let others =
-        (2..=u32::MAX).map(|n| Path::new(records::FOLDER).join(format!("{NAME}-{now}-{n}")));
-    Ok(std::iter::once(first).chain(others).find(|folder| !folder.exists()).unwrap_or_default())
+    let first = records::name_now(NAME);
+    let others = (2..=u32::MAX).map(|n| format!("{first}-{n}"));
+    let all = std::iter::once(first.clone()).chain(others);
+    let mut folders = all.map(|name| Path::new(records::FOLDER).join(name));
+    Ok(folders.find(|folder| !folder.exists()).unwrap_or_default())
 }
 
 fn manifest(looked: &Looked, outcomes: &[Outcome]) -> Manifest {

@@ -64,11 +64,9 @@ struct Plan {
     jobs: usize,
     virtual_ns: Nanos,
     /// An estimate, with `jobs` guests at a time.
-    #[serde(rename = "wall_ms", serialize_with = "millis")]
-    wall: Duration,
+    wall_ms: Millis,
     /// The same, for disks that are not in the cache yet.
-    #[serde(rename = "preparing_ms", serialize_with = "millis")]
-    preparing: Duration,
+    preparing_ms: Millis,
     /// What the prepared disks take at most.
     prepared: Bytes,
     kernels: Vec<PlannedKernel>,
@@ -86,24 +84,22 @@ struct Planned {
     cell: Cell,
     seed_index: u32,
     virtual_ns: Nanos,
-    #[serde(rename = "wall_ms", serialize_with = "millis")]
-    wall: Duration,
+    wall_ms: Millis,
     /// What it keeps busy.
     processors: u32,
     /// What it takes at most.
     memory: Bytes,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct PlannedCell {
     cell: Cell,
     trials: usize,
     virtual_ns: Nanos,
-    #[serde(rename = "wall_ms", serialize_with = "millis")]
-    wall: Duration,
+    wall_ms: Millis,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Debug, Default, Serialize)]
 struct PlannedKernel {
     /// As the suite names it.
     name: String,
@@ -120,8 +116,7 @@ struct PlannedKernel {
 struct PlannedBuild {
     from: String,
     /// As the last build did; none was done yet where it is unknown.
-    #[serde(rename = "wall_ms", serialize_with = "millis_if_known")]
-    wall: Option<Duration>,
+    wall_ms: Option<Millis>,
 }
 
 #[derive(Debug, Serialize)]
@@ -137,11 +132,7 @@ pub fn plan(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let question = Question::ask(&home.lab, &args.suite, &args.overrides)?;
     let question = args.wanted.of(question, |trials| part::kernels_here(&home, trials, jobs))?;
     let plan = Plan::of(&home, &question, jobs)?;
-    if screen.json {
-        screen.json(&plan)?;
-    } else {
-        plan.print(&question, screen)?;
-    }
+    screen.present(&plan, |out| plan.print(&question, screen, out))?;
     Ok(Exit::Ok)
 }
 
@@ -185,7 +176,11 @@ impl Plan {
                 cell: Cell(trial.cell.clone()),
                 seed_index: trial.seed_index,
                 virtual_ns: if is_possible { estimate::measured(trial) } else { Nanos::ZERO },
-                wall: if is_possible && is_new { estimate::wall(trial) } else { Duration::ZERO },
+                wall_ms: Millis(if is_possible && is_new {
+                    estimate::wall(trial)
+                } else {
+                    Duration::ZERO
+                }),
                 processors: 1,
                 memory: estimate::memory(trial),
             }
@@ -201,8 +196,10 @@ impl Plan {
             question: question.suite.question.clone(),
             set: question.set.clone(),
             virtual_ns: planned.iter().map(|trial| trial.virtual_ns).sum(),
-            wall: planned.iter().map(|trial| trial.wall).sum::<Duration>() / parallel,
-            preparing: preparing / parallel,
+            wall_ms: Millis(
+                planned.iter().map(|trial| trial.wall_ms.0).sum::<Duration>() / parallel,
+            ),
+            preparing_ms: Millis(preparing / parallel),
             cells: cells(&planned),
             trials: planned,
             jobs,
@@ -213,11 +210,15 @@ impl Plan {
         })
     }
 
-    fn print(&self, question: &Question, screen: &Screen) -> Result<(), Failure> {
-        let mut out = screen.out();
+    fn print(
+        &self,
+        question: &Question,
+        screen: &Screen,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
         writeln!(out, "{}: {}", screen.paint(&self.suite, Paint::Strong), self.question)?;
         writeln!(out)?;
-        self.table(screen.color).print(screen, "", &mut out)?;
+        self.table(screen.color).print(screen, "", out)?;
         writeln!(out)?;
         let seeds = words::count(question.suite.seeds().count() as usize, "seed");
         writeln!(
@@ -236,9 +237,9 @@ impl Plan {
         writeln!(
             out,
             "wall time: about {} with {} at a time; preparing disks that are not in the cache: about {}",
-            words::wall(self.wall),
+            words::wall(self.wall_ms.0),
             words::count(self.jobs, "guest"),
-            words::wall(self.preparing)
+            words::wall(self.preparing_ms.0)
         )?;
         writeln!(out, "prepared disks take up to {} in the cache", self.prepared)?;
         self.kernels.iter().try_for_each(|kernel| writeln!(out, "kernel: {kernel}"))?;
@@ -247,7 +248,7 @@ impl Plan {
             writeln!(out, "{what}: {free} free in {folder}")?;
         }
         self.remarks.iter().try_for_each(|remark| writeln!(out, "{remark}"))?;
-        Ok(out.flush()?)
+        Ok(())
     }
 
     /// A value that is the same as in the row above is not repeated, as long as those before it are
@@ -258,13 +259,13 @@ impl Plan {
         columns.extend([right("trials"), right("virtual"), right("wall, about")]);
         let mut table = Table::new(&columns, color);
         let mut above: &[(String, String)] = &[];
-        for PlannedCell { cell: Cell(cell), trials, virtual_ns, wall } in &self.cells {
+        for PlannedCell { cell: Cell(cell), trials, virtual_ns, wall_ms } in &self.cells {
             let same = above.iter().zip(cell).take_while(|(above, here)| above == here).count();
             let values = cell.iter().map(|(_, value)| value.clone());
             let values =
                 values.enumerate().map(|(i, value)| if i < same { String::new() } else { value });
             let numbers =
-                [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(*wall)];
+                [trials.to_string(), words::virtual_time(*virtual_ns), words::wall(wall_ms.0)];
             table.row(values.chain(numbers));
             above = cell;
         }
@@ -275,34 +276,26 @@ impl Plan {
 fn cells(planned: &[Planned]) -> Vec<PlannedCell> {
     let mut cells: Vec<PlannedCell> = Vec::new();
     let mut known: BTreeMap<&[(String, String)], usize> = BTreeMap::new();
-    for Planned { cell, virtual_ns, wall, .. } in planned {
+    for Planned { cell, virtual_ns, wall_ms, .. } in planned {
         let at = *known.entry(&cell.0).or_insert(cells.len());
-        if let Some(cell) = cells.get_mut(at) {
-            cell.trials += 1;
-            cell.virtual_ns += *virtual_ns;
-            cell.wall += *wall;
-        } else {
-            cells.push(PlannedCell {
-                cell: cell.clone(),
-                trials: 1,
-                virtual_ns: *virtual_ns,
-                wall: *wall,
-            });
+        if at == cells.len() {
+            cells.push(PlannedCell { cell: cell.clone(), ..PlannedCell::default() });
         }
+        cells[at].trials += 1;
+        cells[at].virtual_ns += *virtual_ns;
+        cells[at].wall_ms.0 += wall_ms.0;
     }
     cells
 }
 
-#[expect(clippy::ref_option, reason = "serde gives a reference")]
-fn millis_if_known<S: Serializer>(time: &Option<Duration>, to: S) -> Result<S::Ok, S::Error> {
-    match time {
-        Some(time) => millis(time, to),
-        None => to.serialize_none(),
-    }
-}
+/// A wall time that JSON has in whole milliseconds.
+#[derive(Debug, Default, Clone, Copy)]
+struct Millis(Duration);
 
-fn millis<S: Serializer>(time: &Duration, to: S) -> Result<S::Ok, S::Error> {
-    to.serialize_u64(u64::try_from(time.as_millis()).unwrap_or(u64::MAX))
+impl Serialize for Millis {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(u64::try_from(self.0.as_millis()).unwrap_or(u64::MAX))
+    }
 }
 
 /// And those that are there, by the same names. A kernel that has to be built first is part of the
@@ -317,14 +310,7 @@ fn kernels(
     let stop = signals::watch()?;
     let mut there = BTreeMap::new();
     let mut look = |name: &str| {
-        let planned = PlannedKernel {
-            name: name.to_owned(),
-            key: None,
-            version: None,
-            path: None,
-            missing: None,
-            build: None,
-        };
+        let planned = PlannedKernel { name: name.to_owned(), ..PlannedKernel::default() };
         let cache = match cache {
             Ok(cache) => cache,
             Err(error) => return Ok(PlannedKernel { missing: Some(error.to_string()), ..planned }),
@@ -333,19 +319,17 @@ fn kernels(
         match maker.look(name, &mut |_| {}) {
             Ok(Found::Built(kernel)) => {
                 ready::check_options(name, &kernel, trials)?;
-                let (version, path) =
-                    (kernel.version.to_string(), kernel.path.display().to_string());
-                let key = kernel.key.clone();
-                there.insert(name.to_owned(), *kernel);
-                Ok(PlannedKernel {
-                    key: Some(key),
-                    version: Some(version),
-                    path: Some(path),
+                let planned = PlannedKernel {
+                    key: Some(kernel.key.clone()),
+                    version: Some(kernel.version.to_string()),
+                    path: Some(kernel.path.display().to_string()),
                     ..planned
-                })
+                };
+                there.insert(name.to_owned(), *kernel);
+                Ok(planned)
             }
             Ok(Found::ToBuild { from, key, took }) => {
-                let build = PlannedBuild { from: from.to_string(), wall: took };
+                let build = PlannedBuild { from: from.to_string(), wall_ms: took.map(Millis) };
                 Ok(PlannedKernel { key: Some(key), build: Some(build), ..planned })
             }
             Err(error @ disklab_kernels::Error::NoKernel { .. }) => {
@@ -359,22 +343,18 @@ fn kernels(
 }
 
 fn room(cache: Result<&Cache, &disklab_kernels::Error>) -> Vec<Room> {
-    let mut room = Vec::new();
-    if let Ok(cache) = cache {
-        room.push(Room {
-            what: "disks and kernels",
-            folder: cache.root().display().to_string(),
-            free: free(cache.root()),
-        });
-    }
-    let here = Path::new(".");
-    room.push(Room { what: "results", folder: format!("./{}", records::FOLDER), free: free(here) });
-    room
-}
-
-fn free(folder: &Path) -> Option<Bytes> {
-    let stat = rustix::fs::statvfs(folder).ok()?;
-    Some(Bytes(stat.f_bavail.saturating_mul(stat.f_frsize)))
+    let free = |folder: &Path| {
+        let stat = rustix::fs::statvfs(folder).ok()?;
+        Some(Bytes(stat.f_bavail.saturating_mul(stat.f_frsize)))
+    };
+    let cache = cache.ok().map(|cache| Room {
+        what: "disks and kernels",
+        folder: cache.root().display().to_string(),
+        free: free(cache.root()),
+    });
+    let folder = format!("./{}", records::FOLDER);
+    let results = Room { what: "results", folder, free: free(Path::new(".")) };
+    cache.into_iter().chain([results]).collect()
 }
 
 impl std::fmt::Display for PlannedKernel {
@@ -382,12 +362,12 @@ impl std::fmt::Display for PlannedKernel {
         if let Some(version) = &self.version {
             return write!(f, "{} is Linux {version}", self.name);
         }
-        let Some(PlannedBuild { from, wall }) = &self.build else {
+        let Some(PlannedBuild { from, wall_ms }) = &self.build else {
             return write!(f, "{}", self.missing.as_deref().unwrap_or(&self.name));
         };
-        let how_long = wall.map_or_else(
+        let how_long = wall_ms.map_or_else(
             || "some minutes".to_owned(),
-            |wall| format!("about {}, as the last build took", words::wall(wall)),
+            |Millis(wall)| format!("about {}, as the last build took", words::wall(wall)),
         );
         write!(f, "{} is not built yet; `run` does it first, of {from}: {how_long}", self.name)
     }

@@ -7,10 +7,10 @@ mod errors;
 use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 
 use disklab_config::{Array, Lab};
 use disklab_record::{Record, Retry, Status, StoreError};
-use disklab_runner::run::Event;
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::Home;
@@ -18,8 +18,8 @@ use crate::plan::Jobs;
 use crate::question::Question;
 use crate::run::manifest::{self, By};
 use crate::run::on_host::here::HERE;
-use crate::run::progress::Progress;
-use crate::run::{on_host, ready};
+use crate::run::progress::run_trials;
+use crate::run::{self, on_host, ready};
 use crate::screen::{Paint, Screen};
 use crate::table::{Table, left, right};
 use crate::{records, signals, words};
@@ -71,37 +71,24 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let run = ready::check(&home, &question.trials, args.jobs.get(), signals::watch()?, screen)?;
     let by = By::Guests(run);
     let manifest = manifest::describe(&home, &question, &by)?;
-    let run = by.as_executor();
     let name = format!("{}-predicted", records::name_of(&folder));
     let out = args.out.clone().unwrap_or_else(|| Path::new(records::FOLDER).join(name));
-    let writer = if out.exists() {
-        match Record::resume(&out, &manifest, Retry::Nothing) {
-            Err(StoreError::Mismatch { .. }) => {
-                return Err(mistaken!(
-                    "predict: {} has another prediction, of other devices, another kernel or another lab; name another folder: --out",
-                    out.display()
-                ));
-            }
-            continued => continued?.0,
-        }
-    } else {
-        Record::create_at(&out, &manifest)?
-    };
-    let progress = Progress::new(screen, &question.trials, &writer.remaining(), run, None);
-    let events = &|event: Event| progress.event(&event);
-    let done = run.carry_out(&question.trials, &writer, events);
-    progress.end();
-    drop(writer);
-    done?;
-    if run.stop().load(std::sync::atomic::Ordering::Relaxed) {
-        let message = format!(
-            "interrupted; to continue: disklab predict {} --out {}",
-            args.run,
+    let opened = run::open(Some(out.clone()), &manifest, Retry::Nothing);
+    let (writer, _) = opened.map_err(|error| match error {
+        StoreError::Mismatch { .. } => mistaken!(
+            "predict: {} has another prediction, of other devices, another kernel or another lab; \
+             name another folder: --out",
             out.display()
-        );
-        return Err(Failure::Said { exit: Exit::Interrupted, message });
+        ),
+        error => error.into(),
+    })?;
+    let run = by.as_executor();
+    let predicted = run_trials(run, &question.trials, writer, screen)?;
+    if run.stop().load(Ordering::Relaxed) {
+        let again = format!("disklab predict {} --out {}", args.run, out.display());
+        let message = format!("interrupted; to continue: {again}");
+        return Err(Failure::said(Exit::Interrupted, message));
     }
-    let predicted = Record::open(&out)?;
     let (rows, lacking) = held_against(&measured, &predicted);
     let told = Told { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
     tell(told, &kernels(&measured, &predicted), &out, screen)?;

@@ -61,6 +61,11 @@ pub fn with_trial(folder: &Path, trial: &str, screen: &Screen) -> Result<Record,
     }
 }
 
+/// The name of a record, or of a folder beside records, that is begun now.
+pub fn name_now(what: &str) -> String {
+    format!("{what}-{}", jiff::Zoned::now().strftime("%Y%m%d-%H%M%S"))
+}
+
 fn is_record(folder: &Path) -> bool {
     folder.join("manifest.toml").is_file()
 }
@@ -81,8 +86,8 @@ fn begun(folder: &Path) -> Option<std::time::SystemTime> {
 }
 
 /// A record in `./records`, for a list.
-#[derive(Debug, Serialize)]
-pub struct Listed {
+#[derive(Debug, Default, Serialize)]
+pub struct ListedRecord {
     pub name: String,
     pub suite: Option<String>,
     pub created: Option<String>,
@@ -92,22 +97,18 @@ pub struct Listed {
 }
 
 /// All of them, the oldest first.
-pub fn list() -> Vec<Listed> {
+pub fn list() -> Vec<ListedRecord> {
     let listed = |name: String| match Record::open(&Path::new(FOLDER).join(&name)) {
-        Ok(record) => Listed {
+        Ok(record) => ListedRecord {
             name,
             suite: Some(record.manifest().suite.name.clone()),
             created: Some(record.manifest().created.clone()),
             trials: Some(Tally::of(&record)),
             error: None,
         },
-        Err(error) => Listed {
-            name,
-            suite: None,
-            created: None,
-            trials: None,
-            error: Some(error.to_string()),
-        },
+        Err(error) => {
+            ListedRecord { name, error: Some(error.to_string()), ..ListedRecord::default() }
+        }
     };
     names().into_iter().map(listed).collect()
 }

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use disklab_config::{Lab, Trial};
-use disklab_record::{Manifest, Record, Retry, Status, Tidied, Writer};
+use disklab_record::{Manifest, Record, Retry, Status, StoreError, Tidied, Writer};
 use disklab_runner::run::{Event, Run};
 use disklab_units::Nanos;
 use serde_json::json;
@@ -226,13 +226,12 @@ pub fn open(
     folder: Option<PathBuf>,
     manifest: &Manifest,
     retry: Retry,
-) -> Result<(Writer, Tidied), Failure> {
+) -> Result<(Writer, Tidied), StoreError> {
     Ok(match folder {
         Some(folder) if folder.exists() => Record::resume(&folder, manifest, retry)?,
         Some(folder) => (Record::create_at(&folder, manifest)?, Tidied::default()),
         None => {
-            let now = jiff::Zoned::now().strftime("%Y%m%d-%H%M%S");
-            let name = format!("{}-{now}", manifest.suite.name);
+            let name = records::name_now(&manifest.suite.name);
             (Record::create(Path::new(records::FOLDER), &name, manifest)?, Tidied::default())
         }
     })

@@ -7,16 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use disklab_config::Trial;
 use disklab_kernels::{Btrfs, Build, Cache, Error, Kernel, Revision, Source};
 use disklab_record::{Record, Retry};
-use disklab_runner::Executor;
-use disklab_runner::run::Event;
 
 use super::asked::Asked;
 use crate::exit::{Exit, Failure};
 use crate::home::Home;
 use crate::kernel::progress::BuildProgress;
 use crate::run::manifest::{self, By};
-use crate::run::progress::Progress;
-use crate::run::ready;
+use crate::run::progress::run_trials;
+use crate::run::{self, ready};
 use crate::screen::Screen;
 
 pub struct Bench<'a> {
@@ -70,16 +68,14 @@ impl Bench<'_> {
         let by = By::Guests(run);
         let manifest = manifest::describe(self.home, &question, &by)?;
         let folder = self.folder.join(Revision::short(&revision.commit));
-        let writer = if folder.exists() {
-            Record::resume(&folder, &manifest, Retry::Nothing)?.0
-        } else {
-            Record::create_at(&folder, &manifest)?
-        };
+        let (writer, _) = run::open(Some(folder), &manifest, Retry::Nothing)?;
         let wanted = |trial: &&Trial| trial.seed_index <= upto;
         let trials: Vec<Trial> = question.trials.iter().filter(wanted).cloned().collect();
-        self.carry_out(by.as_executor(), &trials, &writer)?;
-        drop(writer);
-        Ok(Record::open(&folder)?)
+        let record = run_trials(by.as_executor(), &trials, writer, self.screen)?;
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failure::said(Exit::Interrupted, "interrupted"));
+        }
+        Ok(record)
     }
 
     /// The record of an end, which was built before.
@@ -88,25 +84,5 @@ impl Bench<'_> {
             Built::Kernel(kernel) => self.measure(revision, &kernel, upto),
             Built::Not(why) => Err(Failure::cannot(why)),
         }
-    }
-
-    fn carry_out(
-        &self,
-        run: &dyn Executor,
-        trials: &[Trial],
-        writer: &disklab_record::Writer,
-    ) -> Result<(), Failure> {
-        let progress = Progress::new(self.screen, trials, &writer.remaining(), run, None);
-        let events = &|event: Event| progress.event(&event);
-        let done = run.carry_out(trials, writer, events);
-        progress.end();
-        done?;
-        if self.stop.load(Ordering::Relaxed) {
-            return Err(Failure::Said {
-                exit: Exit::Interrupted,
-                message: "interrupted".to_owned(),
-            });
-        }
-        Ok(())
     }
 }

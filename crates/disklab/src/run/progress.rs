@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use disklab_block_devices::change::{UndoNews, Undone};
 use disklab_config::Trial;
-use disklab_record::{Outcome, Record, Status};
+use disklab_record::{Outcome, Record, Status, Writer};
 use disklab_runner::Executor;
 use disklab_runner::run::Event;
 use disklab_units::Nanos;
-use indicatif::{ProgressBar, ProgressStyle};
 
+use crate::bar::Bar;
+use crate::exit::Failure;
 use crate::plan;
 use crate::screen::Screen;
 use crate::watch::matrix;
@@ -31,7 +32,7 @@ const SELDOM: (Duration, Duration) = (Duration::from_secs(5), Duration::from_sec
 #[derive(Debug)]
 pub struct Progress<'a> {
     screen: &'a Screen,
-    bar: Option<ProgressBar>,
+    bar: Bar<'a>,
     /// The record whose matrix is drawn above the bar.
     watched: Option<&'a Path>,
     start: Instant,
@@ -42,7 +43,7 @@ pub struct Progress<'a> {
     state: Mutex<State>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     /// Those that do not run yet.
     waiting: BTreeMap<String, Work>,
@@ -57,22 +58,23 @@ struct State {
     preparing: Vec<Duration>,
     failed: usize,
     skipped: usize,
-    told: Told,
+    last_line: LastLine,
     /// When the matrix was drawn.
     matrix: Option<Instant>,
 }
 
 /// The last line, where lines are printed.
-#[derive(Debug)]
-struct Told {
+#[derive(Debug, Default)]
+struct LastLine {
     tenths: u64,
-    at: Instant,
+    /// Since the run began.
+    at: Duration,
 }
 
-impl Told {
+impl LastLine {
     /// Whether it is time for another line, which is then taken for printed.
-    fn again(&mut self, tenths: u64, now: Instant) -> bool {
-        let since = now.saturating_duration_since(self.at);
+    fn again(&mut self, tenths: u64, now: Duration) -> bool {
+        let since = now.saturating_sub(self.at);
         let due = since >= SELDOM.1 || since >= SELDOM.0 && tenths > self.tenths;
         if due {
             *self = Self { tenths, at: now };
@@ -135,29 +137,16 @@ impl<'a> Progress<'a> {
         let preparing: Vec<_> =
             plan::prepared_once(&trials).into_iter().map(|trial| run.preparing(trial)).collect();
         let total: Nanos = waiting.values().map(|work| work.virtual_time).sum();
-        let bar = (screen.progress && !trials.is_empty()).then(|| {
-            let bar = ProgressBar::new(total.0.max(1));
-            bar.set_style(style(watched.is_some()));
-            bar.enable_steady_tick(Duration::from_millis(200));
-            bar
-        });
-        let wall = waiting.values().map(|work| work.wall).chain(preparing.iter().copied()).sum();
-        let state = State {
-            waiting,
-            running: BTreeMap::new(),
-            ended: Vec::new(),
-            virtual_time: Nanos::ZERO,
-            wall,
-            behind: Duration::ZERO,
-            preparing,
-            failed: 0,
-            skipped: 0,
-            told: Told { tenths: 0, at: Instant::now() },
-            matrix: None,
+        let template = match watched {
+            Some(_) => "{prefix}\n{bar:30} {percent:>3} %  {msg}",
+            None => "{bar:30} {percent:>3} %  {msg}",
         };
+        let length = (!trials.is_empty()).then_some(total.0.max(1));
+        let wall = waiting.values().map(|work| work.wall).chain(preparing.iter().copied()).sum();
+        let state = State { waiting, preparing, wall, ..State::default() };
         Self {
             screen,
-            bar,
+            bar: Bar::new(screen, length, template),
             watched,
             start: Instant::now(),
             jobs: run.jobs().clamp(1, trials.len().max(1)),
@@ -170,15 +159,17 @@ impl<'a> Progress<'a> {
     pub fn event(&self, event: &Event<'_>) {
         let mut state = self.state();
         match event {
-            Event::Preparing { array } => self.message(&format!("preparing the disks of {array}")),
+            Event::Preparing { array } => {
+                self.bar.message(&format!("preparing the disks of {array}"))
+            }
             Event::Waiting { array } => {
-                self.say(&format!(
+                self.bar.say(&format!(
                     "another disklab is preparing the disks of {array}; waiting for it"
                 ));
             }
             Event::Prepared { array, fresh } => {
-                if *fresh && self.bar.is_none() {
-                    self.say(&format!("prepared the disks of {array}"));
+                if *fresh && self.bar.drawn().is_none() {
+                    self.bar.say(&format!("prepared the disks of {array}"));
                 }
                 let took = state.preparing.pop().unwrap_or_default();
                 state.behind += took;
@@ -195,17 +186,17 @@ impl<'a> Progress<'a> {
                 }
             }
             Event::Undoing { news: UndoNews::Undone(Undone { failed: Some(why), what }) } => {
-                self.message(&format!("not true yet: {what}: {why}"));
+                self.bar.message(&format!("not true yet: {what}: {why}"));
             }
             Event::Undoing { news: UndoNews::Waits(what) } => {
-                self.message(&format!("waiting: {what}"))
+                self.bar.message(&format!("waiting: {what}"))
             }
             Event::Undoing { .. } => {}
             Event::Ended { outcome } => {
                 state.end(outcome);
                 if matches!(outcome.status, Status::Failed | Status::Skipped) {
                     let reason = outcome.reason.as_deref().unwrap_or("no reason given");
-                    self.say(&format!("{} {}: {reason}", outcome.trial, outcome.status));
+                    self.bar.say(&format!("{} {}: {reason}", outcome.trial, outcome.status));
                 }
             }
         }
@@ -215,7 +206,7 @@ impl<'a> Progress<'a> {
     }
 
     pub fn end(&self) {
-        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+        self.bar.end();
     }
 
     /// Trials that ended, by id.
@@ -228,10 +219,10 @@ impl<'a> Progress<'a> {
         let (ended, running) = (state.ended.len(), state.running.len());
         let position = (state.virtual_time + moved).0;
         let percent = position.saturating_mul(100) / self.total;
-        if let Some(bar) = &self.bar {
+        if let Some(bar) = self.bar.drawn() {
             bar.set_position(position);
             self.draw_matrix(bar, state);
-        } else if !state.told.again(percent / 10, Instant::now()) {
+        } else if !state.last_line.again(percent / 10, self.start.elapsed()) {
             return;
         }
         let others = [(state.failed, "failed"), (state.skipped, "skipped")];
@@ -243,13 +234,13 @@ impl<'a> Progress<'a> {
             "{ended} of {trials} trials{}, {running} running, about {left} left",
             others.concat()
         );
-        match &self.bar {
+        match self.bar.drawn() {
             Some(bar) => bar.set_message(text),
             None => self.screen.remark(&format!("{percent} %: {text}")),
         }
     }
 
-    fn draw_matrix(&self, bar: &ProgressBar, state: &mut State) {
+    fn draw_matrix(&self, bar: &indicatif::ProgressBar, state: &mut State) {
         let Some(folder) = self.watched else { return };
         if state.matrix.is_some_and(|drawn| drawn.elapsed() < MATRIX_PAUSE) {
             return;
@@ -258,17 +249,6 @@ impl<'a> Progress<'a> {
         // What cannot be read now is drawn the next time.
         if let Ok(record) = Record::open(folder) {
             bar.set_prefix(matrix::of(&record, self.screen, 1).join("\n"));
-        }
-    }
-
-    fn message(&self, text: &str) {
-        self.bar.iter().for_each(|bar| bar.set_message(text.to_owned()));
-    }
-
-    fn say(&self, text: &str) {
-        match &self.bar {
-            Some(bar) => bar.println(disklab_units::prose::visible(text)),
-            None => self.screen.remark(text),
         }
     }
 
@@ -305,14 +285,20 @@ impl State {
     }
 }
 
-/// The template is ours; a wrong one would show as the default style.
-fn style(with_matrix: bool) -> ProgressStyle {
-    let template = if with_matrix {
-        "{prefix}\n{bar:30} {percent:>3} %  {msg}"
-    } else {
-        "{bar:30} {percent:>3} %  {msg}"
-    };
-    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+/// Runs trials with a progress bar, and returns their record.
+pub fn run_trials(
+    run: &dyn Executor,
+    trials: &[Trial],
+    writer: Writer,
+    screen: &Screen,
+) -> Result<Record, Failure> {
+    let progress = Progress::new(screen, trials, &writer.remaining(), run, None);
+    let done = run.carry_out(trials, &writer, &|event| progress.event(&event));
+    progress.end();
+    let folder = writer.folder().to_owned();
+    drop(writer);
+    done?;
+    Ok(Record::open(&folder)?)
 }
 
 #[cfg(test)]
@@ -320,33 +306,19 @@ mod tests {
     use super::*;
 
     fn state(wall: u64, behind: u64) -> State {
-        State {
-            waiting: BTreeMap::new(),
-            running: BTreeMap::new(),
-            ended: Vec::new(),
-            virtual_time: Nanos::ZERO,
-            wall: Duration::from_secs(wall),
-            behind: Duration::from_secs(behind),
-            preparing: Vec::new(),
-            failed: 0,
-            skipped: 0,
-            told: Told { tenths: 0, at: Instant::now() },
-            matrix: None,
-        }
+        let (wall, behind) = (Duration::from_secs(wall), Duration::from_secs(behind));
+        State { wall, behind, ..State::default() }
     }
 
     #[test]
     fn lines_are_seldom() {
-        let start = Instant::now();
-        let mut told = Told { tenths: 0, at: start };
-        let lines: Vec<u64> =
-            (0..=120).filter(|&s| told.again(s / 20, start + Duration::from_secs(s))).collect();
+        let mut last = LastLine::default();
+        let mut due = |seconds: u64, tenths| last.again(tenths, Duration::from_secs(seconds));
+        let lines: Vec<u64> = (0..=120).filter(|&s| due(s, s / 20)).collect();
         assert_eq!(lines, [20, 40, 60, 80, 100, 120], "at each tenth");
-        let lines: Vec<u64> =
-            (120..=240).filter(|&s| told.again(6, start + Duration::from_secs(s))).collect();
+        let lines: Vec<u64> = (120..=240).filter(|&s| due(s, 6)).collect();
         assert_eq!(lines, [150, 180, 210, 240], "where nothing moves, so that one knows it lives");
-        let lines =
-            (240..250).filter(|&s| told.again(s - 230, start + Duration::from_secs(s))).count();
+        let lines = (240..250).filter(|&s| due(s, s - 230)).count();
         assert_eq!(lines, 1, "a quick run says little");
     }
 
