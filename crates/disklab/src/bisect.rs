@@ -9,12 +9,10 @@ mod asked;
 mod bench;
 mod ends;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
 use disklab_compare::Metric;
-use disklab_config::suite::Seeds;
 use disklab_kernels::{Answer, Bisection, Next, Revision};
 use serde::Serialize;
 
@@ -65,7 +63,12 @@ pub struct Args {
     metric: Option<Metric>,
 
     /// The most seeds of a step; fewer where they decide.
-    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(3..=1000))]
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 12,
+        value_parser = clap::value_parser!(u32).range(3..=1000)
+    )]
     seeds: u32,
 
     /// Chance that a step, or that the ends differ, is told wrongly.
@@ -84,7 +87,11 @@ pub struct Args {
     out: Option<PathBuf>,
 
     /// Continue a bisection, by its name in ./records or by its path.
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["good", "bad", "suite", "cell", "out", "kernel"])]
+    #[arg(
+        long,
+        value_name = "NAME",
+        conflicts_with_all = ["good", "bad", "suite", "cell", "out", "kernel"]
+    )]
     resume: Option<String>,
 }
 
@@ -200,13 +207,17 @@ fn ends(bench: &Bench) -> Result<Result<Ends, Found>, Failure> {
     let [good, bad] = [("good", asked.good()?), ("bad", asked.bad()?)].map(|(side, revision)| {
         match bench.build(&revision)? {
             Built::Kernel(kernel) => Ok((side, revision, kernel)),
-            Built::Not(why) => Err(cannot!("the {side} end, {}, does not build: {why}\nWhat to do: take another revision near it",
-                Revision::short(&revision.commit))),
+            Built::Not(why) => Err(cannot!(
+                "the {side} end, {}, does not build: {why}\nWhat to \
+                do: take another revision near it",
+                Revision::short(&revision.commit)
+            )),
         }
     });
     let ((_, good, kernel), (_, bad, other)) = (good?, bad?);
     if kernel.sha256 == other.sha256 {
-        let what = "both ends build the same program: nothing that the guest is built from was changed between them";
+        let what = "both ends build the same program: nothing that the guest is built from was \
+            changed between them";
         return Ok(Err(Found::Nothing(what.to_owned())));
     }
     let (looks, alpha) = asked.looks()?;
@@ -279,52 +290,37 @@ impl Found {
             Self::Among(_) | Self::Undecided(_) => Exit::Undecided,
         };
         let steps = Judged::all(bench.folder)?;
-        if screen.json {
-            screen.json(&serde_json::json!({
-                "folder": bench.folder,
-                "asked": bench.asked,
-                "steps": steps,
-                "end": self,
-            }))?;
-            return Ok(exit);
-        }
-        let mut out = screen.out();
-        match self {
-            Self::First { commit, subject } => {
-                writeln!(
+        let document = serde_json::json!({
+            "folder": bench.folder, "asked": bench.asked, "steps": steps, "end": self,
+        });
+        screen.present(&document, |out| {
+            match self {
+                Self::First { commit, subject } => {
+                    let head = format!("{commit} is the first bad commit");
+                    writeln!(out, "{}\n    {subject}", screen.paint(&head, Paint::Strong))?;
+                }
+                Self::Among(lines) => {
+                    writeln!(
+                        out,
+                        "the first bad commit is one of these; all but one of them could not be \
+                         judged:"
+                    )?;
+                    lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
+                }
+                Self::Nothing(what) => writeln!(
                     out,
-                    "{}",
-                    screen.paint(&format!("{commit} is the first bad commit"), Paint::Strong)
-                )?;
-                writeln!(out, "    {subject}")?;
-            }
-            Self::Among(lines) => {
-                writeln!(
+                    "the ends do not differ: {what}\n\
+                     what to do: another cell or metric, or ends that are farther apart"
+                )?,
+                Self::Undecided(what) => writeln!(
                     out,
-                    "the first bad commit is one of these; all but one of them could not be judged:"
-                )?;
-                lines.iter().try_for_each(|line| writeln!(out, "    {line}"))?;
+                    "whether the ends differ is undecided: {what}\n\
+                     what to do: more seeds (--seeds), or another cell or metric"
+                )?,
             }
-            Self::Nothing(what) => {
-                writeln!(out, "the ends do not differ: {what}")?;
-                writeln!(
-                    out,
-                    "what to do: another cell or metric, or ends that are farther apart"
-                )?;
-            }
-            Self::Undecided(what) => {
-                writeln!(out, "whether the ends differ is undecided: {what}")?;
-                writeln!(out, "what to do: more seeds (--seeds), or another cell or metric")?;
-            }
-        }
-        let judged = words::count(steps.len(), "step");
-        writeln!(out, "{judged}; their records: {}", from_here(bench.folder).display())?;
-        out.flush()?;
+            let judged = words::count(steps.len(), "step");
+            Ok(writeln!(out, "{judged}; their records: {}", from_here(bench.folder).display())?)
+        })?;
         Ok(exit)
     }
-}
-
-/// Seeds up to this one.
-const fn first_seeds(number: u32) -> Seeds {
-    Seeds::first_ones(number)
 }

@@ -62,7 +62,8 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     match journal::of_root() {
         0 => {}
         some => screen.remark(&format!(
-            "root's runs, which may go on, have {} of what is to be undone; only root looks at these",
+            "root's runs, which may go on, have {} of what is to be undone; only root looks at \
+             these",
             words::count(some, "note")
         )),
     }
@@ -79,20 +80,19 @@ pub fn clean(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     if !args.dry_run {
         remove.iter().try_for_each(Item::remove)?;
     }
-    if screen.json {
-        screen.json(&json!({
-            "cache": cache.root(), "dry_run": args.dry_run, "removed": remove, "kept": keep, "undone": found.undone,
-            "unread": found.unread,
-            "records": contents::size(Path::new(records::FOLDER)),
-        }))?;
-    } else {
-        let mut out = screen.out();
-        for line in found.lines(args.dry_run) {
-            writeln!(out, "{line}")?;
+    let records = contents::size(Path::new(records::FOLDER));
+    let document = json!({
+        "cache": cache.root(), "dry_run": args.dry_run, "removed": remove, "kept": keep,
+        "undone": found.undone, "unread": found.unread, "records": records,
+    });
+    screen.present(&document, |out| {
+        found.lines(args.dry_run).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+        print(args, &cache, &remove, &keep, screen, out)?;
+        if records > Bytes(0) {
+            writeln!(out, "\n./{}: {records}; yours to remove", records::FOLDER)?;
         }
-        out.flush()?;
-        print(args, &cache, &remove, &keep, screen)?;
-    }
+        Ok(())
+    })?;
     Ok(if found.is_open() { Exit::Cannot } else { Exit::Ok })
 }
 
@@ -102,35 +102,25 @@ fn print(
     remove: &[Item],
     keep: &[Item],
     screen: &Screen,
+    out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let mut out = screen.out();
     let verb = if args.dry_run { "would be removed" } else { "removed" };
     if remove.is_empty() {
         writeln!(out, "nothing to remove")?;
     } else {
         writeln!(out, "{}", screen.paint(&format!("{verb}: {}", total(remove)), Paint::Strong))?;
-        table(remove, screen).print(screen, "  ", &mut out)?;
+        table(remove, screen).print(screen, "  ", out)?;
     }
     if !keep.is_empty() {
-        writeln!(
-            out,
-            "\n{}",
-            screen.paint(
-                &format!("kept in {}: {}", cache.root().display(), total(keep)),
-                Paint::Strong
-            )
-        )?;
-        table(keep, screen).print(screen, "  ", &mut out)?;
+        let head = format!("kept in {}: {}", cache.root().display(), total(keep));
+        writeln!(out, "\n{}", screen.paint(&head, Paint::Strong))?;
+        table(keep, screen).print(screen, "  ", out)?;
         writeln!(
             out,
             "--kernels, --disks, --sources and --all remove these; they are made again when needed"
         )?;
     }
-    let records = contents::size(Path::new(records::FOLDER));
-    if records > Bytes(0) {
-        writeln!(out, "\n./{}: {records}; yours to remove", records::FOLDER)?;
-    }
-    Ok(out.flush()?)
+    Ok(())
 }
 
 fn total(items: &[Item]) -> Bytes {
@@ -138,13 +128,10 @@ fn total(items: &[Item]) -> Bytes {
 }
 
 fn table(items: &[Item], screen: &Screen) -> Table {
-    let mut table = Table::new(&[left("what"), right("size"), left("where")], screen.color);
-    for item in items {
-        table.row([
-            item.kind.name().to_owned(),
-            item.bytes.to_string(),
-            item.path.display().to_string(),
-        ]);
+    let columns = [left("what"), right("size"), left("where")];
+    let mut table = Table::new(&columns, screen.color);
+    for Item { kind, bytes, path, .. } in items {
+        table.row([kind.name().to_owned(), bytes.to_string(), path.display().to_string()]);
     }
     table
 }

@@ -40,7 +40,8 @@ First steps:
   disklab run read-policy-quick     do it; the results are in ./records
 
 Exit status:
-  0 all is well    1 a trial failed, two records differ, results cannot be true, or a model misses its bar
+  0 all is well    1 a trial failed, two records differ, results cannot be true, or a model \
+  misses its bar
   2 mistaken input
   3 a regression   4 undecided
   5 this machine cannot (yet)    130 interrupted; what was done is kept";

@@ -116,9 +116,9 @@ from_error! {
         error => Self::cannot(error),
     }
     StoreError {
-        error @ (StoreError::Io { .. } | StoreError::Busy { .. } | StoreError::NotRecorded { .. }) => {
-            Self::cannot(error)
-        }
+        error @ (StoreError::Io { .. }
+        | StoreError::Busy { .. }
+        | StoreError::NotRecorded { .. }) => Self::cannot(error),
         error => Self::mistaken(error),
     }
     ExportError {

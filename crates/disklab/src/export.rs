@@ -2,7 +2,6 @@
 //! files.
 
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use clap::builder::PossibleValuesParser;
@@ -79,7 +78,8 @@ pub fn export(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let other = places.insert(disklab_export::own_folder(record), record.folder());
         if let Some(other) = other.filter(|other| !is_one(other, record.folder())) {
             return Err(mistaken!(
-                "{} and {} have one suite and one name, and would be one part of the tables; rename one of the folders",
+                "{} and {} have one suite and one name, and would be one part of the tables; \
+                 rename one of the folders",
                 other.display(),
                 record.folder().display()
             ));
@@ -117,18 +117,17 @@ fn tell(
         *rows += own;
         *files += 1;
     }
-    if screen.json {
-        let files: Vec<_> = done
-            .iter()
-            .map(|it| json!({ "table": it.table, "path": it.path, "rows": it.rows }))
-            .collect();
-        screen.json(&json!({ "folder": args.output, "files": files, "records": tallies }))?;
-        return Ok(Exit::Ok);
-    }
-    let mut out = screen.out();
-    for (table, (rows, files)) in rows {
-        let (rows, files) = (words::count(rows as usize, "row"), words::count(files, "file"));
-        writeln!(out, "{}: {rows} in {files}", from_here(&args.output.join(table)).display())?;
-    }
-    Ok(out.flush().map(|()| Exit::Ok)?)
+    let files: Vec<_> = done
+        .iter()
+        .map(|file| json!({ "table": file.table, "path": file.path, "rows": file.rows }))
+        .collect();
+    let document = json!({ "folder": args.output, "files": files, "records": tallies });
+    screen.present(&document, |out| {
+        for (table, (rows, files)) in rows {
+            let (rows, files) = (words::count(rows as usize, "row"), words::count(files, "file"));
+            writeln!(out, "{}: {rows} in {files}", from_here(&args.output.join(table)).display())?;
+        }
+        Ok(())
+    })?;
+    Ok(Exit::Ok)
 }

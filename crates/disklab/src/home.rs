@@ -1,7 +1,7 @@
 //! What this installation comes with: its data, and the lab in it.
 
-use std::env;
 use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use disklab_config::Lab;
 use disklab_kernels::{Series, Share};
@@ -37,4 +37,12 @@ pub fn from_here(path: &Path) -> PathBuf {
     let below =
         env::current_dir().ok().and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned));
     below.filter(|below| !below.as_os_str().is_empty()).unwrap_or_else(|| path.to_owned())
+}
+
+/// The paths of what a folder holds, in the order of their names.
+pub fn paths_in(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut paths: Vec<PathBuf> =
+        fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+    paths.sort_unstable();
+    Ok(paths)
 }

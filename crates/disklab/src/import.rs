@@ -5,7 +5,6 @@ mod pattern;
 pub mod walk;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use disklab_foreign::FORMATS;
@@ -16,6 +15,7 @@ use disklab_record::outcome::{Cell, Found};
 use disklab_record::{Manifest, Outcome, Record, Status};
 use disklab_units::Seed;
 use disklab_units::prose::{count, listed};
+use serde_json::json;
 
 use crate::exit::{Exit, Failure, mistaken};
 use crate::home::from_here;
@@ -63,7 +63,8 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let (outcomes, renumbered) = outcomes(&looked.read, args.cell.as_ref())?;
     if renumbered > 0 {
         screen.remark(&format!(
-            "{} had the number of another repeat of the same cell, and got the next; are they repeats at all?",
+            "{} had the number of another repeat of the same cell, and got the next; are they \
+             repeats at all?",
             count(renumbered, "row")
         ));
     }
@@ -72,7 +73,8 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     }
     for (axis, values) in measured_perhaps(&outcomes) {
         screen.remark(&format!(
-            "{axis} is not a name that numbers are known by here: it tells cells apart, {values} of them. If it was \
+            "{axis} is not a name that numbers are known by here: it tells cells apart, {values} \
+             of them. If it was \
              measured, docs/FORMAT.md says what to call it"
         ));
     }
@@ -87,52 +89,44 @@ pub fn import(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         })
         .collect();
     Record::import(&folder, &manifest(&looked, &outcomes), &outcomes, &sources)?;
-    let doubtful = outcomes
-        .iter()
-        .filter(|outcome| outcome.status == Status::Ok && !outcome.is_sound())
-        .count();
-    let failed = outcomes.iter().filter(|outcome| outcome.status != Status::Ok).count();
-    if screen.json {
-        screen.json(&serde_json::json!({
-            "record": folder,
-            "rows": outcomes.len(),
-            "doubtful": doubtful,
-            "without_result": failed,
-            "files": looked.read.iter().map(|read| serde_json::json!({
-                "path": read.path, "format": read.format.name, "rows": read.rows.len(),
-            })).collect::<Vec<_>>(),
-            "passed_over": looked.passed_over(),
-            "unknown": looked.unknown,
-        }))?;
-        return Ok(Exit::Ok);
-    }
-    let mut out = screen.out();
-    writeln!(out, "{} of {}", count(outcomes.len(), "row"), count(looked.read.len(), "file"))?;
-    let told = |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { listed(&names) };
-    writeln!(out, "cells are told apart by: {}", told(axes(&outcomes)))?;
-    writeln!(out, "numbers: {}", told(numbers(&outcomes)))?;
-    if doubtful + failed > 0 {
-        writeln!(
-            out,
-            "{} cannot be true, {} without a result: `disklab audit {}` says which and why",
-            count(doubtful, "row"),
-            failed,
-            records::name_of(&folder)
-        )?;
-    }
-    if !looked.unknown.is_empty() {
-        let some: Vec<String> =
-            looked.unknown.iter().take(3).map(|path| path.display().to_string()).collect();
-        let more = if looked.unknown.len() > some.len() { ", ..." } else { "" };
-        writeln!(
-            out,
-            "{} of no format known here: {}{more}",
-            count(looked.unknown.len(), "file"),
-            some.join(", ")
-        )?;
-    }
-    writeln!(out, "record: {}", from_here(&folder).display())?;
-    out.flush()?;
+    let is_ok = |outcome: &&Outcome| outcome.status == Status::Ok;
+    let ok = outcomes.iter().filter(is_ok);
+    let failed = outcomes.len() - ok.clone().count();
+    let doubtful = ok.filter(|outcome| !outcome.is_sound()).count();
+    let file = |Read { path, format, rows, .. }: &Read| json!({ "path": path, "format": format.name, "rows": rows.len() });
+    let document = json!({
+        "record": folder,
+        "rows": outcomes.len(),
+        "doubtful": doubtful,
+        "without_result": failed,
+        "files": looked.read.iter().map(file).collect::<Vec<_>>(),
+        "passed_over": looked.passed_over(),
+        "unknown": looked.unknown,
+    });
+    screen.present(&document, |out| {
+        writeln!(out, "{} of {}", count(outcomes.len(), "row"), count(looked.read.len(), "file"))?;
+        let list =
+            |names: Vec<&str>| if names.is_empty() { "none".to_owned() } else { listed(&names) };
+        writeln!(out, "cells are told apart by: {}", list(axes(&outcomes)))?;
+        writeln!(out, "numbers: {}", list(numbers(&outcomes)))?;
+        if doubtful + failed > 0 {
+            writeln!(
+                out,
+                "{} cannot be true, {failed} without a result: `disklab audit {}` says which and \
+                 why",
+                count(doubtful, "row"),
+                records::name_of(&folder)
+            )?;
+        }
+        if !looked.unknown.is_empty() {
+            let some = looked.unknown.iter().take(3).map(|path| path.display().to_string());
+            let more = if looked.unknown.len() > 3 { ", ..." } else { "" };
+            let (files, some) =
+                (count(looked.unknown.len(), "file"), some.collect::<Vec<_>>().join(", "));
+            writeln!(out, "{files} of no format known here: {some}{more}")?;
+        }
+        Ok(writeln!(out, "record: {}", from_here(&folder).display())?)
+    })?;
     Ok(Exit::Ok)
 }
 
@@ -267,14 +261,8 @@ type OfPath = (Vec<(String, String)>, Option<u32>);
 fn of_path(file: &Read, pattern: Option<&Pattern>) -> Result<OfPath, Failure> {
     let Some(pattern) = pattern else {
         let stem = file.short.rsplit_once('.').map_or(file.short.as_str(), |(stem, _)| stem);
-        return Ok((
-            if file.format.tells_cells {
-                Vec::new()
-            } else {
-                vec![("file".to_owned(), stem.to_owned())]
-            },
-            None,
-        ));
+        let own = (!file.format.tells_cells).then(|| ("file".to_owned(), stem.to_owned()));
+        return Ok((own.into_iter().collect(), None));
     };
     let found = pattern.read(&file.short).ok_or_else(|| {
         mistaken!("--cell does not fit {}; name the folder or files that it fits", file.short)

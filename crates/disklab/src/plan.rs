@@ -236,7 +236,8 @@ impl Plan {
         )?;
         writeln!(
             out,
-            "wall time: about {} with {} at a time; preparing disks that are not in the cache: about {}",
+            "wall time: about {} with {} at a time; preparing disks that are not in the cache: \
+             about {}",
             words::wall(self.wall_ms.0),
             words::count(self.jobs, "guest"),
             words::wall(self.preparing_ms.0)

@@ -4,8 +4,8 @@
 
 mod errors;
 
+use serde_json::json;
 use std::collections::BTreeSet;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
@@ -90,8 +90,8 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         return Err(Failure::said(Exit::Interrupted, message));
     }
     let (rows, lacking) = held_against(&measured, &predicted);
-    let told = Told { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
-    tell(told, &kernels(&measured, &predicted), &out, screen)?;
+    let answer = Answer { rows: &rows, lacking: &lacking, doubtful: &in_doubt(&measured) };
+    print_answer(answer, &kernels(&measured, &predicted), &out, screen)?;
     Ok(if rows.is_empty() || !lacking.is_empty() { Exit::Failed } else { Exit::Ok })
 }
 
@@ -100,13 +100,9 @@ pub fn predict(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
 fn with_numbers(question: Question, measured: &Record) -> Result<Question, Failure> {
     let is_known =
         |id: &str| measured.outcome(id).is_some_and(|outcome| outcome.status == Status::Ok);
-    let at: Vec<usize> = question
-        .trials
-        .iter()
-        .enumerate()
-        .filter(|(_, it)| is_known(&it.id))
-        .map(|(at, _)| at)
-        .collect();
+    let trials = question.trials.iter().enumerate();
+    let at: Vec<usize> =
+        trials.filter(|(_, trial)| is_known(&trial.id)).map(|(at, _)| at).collect();
     if at.is_empty() {
         return Err(mistaken!(
             "predict: the record has no trial with a result: there is nothing to predict"
@@ -130,11 +126,15 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
     let devices = &args.devices;
     let manifest = record.manifest();
     let on = manifest.on_host.as_ref().ok_or_else(|| {
-        mistaken!("predict: this record is not of disks of a machine (run --on host): there is nothing to predict")
+        mistaken!(
+            "predict: this record is not of disks of a machine (run --on host): there is \
+            nothing to predict"
+        )
     })?;
     if let Some(unknown) = devices.iter().find(|name| !lab.devices.contains_key(*name)) {
         return Err(mistaken!(
-            "--devices: the lab has no device `{unknown}`; `disklab calibrate` makes one of a disk, `disklab list devices` lists them"
+            "--devices: the lab has no device `{unknown}`; `disklab calibrate` makes one of a \
+             disk, `disklab list devices` lists them"
         ));
     }
     let models: Vec<String> = match (devices.len(), on.disks.len()) {
@@ -154,10 +154,12 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
             Ok(on_host::made_of(lab, &arrays, &models))
         }
         (None, Some(_)) => Err(mistaken!(
-            "--array is for a record of a filesystem that was there (--at); this one says itself what was made: leave it out"
+            "--array is for a record of a filesystem that was there (--at); this one says itself \
+             what was made: leave it out"
         )),
         (Some(at), None) => Err(mistaken!(
-            "predict: this record is of a filesystem that was there, {}: name the lab's array that is made like it, --array NAME; \
+            "predict: this record is of a filesystem that was there, {}: name the lab's array \
+             that is made like it, --array NAME; \
              `disklab array new --from-machine` drafts one",
             at.display()
         )),
@@ -184,15 +186,16 @@ fn on_models(lab: &Lab, record: &Record, args: &Args) -> Result<Lab, Failure> {
     }
 }
 
-struct Told<'a> {
+/// The numbers of all cells, and the sentences about some.
+struct Answer<'a> {
     rows: &'a [Row],
     /// Without numbers on one side.
     lacking: &'a [String],
     doubtful: &'a [String],
 }
 
-fn tell(
-    Told { rows, lacking, doubtful }: Told,
+fn print_answer(
+    Answer { rows, lacking, doubtful }: Answer,
     [here, there]: &[String; 2],
     out: &Path,
     screen: &Screen,
@@ -203,11 +206,48 @@ fn tell(
         rows.iter().filter(|row| row.metric == "IOPS").filter_map(size).collect();
     errors.sort_by(f64::total_cmp);
     let middle = errors.get(errors.len() / 2).copied();
-    if screen.json {
-        return screen.json(&serde_json::json!({
-            "record": out, "kernels": { "measured": here, "predicted": there }, "cells": rows, "without_numbers": lacking, "in_doubt": doubtful, "worst_error": worst, "median_error_of_iops": middle,
-        }));
-    }
+    let document = json!({
+        "record": out, "kernels": { "measured": here, "predicted": there }, "cells": rows,
+        "without_numbers": lacking, "in_doubt": doubtful, "worst_error": worst,
+        "median_error_of_iops": middle,
+    });
+    screen.present(&document, |to| {
+        let is_twice = rows.iter().any(|row| row.noise.is_some());
+        table(rows, is_twice, screen).print(screen, "", to)?;
+        if is_twice {
+            writeln!(
+                to,
+                "noise: what the same may differ by from itself on this machine, by what was \
+                 measured twice"
+            )?;
+        }
+        for cell in lacking {
+            writeln!(to, "without numbers on one side: {cell}")?;
+        }
+        for cell in doubtful {
+            writeln!(to, "in doubt as measured, and so how far off the prediction is: {cell}")?;
+        }
+        if let Some(worst) = worst.map(percent) {
+            let middle = middle.map(percent).map_or_else(String::new, |middle| {
+                format!("IOPS are predicted to {middle} in the middle of the cells. ")
+            });
+            let sentence = format!("{middle}The worst number of all is predicted to {worst}.");
+            writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
+        }
+        Ok(writeln!(
+            to,
+            "Medians over seeds; measured on Linux {here}, predicted with Linux {there}. The \
+             predictions: {}",
+            out.display()
+        )?)
+    })
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn table(rows: &[Row], is_twice: bool, screen: &Screen) -> Table {
     let heads = [
         left("cell"),
         left(""),
@@ -216,46 +256,16 @@ fn tell(
         right("error"),
         right("noise"),
     ];
-    let is_twice = rows.iter().any(|row| row.noise.is_some());
-    let heads = &heads[..if is_twice { 6 } else { 5 }];
-    let mut table = Table::new(heads, screen.color);
+    let mut table = Table::new(&heads[..if is_twice { 6 } else { 5 }], screen.color);
     let mut last = "";
     for row in rows {
         let cell = if row.cell == last { "" } else { row.cell.as_str() };
         let [measured, predicted] = row.shown.clone();
         let error =
             row.error.map_or_else(|| "-".to_owned(), |error| format!("{:+.1} %", error * 100.0));
-        let noise = row.noise.map_or_else(String::new, |noise| format!("{:.1} %", noise * 100.0));
-        let values = [cell.to_owned(), row.metric.clone(), measured, predicted, error, noise];
-        table.row(values.into_iter().take(heads.len()));
+        let noise = row.noise.map_or_else(String::new, percent);
+        table.row([cell.to_owned(), row.metric.clone(), measured, predicted, error, noise]);
         last = &row.cell;
     }
-    let mut to = screen.out();
-    table.print(screen, "", &mut to)?;
-    if is_twice {
-        writeln!(
-            to,
-            "noise: what the same may differ by from itself on this machine, by what was measured twice"
-        )?;
-    }
-    for cell in lacking {
-        writeln!(to, "without numbers on one side: {cell}")?;
-    }
-    for cell in doubtful {
-        writeln!(to, "in doubt as measured, and so how far off the prediction is: {cell}")?;
-    }
-    if let Some(worst) = worst {
-        let middle = middle.map_or_else(String::new, |middle| {
-            format!("IOPS are predicted to {:.1} % in the middle of the cells. ", middle * 100.0)
-        });
-        let sentence =
-            format!("{middle}The worst number of all is predicted to {:.1} %.", worst * 100.0);
-        writeln!(to, "\n{}", screen.paint(&sentence, Paint::Strong))?;
-    }
-    writeln!(
-        to,
-        "Medians over seeds; measured on Linux {here}, predicted with Linux {there}. The predictions: {}",
-        out.display()
-    )?;
-    Ok(to.flush()?)
+    table
 }

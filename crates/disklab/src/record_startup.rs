@@ -60,7 +60,8 @@ fn name(text: &str) -> Result<String, String> {
     if !text.is_empty() && text.chars().all(is_plain) && !text.starts_with(['-', '_', '.']) {
         Ok(text.to_owned())
     } else {
-        Err("a workload's name has lower-case letters, digits, `-`, `_` and `.`, a letter or digit first"
+        Err("a workload's name has lower-case letters, digits, `-`, `_` and `.`, a letter or \
+            digit first"
             .to_owned())
     }
 }
@@ -89,11 +90,12 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let warm = (0..TIMED).map(|_| warm(args)).collect::<Result<Vec<_>, _>>()?;
     drop(server);
     let warm = warm.into_iter().min().unwrap_or_default();
-    let uses = strace::uses(&traced.text, &cwd);
+    let uses = strace::uses(&traced, &cwd);
     let needed = Needed::of(&uses);
     if needed.entries.iter().all(|entry| !matches!(entry.kind, EntryKind::File(_))) {
         return Err(mistaken!(
-            "{} uses no file that could be on a disk: what is in /tmp, /run, /dev, /proc and /sys is not; move what it needs elsewhere",
+            "{} uses no file that could be on a disk: what is in /tmp, /run, /dev, /proc and \
+             /sys is not; move what it needs elsewhere",
             args.command.join(" ")
         ));
     }
@@ -113,7 +115,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         program::run(&home, &args.name, coarse.clone(), screen)?;
     if order::count(&events) > MOST_THREADS {
         screen.remark(&format!(
-            "it started {} threads and processes, more than {MOST_THREADS}: the replay does all as one thread",
+            "it started {} threads and processes, more than {MOST_THREADS}: the replay does all \
+             as one thread",
             order::count(&events) - 1
         ));
         events = order::by_one(events);
@@ -139,10 +142,12 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         startup.threads.computing(),
     )?;
     let why = if lanes == 1 {
-        "what goes by the order in which a folder lists its files does so in another one there, and not all that a program \
+        "what goes by the order in which a folder lists its files does so in another one there, \
+         and not all that a program \
          waits for is seen"
     } else {
-        "threads side by side may come to the disk in another order, and not all that they wait for is seen"
+        "threads side by side may come to the disk in another order, and not all that they wait \
+         for is seen"
     };
     writeln!(out, "without computing, on a disk that does nothing else:")?;
     writeln!(out, "  on one that takes 50 us for each request ready after {ready}")?;
@@ -152,7 +157,8 @@ pub fn record(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
         let off = (replay.0 as f64 - program.0 as f64) / program.0.max(1) as f64;
         if off.abs() > AGREES {
             screen.remark(&format!(
-                "on {disk} the replay takes {:.0} % {} than the program: {why}; rather run the program itself, {}:program",
+                "on {disk} the replay takes {:.0} % {} than the program: {why}; rather run the \
+                 program itself, {}:program",
                 100.0 * off.abs(),
                 if off > 0.0 { "longer" } else { "less time" },
                 args.name
@@ -180,7 +186,8 @@ impl Args {
 
 fn written(args: &Args, startup: &Startup) -> String {
     let mut text = format!(
-        "# By disklab record-startup. Steps: us of computing before, what is done, number of the file, first byte, bytes.\n\
+        "# By disklab record-startup. Steps: us of computing before, what is done, number of the \
+         file, first byte, bytes.\n\
          summary = {}\n\n[startup]\ncommand = [{}]\nlimit = \"60s\"\n",
         quoted(&format!("the start of {}", args.command.join(" "))),
         list(&args.command)

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use disklab_config::{Lab, Trial};
-use disklab_record::{Manifest, Record, Retry, Status, StoreError, Tidied, Writer};
+use disklab_record::{Manifest, Outcome, Record, Retry, Status, StoreError, Tidied, Writer};
 use disklab_runner::run::{Event, Run};
 use disklab_units::Nanos;
 use serde_json::json;
@@ -72,7 +72,8 @@ pub struct Args {
         long,
         value_name = "RUN",
         conflicts_with_all = [
-            "suite", "set", "kernel", "seeds", "trials", "shard", "out", "on", "devices", "at", "array", "order", "warm_up", "no_pairs",
+            "suite", "set", "kernel", "seeds", "trials", "shard", "out", "on", "devices", "at",
+            "array", "order", "warm_up", "no_pairs",
         ]
     )]
     resume: Option<String>,
@@ -247,7 +248,8 @@ pub fn say_tidied(tidied: &Tidied, screen: &Screen) {
     }
     if tidied.torn_bytes > 0 {
         screen.remark(
-            "a half-written line of trials.jsonl was moved to trials.jsonl.torn; its trial is run again",
+            "a half-written line of trials.jsonl was moved to trials.jsonl.torn; its trial is \
+             run again",
         );
     }
 }
@@ -343,12 +345,11 @@ impl Ending {
     }
 
     fn tell_json(&self, record: &Record, tally: Tally, screen: &Screen) -> Result<(), Failure> {
-        let failures: Vec<_> = record
-            .outcomes()
-            .into_iter()
-            .filter_map(|(_, outcome)| outcome.filter(|outcome| matches!(outcome.status, Status::Failed | Status::Skipped)))
-            .map(|outcome| json!({ "trial": outcome.trial, "status": outcome.status, "reason": outcome.reason }))
-            .collect();
+        let is_failure =
+            |outcome: &&Outcome| matches!(outcome.status, Status::Failed | Status::Skipped);
+        let failure = |Outcome { trial, status, reason, .. }: &Outcome| json!({ "trial": trial, "status": status, "reason": reason });
+        let outcomes = record.outcomes().into_iter().filter_map(|(_, outcome)| outcome);
+        let failures: Vec<_> = outcomes.filter(is_failure).map(failure).collect();
         screen.json(&json!({
             "record": self.folder,
             "trials": tally,

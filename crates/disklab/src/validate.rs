@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use self::published::Published;
 use crate::exit::{Exit, Failure, cannot, mistaken};
-use crate::home::from_here;
+use crate::home::{from_here, paths_in};
 use crate::screen::{Paint, Screen};
 use crate::table::{Side, Table, left, right};
 
@@ -33,11 +33,12 @@ pub struct Args {
 }
 
 /// Where such files are.
-const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data Laboratory comes with such files, in its \
+const SOURCE: &str = "DiskSim 4.0 of Carnegie Mellon University's Parallel Data Laboratory comes \
+    with such files, in its \
                       folder `valid`: https://www.pdl.cmu.edu/DiskSim/";
 
-#[derive(Debug, Serialize)]
-struct Row {
+#[derive(Debug, Default, Serialize)]
+struct ValidatedDrive {
     file: PathBuf,
     drive: Option<String>,
     summary: Option<Summary>,
@@ -53,7 +54,7 @@ struct Row {
 
 pub fn validate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     let files = files(&args.paths)?;
-    let rows: Vec<Row> = files.into_iter().map(row).collect();
+    let rows: Vec<ValidatedDrive> = files.into_iter().map(row).collect();
     let exit = if rows.iter().any(|row| row.failed.is_some()) {
         Exit::Mistaken
     } else if rows.iter().any(|row| row.met == Some(false)) {
@@ -61,13 +62,8 @@ pub fn validate(args: &Args, screen: &Screen) -> Result<Exit, Failure> {
     } else {
         Exit::Ok
     };
-    if screen.json {
-        screen.json(&serde_json::json!({ "unit": "ms", "drives": rows }))?;
-        return Ok(exit);
-    }
-    let mut out = screen.out();
-    print(&rows, screen, &mut out)?;
-    out.flush()?;
+    let document = serde_json::json!({ "unit": "ms", "drives": rows });
+    screen.present(&document, |out| print(&rows, screen, out))?;
     Ok(exit)
 }
 
@@ -92,12 +88,8 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             continue;
         }
         let unreadable = |error| mistaken!("{}: cannot be read: {error}", path.display());
-        let entries = fs::read_dir(&path).map_err(unreadable)?;
-        let entries: Result<Vec<_>, _> =
-            entries.map(|entry| entry.map(|entry| entry.path())).collect();
-        let mut found = entries.map_err(unreadable)?;
+        let mut found = paths_in(&path).map_err(unreadable)?;
         found.retain(|file| file.extension().is_some_and(|extension| extension == "parv"));
-        found.sort();
         if found.is_empty() {
             return Err(mistaken!("{}: no .parv file in it. {SOURCE}", path.display()));
         }
@@ -106,7 +98,7 @@ fn files(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-fn row(file: PathBuf) -> Row {
+fn row(file: PathBuf) -> ValidatedDrive {
     match read(&file) {
         Ok((drive, validation)) => {
             let disksim = published::find(&drive.name);
@@ -114,7 +106,7 @@ fn row(file: PathBuf) -> Row {
                 validation.estimated.rms <= disksim.rms
                     && validation.tracked_deviation < disksim.deviation
             });
-            Row {
+            ValidatedDrive {
                 file,
                 drive: Some(drive.name.trim_end_matches("_validate").to_owned()),
                 summary: Some(drive.summary),
@@ -125,16 +117,7 @@ fn row(file: PathBuf) -> Row {
                 failed: None,
             }
         }
-        Err(failed) => Row {
-            file,
-            drive: None,
-            summary: None,
-            validation: None,
-            disksim: None,
-            met: None,
-            not_modelled: Vec::new(),
-            failed: Some(failed),
-        },
+        Err(failed) => ValidatedDrive { file, failed: Some(failed), ..ValidatedDrive::default() },
     }
 }
 
@@ -188,9 +171,10 @@ const HEAD: [(&str, Side); 13] = [
     left("\nmet"),
 ];
 
-fn print(rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+fn print(rows: &[ValidatedDrive], screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
     let mut table = Table::new(&HEAD, screen.color);
     let ms = |value: f64| format!("{value:.3}");
+    let yes = |is_so: bool| if is_so { "yes" } else { "no" }.to_owned();
     let known = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), ms);
     for row in rows {
         let (Some(drive), Some(found)) = (&row.drive, &row.validation) else { continue };
@@ -206,20 +190,13 @@ fn print(rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failu
             ms(found.estimated.deviation),
             ms(found.tracked_deviation),
             known(row.disksim.map(|disksim| disksim.deviation)),
-            (if found.tracking.follows() { "yes" } else { "no" }).to_owned(),
-            (match row.met {
-                Some(true) => "yes",
-                Some(false) => "no",
-                None => "-",
-            })
-            .to_owned(),
+            yes(found.tracking.follows()),
+            row.met.map_or_else(|| "-".to_owned(), yes),
         ]);
     }
     table.print(screen, "", out)?;
     writeln!(out)?;
-    for line in LEGEND {
-        writeln!(out, "{line}")?;
-    }
+    LEGEND.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     for row in rows {
         writeln!(out)?;
         print_details(row, screen, out)?;
@@ -228,15 +205,25 @@ fn print(rows: &[Row], screen: &Screen, out: &mut dyn Write) -> Result<(), Failu
 }
 
 const LEGEND: [&str; 6] = [
-    "Milliseconds. Closed replay: each request is made as long after the model's completion of the one before as it was",
-    "after the measured one. RMS: between the distributions of response times; `files` from the drive's files alone, all",
-    "requests; `estimated` with what is named below, scored on requests that had no part in it, as all columns but these.",
-    "Deviation: standard deviation of measured less predicted, request by request; `tracked` predicts each request from the",
-    "measured ones before it. Where the angle of the platters cannot be followed from one request to the next, that is the",
-    "mean over all angles. Met: RMS at or below DiskSim's and tracked deviation below DiskSim's, which are for all requests.",
+    "Milliseconds. Closed replay: each request is made as long after the model's completion of \
+     the one before as it was",
+    "after the measured one. RMS: between the distributions of response times; `files` from the \
+     drive's files alone, all",
+    "requests; `estimated` with what is named below, scored on requests that had no part in it, \
+     as all columns but these.",
+    "Deviation: standard deviation of measured less predicted, request by request; `tracked` \
+     predicts each request from the",
+    "measured ones before it. Where the angle of the platters cannot be followed from one \
+     request to the next, that is the",
+    "mean over all angles. Met: RMS at or below DiskSim's and tracked deviation below DiskSim's, \
+     which are for all requests.",
 ];
 
-fn print_details(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), Failure> {
+fn print_details(
+    row: &ValidatedDrive,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     let name = row.drive.clone().unwrap_or_else(|| row.file.display().to_string());
     writeln!(out, "{}", screen.paint(&name, Paint::Strong))?;
     if let Some(failed) = &row.failed {
@@ -246,7 +233,8 @@ fn print_details(row: &Row, screen: &Screen, out: &mut dyn Write) -> Result<(), 
         let (changes, tracking) = (found.changes, found.tracking);
         writeln!(
             out,
-            "  estimated from the first {}: times for commands longer by {:.3} (read hit), {:.3} (read miss), {:.3} (write)",
+            "  estimated from the first {}: times for commands longer by {:.3} (read hit), {:.3} \
+             (read miss), {:.3} (write)",
             count(changes.requests, "request"),
             changes.read_hit,
             changes.read_miss,

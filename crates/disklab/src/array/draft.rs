@@ -106,8 +106,8 @@ impl Draft {
     pub fn json(&self) -> serde_json::Value {
         let disk = |(disk, device): &(Disk, String)| {
             serde_json::json!({
-                "path": disk.path, "bytes": disk.bytes.0, "rotational": disk.rotational, "model": disk.model,
-                "stand_in": device,
+                "path": disk.path, "bytes": disk.bytes.0, "rotational": disk.rotational,
+                "model": disk.model, "stand_in": device,
             })
         };
         serde_json::json!({

@@ -6,12 +6,11 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use disklab_compare::Metric;
-use disklab_config::suite::Axis;
+use disklab_config::suite::{Axis, Seeds};
 use disklab_kernels::{Answer, Revision};
 use disklab_stats::InterimAnalyses;
 use serde::{Deserialize, Serialize};
 
-use super::first_seeds;
 use crate::exit::{Failure, cannot, mistaken};
 use crate::home::Home;
 use crate::question::{Overrides, Question};
@@ -99,8 +98,11 @@ impl Asked {
         }
         let kernel = format!("{kernel}={}@{}", self.repository.display(), Revision::short(commit));
         let set = self.set.iter().cloned().chain([kernel]);
-        let question =
-            Question::ask(&home.lab, &self.suite, &Overrides::of(set, first_seeds(self.seeds))?)?;
+        let question = Question::ask(
+            &home.lab,
+            &self.suite,
+            &Overrides::of(set, Seeds::first_ones(self.seeds))?,
+        )?;
         let several: Vec<String> = question
             .suite
             .axes()

@@ -80,7 +80,8 @@ impl Ends {
     ) -> Result<Seen, Failure> {
         let (first, second) = (Ran::of(good), Ran::of(bad));
         if first.ok == 0 {
-            let what = "no trial of the good end gave a result, so that there is nothing to hold others against";
+            let what = "no trial of the good end gave a result, so that there is nothing to hold \
+                others against";
             return Err(cannot!("{what}: {}", first.reason));
         }
         if second.ok == 0 {

@@ -16,6 +16,7 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::exit::{Failure, cannot};
+use crate::home::paths_in;
 
 const TEMPORARY: &str = ".tmp-";
 /// A folder in `trials` without a lock is about to get it, or will not get it any more.
@@ -85,12 +86,9 @@ pub struct Contents {
 
 impl Contents {
     pub fn of(cache: &Cache) -> Result<Self, Failure> {
-        let (in_use, alone) = match lock(&cache.root().join(run::IN_USE))? {
-            Lock::Held => (true, None),
-            Lock::Taken(file) => (false, Some(file)),
-            Lock::Absent => (false, None),
-        };
-        let mut contents = Self { items: Vec::new(), in_use, _alone: alone };
+        let lock = lock(&cache.root().join(run::IN_USE))?;
+        let in_use = matches!(lock, Lock::Held);
+        let mut contents = Self { items: Vec::new(), in_use, _alone: lock.file() };
         for (kind, folder) in [
             (Kind::Kernel, cache.kernels()),
             (Kind::Disks, cache.disks()),
@@ -112,10 +110,7 @@ impl Contents {
             } else if let Some(made) = name.strip_prefix(TEMPORARY) {
                 match lock(&folder.join(format!("{made}.lock")))? {
                     Lock::Held => {}
-                    Lock::Taken(file) => {
-                        self.items.push(Item::new(Kind::Leftover, path, Some(file)))
-                    }
-                    Lock::Absent => self.items.push(Item::new(Kind::Leftover, path, None)),
+                    free => self.items.push(Item::new(Kind::Leftover, path, free.file())),
                 }
             } else {
                 self.items.push(Item::new(kind, path, None));
@@ -128,9 +123,8 @@ impl Contents {
         for path in entries(folder)? {
             match lock(&path.join("lock"))? {
                 Lock::Held => self.in_use = true,
-                Lock::Taken(file) => self.items.push(Item::new(Kind::Leftover, path, Some(file))),
                 Lock::Absent if is_young(&path) => self.in_use = true,
-                Lock::Absent => self.items.push(Item::new(Kind::Leftover, path, None)),
+                free => self.items.push(Item::new(Kind::Leftover, path, free.file())),
             }
         }
         Ok(())
@@ -143,6 +137,16 @@ enum Lock {
     /// By us, now.
     Taken(File),
     Absent,
+}
+
+impl Lock {
+    /// The lock's file, where this process holds it.
+    fn file(self) -> Option<File> {
+        match self {
+            Self::Taken(file) => Some(file),
+            Self::Held | Self::Absent => None,
+        }
+    }
 }
 
 fn lock(path: &Path) -> Result<Lock, Failure> {
@@ -166,9 +170,7 @@ fn is_young(path: &Path) -> bool {
 
 /// In no folder there is nothing.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
-    let read =
-        || fs::read_dir(folder)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>();
-    match read() {
+    match paths_in(folder) {
         Ok(entries) => Ok(entries),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(cannot!("cannot list {}: {error}", folder.display())),

@@ -13,6 +13,7 @@ use disklab_results::integrity;
 use disklab_units::prose::visible;
 
 use crate::exit::{Failure, cannot, mistaken};
+use crate::home::paths_in;
 
 /// Larger ones are passed over: their numbers would not fit the memory of small machines.
 const LARGEST_FILE: u64 = 1 << 30;
@@ -110,11 +111,7 @@ fn below(
     looked: &mut Looked,
 ) -> Result<(), Failure> {
     let unreadable = |error| cannot!("cannot list {}: {error}", folder.display());
-    let entries = fs::read_dir(folder).map_err(unreadable)?;
-    let mut paths: Vec<PathBuf> =
-        entries.map(|entry| Ok(entry?.path())).collect::<Result<_, _>>().map_err(unreadable)?;
-    paths.sort_unstable();
-    for path in paths {
+    for path in paths_in(folder).map_err(unreadable)? {
         let hidden = path.file_name().is_some_and(|name| name.to_string_lossy().starts_with('.'));
         let Ok(kind) = fs::symlink_metadata(&path) else { continue };
         if hidden {
@@ -142,7 +139,9 @@ fn read_all(files: &[There]) -> Vec<What> {
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some((index, file)) = at(files, next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let index = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(file) = files.get(index) else { break };
                     let what = read(file).unwrap_or_else(What::Unreadable);
                     found.lock().unwrap_or_else(PoisonError::into_inner).push((index, what));
                 }
@@ -152,10 +151,6 @@ fn read_all(files: &[There]) -> Vec<What> {
     let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
     found.sort_by_key(|(index, _)| *index);
     found.into_iter().map(|(_, what)| what).collect()
-}
-
-fn at(files: &[There], index: usize) -> Option<(usize, &There)> {
-    files.get(index).map(|file| (index, file))
 }
 
 /// The error says why it cannot be read.

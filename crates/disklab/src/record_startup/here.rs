@@ -48,12 +48,8 @@ impl Drop for Server {
     }
 }
 
-pub struct Traced {
-    pub text: Vec<u8>,
-}
-
 /// Runs it under strace.
-pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
+pub fn traced(args: &Args, screen: &Screen) -> Result<Vec<u8>, Failure> {
     let file = tempfile::NamedTempFile::new().map_err(|e| cannot!("a temporary file: {e}"))?;
     let mut strace = Command::new("strace");
     // With names of descriptors, times, and whole names.
@@ -69,23 +65,29 @@ pub fn traced(args: &Args, screen: &Screen) -> Result<Traced, Failure> {
     match ended(&mut strace, file.path(), screen)? {
         End::Well => {}
         End::Leaving => screen.remark(
-            "it ended and left processes running, which go on: what they did until then is recorded, and a start-up is over when the \
+            "it ended and left processes running, which go on: what they did until then is \
+             recorded, and a start-up is over when the \
              command ends",
         ),
         End::Badly(how) => {
-            return Err(mistaken!("{} failed under strace ({how}): only a start that ends well can be recorded",
-                args.command.join(" ")));
+            return Err(mistaken!(
+                "{} failed under strace ({how}): only a start that ends well \
+                can be recorded",
+                args.command.join(" ")
+            ));
         }
         End::Never => {
-            return Err(mistaken!("{} did not end within {} s: a start-up is over when the command ends; let it end as soon as it is ready, \
+            return Err(mistaken!(
+                "{} did not end within {} s: a start-up is over when the \
+                command ends; let it end as soon as it is ready, \
                  as `xterm -e /bin/true` does",
                 args.command.join(" "),
-                LIMIT.as_secs()));
+                LIMIT.as_secs()
+            ));
         }
     }
-    let text = std::fs::read(file.path())
-        .map_err(|e| cannot!("what strace wrote, {}: {e}", file.path().display()))?;
-    Ok(Traced { text })
+    std::fs::read(file.path())
+        .map_err(|e| cannot!("what strace wrote, {}: {e}", file.path().display()))
 }
 
 /// How the command came to its end.
@@ -134,7 +136,8 @@ fn ended(strace: &mut Child, output: &Path, screen: &Screen) -> Result<End, Fail
         if !told && begun.elapsed() > SOON {
             told = true;
             screen.remark(&format!(
-                "it has run for {} s; a start-up is over when the command ends, and is waited for up to {} s",
+                "it has run for {} s; a start-up is over when the command ends, and is waited \
+                 for up to {} s",
                 SOON.as_secs(),
                 LIMIT.as_secs()
             ));

@@ -87,7 +87,8 @@ impl Needed {
         if let Some(first) = gone.first() {
             let count = gone.len();
             needed.left_out.push(format!(
-                "{count} names that are not there any more, or not on a disk, are left out, {first} first"
+                "{count} names that are not there any more, or not on a disk, are left out, \
+                 {first} first"
             ));
         }
         needed

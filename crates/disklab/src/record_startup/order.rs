@@ -384,7 +384,8 @@ mod tests {
         third.push(Done::Moment(3));
         let threads = steps(vec![lane(first), lane(second), lane(third)]);
         let expected = "0 look 0\n0 look 0\nafter 2 3\n0 look 0\n\
-                        thread 1\nafter 0 2\nafter 2 3\nthread 2\nafter 0 2\n0 look 0\n0 look 0\n0 look 0\n";
+                        thread 1\nafter 0 2\nafter 2 3\nthread 2\nafter 0 2\n0 look 0\n0 look \
+                        0\n0 look 0\n";
         assert_eq!(threads.to_string(), expected);
     }
 

@@ -1,6 +1,7 @@
 //! A run that adds seeds where a verdict is open, and none where it is given.
 //!
-//! It looks at planned numbers of seeds only ([`InterimAnalyses`]); each look has its part of alpha, so that
+//! It looks at planned numbers of seeds only ([`InterimAnalyses`]); each look has its part of alpha,
+//! so that
 //! looking costs no certainty (crates/stats/src/interim.rs). A trial runs where any cell that it
 //! is held against, or that is held against it, is open.
 
@@ -44,7 +45,13 @@ pub struct Verdicts {
     alpha: f64,
 
     /// The least change that matters.
-    #[arg(long, value_name = "PERCENT", default_value = "2%", value_parser = share, requires = "until_decided")]
+    #[arg(
+        long,
+        value_name = "PERCENT",
+        default_value = "2%",
+        value_parser = share,
+        requires = "until_decided"
+    )]
     smallest_effect: f64,
 
     /// Whether alpha is the share of verdicts that may be wrong, or the chance that any is.

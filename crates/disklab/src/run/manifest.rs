@@ -158,7 +158,8 @@ fn needed(error: &disklab_runner::Error, program: &str, question: &Question) -> 
         format!("--set background=..., without {}", names.join(", "))
     };
     cannot!(
-        "{error}; {} of {} trials need it, {first} first\nWhat to do: install it, or leave out what needs it ({leave_out})",
+        "{error}; {} of {} trials need it, {first} first\nWhat to do: install it, or leave out \
+         what needs it ({leave_out})",
         trials.len(),
         question.trials.len()
     )

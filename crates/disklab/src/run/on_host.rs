@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use disklab_block_devices::{Allow, Disk, guard, journal};
 use disklab_config::device::Constant;
 use disklab_config::kernel::NEWEST;
-use disklab_config::{Array, Device, Lab, Model, Trial};
+use disklab_config::{Device, Lab, Model, Trial};
 use disklab_record::manifest::{OnHost, UntilDecided};
 use disklab_runner::Patience;
 use disklab_runner::host::{Host, Permission, Place};
@@ -33,7 +33,13 @@ pub enum Executor {
 #[derive(Debug, Clone, clap::Args)]
 pub struct Machine {
     /// Carry trials out in guests on modelled disks, or on this machine's own.
-    #[arg(long, value_enum, default_value_t = Executor::Kernel, value_name = "EXECUTOR", help_heading = ON)]
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Executor::Kernel,
+        value_name = "EXECUTOR",
+        help_heading = ON
+    )]
     pub on: Executor,
 
     /// Disks of this machine, in the order of the array's, which lose all that is on them. Each has
@@ -96,21 +102,18 @@ pub struct Asked {
 }
 
 impl Machine {
-    /// What only goes with `--on host`, where that is not said.
+    /// Refuses options that only go with `--on host` where it is not said.
     pub fn check(&self) -> Result<(), Failure> {
-        let given = [
-            ("--devices", !self.devices.is_empty()),
-            ("--at", self.at.is_some()),
-            ("--array", self.array.is_some()),
-            ("--allow", self.allow.is_some()),
-            ("--overwrite", !self.overwrite.is_empty()),
+        let where_to = [("--devices", !self.devices.is_empty()), ("--at", self.at.is_some())];
+        let how = [
             ("--dry-run", self.dry_run),
             ("--rest", self.rest.is_some()),
             ("--warm-up", self.warm_up.is_some()),
             ("--order", self.order.is_some()),
             ("--no-pairs", self.no_pairs),
         ];
-        match given.iter().find(|(_, is_given)| *is_given) {
+        let mut options = where_to.into_iter().chain(self.for_disks()).chain(how);
+        match options.find(|(_, is_given)| *is_given) {
             Some((option, _)) if self.on == Executor::Kernel => Err(mistaken!(
                 "{option} is for this machine's own disks: add --on host, or leave it out"
             )),
@@ -118,16 +121,21 @@ impl Machine {
         }
     }
 
-    /// What only goes with disks, where a filesystem was named.
-    fn check_at(&self) -> Result<(), Failure> {
-        let given = [
+    /// Options that only go with `--devices`, and whether they are given.
+    fn for_disks(&self) -> [(&'static str, bool); 3] {
+        [
             ("--array", self.array.is_some()),
             ("--allow", self.allow.is_some()),
             ("--overwrite", !self.overwrite.is_empty()),
-        ];
-        match given.iter().find(|(_, is_given)| *is_given) {
+        ]
+    }
+
+    /// Refuses options that only go with disks, where a filesystem was named.
+    fn check_at(&self) -> Result<(), Failure> {
+        match self.for_disks().iter().find(|(_, is_given)| *is_given) {
             Some((option, _)) => Err(mistaken!(
-                "{option} is for disks that are given (--devices); --at makes no filesystem and overwrites nothing: leave it out"
+                "{option} is for disks that are given (--devices); --at makes no filesystem and \
+                 overwrites nothing: leave it out"
             )),
             None => Ok(()),
         }
@@ -171,7 +179,8 @@ impl Machine {
             }
             (None, false) => self.ask_disks(lab, suite, arrays, overrides),
             (None, true) => Err(mistaken!(
-                "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is on them), or --at a folder of a \
+                "--on host: on which disks? --devices /dev/sdb,/dev/sdc (they lose all that is \
+                 on them), or --at a folder of a \
                  mounted filesystem; `disklab devices` lists this machine's disks"
             )),
         }
@@ -207,15 +216,10 @@ impl Machine {
             Some(arrays) => overrides.with("array", arrays)?,
             None => overrides.clone(),
         };
+        let of = if self.array.is_some() { "of --array" } else { "of the suite" };
         let fitting = match arrays {
             Some(arrays) => arrays,
-            None => fitting(
-                lab,
-                suite.unwrap_or_default(),
-                &overrides,
-                disks.len(),
-                self.array.is_some(),
-            )?,
+            None => fitting(lab, suite.unwrap_or_default(), &overrides, disks.len(), of)?,
         };
         let overrides = overrides.with("array", &fitting.join(","))?;
         let lab = on_disks(lab, &fitting, &disks);
@@ -229,13 +233,11 @@ impl Machine {
         trace: bool,
         stop: &'static AtomicBool,
     ) -> Result<Host, Failure> {
-        let program = program()?;
-        let state = journal::folder().map_err(Failure::cannot)?;
         Ok(Host {
-            program,
+            program: program()?,
             place,
             name: disklab_runner::host::name()?,
-            state,
+            state: journal::folder().map_err(Failure::cannot)?,
             trace,
             rest: self.rest.unwrap_or(REST),
             warm_up: self.warm_up,
@@ -251,9 +253,13 @@ impl Machine {
 fn check_namespaces() -> Result<(), Failure> {
     let program = program()?;
     disklab_guest::init::host::probe(&program).map_err(|why| {
-        cannot!("{why}. They keep what a trial starts away from your files. Run it as root; or let users have them, as root: sysctl -w \
-             kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), kernel.unprivileged_userns_clone=1 (older Debians) or \
-             user.max_user_namespaces=10000")
+        cannot!(
+            "{why}. They keep what a trial starts away from your files. Run it as root; or \
+            let users have them, as root: sysctl -w \
+             kernel.apparmor_restrict_unprivileged_userns=0 (Ubuntu), \
+             kernel.unprivileged_userns_clone=1 (older Debians) or \
+             user.max_user_namespaces=10000"
+        )
     })
 }
 
@@ -278,30 +284,22 @@ fn fitting(
     suite: &str,
     overrides: &Overrides,
     disks: usize,
-    is_named: bool,
+    of: &str,
 ) -> Result<Vec<String>, Failure> {
     let trials = Question::ask(lab, suite, overrides)?.trials;
-    let mut all: Vec<(&str, usize)> = Vec::new();
+    let (mut fit, mut known) = (Vec::new(), BTreeSet::new());
     for Trial { array, devices, .. } in &trials {
-        if !all.contains(&(&array.name, devices.len())) {
-            all.push((&array.name, devices.len()));
+        if devices.len() == disks && !fit.contains(&array.name) {
+            fit.push(array.name.clone());
         }
+        known.insert(format!("{} ({})", array.name, words::count(devices.len(), "disk")));
     }
-    let fit: Vec<String> = all
-        .iter()
-        .filter(|(_, count)| *count == disks)
-        .map(|(name, _)| (*name).to_owned())
-        .collect();
     if fit.is_empty() {
-        let known: BTreeSet<String> = all
-            .iter()
-            .map(|(name, count)| format!("{name} ({})", words::count(*count, "disk")))
-            .collect();
         let known: Vec<String> = known.into_iter().collect();
         return Err(mistaken!(
-            "--devices: {} named, and no array {} has so many: {}; --array takes another of the lab",
+            "--devices: {} named, and no array {of} has so many: {}; --array takes another of \
+             the lab",
             words::count(disks, "disk"),
-            if is_named { "of --array" } else { "of the suite" },
             known.join(", ")
         ));
     }
@@ -323,27 +321,18 @@ pub fn made_of(lab: &Lab, arrays: &[String], names: &[String]) -> Lab {
         let Some(array) = lab.arrays.get_mut(name) else { continue };
         let mut names = names.iter().cloned();
         let mut next = |count: usize| names.by_ref().take(count).collect::<Vec<_>>();
-        let devices = next(array.devices.len());
-        let cache = array.cache.take().map(|cache| disklab_config::Cache {
-            device: next(1).pop().unwrap_or_default(),
-            part: None,
-            ..cache
-        });
-        let spares = next(array.spares.len());
-        let replica = array.replica.take().map(|it| disklab_config::Replica {
-            devices: next(it.devices.len()),
-            part: None,
-            ..it
-        });
-        *array = Array {
-            devices,
-            cache,
-            spares,
-            replica,
-            part: None,
-            controller: None,
-            ..array.clone()
-        };
+        array.devices = next(array.devices.len());
+        if let Some(cache) = &mut array.cache {
+            cache.device = next(1).pop().unwrap_or_default();
+            cache.part = None;
+        }
+        array.spares = next(array.spares.len());
+        if let Some(replica) = &mut array.replica {
+            replica.devices = next(replica.devices.len());
+            replica.part = None;
+        }
+        array.part = None;
+        array.controller = None;
     }
     lab
 }
@@ -368,9 +357,9 @@ fn device(disk: &Disk, bytes: Bytes) -> Device {
 
 /// What a record keeps of it.
 pub fn recorded(host: &Host) -> OnHost {
-    let at = match &host.place {
-        Place::At { path, .. } => Some(path.clone()),
-        Place::Disks { .. } => None,
+    let (at, allow) = match &host.place {
+        Place::At { path, .. } => (Some(path.clone()), None),
+        Place::Disks { permission, .. } => (None, std::path::absolute(&permission.allow.file).ok()),
     };
     let disk = |disk: &Disk| disklab_record::manifest::HostDisk {
         named: disk.named.clone(),
@@ -378,10 +367,6 @@ pub fn recorded(host: &Host) -> OnHost {
         bytes: disk.bytes,
         model: disk.model.clone(),
         serial: disk.serial.clone(),
-    };
-    let allow = match &host.place {
-        Place::At { .. } => None,
-        Place::Disks { permission, .. } => std::path::absolute(&permission.allow.file).ok(),
     };
     OnHost {
         at,
@@ -400,8 +385,10 @@ pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
     let filesystem = |path: &Path| rustix::fs::statvfs(path).ok().map(|it| it.f_fsid);
     (filesystem(path)? == filesystem(record)?).then(|| {
         format!(
-            "the record is on the filesystem that is measured, {}: what is written of each trial while it runs, its trace above all, \
-             is written to the same disks; name a folder elsewhere by --out, or leave the trace out (--no-trace)",
+            "the record is on the filesystem that is measured, {}: what is written of each trial \
+             while it runs, its trace above all, \
+             is written to the same disks; name a folder elsewhere by --out, or leave the trace \
+             out (--no-trace)",
             path.display()
         )
     })
@@ -411,7 +398,8 @@ pub fn record_is_in_the_way(host: &Host, record: &Path) -> Option<String> {
 pub fn check_kernels(trials: &[Trial]) -> Result<(), Failure> {
     match trials.iter().find(|trial| trial.kernel != NEWEST) {
         Some(trial) => Err(mistaken!(
-            "--on host: the kernel is the one that runs, and the suite asks for {}: --set kernel=newest, and boot another for \
+            "--on host: the kernel is the one that runs, and the suite asks for {}: --set \
+             kernel=newest, and boot another for \
              another record",
             trial.kernel
         )),
@@ -439,7 +427,8 @@ pub fn dry_run(
     if let (Some(last), true) = (looks.last(), sure.len() < trials.len()) {
         writeln!(
             out,
-            "# the same with seeds up to {last}, of cells whose verdict is still open after seed {first}"
+            "# the same with seeds up to {last}, of cells whose verdict is still open after seed \
+             {first}"
         )?;
     }
     Ok(())

@@ -98,7 +98,8 @@ fn without(kernel: &str, lacking: &[String], trials: &[&Trial]) -> String {
         )
     };
     format!(
-        "{kernel} was built without\n{}What to do: build a kernel that has it, or leave out what needs it (--set)",
+        "{kernel} was built without\n{}What to do: build a kernel that has it, or leave out what \
+         needs it (--set)",
         lacking.iter().map(line).collect::<String>()
     )
 }

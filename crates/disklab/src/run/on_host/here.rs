@@ -51,7 +51,8 @@ pub fn ask(path: &Path, lab: &Lab, overrides: &Overrides) -> Result<Asked, Failu
         && let Some(at) = hole(&path).map_err(|error| unusable(error.to_string()))?
     {
         return Err(unusable(format!(
-            "what was never written to it, such as from {at} on, is read from no disk; name a file that is written from end to end"
+            "what was never written to it, such as from {at} on, is read from no disk; name a \
+             file that is written from end to end"
         )));
     }
     let mut mounted = mounted(&path)?;
